@@ -1,0 +1,1 @@
+"""ROS-free foundation of Coterie."""

@@ -1,0 +1,69 @@
+"""What a robot's body is and can do, as far as worlds and planners need it."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MobilityKind = Literal["wheels", "tracks", "legs", "air", "fixed"]
+
+
+class Camera(BaseModel):
+    """A camera fixed to the body: mount height and forward offset [m], pitch [rad, down positive]."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = "camera"
+    width: int = Field(256, ge=8, le=4096, description="image columns [px]")
+    height: int = Field(256, ge=8, le=4096, description="image rows [px]")
+    hfov: float = Field(math.radians(90), gt=0.05, lt=3.1, description="horizontal field [rad]")
+    mount_height: float = Field(1.2, ge=0.0, le=5.0, description="above base_link [m]")
+    mount_forward: float = Field(0.0, ge=-2.0, le=2.0, description="ahead of base_link [m]")
+    pitch: float = Field(0.2, ge=-1.58, le=1.58, description="down positive [rad]")
+    near: float = Field(0.05, gt=0.0, description="closest depth [m]")
+    far: float = Field(8.0, gt=0.0, description="farthest depth [m]")
+
+    @property
+    def vfov(self) -> float:
+        """Vertical field of view [rad] with square pixels."""
+        return 2.0 * math.atan(math.tan(self.hfov / 2.0) * self.height / self.width)
+
+    @property
+    def focal(self) -> float:
+        """Focal length [px]: x / (2 tan(FOV / 2))."""
+        return self.width / (2.0 * math.tan(self.hfov / 2.0))
+
+
+class Arm(BaseModel):
+    """Where a hand can be: radius [m] from the base axis, heights [m] above the floor."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    reach: float = Field(0.8, gt=0.0, le=5.0)
+    min_height: float = Field(0.0, ge=0.0)
+    max_height: float = Field(1.2, gt=0.0)
+    payload: float = Field(1.0, gt=0.0, description="[kg]")
+
+
+class Embodiment(BaseModel):
+    """A robot's body: how it moves, how large it is, what it sees with and grasps with."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    mobility: MobilityKind = "wheels"
+    radius: float = Field(0.25, gt=0.0, le=2.0, description="of the footprint [m]")
+    height: float = Field(1.2, gt=0.0, le=3.0, description="[m]")
+    step_height: float = Field(0.02, ge=0.0, le=0.5, description="highest riser it climbs [m]")
+    linear_speed: float = Field(0.6, gt=0.0, le=10.0, description="[m/s]")
+    angular_speed: float = Field(1.5, gt=0.0, le=12.0, description="[rad/s]")
+    flight_height: float = Field(0.0, ge=0.0, le=3.0, description="of base_link; air only [m]")
+    cameras: tuple[Camera, ...] = (Camera(),)
+    arm: Arm | None = None
+
+    @property
+    def climbs_stairs(self) -> bool:
+        """Whether house stairs (risers 0.15-0.20 m) are no obstacle."""
+        return self.mobility == "air" or (self.mobility == "legs" and self.step_height >= 0.15)

@@ -1,0 +1,100 @@
+"""Points, yaw angles, boxes and poses: REP-103 units (metres, radians), z up, map frame unless said otherwise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+Vec2 = tuple[float, float]
+Vec3 = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+
+
+def wrap_angle(angle: float) -> float:
+    """Return the angle in (-pi, pi] [rad] that points the same way."""
+    wrapped = math.remainder(angle, math.tau)
+    return math.pi if wrapped == -math.pi else wrapped
+
+
+def distance(a: Vec3, b: Vec3) -> float:
+    """Euclidean distance [m]."""
+    return math.dist(a, b)
+
+
+def yaw_to_quaternion(yaw: float) -> Quaternion:
+    """Return the rotation by `yaw` [rad] about z as (x, y, z, w)."""
+    return (0.0, 0.0, math.sin(yaw / 2.0), math.cos(yaw / 2.0))
+
+
+def quaternion_to_yaw(quaternion: Quaternion) -> float:
+    """Return the yaw [rad] of a rotation (x, y, z, w); roll and pitch are dropped."""
+    x, y, z, w = quaternion
+    return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+
+
+@dataclass(frozen=True, slots=True)
+class Pose:
+    """Where a robot's base stands: position [m] of `base_link` in the map frame, yaw [rad]."""
+
+    position: Vec3
+    yaw: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A box that stands upright: centre [m], full edge lengths [m], yaw about z [rad]."""
+
+    center: Vec3
+    size: Vec3
+    yaw: float = 0.0
+
+    @property
+    def bottom(self) -> float:
+        """Height of the lower face [m]."""
+        return self.center[2] - self.size[2] / 2.0
+
+    @property
+    def top(self) -> float:
+        """Height of the upper face [m]."""
+        return self.center[2] + self.size[2] / 2.0
+
+    @property
+    def volume(self) -> float:
+        """Volume [m^3]."""
+        return self.size[0] * self.size[1] * self.size[2]
+
+    def footprint(self) -> tuple[Vec2, Vec2, Vec2, Vec2]:
+        """Return the four corners (x, y) [m] of the base, counter-clockwise."""
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        hx, hy = self.size[0] / 2.0, self.size[1] / 2.0
+        x, y = self.center[0], self.center[1]
+
+        def corner(dx: float, dy: float) -> Vec2:
+            return (x + c * dx - s * dy, y + s * dx + c * dy)
+
+        return (corner(-hx, -hy), corner(hx, -hy), corner(hx, hy), corner(-hx, hy))
+
+    def axis_aligned(self) -> tuple[Vec3, Vec3]:
+        """Return the lowest and highest corner [m] of the axis-aligned box around this one."""
+        xs, ys = zip(*self.footprint(), strict=True)
+        return (min(xs), min(ys), self.bottom), (max(xs), max(ys), self.top)
+
+    def contains(self, point: Vec3, margin: float = 0.0) -> bool:
+        """Tell whether `point` [m] lies inside the box grown by `margin` [m] on every side."""
+        dx, dy = point[0] - self.center[0], point[1] - self.center[1]
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        local = (c * dx + s * dy, -s * dx + c * dy, point[2] - self.center[2])
+        return all(abs(p) <= e / 2.0 + margin for p, e in zip(local, self.size, strict=True))
+
+
+def iou(a: Box, b: Box) -> float:
+    """Intersection over union of the axis-aligned boxes around `a` and `b` (0..1)."""
+    (a0, a1), (b0, b1) = a.axis_aligned(), b.axis_aligned()
+    inter = 1.0
+    vol_a = vol_b = 1.0
+    for k in range(3):
+        inter *= max(0.0, min(a1[k], b1[k]) - max(a0[k], b0[k]))
+        vol_a *= a1[k] - a0[k]
+        vol_b *= b1[k] - b0[k]
+    union = vol_a + vol_b - inter
+    return inter / union if union > 0.0 else 0.0

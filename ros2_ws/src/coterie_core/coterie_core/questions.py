@@ -1,0 +1,92 @@
+"""Questions, one robot's answers with evidence, and the team's final answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+EvidenceKind = Literal["seen", "not_there", "prior_only"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Is there an `object` in the `room`? `text` is the sentence it came from, if any.
+
+    `object` is a label, `room` a room name ("" for anywhere in the house).
+    """
+
+    id: str
+    object: str
+    room: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Why a robot answers as it does.
+
+    `kind`: "seen" (objects in memory: `objects` are their ids), "not_there" (the room was seen
+    `looks` times and the thing was not), "prior_only" (never been there: common sense).
+    `visited_fraction` (0..1): share of the room's known places the robot has seen well.
+    `elsewhere`: names of other rooms in which the robot saw such a thing.
+    """
+
+    kind: EvidenceKind
+    objects: tuple[str, ...] = ()
+    looks: int = 0
+    visited_fraction: float = 0.0
+    prior: float = 0.5
+    elsewhere: tuple[str, ...] = ()
+    sightings: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One robot's answer: yes or no with confidence that it is right (0.5..1)."""
+
+    question: str
+    robot: str
+    yes: bool
+    confidence: float
+    evidence: Evidence
+    explanation: str = ""
+    decided_by: Literal["model", "rule"] = "rule"
+    reason: str = ""
+
+    @property
+    def p_yes(self) -> float:
+        """Probability of YES that the answer stands for."""
+        return self.confidence if self.yes else 1.0 - self.confidence
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What a robot's answer counted for in a final answer (weight 0 if it was left out)."""
+
+    robot: str
+    yes: bool
+    confidence: float
+    weight: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FinalAnswer:
+    """What the team answers: `yes` is None where the aggregator abstains."""
+
+    question: str
+    yes: bool | None
+    confidence: float
+    method: str
+    votes: tuple[Vote, ...] = ()
+    missing: tuple[str, ...] = ()
+    explanation: str = ""
+
+
+@dataclass(slots=True)
+class LabelledQuestion:
+    """A question with the truth, for training and scoring."""
+
+    question: Question
+    truth: bool
+    group: str = field(default="")

@@ -1,0 +1,162 @@
+"""The parts of a scene graph: floors, rooms, connections, places, objects, agents (plain dataclasses)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from coterie_core.geometry import Box, Pose, Vec2, Vec3
+
+ConnectionKind = Literal["door", "opening", "stairs"]
+ObjectKind = Literal["item", "furniture", "fixture"]
+
+
+@dataclass(slots=True)
+class LabelBelief:
+    """What a thing may be: evidence weight per label (>= 0, not normalised)."""
+
+    weights: dict[str, float] = field(default_factory=dict)
+
+    @staticmethod
+    def of(label: str, weight: float = 1.0) -> LabelBelief:
+        """Return the belief that holds one label only."""
+        return LabelBelief({label: weight})
+
+    @property
+    def total(self) -> float:
+        """Sum of the evidence."""
+        return sum(self.weights.values())
+
+    @property
+    def top(self) -> str:
+        """The label with most evidence ("" if none; ties go to the first in alphabet)."""
+        return min(self.weights, key=lambda k: (-self.weights[k], k)) if self.weights else ""
+
+    def probability(self, label: str) -> float:
+        """Share of the evidence that speaks for `label` (0..1)."""
+        total = self.total
+        return self.weights.get(label, 0.0) / total if total > 0.0 else 0.0
+
+    def distribution(self) -> dict[str, float]:
+        """Return label -> probability, most likely first; sums to 1 (empty if no evidence)."""
+        total = self.total
+        if total <= 0.0:
+            return {}
+        ranked = sorted(self.weights.items(), key=lambda kv: (-kv[1], kv[0]))
+        return {label: weight / total for label, weight in ranked}
+
+    def add(self, other: LabelBelief) -> None:
+        """Add the evidence of `other` to this belief."""
+        for label, weight in other.weights.items():
+            self.weights[label] = self.weights.get(label, 0.0) + weight
+
+
+@dataclass(slots=True)
+class Floor:
+    """A storey: index 0 is the lowest, elevation [m] of its walking surface."""
+
+    id: str
+    index: int
+    elevation: float
+    ceiling_height: float = 2.6
+
+
+@dataclass(slots=True)
+class Room:
+    """A room: `name` is unique in the house ("bedroom 2"), `type` is its kind ("bedroom").
+
+    `polygon` is its floor outline (x, y) [m], counter-clockwise; empty where unknown.
+    """
+
+    id: str
+    name: str
+    type: str
+    floor: str = ""
+    polygon: list[Vec2] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Connection:
+    """A way between two rooms: clear width [m], riser height [m] (0 for level ways)."""
+
+    id: str
+    room_a: str
+    room_b: str
+    kind: ConnectionKind
+    position: Vec3
+    width: float
+    riser: float = 0.0
+
+
+@dataclass(slots=True)
+class Place:
+    """A spot a robot can stand on (a navigation node): position [m] on the walking surface."""
+
+    id: str
+    position: Vec3
+    room: str = ""
+    floor: str = ""
+
+
+@dataclass(slots=True)
+class PlaceLink:
+    """A straight way between two places: length [m], narrowest clear width [m], riser [m]."""
+
+    a: str
+    b: str
+    length: float
+    width: float = 10.0
+    riser: float = 0.0
+
+
+@dataclass(slots=True)
+class Receptacle:
+    """A surface that things stand on: `surface.center` lies on it, `surface.size` is its extent [m].
+
+    `inside` is true for shelves behind a door or in a drawer: hidden while the owner is closed.
+    """
+
+    id: str
+    surface: Box
+    inside: bool = False
+
+
+@dataclass(slots=True)
+class Sighting:
+    """When [s, the world's clock] and by which robot a thing was last seen."""
+
+    time: float
+    robot: str
+
+
+@dataclass(slots=True)
+class SceneObject:
+    """A thing: belief over labels, box, where it is, what it stands on or in.
+
+    `room`, `support` and `container` are ids ("" where unknown). `is_open` is None for things
+    that cannot be opened.
+    """
+
+    id: str
+    label: LabelBelief
+    box: Box
+    room: str = ""
+    kind: ObjectKind = "item"
+    support: str = ""
+    container: str = ""
+    is_open: bool | None = None
+    receptacles: list[Receptacle] = field(default_factory=list)
+    observations: int = 0
+    last_seen: Sighting | None = None
+    properties: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class AgentState:
+    """A robot as far as it is known: pose, room id, id of what it holds."""
+
+    name: str
+    pose: Pose
+    room: str = ""
+    holding: str = ""
+    last_seen: Sighting | None = None

@@ -1,0 +1,134 @@
+"""Skills: typed commands to a robot and typed results that say why they failed."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from coterie_core.geometry import Vec3
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A thing to act on, as the robot knows it: label and where [m]; track id if it has one."""
+
+    label: str
+    position: Vec3
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NavigateTo:
+    """Go to a place by id, or (place == "") to a position [m], facing `yaw` [rad] if given."""
+
+    place: str = ""
+    position: Vec3 | None = None
+    yaw: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LookAround:
+    """Turn once about the own axis and look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detect:
+    """Look from here for a label ("" for anything)."""
+
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveArmTo:
+    """Move the hand to a point in the map frame [m]."""
+
+    position: Vec3
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """Take a thing into the hand."""
+
+    target: Target
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Put what the hand holds on or into a receptacle's owner at a position [m]."""
+
+    receptacle: Target
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Open a container or door."""
+
+    target: Target
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Close a container or door."""
+
+    target: Target
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Say something to another robot or a person ("" for the whole team)."""
+
+    whom: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Do nothing for a while [s]."""
+
+    duration: float
+
+
+Skill = NavigateTo | LookAround | Detect | MoveArmTo | Pick | Place | Open | Close | Ask | Wait
+
+
+class Outcome(enum.IntEnum):
+    """How a skill ended; the numbers are those of coterie_msgs/SkillResult."""
+
+    SUCCEEDED = 0
+    CANCELLED = 1
+    REFUSED = 2
+    UNKNOWN_TARGET = 3
+    UNREACHABLE = 4
+    BLOCKED = 5
+    OUT_OF_REACH = 6
+    NOT_VISIBLE = 7
+    HAND_FULL = 8
+    HAND_EMPTY = 9
+    CLOSED = 10
+    UNSUPPORTED = 11
+    TIMED_OUT = 12
+    FAULT = 13
+
+
+@dataclass(frozen=True, slots=True)
+class SkillResult:
+    """How a skill ended and why: `reason` names what was wrong and what to do ("" on success)."""
+
+    outcome: Outcome
+    reason: str = ""
+    duration: float = 0.0
+    distance: float = 0.0
+    details: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the skill did what it was asked for."""
+        return self.outcome is Outcome.SUCCEEDED
+
+
+class SkillRefused(Exception):
+    """The guard or the world refuses a skill before it starts; carries the result to report."""
+
+    def __init__(self, outcome: Outcome, reason: str) -> None:
+        super().__init__(reason)
+        self.result = SkillResult(outcome, reason)

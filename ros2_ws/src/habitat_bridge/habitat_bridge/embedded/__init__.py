@@ -1,0 +1,1 @@
+"""The embedded house: generator, sensors, navigation, skills."""
