@@ -1,0 +1,1 @@
+"""Benchmarks of Coterie: episodes, baselines, metrics and tables, free of ROS."""

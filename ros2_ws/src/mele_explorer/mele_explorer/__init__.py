@@ -1,0 +1,1 @@
+"""One robot of a MELE team: explore a house, remember it, answer questions about it."""
