@@ -11,7 +11,7 @@ MobilityKind = Literal["wheels", "tracks", "legs", "air", "fixed"]
 
 
 class Camera(BaseModel):
-    """A camera fixed to the body: mount height and forward offset [m], pitch [rad, down positive]."""
+    """A camera fixed to the body: mount height and offset ahead [m], pitch [rad], down positive."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,4 +1,4 @@
-"""Points, yaw angles, boxes and poses: REP-103 units (metres, radians), z up, map frame unless said otherwise."""
+"""Points, yaw angles, boxes and poses: metres, radians, z up, map frame (REP-103)."""
 
 from __future__ import annotations
 

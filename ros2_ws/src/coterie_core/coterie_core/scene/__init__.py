@@ -1,6 +1,7 @@
 """Scene graphs: rooms, places, objects and agents of a house."""
 
 from coterie_core.scene.graph import SceneGraph
+from coterie_core.scene.merge import MergeReport, MergeRule, merge
 from coterie_core.scene.model import (
     AgentState,
     Connection,
@@ -13,17 +14,30 @@ from coterie_core.scene.model import (
     SceneObject,
     Sighting,
 )
+from coterie_core.scene.serial import SceneError, from_json, load, save, to_json
+from coterie_core.scene.text import objects_text, room_lists, rooms_text
 
 __all__ = [
     "AgentState",
     "Connection",
     "Floor",
     "LabelBelief",
+    "MergeReport",
+    "MergeRule",
     "Place",
     "PlaceLink",
     "Receptacle",
     "Room",
+    "SceneError",
     "SceneGraph",
     "SceneObject",
     "Sighting",
+    "from_json",
+    "load",
+    "merge",
+    "objects_text",
+    "room_lists",
+    "rooms_text",
+    "save",
+    "to_json",
 ]

@@ -1,4 +1,4 @@
-"""The parts of a scene graph: floors, rooms, connections, places, objects, agents (plain dataclasses)."""
+"""Parts of a scene graph: floors, rooms, connections, places, objects, agents."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class PlaceLink:
 
 @dataclass(slots=True)
 class Receptacle:
-    """A surface that things stand on: `surface.center` lies on it, `surface.size` is its extent [m].
+    """A surface for things: `surface.center` lies on it, `surface.size` is its extent [m].
 
     `inside` is true for shelves behind a door or in a drawer: hidden while the owner is closed.
     """

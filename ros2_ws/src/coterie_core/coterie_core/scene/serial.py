@@ -1,0 +1,130 @@
+"""Scene graphs as JSON, written and read without loss; errors name the file and the field."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from coterie_core.scene.graph import SceneGraph
+
+FORMAT = "coterie-scene/1"
+
+
+class SceneError(ValueError):
+    """A scene graph cannot be read: says which file and field, what was expected, what to do."""
+
+
+@cache
+def _adapter() -> TypeAdapter[SceneGraph]:
+    return TypeAdapter(SceneGraph)
+
+
+def to_json(graph: SceneGraph, *, indent: int | None = None) -> str:
+    """Return the graph as a JSON object; positions [m], angles [rad], times [s] as in memory."""
+    return _adapter().dump_json(graph, indent=indent).decode()
+
+
+def from_json(text: str | bytes, source: str = "scene graph") -> SceneGraph:
+    """Read a graph written by `to_json`.
+
+    Args:
+        text: The JSON.
+        source: What to call it in errors, for example the file's name.
+
+    Raises:
+        SceneError: Not JSON, a field missing or of the wrong type, or a dangling reference.
+    """
+    try:
+        graph = _adapter().validate_json(text)
+    except ValidationError as error:
+        lines = [
+            f"{'.'.join(str(part) for part in e['loc']) or 'top level'}: {e['msg']}"
+            for e in error.errors()[:5]
+        ]
+        more = error.error_count() - len(lines)
+        raise SceneError(
+            f"{source}: not a scene graph: {'; '.join(lines)}"
+            + (f"; and {more} more" if more > 0 else "")
+            + ". Write it with coterie_core.scene.save, or mend the fields named."
+        ) from None
+    problems = dangling_references(graph)
+    if problems:
+        raise SceneError(
+            f"{source}: {problems[0]}"
+            + (f" (and {len(problems) - 1} more)" if len(problems) > 1 else "")
+            + ". Every id that is named must exist in the same file."
+        )
+    return graph
+
+
+def dangling_references(graph: SceneGraph) -> list[str]:
+    """Return a sentence for every id that the graph names and does not hold."""
+    problems = []
+    for name, parts in (
+        ("floors", graph.floors),
+        ("rooms", graph.rooms),
+        ("connections", graph.connections),
+        ("places", graph.places),
+        ("objects", graph.objects),
+    ):
+        problems += [
+            f"{name}[{key!r}]: its own id is {part.id!r}, expected the key"
+            for key, part in parts.items()
+            if part.id != key
+        ]
+    for way in graph.connections.values():
+        for room in (way.room_a, way.room_b):
+            if room not in graph.rooms:
+                problems.append(f"connections[{way.id!r}]: no room {room!r}")
+    for place in graph.places.values():
+        if place.room and place.room not in graph.rooms:
+            problems.append(f"places[{place.id!r}].room: no room {place.room!r}")
+    for a, links in graph.links.items():
+        for b in links:
+            for end in (a, b):
+                if end not in graph.places:
+                    problems.append(f"links[{a!r}][{b!r}]: no place {end!r}")
+    for thing in graph.objects.values():
+        if thing.room and thing.room not in graph.rooms:
+            problems.append(f"objects[{thing.id!r}].room: no room {thing.room!r}")
+        for role, other in (("support", thing.support), ("container", thing.container)):
+            if other and other not in graph.objects:
+                problems.append(f"objects[{thing.id!r}].{role}: no object {other!r}")
+    return problems
+
+
+def save(graph: SceneGraph, path: str | Path) -> None:
+    """Write the graph to a file; a reader never sees half of it.
+
+    Raises:
+        OSError: The folder does not exist or cannot be written.
+    """
+    path = Path(path)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(to_json(graph, indent=1))
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def load(path: str | Path) -> SceneGraph:
+    """Read a graph from a file.
+
+    Raises:
+        SceneError: The file is missing, unreadable or no scene graph.
+    """
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SceneError(
+            f"{path}: cannot be read ({error.strerror}); give the path of a scene graph JSON"
+        ) from error
+    return from_json(data, str(path))
