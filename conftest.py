@@ -1,0 +1,8 @@
+"""Settings that every test of the repository runs under."""
+
+from __future__ import annotations
+
+import os
+
+# Model calls to anything but this machine are impossible in tests, whatever a profile says.
+os.environ["COTERIE_TEST_LOCAL_ONLY"] = "1"
