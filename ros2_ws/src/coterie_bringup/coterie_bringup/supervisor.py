@@ -1,0 +1,228 @@
+"""Keeps a team's programs running: starts, restarts, reports and ends them; knows nothing of ROS."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from coterie_bringup.program import Program, Running, describe_exit
+
+EventKind = Literal["started", "died", "restarting", "given_up", "failed", "ended"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something happened to a program. `lines` are its last lines of output, oldest first."""
+
+    kind: EventKind
+    program: str
+    text: str
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Times of the supervisor [s].
+
+    A program that ran for `healthy` starts with a clean slate; the n-th restart in a row waits
+    `backoff * 2**(n-1)`, at most `longest_backoff`. On the way out everybody gets SIGINT, after
+    `interrupt` SIGTERM and after `terminate` SIGKILL: together well below 5 s.
+    """
+
+    backoff: float = 0.5
+    longest_backoff: float = 10.0
+    healthy: float = 60.0
+    interrupt: float = 2.0
+    terminate: float = 1.2
+
+
+class Supervisor:
+    """Runs programs until it is told to stop, or until an essential one cannot be kept alive.
+
+    Use `run()` for the whole life, or `async with supervisor.running():` around other work.
+    """
+
+    def __init__(
+        self,
+        programs: Sequence[Program],
+        logs: Path,
+        *,
+        on_line: Callable[[str, str], None] = lambda name, line: None,
+        on_event: Callable[[Event], None] = lambda event: None,
+        patience: Patience = Patience(),
+    ) -> None:
+        """Args: `programs` to run, the folder for their `logs`, and who hears of lines and events.
+
+        Raises:
+            ValueError: Two programs have the same name.
+        """
+        names = [p.name for p in programs]
+        doubled = sorted({n for n in names if names.count(n) > 1})
+        if doubled:
+            raise ValueError(f"programs must have different names; twice: {', '.join(doubled)}")
+        self.programs = tuple(programs)
+        self.logs = logs
+        self.restarts: dict[str, int] = dict.fromkeys(names, 0)
+        self._on_line = on_line
+        self._on_event = on_event
+        self._patience = patience
+        self._running: dict[str, Running] = {}
+        self._stop: asyncio.Event | None = None
+        self._kill_now = False
+        self._failed: list[str] = []
+        self._keepers: list[asyncio.Task[None]] = []
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Names of the programs that were given up."""
+        return tuple(self._failed)
+
+    def pid(self, name: str) -> int:
+        """Process id of a program that runs now; 0 where it does not."""
+        running = self._running.get(name)
+        return running.pid if running is not None and not running.ended else 0
+
+    def last_lines(self, name: str) -> tuple[str, ...]:
+        """Return the last lines that a program wrote, oldest first."""
+        running = self._running.get(name)
+        return tuple(running.last_lines) if running is not None else ()
+
+    def stop(self) -> None:
+        """Ask everything to end; a second call kills at once."""
+        if self._stop is not None:
+            self._kill_now = self._stop.is_set()
+            self._stop.set()
+
+    async def run(self) -> int:
+        """Run until stopped by `stop()`, Ctrl-C, SIGTERM or a closed terminal.
+
+        Returns:
+            Exit code for the command: 0, or 1 where an essential program was given up.
+        """
+        loop = asyncio.get_running_loop()
+        async with self.running():
+            assert self._stop is not None
+            signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+            for number in signals:
+                loop.add_signal_handler(number, self.stop)
+            try:
+                await self._stop.wait()
+                await self.close()
+            finally:
+                for number in signals:
+                    loop.remove_signal_handler(number)
+        return 1 if any(p.essential and p.name in self._failed for p in self.programs) else 0
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[Supervisor]:
+        """Keep the programs running while the block runs; all are gone when it is left."""
+        self.logs.mkdir(parents=True, exist_ok=True)
+        self._stop = asyncio.Event()
+        self._keepers = [asyncio.create_task(self._keep(p), name=p.name) for p in self.programs]
+        try:
+            yield self
+        finally:
+            await self.close()
+
+    async def stopped(self) -> None:
+        """Wait until somebody asked everything to end."""
+        assert self._stop is not None
+        await self._stop.wait()
+
+    async def close(self) -> None:
+        """End all programs: SIGINT, then SIGTERM, then SIGKILL, until none is left."""
+        if self._stop is None:
+            return
+        self._stop.set()
+        steps = (
+            (signal.SIGINT, self._patience.interrupt),
+            (signal.SIGTERM, self._patience.terminate),
+            (signal.SIGKILL, 1.0),
+        )
+        for number, patience in steps:
+            for running in self._running.values():
+                if not running.ended:
+                    running.signal_group(number)
+            if await self._all_gone(patience, hurry=number != signal.SIGKILL):
+                break
+        for keeper in self._keepers:
+            keeper.cancel()
+        for result in await asyncio.gather(*self._keepers, return_exceptions=True):
+            if isinstance(result, Exception):
+                raise result
+        self._keepers = []
+
+    async def _all_gone(self, patience: float, *, hurry: bool) -> bool:
+        end = time.monotonic() + patience
+        pending = {k for k in self._keepers if not k.done()}
+        while pending and time.monotonic() < end and not (hurry and self._kill_now):
+            _, pending = await asyncio.wait(pending, timeout=0.05)
+        return not pending
+
+    async def _keep(self, program: Program) -> None:
+        """Start a program, and start it again when it dies, up to its limit in a row."""
+        assert self._stop is not None
+        in_a_row = 0
+        while not self._stop.is_set():
+            log = self.logs / f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', program.name)}.log"
+            running = Running(program, log, self._on_line)
+            self._running[program.name] = running
+            try:
+                await running.start()
+            except OSError as error:
+                self._give_up(program, f"cannot be started: {error}", ())
+                return
+            self._tell("started", program, f"process {running.pid}")
+            code = await running.wait()
+            lines = tuple(running.last_lines)[-12:]
+            if self._stop.is_set():
+                self._tell("ended", program, describe_exit(code))
+                return
+            age = time.monotonic() - running.started
+            if age >= self._patience.healthy:
+                in_a_row = 0
+            self._tell("died", program, f"{describe_exit(code)} after {age:.1f} s", lines)
+            if in_a_row >= program.restart_limit:
+                times = f"{in_a_row} restart{'' if in_a_row == 1 else 's'}"
+                self._give_up(program, f"given up after {times} ({describe_exit(code)})", lines)
+                return
+            in_a_row += 1
+            self.restarts[program.name] += 1
+            wait = min(self._patience.backoff * 2 ** (in_a_row - 1), self._patience.longest_backoff)
+            text = f"restart {in_a_row} of {program.restart_limit} in {wait:g} s"
+            self._tell("restarting", program, text)
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), wait)
+
+    def _give_up(self, program: Program, text: str, lines: tuple[str, ...]) -> None:
+        self._failed.append(program.name)
+        self._tell("given_up", program, text, lines)
+        if program.essential:
+            text = f"the team cannot go on without {program.name}: ending"
+            self._tell("failed", program, text)
+            self.stop()
+        elif len(self._failed) == len(self.programs):
+            self._tell("failed", program, "nothing is left running: ending")
+            self.stop()
+
+    def _tell(
+        self, kind: EventKind, program: Program, text: str, lines: tuple[str, ...] = ()
+    ) -> None:
+        self._on_event(Event(kind, program.name, text, lines))
+
+
+def alive(pid: int) -> bool:
+    """Whether a process with this id exists and is no zombie."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return pid > 0 and stat.rsplit(")", 1)[1].split()[0] != "Z" and os.path.exists(f"/proc/{pid}")

@@ -1,0 +1,204 @@
+"""Reads YAML as plain data and remembers the line of every value, so that errors can name it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Path_ = tuple[str | int, ...]
+"""Where a value stands: keys and list indices from the root."""
+
+LARGEST_FILE = 1_000_000
+"""Longest file that is read [bytes]."""
+
+LARGEST_TREE = 50_000
+"""Most values after aliases are followed; a small file can otherwise unfold without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong in a file: where (`path`, `line` from 1; 0 for the whole file), what."""
+
+    path: Path_
+    line: int
+    message: str
+
+    def text(self, file: str) -> str:
+        """Return `file:line: path: message`, leaving out what is not known."""
+        where = f"{file}:{self.line}" if self.line else file
+        dotted = format_path(self.path)
+        return f"{where}: {dotted}: {self.message}" if dotted else f"{where}: {self.message}"
+
+
+@dataclass(slots=True)
+class MarkedData:
+    """Plain data (dicts, lists, scalars) with the line of each value, and what was wrong with it."""
+
+    data: Any
+    lines: dict[Path_, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def line(self, path: Path_) -> int:
+        """Line of the value at `path`, or of the nearest value around it that exists."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+
+class FileProblem(Exception):
+    """A file cannot be used; `problems` holds all that is wrong with it."""
+
+    def __init__(self, file: str, problems: list[Problem]) -> None:
+        self.file = file
+        self.problems = sorted(problems, key=lambda p: p.line)
+        super().__init__("\n".join(p.text(file) for p in self.problems))
+
+
+def format_path(path: Path_) -> str:
+    """Return a path as people write it: `robots[1].embodiment`."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else str(part)
+    return text
+
+
+def read_text(file: Path) -> str:
+    """Return the text of a file.
+
+    Raises:
+        FileProblem: It is missing, a directory, unreadable, too large or not UTF-8.
+    """
+    name = str(file)
+
+    def refuse(message: str) -> FileProblem:
+        return FileProblem(name, [Problem((), 0, message)])
+
+    try:
+        if file.is_dir():
+            raise refuse("this is a directory; give the path of a YAML file")
+        with file.open("rb") as stream:
+            raw = stream.read(LARGEST_FILE + 1)
+    except FileNotFoundError:
+        near = _neighbours(file)
+        raise refuse("no such file" + (f"; there is {near}" if near else "")) from None
+    except OSError as error:
+        raise refuse(f"cannot be read: {error.strerror or error}") from None
+    if len(raw) > LARGEST_FILE:
+        raise refuse(f"larger than {LARGEST_FILE // 1000} kB: this is no team file")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        message = f"byte {raw[error.start]:#04x} is not UTF-8 text; save the file as UTF-8"
+        raise FileProblem(name, [Problem((), line, message)]) from None
+
+
+def load_marked(text: str, file: str) -> MarkedData:
+    """Parse YAML into plain data with lines.
+
+    Only plain data comes out: tags that would build Python objects are refused. Keys that stand
+    twice are listed in `problems`; the first is kept.
+
+    Raises:
+        FileProblem: The text is no YAML, or empty, or unfolds beyond `LARGEST_TREE` values.
+    """
+    loader = yaml.SafeLoader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            raise FileProblem(file, [Problem((), 0, "the file is empty")])
+        reader = _Reader(loader, file)
+        data = reader.read(node, ())
+    except yaml.MarkedYAMLError as error:
+        raise FileProblem(file, [_syntax_problem(error, text)]) from None
+    except yaml.YAMLError as error:
+        message = " ".join(str(error).split())
+        raise FileProblem(file, [Problem((), 0, f"not YAML: {message}")]) from None
+    except RecursionError:
+        raise FileProblem(file, [Problem((), 0, "nested too deeply")]) from None
+    finally:
+        loader.dispose()
+    return MarkedData(data, reader.lines, reader.problems)
+
+
+class _Reader:
+    """Turns YAML nodes into data, noting lines and repeated keys."""
+
+    def __init__(self, loader: yaml.SafeLoader, file: str) -> None:
+        self._loader = loader
+        self._file = file
+        self._count = 0
+        self.lines: dict[Path_, int] = {}
+        self.problems: list[Problem] = []
+
+    def read(self, node: yaml.Node, path: Path_) -> Any:
+        line = node.start_mark.line + 1
+        self.lines.setdefault(path, line)
+        self._count += 1
+        if self._count > LARGEST_TREE:
+            message = f"holds more than {LARGEST_TREE} values once aliases are followed"
+            raise FileProblem(self._file, [Problem((), line, message)])
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.read(child, (*path, i)) for i, child in enumerate(node.value)]
+        try:
+            return self._loader.construct_object(node, deep=True)
+        except yaml.constructor.ConstructorError:
+            self.problems.append(Problem(path, line, f"the tag {node.tag} is not allowed here"))
+        except ValueError as error:  # for example 2026-13-45, which looks like a date
+            message = f"{node.value!r} cannot be read: {error}; put it in quotes"
+            self.problems.append(Problem(path, line, message))
+        return None
+
+    def _mapping(self, node: yaml.MappingNode, path: Path_) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        first: dict[str, int] = {}
+        inherited: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                base = self.read(value_node, path)
+                for part in base if isinstance(base, list) else [base]:
+                    if isinstance(part, dict):
+                        inherited = {**part, **inherited}
+                continue
+            if not isinstance(key_node, yaml.ScalarNode):
+                self.problems.append(Problem(path, line, "a key must be a word, not a list or map"))
+                continue
+            key = str(key_node.value)
+            if key in first:
+                message = f"stands twice (first on line {first[key]}); keep one"
+                self.problems.append(Problem((*path, key), line, message))
+                continue
+            first[key] = line
+            self.lines[(*path, key)] = line
+            result[key] = self.read(value_node, (*path, key))
+        return {**inherited, **result}
+
+
+def _syntax_problem(error: yaml.MarkedYAMLError, text: str) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    line = mark.line + 1 if mark else 0
+    rows = text.splitlines()
+    row = rows[line - 1] if 0 < line <= len(rows) else ""
+    if "\t" in row[: len(row) - len(row.lstrip())] or "'\\t'" in (error.problem or ""):
+        return Problem((), line, "indented with a tab; YAML wants spaces")
+    parts = [error.context, error.problem]
+    message = ", ".join(" ".join(p.split()) for p in parts if p)
+    shown = f" (near {row.strip()[:60]!r})" if row.strip() else ""
+    return Problem((), line, f"not YAML: {message}{shown}")
+
+
+def _neighbours(file: Path) -> str:
+    try:
+        names = sorted(p.name for p in file.parent.iterdir() if p.suffix in {".yaml", ".yml"})
+    except OSError:
+        return ""
+    return ", ".join(str(file.parent / name) for name in names[:5])
