@@ -1,1 +1,29 @@
 """One robot of a MELE team: explore a house, remember it, answer questions about it."""
+
+from mele_explorer.answering import Answerer, AnswerPresence, DetectorModel
+from mele_explorer.bank import QuestionBank
+from mele_explorer.choose_place import ChoosePlace
+from mele_explorer.common_sense import CommonSense, load_common_sense
+from mele_explorer.explorer import Explorer, ExplorerLimits, Feedback
+from mele_explorer.memory import LogEntry, Memory, MemoryLimits
+from mele_explorer.run import ExplorerRun, answer_all, oracle_run, run_exploration
+
+__all__ = [
+    "AnswerPresence",
+    "Answerer",
+    "ChoosePlace",
+    "CommonSense",
+    "DetectorModel",
+    "Explorer",
+    "ExplorerLimits",
+    "ExplorerRun",
+    "Feedback",
+    "LogEntry",
+    "Memory",
+    "MemoryLimits",
+    "QuestionBank",
+    "answer_all",
+    "load_common_sense",
+    "oracle_run",
+    "run_exploration",
+]

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
-from coterie_core.geometry import Vec3, distance, wrap_angle
 
+from coterie_core.geometry import Vec3, distance, wrap_angle
 from habitat_bridge.graph.model import GraphHouse, LoadReport, SeenObject, Viewpoint
 from habitat_bridge.graph.rooms import room_name
 from habitat_bridge.simulator import WorldError
@@ -78,7 +78,9 @@ def load_house(directory: str | Path, scan: str) -> GraphHouse:
     report.objects = len({thing.id for view in viewpoints.values() for thing in view.objects})
     if not report.objects:
         report.add("no object is visible from any node")
-    report.parts = tuple(sorted((len(part) for part in nx.connected_components(graph)), reverse=True))
+    report.parts = tuple(
+        sorted((len(part) for part in nx.connected_components(graph)), reverse=True)
+    )
     if len(report.parts) > 1:
         sizes = ", ".join(map(str, report.parts[:8]))
         report.add(f"the house falls into {len(report.parts)} parts of {sizes} nodes")
@@ -87,7 +89,9 @@ def load_house(directory: str | Path, scan: str) -> GraphHouse:
 
 def _connectivity_folder(root: Path) -> Path:
     if not root.is_dir():
-        raise WorldError(f"{root} is not a directory: expected one with connectivity/, objects/, rooms.json")
+        raise WorldError(
+            f"{root} is not a directory: expected one with connectivity/, objects/, rooms.json"
+        )
     folder = root / "connectivity"
     if not folder.is_dir():
         raise WorldError(f"{folder} does not exist: expected the files <scan>{_SUFFIX} in it")
@@ -123,13 +127,17 @@ def _entries(path: Path, report: LoadReport) -> dict[str, tuple[int, dict[str, A
         if entry.get("included") is not True:
             continue
         if not name or _position(entry) is None:
-            report.add(f"{where} ({name or 'no name'}) has no usable pose (16 finite numbers): left out")
+            report.add(
+                f"{where} ({name or 'no name'}) has no usable pose (16 finite numbers): left out"
+            )
         elif name in entries:
             report.add(f"{where} repeats image_id {name}: the first one is kept")
         else:
             entries[name] = (index, entry)
     if not entries:
-        raise WorldError(f"{path} has no usable node: expected entries with image_id, pose, included")
+        raise WorldError(
+            f"{path} has no usable node: expected entries with image_id, pose, included"
+        )
     return entries
 
 
@@ -199,7 +207,9 @@ def _rooms(path: Path, scan: str, report: LoadReport) -> dict[str, str]:
         return {}
     data = _read(path)
     if not isinstance(data, dict):
-        raise WorldError(f"{path} must hold an object scan -> viewpoint -> room, got {type(data).__name__}")
+        raise WorldError(
+            f"{path} must hold an object scan -> viewpoint -> room, got {type(data).__name__}"
+        )
     labels = data.get(scan)
     if not isinstance(labels, dict):
         report.add(f"{path.name} has no rooms for {scan}: rooms are unknown")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import networkx as nx
+
 from coterie_core.geometry import Vec3
 
 
 @dataclass(frozen=True, slots=True)
 class SeenObject:
-    """An object that can be seen from a viewpoint: id in the house, label, bearing [rad] if known."""
+    """An object seen from a viewpoint: id in the house, label, bearing [rad] if known."""
 
     id: str
     label: str

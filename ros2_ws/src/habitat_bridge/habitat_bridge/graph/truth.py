@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.scene import (
@@ -15,7 +16,6 @@ from coterie_core.scene import (
     SceneGraph,
     SceneObject,
 )
-
 from habitat_bridge.graph.model import GraphHouse, Viewpoint
 from habitat_bridge.graph.rooms import room_id
 
@@ -62,11 +62,9 @@ def riser_of(a: Vec3, b: Vec3) -> float:
 
 def _levels(house: GraphHouse) -> list[float]:
     """Return the heights [m] of the storeys, lowest first: clusters of viewpoint heights."""
-    flat = [
-        view.position[2]
-        for view in house.viewpoints.values()
-        if view.room != "stairs"
-    ] or [view.position[2] for view in house.viewpoints.values()]
+    flat = [view.position[2] for view in house.viewpoints.values() if view.room != "stairs"] or [
+        view.position[2] for view in house.viewpoints.values()
+    ]
     groups: list[list[float]] = []
     for height in sorted(flat):
         if groups and height - groups[-1][0] < _STOREY_GAP:
@@ -91,7 +89,7 @@ def _connect(scene: SceneGraph, a: str, b: str, riser: float) -> None:
     if known is None or (known.riser > 0.0 and riser == 0.0):
         p, q = scene.places[a].position, scene.places[b].position
         middle = ((p[0] + q[0]) / 2.0, (p[1] + q[1]) / 2.0, (p[2] + q[2]) / 2.0)
-        kind = "stairs" if riser > 0.0 else "opening"
+        kind: Literal["opening", "stairs"] = "stairs" if riser > 0.0 else "opening"
         scene.add_connection(Connection(key, first, second, kind, middle, 1.0, riser))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import zlib
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
+
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3, distance, wrap_angle
 from coterie_core.observation import Detection, Observation, PlaceView, RoomView
@@ -24,12 +26,18 @@ from coterie_core.skills import (
     SkillResult,
     Wait,
 )
-
 from habitat_bridge.graph.files import load_house
 from habitat_bridge.graph.model import DetectorNoise, GraphHouse, LoadReport, SeenObject
 from habitat_bridge.graph.rooms import room_id
 from habitat_bridge.graph.truth import riser_of, scene_of
-from habitat_bridge.simulator import Capabilities, Frame, FrameRequest, RobotState, Start, WorldError
+from habitat_bridge.simulator import (
+    Capabilities,
+    Frame,
+    FrameRequest,
+    RobotState,
+    Start,
+    WorldError,
+)
 
 WALKER = Embodiment(name="walker", mobility="legs", step_height=0.3, linear_speed=1.0)
 """A body to which every way of a house is open, as for the agents of the MELE paper."""
@@ -38,6 +46,7 @@ _RANGE = 3.0  # [m] up to which the object files list what is around a viewpoint
 _TOWARD = math.radians(45)  # a thing lies toward a place if its bearing differs by no more
 _DETECT_TIME = 0.5  # [s]
 _EPSILON = 1e-9
+_ANYWHERE = Start()
 
 
 def load_graph_world(
@@ -95,7 +104,8 @@ class GraphWorld:
         self._truth = scene_of(house)
         self._labels = sorted({o.label for v in house.viewpoints.values() for o in v.objects})
         self._rooms = {
-            room.name: RoomView(room.id, room.name, room.type) for room in self._truth.rooms.values()
+            room.name: RoomView(room.id, room.name, room.type)
+            for room in self._truth.rooms.values()
         }
 
     @property
@@ -123,7 +133,7 @@ class GraphWorld:
         """Names of the robots, in the order they were added."""
         return tuple(self._robots)
 
-    def add_robot(self, name: str, embodiment: Embodiment, start: Start = Start()) -> RobotState:
+    def add_robot(self, name: str, embodiment: Embodiment, start: Start = _ANYWHERE) -> RobotState:
         """Put a robot on a viewpoint; without a start, on a free one of the largest part.
 
         Raises:
@@ -215,7 +225,9 @@ class GraphWorld:
         """Return what the robot perceives at the viewpoint nearest to it."""
         body = self._robot(robot)
         body.looks += 1
-        return self._observation(robot, self._nearest(body), body.looks, self._pose(body), body.graph)
+        return self._observation(
+            robot, self._nearest(body), body.looks, self._pose(body), body.graph
+        )
 
     def survey(self, noisy: bool = True) -> list[Observation]:
         """Return one observation from every viewpoint: all that the detector can see of the house.
@@ -251,7 +263,9 @@ class GraphWorld:
 
     def _robot(self, name: str) -> _Robot:
         if name not in self._robots:
-            raise WorldError(f"no robot named {name!r}; robots here: {', '.join(self._robots) or 'none'}")
+            raise WorldError(
+                f"no robot named {name!r}; robots here: {', '.join(self._robots) or 'none'}"
+            )
         return self._robots[name]
 
     def _usable(self, embodiment: Embodiment) -> nx.Graph:
@@ -263,8 +277,7 @@ class GraphWorld:
         graph.add_edges_from(
             (a, b, data)
             for a, b, data in self.house.graph.edges(data=True)
-            if flies
-            or riser_of(views[a].position, views[b].position) <= embodiment.step_height
+            if flies or riser_of(views[a].position, views[b].position) <= embodiment.step_height
         )
         return graph
 
@@ -276,7 +289,8 @@ class GraphWorld:
             return start.place
         if start.pose is not None:
             return self._closest(start.pose.position)
-        wanted = sorted(max(nx.connected_components(usable), key=lambda part: (len(part), min(part))))
+        parts = [set(part) for part in nx.connected_components(usable)]
+        wanted = sorted(max(parts, key=lambda part: (len(part), min(part))))
         if start.room is not None:
             key = start.room.strip().lower()
             wanted = sorted(v.id for v in views.values() if v.room is not None and v.room == key)
@@ -298,7 +312,9 @@ class GraphWorld:
 
     def _route(self, body: _Robot, skill: NavigateTo) -> list[str]:
         if not skill.place and skill.position is None:
-            raise SkillRefused(Outcome.UNKNOWN_TARGET, "NavigateTo names neither place nor position")
+            raise SkillRefused(
+                Outcome.UNKNOWN_TARGET, "NavigateTo names neither place nor position"
+            )
         goal = skill.place or self._closest(skill.position or (0.0, 0.0, 0.0))
         if goal not in body.graph:
             raise SkillRefused(Outcome.UNKNOWN_TARGET, f"there is no place {goal!r} in {self.name}")
@@ -315,8 +331,9 @@ class GraphWorld:
 
     def _remaining(self, body: _Robot) -> float:
         stops = [body.place, *body.route]
-        hops = zip(stops, stops[1:], strict=False)
-        return max(0.0, sum(body.graph[a][b]["length"] for a, b in hops) - body.along)
+        hops = itertools.pairwise(stops)
+        ahead = sum(float(body.graph[a][b]["length"]) for a, b in hops)
+        return max(0.0, ahead - body.along)
 
     def _nearest(self, body: _Robot) -> str:
         if body.route and body.along > body.graph[body.place][body.route[0]]["length"] / 2.0:
@@ -397,7 +414,9 @@ class GraphWorld:
             place,
             room,
             tuple(
-                Detection(thing.label, score, room=room, instance=thing.id, scores={thing.label: score})
+                Detection(
+                    thing.label, score, room=room, instance=thing.id, scores={thing.label: score}
+                )
                 for thing, score in found
             ),
             self._neighbours(place, found, ways),

@@ -1,0 +1,241 @@
+"""Answers "is there an o in the r?" from a robot's memory plus common sense (MELE, 3.3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from pydantic import BaseModel, Field
+
+from coterie_core.language import Decider, Decision, Message, as_data, decide_by_rule
+from coterie_core.questions import Answer, Evidence, Question
+from coterie_core.scene import Room
+from mele_explorer.common_sense import CommonSense
+from mele_explorer.memory import Memory
+
+ANYWHERE = ("", "house", "home", "anywhere", "the house", "the home")
+"""Room names that mean the whole house."""
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorModel:
+    """What a robot believes of its own detector.
+
+    `miss`: probability that a thing in view is not reported in one look; `false`: probability that
+    a single report is of a thing that is not there.
+    """
+
+    miss: float = 0.2
+    false: float = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class PresenceState:
+    """A question with all that the answer depends on; `p_yes` (0..1) is the Bayes estimate."""
+
+    robot: str
+    question: Question
+    observations: tuple[tuple[str, tuple[str, ...]], ...]
+    evidence: Evidence
+    p_yes: float
+    rooms_elsewhere: tuple[str, ...] = ()
+
+
+class PresenceReply(BaseModel):
+    """A definite answer."""
+
+    answer: Literal["yes", "no"] = Field(description="yes or no; there is no third choice")
+    confidence: float = Field(ge=0.5, le=1.0, description="probability that the answer is right")
+    explanation: str = Field("", max_length=400, description="one sentence")
+
+
+class AnswerPresence(Decision[PresenceState, PresenceReply]):
+    """Decide whether an object is in a room."""
+
+    name: ClassVar[str] = "mele.answer"
+    reply_type: ClassVar[type[BaseModel]] = PresenceReply
+    max_tokens: ClassVar[int] = 200
+
+    def prompt(self, state: PresenceState) -> Sequence[Message]:
+        """Give the robot's memory as room -> objects, then the question."""
+        memory = {room: list(labels) for room, labels in state.observations}
+        evidence = state.evidence
+        known = (
+            f"You looked into that room {evidence.looks} times and saw "
+            f"{evidence.visited_fraction:.0%} of the places you know in it well."
+            if evidence.looks
+            else "You have not looked into that room."
+        )
+        asked = {"object": state.question.object, "room": state.question.room or "whole house"}
+        return (
+            Message.system(
+                "You are a household robot. You walked through a home and are now asked about it. "
+                "Your notes list what you saw in each room. They are incomplete: you did not see "
+                "everything, and your detector misses things. Where the notes do not decide, use "
+                "what is usual in homes; an object can be present although it is not in the "
+                "notes. Commit to yes or no."
+            ),
+            Message.user(
+                f"{as_data('notes of the robot', memory, limit=16000)}\n{known}\n"
+                f"{as_data('question', asked)}\nIs this object in this room?"
+            ),
+        )
+
+    def rule(self, state: PresenceState) -> PresenceReply:
+        """Answer with the likelier of yes and no, with its posterior probability."""
+        yes = state.p_yes > 0.5
+        evidence = state.evidence
+        where = "the house" if state.question.room in ANYWHERE else "that room"
+        if evidence.kind == "seen":
+            text = f"seen there in {evidence.sightings} detection(s)"
+        elif evidence.kind == "not_there":
+            share = f"{evidence.visited_fraction:.0%}"
+            text = f"{where} seen {evidence.looks} times ({share} of its places), not found"
+        else:
+            text = f"never been in {where}: common sense gives {evidence.prior:.0%}"
+        confidence = max(state.p_yes, 1.0 - state.p_yes)
+        return PresenceReply(answer="yes" if yes else "no", confidence=confidence, explanation=text)
+
+
+class Answerer:
+    """Answers questions from one robot's memory.
+
+    Args:
+        memory: What the robot remembers.
+        sense: Prior knowledge about homes.
+        decider: Who answers; None: the rule.
+        detector: What the robot believes of its detector.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        sense: CommonSense,
+        decider: Decider | None = None,
+        detector: DetectorModel | None = None,
+    ) -> None:
+        self.memory = memory
+        self.sense = sense
+        self.decider = decider
+        self.detector = detector or DetectorModel()
+        self._notes: tuple[tuple[str, tuple[str, ...]], ...] | None = None
+        self._notes_at = -1
+
+    async def answer(self, question: Question) -> Answer:
+        """Answer with the model, or with the rule where there is none or it fails."""
+        if self.decider is None:
+            return self.answer_by_rule(question)
+        state = self.assess(question)
+        decided = await self.decider.decide(AnswerPresence(), state)
+        return _answer(state, decided.reply, decided.decided_by, decided.reason)
+
+    def answer_by_rule(self, question: Question) -> Answer:
+        """Answer with the rule."""
+        state = self.assess(question)
+        return _answer(state, decide_by_rule(AnswerPresence(), state).reply, "rule", "")
+
+    def assess(self, question: Question) -> PresenceState:
+        """Collect the evidence and the posterior probability of YES for one question."""
+        label = " ".join(question.object.lower().split())
+        if question.room.strip().lower() in ANYWHERE:
+            evidence, p_yes = self._anywhere(label)
+        else:
+            room, kind = self._room(question.room)
+            evidence, p_yes = self._in_room(label, room, kind)
+        return PresenceState(
+            self.memory.robot, question, self._dictionary(), evidence, p_yes, evidence.elsewhere
+        )
+
+    def _dictionary(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Return the notes, remade only when the memory has changed."""
+        stamp = sum(self.memory.visits.values())
+        if self._notes is None or stamp != self._notes_at:
+            notes = self.memory.dictionary()
+            self._notes = tuple((room, tuple(labels)) for room, labels in notes.items())
+            self._notes_at = stamp
+        return self._notes
+
+    def _room(self, name: str) -> tuple[Room | None, str]:
+        """Return the remembered room of this name, if any, and the type it has or must have."""
+        room = self.memory.graph.room_named(name)
+        if room is not None:
+            return room, room.type
+        return None, re.sub(r"\s*\d+$", "", name.strip().lower())
+
+    def _in_room(self, label: str, room: Room | None, kind: str) -> tuple[Evidence, float]:
+        """Return the evidence and P(yes) for one room.
+
+        With prior p, detector miss rate m, share v of the room's places seen well and n looks at
+        each of them, P(nothing seen | present) = 1 - v + v m^n. Objects in memory count each with
+        the probability that it is real and has the label.
+        """
+        known = self.memory.knowledge(label, room)
+        prior = min(max(self.sense.likelihood(label, kind), 0.001), 0.999)
+        unseen = 1.0 - known.visited_fraction * (1.0 - self.detector.miss)
+        absent = 1.0 - prior * unseen / (prior * unseen + 1.0 - prior)
+        real = [(key, self._is_real(key, share)) for key, share in known.found]
+        for _, p in real:
+            absent *= 1.0 - p
+        here = room.id if room is not None else ""
+        names = self.memory.graph.rooms
+        elsewhere = tuple(names[r].name for r in self.memory.rooms_with(label) if r != here)
+        ids = tuple(key for key, p in real if p >= 0.5)
+        seen = bool(ids) or (1.0 - absent > 0.5 and bool(real))
+        evidence = Evidence(
+            "seen" if seen else "not_there" if known.looks else "prior_only",
+            ids or tuple(key for key, _ in real if seen),
+            known.looks,
+            known.visited_fraction,
+            prior,
+            elsewhere,
+            known.sightings,
+        )
+        return evidence, min(max(1.0 - absent, 0.001), 0.999)
+
+    def _is_real(self, key: str, share: float) -> float:
+        """Return the probability that an object is there and has a label held with this share."""
+        sightings = max(1, self.memory.graph.objects[key].observations)
+        return float(share * (1.0 - self.detector.false**sightings))
+
+    def _anywhere(self, label: str) -> tuple[Evidence, float]:
+        """Return the evidence and P(yes) for the whole house: at least one room holds it."""
+        absent, parts = 1.0, []
+        for room in self.memory.graph.rooms.values():
+            evidence, p_yes = self._in_room(label, room, room.type)
+            absent *= 1.0 - p_yes
+            parts.append(evidence)
+        if not parts:
+            evidence, p_yes = self._in_room(label, None, "")
+            return evidence, p_yes
+        seen = [part for part in parts if part.kind == "seen"]
+        looks = sum(part.looks for part in parts)
+        not_prior = 1.0
+        for part in parts:
+            not_prior *= 1.0 - part.prior
+        evidence = Evidence(
+            "seen" if seen else "not_there" if looks else "prior_only",
+            tuple(dict.fromkeys(key for part in seen for key in part.objects)),
+            looks,
+            sum(part.visited_fraction for part in parts) / len(parts),
+            1.0 - not_prior,
+            (),
+            sum(part.sightings for part in parts),
+        )
+        return evidence, min(max(1.0 - absent, 0.001), 0.999)
+
+
+def _answer(
+    state: PresenceState, reply: PresenceReply, by: Literal["model", "rule"], reason: str
+) -> Answer:
+    return Answer(
+        state.question.id,
+        state.robot,
+        reply.answer == "yes",
+        reply.confidence,
+        state.evidence,
+        reply.explanation,
+        by,
+        reason,
+    )

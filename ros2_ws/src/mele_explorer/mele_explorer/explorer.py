@@ -1,0 +1,224 @@
+"""Explorer: walks a house hop by hop so as to see as much of it as possible (augmented LGX)."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from dataclasses import dataclass
+
+import networkx as nx
+
+from coterie_core.language import Decider, RulesModel
+from coterie_core.observation import Observation, PlaceView
+from coterie_core.skills import NavigateTo, Skill, SkillResult
+from mele_explorer.choose_place import ChoosePlace, ChooseState, PlaceOption
+from mele_explorer.memory import Memory
+
+_DISCOUNT = 0.8  # worth of an unexplored place, per hop that it is farther away
+_JITTER = 0.1  # largest share by which equal promises are told apart at random
+_WAYS_ON = 0.15  # worth of a place that was seen, for the ways that may go on from it
+_NEW_LABEL = 0.25  # worth of a label not seen before, in places
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerLimits:
+    """When to stop: hops (10 in the paper), simulated seconds, coverage (0..1); None: no limit."""
+
+    steps: int | None = 10
+    seconds: float | None = None
+    coverage: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse limits that make no sense."""
+        if self.steps is not None and self.steps < 0:
+            raise ValueError(f"steps must be at least 0, got {self.steps}")
+        if self.seconds is not None and not self.seconds >= 0.0:
+            raise ValueError(f"seconds must be at least 0, got {self.seconds}")
+        if self.coverage is not None and not 0.0 <= self.coverage <= 1.0:
+            raise ValueError(f"coverage must be within 0..1, got {self.coverage}")
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """How far an exploration is: coverage of the known places (0..1), and counts."""
+
+    steps: int
+    coverage: float
+    places: int
+    rooms: int
+    objects: int
+    labels: int
+
+
+class Explorer:
+    """One robot's exploration: `observe`, then `next_skill`, until that returns None.
+
+    Args:
+        robot: Name of the robot.
+        decider: Who chooses the next place; None: the rule.
+        limits: When to stop.
+        seed: For ties; robots with different names break them differently.
+        memory: Memory to go on with; None: an empty one.
+    """
+
+    def __init__(
+        self,
+        robot: str,
+        decider: Decider | None = None,
+        limits: ExplorerLimits | None = None,
+        seed: int = 0,
+        memory: Memory | None = None,
+    ) -> None:
+        self.robot = robot
+        self.limits = limits or ExplorerLimits()
+        self.memory = memory or Memory(robot)
+        self.steps = 0
+        self.stopped = ""
+        self.path: list[str] = []
+        self.coverage_curve: list[float] = []
+        self.chosen_by: dict[str, int] = {"model": 0, "rule": 0}
+        self._decider = decider or Decider(RulesModel(), who=robot)
+        self._random = random.Random(seed * 1_000_003 + zlib.crc32(robot.encode()))
+        self._last: Observation | None = None
+        self._started: float | None = None
+        self._blocked: set[tuple[str, str]] = set()
+        self._met: set[str] = set()  # labels in all observations but the last
+
+    def observe(self, observation: Observation) -> None:
+        """Take in what the robot perceives now."""
+        if self._last is not None:
+            self._met |= {detection.label for detection in self._last.detections}
+        self.memory.update(observation)
+        self._last = observation
+        if self._started is None:
+            self._started = observation.time
+        if not self.path or self.path[-1] != observation.place:
+            self.path.append(observation.place)
+        self.coverage_curve.append(self.memory.coverage)
+
+    def skill_ended(self, skill: Skill, result: SkillResult) -> None:
+        """Learn how a skill ended: a hop that failed is not tried again from the same place."""
+        if isinstance(skill, NavigateTo) and not result.ok and self._last is not None:
+            self._blocked.add((self._last.place, skill.place))
+
+    async def next_skill(self) -> Skill | None:
+        """Return the next hop, or None when a limit is reached or nothing is left (`stopped`).
+
+        Raises:
+            RuntimeError: Called before the first observation.
+        """
+        if self._last is None:
+            raise RuntimeError(f"{self.robot}: observe() must come before next_skill()")
+        self.stopped = self._limit_reached(self._last)
+        if self.stopped:
+            return None
+        state = self._state(self._last)
+        if not any(option.promise > 0.0 for option in state.options):
+            self.stopped = "everything that can be reached was seen"
+            return None
+        decided = await self._decider.decide(ChoosePlace(), state)
+        self.chosen_by[decided.decided_by] += 1
+        self.steps += 1
+        return NavigateTo(place=decided.reply.place)
+
+    def feedback(self) -> Feedback:
+        """Return how far the exploration is."""
+        memory = self.memory
+        return Feedback(
+            self.steps,
+            memory.coverage,
+            len(memory.visits),
+            len(memory.looks),
+            len(memory.graph.objects),
+            len(memory.labels),
+        )
+
+    def _limit_reached(self, last: Observation) -> str:
+        limits = self.limits
+        if limits.steps is not None and self.steps >= limits.steps:
+            return f"limit of {limits.steps} steps"
+        if limits.seconds is not None and last.time - (self._started or 0.0) >= limits.seconds:
+            return f"limit of {limits.seconds:g} s"
+        if limits.coverage is not None and self.memory.coverage >= limits.coverage:
+            return f"coverage of {limits.coverage:g} reached"
+        return ""
+
+    def _state(self, last: Observation) -> ChooseState:
+        memory = self.memory
+        known = self._known_ways()
+        values = self._frontier_values(last)
+        if last.place in known:
+            known.remove_node(last.place)
+        options = [
+            self._option(view, known, values)
+            for view in sorted(last.neighbours, key=lambda view: view.id)
+            if (last.place, view.id) not in self._blocked
+        ]
+        left = None if self.limits.steps is None else self.limits.steps - self.steps
+        return ChooseState(
+            self.robot,
+            last.place,
+            last.room.name if last.room is not None else "",
+            tuple(sorted({detection.label for detection in last.detections})),
+            tuple(options),
+            tuple(memory.dictionary()),
+            len(memory.labels),
+            left,
+        )
+
+    def _known_ways(self) -> nx.Graph:
+        """Return the ways between known places, without those that failed."""
+        graph = nx.Graph()
+        graph.add_nodes_from(self.memory.graph.places)
+        for a, links in self.memory.graph.links.items():
+            graph.add_edges_from(
+                (a, b) for b in links if (a, b) not in self._blocked and (b, a) not in self._blocked
+            )
+        return graph
+
+    def _frontier_values(self, last: Observation) -> dict[str, float]:
+        """Return place -> worth of standing there, for known places the robot never stood at.
+
+        A place is worth more the less it was seen, the fewer looks its room got, and the more
+        labels not met before lie toward it. One that was seen well from elsewhere is still worth
+        a little, since the ways that go on from it are unknown.
+        """
+        memory = self.memory
+        fresh = {view.id: len(self._new_labels(view)) for view in last.neighbours}
+        values: dict[str, float] = {}
+        for place in memory.graph.places.values():
+            seen = memory.seen.get(place.id, 0.0)
+            if memory.visits.get(place.id):
+                continue
+            looks = memory.looks.get(place.room, 0) if place.room else 1
+            worth = 0.5 + 1.5 / (1 + looks) + _NEW_LABEL * fresh.get(place.id, 0)
+            values[place.id] = max(1.0 - seen, _WAYS_ON) * worth
+        return values
+
+    def _new_labels(self, view: PlaceView) -> list[str]:
+        """Return the labels toward a place that were seen in no other observation than the last."""
+        return [label for label in view.labels if label not in self._met]
+
+    def _option(self, view: PlaceView, ways: nx.Graph, values: dict[str, float]) -> PlaceOption:
+        """Rate a neighbour by the best unexplored place on its side (`ways` lacks `here`)."""
+        memory = self.memory
+        hops = nx.single_source_shortest_path_length(ways, view.id) if view.id in ways else {}
+        best, goal, far = 0.0, "", 0
+        for place, count in hops.items():
+            worth = values.get(place, 0.0) * _DISCOUNT**count
+            if (worth, place) > (best, goal):
+                best, goal, far = worth, place, count
+        room = memory.graph.rooms.get(memory.graph.places[goal].room) if goal else None
+        return PlaceOption(
+            view.id,
+            view.room.name if view.room is not None else "",
+            view.distance,
+            view.labels,
+            tuple(self._new_labels(view)),
+            memory.visits.get(view.id, 0),
+            memory.seen.get(view.id, 0.0),
+            view.id in values,
+            (room.name if room is not None else "a place in an unknown room") if goal else "",
+            far,
+            best * (1.0 + _JITTER * self._random.random()),
+        )

@@ -1,0 +1,284 @@
+"""What one robot remembers: places and how well they were seen, rooms, objects, evidence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from coterie_core.geometry import Box, Vec3, distance, iou
+from coterie_core.observation import Detection, Observation, RoomView
+from coterie_core.scene import (
+    LabelBelief,
+    Place,
+    PlaceLink,
+    Room,
+    SceneGraph,
+    SceneObject,
+    Sighting,
+)
+
+WELL_SEEN = 0.6
+"""From this share on a place counts as seen well (0..1)."""
+SAME_OBJECT = 0.5
+"""Two boxes of one label belong to one object if their centres are closer [m], or they overlap."""
+
+_MAX_LABEL = 60
+_LABELS_PER_OBJECT = 8
+_UNKNOWN_BOX = (0.4, 0.4, 0.4)  # [m] for detectors that give no geometry
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One step of an exploration: number, simulated time [s], place id, labels seen there."""
+
+    step: int
+    time: float
+    place: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLimits:
+    """Upper bounds, so that a robot that runs for weeks does not fill its memory."""
+
+    objects: int = 5000
+    places: int = 20000
+    log: int = 10000
+
+
+@dataclass(slots=True)
+class RoomKnowledge:
+    """What a robot can say about one room and one label in it.
+
+    `looks` observations of the room, `visited_fraction` (0..1) of its known places seen well;
+    `found`: ids of matching objects with the probability that each is real and has the label;
+    `sightings`: detections of the label in the room.
+    """
+
+    room: Room | None
+    looks: int = 0
+    visited_fraction: float = 0.0
+    found: list[tuple[str, float]] = field(default_factory=list)
+    sightings: int = 0
+
+
+class Memory:
+    """A robot's memory, made from its observations; `graph` holds what it knows of the house."""
+
+    def __init__(self, robot: str, limits: MemoryLimits | None = None) -> None:
+        self.robot = robot
+        self.limits = limits or MemoryLimits()
+        self.graph = SceneGraph()
+        self.visits: dict[str, int] = {}
+        self.seen: dict[str, float] = {}
+        self.looks: dict[str, int] = {}
+        self.sightings: dict[str, dict[str, int]] = {}
+        self.room_votes: dict[str, dict[str, int]] = {}
+        self.log: list[LogEntry] = []
+        self.here = ""
+        self.made = 0
+        self._by_label: dict[str, set[str]] = {}
+
+    # -- learning ---------------------------------------------------------------------------
+
+    def update(self, observation: Observation) -> None:
+        """Take in one observation of this robot."""
+        self._note_places(observation)
+        for detection in observation.detections:
+            self._note_detection(detection, observation)
+        labels = tuple(sorted({_clean(d.label) for d in observation.detections} - {""}))
+        self.log.append(LogEntry(observation.step, observation.time, observation.place, labels))
+        self._forget()
+
+    def _note_places(self, observation: Observation) -> None:
+        self.here = observation.place
+        room = self._note_room(observation.room)
+        known = self.graph.places.get(observation.place)
+        position = known.position if known is not None else observation.pose.position
+        self._note_place(observation.place, position, room)
+        self.visits[observation.place] = self.visits.get(observation.place, 0) + 1
+        for view in observation.neighbours:
+            self._note_place(view.id, view.position, self._note_room(view.room))
+            self.graph.add_link(PlaceLink(observation.place, view.id, view.distance))
+        looked_into: set[str] = {room} if room else set()
+        for place, share in {**observation.seen, observation.place: 1.0}.items():
+            self.seen[place] = max(self.seen.get(place, 0.0), share)
+            if share >= WELL_SEEN and place in self.graph.places:
+                looked_into.add(self.graph.places[place].room)
+        for name in looked_into - {""}:
+            self.looks[name] = self.looks.get(name, 0) + 1
+
+    def _note_room(self, view: RoomView | None) -> str:
+        if view is None:
+            return ""
+        if view.id not in self.graph.rooms:
+            self.graph.add_room(Room(view.id, _clean(view.name), _clean(view.type)))
+        return view.id
+
+    def _note_place(self, place: str, position: Vec3, room: str) -> None:
+        known = self.graph.places.get(place)
+        if known is None:
+            self.graph.add_place(Place(place, position, room))
+        elif room:
+            known.room = room
+
+    def _note_detection(self, detection: Detection, observation: Observation) -> None:
+        label = _clean(detection.label)
+        if not label:
+            return
+        room = self._note_room(detection.room)
+        if room:
+            counts = self.sightings.setdefault(room, {})
+            counts[label] = counts.get(label, 0) + 1
+        belief = LabelBelief(
+            {
+                name: score * detection.score if name != label else score
+                for raw, score in (detection.scores or {label: detection.score}).items()
+                if (name := _clean(raw)) and score > 0.0
+            }
+        )
+        sighting = Sighting(observation.time, self.robot)
+        known = self._match(detection, label)
+        if known is None:
+            self.made += 1
+            key = detection.instance or f"{self.robot}-{self.made}"
+            box = detection.box or Box(observation.pose.position, _UNKNOWN_BOX)
+            known = SceneObject(key, LabelBelief(), box, room)
+            self.graph.add_object(known)
+        elif detection.box is not None:
+            known.box = _blend(known.box, detection.box, known.observations)
+        known.label.add(belief)
+        for name in list(known.label.distribution())[_LABELS_PER_OBJECT:]:
+            del known.label.weights[name]
+        known.observations += 1
+        known.last_seen = sighting
+        for name in known.label.weights:
+            self._by_label.setdefault(name, set()).add(known.id)
+        if room:
+            votes = self.room_votes.setdefault(known.id, {})
+            votes[room] = votes.get(room, 0) + 1
+            known.room = min(votes, key=lambda key: (-votes[key], key))
+
+    def _match(self, detection: Detection, label: str) -> SceneObject | None:
+        """Return the remembered object that a detection shows, or None for a new one."""
+        if detection.instance:
+            return self.graph.objects.get(detection.instance)
+        if detection.box is None:
+            here = detection.room.id if detection.room is not None else ""
+            same = [k for k in self._by_label.get(label, ()) if self.graph.objects[k].room == here]
+            return self.graph.objects[min(same)] if same else None
+        best: tuple[float, str] | None = None
+        for key in self._by_label.get(label, ()):
+            box = self.graph.objects[key].box
+            gap = distance(box.center, detection.box.center)
+            if gap <= SAME_OBJECT or iou(box, detection.box) > 0.25:
+                best = min(best or (gap, key), (gap, key))
+        return self.graph.objects[best[1]] if best is not None else None
+
+    def _forget(self) -> None:
+        """Drop what was seen least and longest ago when a bound is exceeded."""
+        objects = self.graph.objects
+        if len(objects) > self.limits.objects:
+            ranked = sorted(
+                objects.values(),
+                key=lambda o: (o.observations, o.last_seen.time if o.last_seen else 0.0, o.id),
+            )
+            for thing in ranked[: len(objects) - self.limits.objects]:
+                del objects[thing.id]
+                self.room_votes.pop(thing.id, None)
+                for keys in self._by_label.values():
+                    keys.discard(thing.id)
+        surplus = len(self.graph.places) - self.limits.places
+        if surplus > 0:
+            spare = sorted(
+                (p for p in self.graph.places if p != self.here),
+                key=lambda p: (self.visits.get(p, 0), self.seen.get(p, 0.0), p),
+            )
+            for place in spare[:surplus]:
+                for other in self.graph.links.pop(place, {}):
+                    self.graph.links.get(other, {}).pop(place, None)
+                del self.graph.places[place]
+                self.visits.pop(place, None)
+                self.seen.pop(place, None)
+        del self.log[: max(0, len(self.log) - self.limits.log)]
+
+    def reindex(self) -> None:
+        """Rebuild the index label -> objects after the graph was replaced."""
+        self._by_label = {}
+        for thing in self.graph.objects.values():
+            for name in thing.label.weights:
+                self._by_label.setdefault(name, set()).add(thing.id)
+
+    # -- asking -----------------------------------------------------------------------------
+
+    @property
+    def coverage(self) -> float:
+        """Share of the known places that were seen well (0..1)."""
+        known = self.graph.places
+        done = sum(self.seen.get(place, 0.0) >= WELL_SEEN for place in known)
+        return done / len(known) if known else 0.0
+
+    @property
+    def labels(self) -> set[str]:
+        """All labels that some object may have."""
+        return {label for label, keys in self._by_label.items() if keys}
+
+    def dictionary(self) -> dict[str, list[str]]:
+        """Return room name -> labels seen in it, sorted: the memory of MELE, section 3.3.
+
+        Rooms that were looked into without seeing anything are listed with an empty list.
+        """
+        view: dict[str, list[str]] = {}
+        for room in self.graph.rooms.values():
+            if self.looks.get(room.id) or self.sightings.get(room.id):
+                view[room.name] = sorted(self.sightings.get(room.id, {}))
+        return dict(sorted(view.items()))
+
+    def knowledge(self, label: str, room: Room | None) -> RoomKnowledge:
+        """Return what is known about a label in one room (None: a room never heard of)."""
+        if room is None:
+            return RoomKnowledge(None)
+        found: list[tuple[str, float]] = []
+        for key in sorted(self._by_label.get(label, ())):
+            share = self.graph.objects[key].label.probability(label)
+            votes = self.room_votes.get(key, {})
+            if votes.get(room.id):
+                found.append((key, share))
+        return RoomKnowledge(
+            room,
+            self.looks.get(room.id, 0),
+            self.visited_fraction(room.id),
+            found,
+            self.sightings.get(room.id, {}).get(label, 0),
+        )
+
+    def visited_fraction(self, room: str) -> float:
+        """Share of a room's known places that were seen well (0..1)."""
+        places = [place.id for place in self.graph.places.values() if place.room == room]
+        done = sum(self.seen.get(place, 0.0) >= WELL_SEEN for place in places)
+        return done / len(places) if places else 0.0
+
+    def rooms_with(self, label: str) -> list[str]:
+        """Return the ids of the rooms in which a label was seen, sorted."""
+        return sorted(room for room, counts in self.sightings.items() if counts.get(label))
+
+
+def _clean(text: str) -> str:
+    plain = "".join(c if c.isprintable() else " " for c in text[: 4 * _MAX_LABEL])
+    return " ".join(plain.split())[:_MAX_LABEL].strip().lower()
+
+
+def _blend(old: Box, new: Box, weight: int) -> Box:
+    """Return the mean of a box seen `weight` times and a new one; the larger yaw evidence wins."""
+    share = 1.0 / (min(weight, 20) + 1)
+
+    def mean(a: Vec3, b: Vec3) -> Vec3:
+        x, y, z = (p + share * (q - p) for p, q in zip(a, b, strict=True))
+        return (x, y, z)
+
+    return Box(mean(old.center, new.center), mean(old.size, new.size), old.yaw)
+
+
+def count_labels(memory: Memory) -> Counter[str]:
+    """Return how many remembered objects have each label as the likeliest."""
+    return Counter(thing.label.top for thing in memory.graph.objects.values())
