@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Point the CMake exports of the ROS wheels at this virtual environment.
 
-The wheels were built inside a manylinux container, and the CMake export files of every interface package still name
-that container's interpreter (``/opt/python/cpXY-cpXY/...``) for the Python and NumPy headers. CMake refuses an
-imported target whose include directory is missing, so nothing that depends on an interface package configures until
-these paths are replaced. Run it with the interpreter of the environment; running it twice changes nothing.
+The wheels were built inside a manylinux container, and the CMake export files of every interface
+package still name that container's interpreter (``/opt/python/cpXY-cpXY/...``) for the Python and
+NumPy headers. CMake refuses an imported target whose include directory is missing, so nothing that
+depends on an interface package configures until these paths are replaced. Run it with the
+interpreter of the environment; running it twice changes nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import sysconfig
 from pathlib import Path
 
 #: A directory of the build container that ends in the headers of NumPy or of Python itself.
-_NUMPY_HEADERS = re.compile(r"/opt/python/cp\d+-cp\d+/lib/python3\.\d+/site-packages/numpy/(?:_core|core)/include")
+_NUMPY_HEADERS = re.compile(
+    r"/opt/python/cp\d+-cp\d+/lib/python3\.\d+/site-packages/numpy/(?:_core|core)/include"
+)
 _PYTHON_HEADERS = re.compile(r"/opt/python/cp\d+-cp\d+/include/python3\.\d+")
 
 
@@ -48,7 +51,9 @@ def relocate_prefix(prefix: Path, python_include: str, numpy_include: str) -> li
 def main() -> int:
     """Relocate the environment of the running interpreter (or ``--prefix``)."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--prefix", type=Path, default=Path(sys.prefix), help="environment to rewrite")
+    parser.add_argument(
+        "--prefix", type=Path, default=Path(sys.prefix), help="environment to rewrite"
+    )
     prefix = parser.parse_args().prefix
 
     import numpy

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Give a virtual environment made of ROS wheels the ``setup.bash`` that /opt/ros/<distro> has.
 
-colcon and every README of the ROS world expect a prefix that can be sourced. The wheels bring none: they patch
-``LD_LIBRARY_PATH`` by starting Python a second time from a ``.pth`` file, which doubles the start-up time of every
-process and puts the library directories in an arbitrary order. The files written here set the search paths once, in
-sorted order, and raise the wheels' own guard variable so that no second start happens.
+colcon and every README of the ROS world expect a prefix that can be sourced. The wheels bring none:
+they patch ``LD_LIBRARY_PATH`` by starting Python a second time from a ``.pth`` file, which doubles
+the start-up time of every process and puts the library directories in an arbitrary order. The files
+written here set the search paths once, in sorted order, and raise the wheels' own guard variable so
+that no second start happens.
 """
 
 from __future__ import annotations
@@ -57,10 +58,14 @@ def library_directories(prefix: Path, site_packages: Path) -> list[Path]:
 
 
 def render(prefix: Path, libraries: list[Path], distro: str = "jazzy") -> str:
-    """Return the text of the setup file for ``prefix`` (POSIX sh; can be sourced more than once)."""
+    """Return the text of the setup file for ``prefix``: POSIX sh, may be sourced repeatedly."""
     # Prepending reverses the order, so the list is walked from its end.
-    lines = [f"_coterie_prepend LD_LIBRARY_PATH {shlex.quote(str(path))}" for path in reversed(libraries)]
-    return _TEMPLATE.format(prefix=shlex.quote(str(prefix)), libraries="\n".join(lines), distro=distro)
+    lines = [
+        f"_coterie_prepend LD_LIBRARY_PATH {shlex.quote(str(path))}" for path in reversed(libraries)
+    ]
+    return _TEMPLATE.format(
+        prefix=shlex.quote(str(prefix)), libraries="\n".join(lines), distro=distro
+    )
 
 
 def write(prefix: Path, site_packages: Path) -> list[Path]:
@@ -75,7 +80,9 @@ def write(prefix: Path, site_packages: Path) -> list[Path]:
 def main() -> int:
     """Write the files into the environment of the running interpreter (or ``--prefix``)."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--prefix", type=Path, default=Path(sys.prefix), help="environment to equip")
+    parser.add_argument(
+        "--prefix", type=Path, default=Path(sys.prefix), help="environment to equip"
+    )
     prefix = parser.parse_args().prefix.resolve()
     site_packages = Path(
         sysconfig.get_path("purelib", vars={"base": str(prefix), "platbase": str(prefix)})

@@ -1,0 +1,1 @@
+"""What ./coterie does before the command line starts: check, install, build, activate."""

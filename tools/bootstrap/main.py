@@ -1,0 +1,138 @@
+"""Set up what is missing, then become the command line."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from bootstrap import machine, ros, steps
+from bootstrap.errors import SetupError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+HELP = """\
+Coterie: a team of household robots on ROS 2.
+
+Usage: ./coterie COMMAND [OPTIONS]
+
+This clone is not set up yet. The first command sets it up (a few minutes, about 2.5 GB in .venv and
+ros2_ws): it checks the system packages, makes .venv from requirements/, builds ros2_ws and records
+the environment. Then ./coterie --help lists all commands.
+
+  ./coterie setup    set up only
+  ./coterie test     lint, type checks, all tests
+  ./coterie demo     three robots explore a house and answer forty questions
+
+docs/INSTALL.md tells what is installed where, and how to undo it."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run ``./coterie`` with ``arguments``; does not return if the command line takes over.
+
+    Returns:
+        The exit code: 0, 1 where the set-up failed, 130 where it was interrupted.
+    """
+    try:
+        return _run(arguments, dict(os.environ))
+    except SetupError as error:
+        print(error.render(), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\ncoterie: interrupted; ./coterie setup goes on where it stopped", file=sys.stderr)
+        return 130
+
+
+def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
+    layout = steps.Layout(ROOT)
+    installation = ros.find(environ)
+    if installation.note:
+        print(f"coterie: {installation.note}", file=sys.stderr)
+    machine.check_this_machine(wheels=installation.wheels)
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    base = ros.base_environment(installation, environ, (layout.venv, layout.install))
+
+    plan = steps.Plan.of(layout, installation, version)
+    if not plan.ready:
+        if not arguments or arguments[0] in ("-h", "--help"):
+            print(HELP)
+            return 0
+        with _only_one(layout.state):
+            # Another ./coterie may have done it while this one waited.
+            plan = steps.Plan.of(layout, installation, version)
+            set_up(plan, base)
+    if arguments and arguments[0] == "setup":
+        print(_ready_text(plan))
+        return 0
+    _become_command_line(plan, base, arguments)
+    return 0
+
+
+def set_up(plan: steps.Plan, base: Mapping[str, str]) -> None:
+    """Do the steps that are not done.
+
+    Args:
+        plan: What to reach.
+        base: The caller's environment without ROS.
+
+    Raises:
+        SetupError: A step fails; the finished ones are kept.
+    """
+    layout = plan.layout
+    if not plan.venv_ready:
+        steps.ensure_system_packages(layout, base)
+        steps.ensure_venv(plan, base)
+    environ = steps.underlay(plan, base)
+    if not plan.workspace_ready:
+        steps.ensure_workspace(plan, environ)
+    steps.record_activation(plan, base)
+
+
+def _ready_text(plan: steps.Plan) -> str:
+    setup = plan.installation.setup
+    if plan.installation.wheels:
+        first = "source .venv/setup.bash; "
+    else:
+        first = f"source {setup}; " if setup is not None else ""
+    return (
+        f"Coterie is set up (ROS: {plan.installation.name}).\n"
+        "  ./coterie --help   all commands\n"
+        f"  to use ROS tools in a shell:  {first}source ros2_ws/install/setup.bash"
+    )
+
+
+@contextlib.contextmanager
+def _only_one(state: Path) -> Iterator[None]:
+    """Let one set-up run at a time in this clone."""
+    state.mkdir(exist_ok=True)
+    with (state / "lock").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            print(f"coterie: waiting for the set-up of process {lock.read().strip()}", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        yield
+
+
+def _become_command_line(
+    plan: steps.Plan, base: Mapping[str, str], arguments: Sequence[str]
+) -> None:
+    layout = plan.layout
+    try:
+        activation = ros.Activation.load(layout.activation)
+    except (OSError, ValueError):
+        activation = steps.record_activation(plan, base)
+    environ = ros.with_defaults(
+        activation.apply(base), layout.root, wheels=plan.installation.wheels
+    )
+    python = str(layout.python)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(python, [python, "-m", "coterie_bringup.cli", *arguments], environ)
