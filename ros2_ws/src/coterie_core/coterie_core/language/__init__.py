@@ -1,5 +1,9 @@
 """Decisions, and the models that answer them. See docs/language.md."""
 
+from coterie_core.language.breaker import CircuitBreaker
+from coterie_core.language.budget import Budget, Budgeted
+from coterie_core.language.build import build_model
+from coterie_core.language.cassette import Recording, ReplayModel
 from coterie_core.language.decision import Decided, Decider, Decision, decide_by_rule
 from coterie_core.language.errors import (
     BadReply,
@@ -17,6 +21,12 @@ from coterie_core.language.errors import (
 )
 from coterie_core.language.extract import extract_json
 from coterie_core.language.fence import DATA_RULE, as_data, inline_data
+from coterie_core.language.limited import Limited
+from coterie_core.language.meter import Metered, UsageMeter
+from coterie_core.language.openai_model import OpenAIModel
+from coterie_core.language.profile import ModelProfile
+from coterie_core.language.retrying import Retrying
+from coterie_core.language.tokens import Prices, estimate_tokens
 from coterie_core.language.types import (
     Image,
     LanguageModel,
@@ -32,31 +42,45 @@ from coterie_core.language.types import (
 __all__ = [
     "as_data",
     "BadReply",
+    "Budget",
+    "Budgeted",
     "BudgetExceeded",
+    "build_model",
     "CheckFailed",
+    "CircuitBreaker",
     "CircuitOpen",
     "DATA_RULE",
     "decide_by_rule",
     "Decided",
     "Decider",
     "Decision",
+    "estimate_tokens",
     "extract_json",
     "Image",
     "inline_data",
     "LanguageError",
     "LanguageModel",
+    "Limited",
     "Message",
+    "Metered",
     "MissingKey",
+    "ModelProfile",
     "ModelRequest",
     "ModelTimeout",
     "ModelUnavailable",
+    "OpenAIModel",
+    "Prices",
     "RateLimited",
+    "Recording",
     "ReplayMiss",
+    "ReplayModel",
     "Reply",
     "RequestRejected",
+    "Retrying",
     "RulesModel",
     "ServerFault",
     "ToolCall",
     "ToolSpec",
     "Usage",
+    "UsageMeter",
 ]

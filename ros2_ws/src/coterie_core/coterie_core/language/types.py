@@ -229,3 +229,47 @@ class RulesModel(LanguageModel):
             "the profile's kind is 'rules', which answers decisions and not prompts; "
             "ask through Decider.decide, or configure a model of kind 'openai' or 'replay'"
         )
+
+
+class Wrapper(LanguageModel):
+    """A model around a model: passes everything on; subclasses add one behaviour each."""
+
+    def __init__(self, inner: LanguageModel) -> None:
+        self.inner = inner
+        self.name = inner.name
+
+    async def complete(self, request: ModelRequest) -> Reply:
+        """Answer the request with the inner model."""
+        return await self.inner.complete(request)
+
+    async def aclose(self) -> None:
+        """Close the inner model's connections of the running loop."""
+        await self.inner.aclose()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.inner!r})"
+
+
+class Sampled(Wrapper):
+    """Sampling of a profile, put over what decisions ask for.
+
+    Args:
+        inner: The model.
+        temperature: Replaces the request's temperature; None leaves it.
+        seed: Used where the request has no seed of its own.
+    """
+
+    def __init__(
+        self, inner: LanguageModel, *, temperature: float | None = None, seed: int | None = None
+    ) -> None:
+        super().__init__(inner)
+        self._temperature = temperature
+        self._seed = seed
+
+    async def complete(self, request: ModelRequest) -> Reply:
+        """Answer the request with the profile's sampling."""
+        temperature = request.temperature if self._temperature is None else self._temperature
+        seed = self._seed if request.seed is None else request.seed
+        return await self.inner.complete(
+            dataclasses.replace(request, temperature=temperature, seed=seed)
+        )

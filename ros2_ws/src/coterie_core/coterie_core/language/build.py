@@ -1,0 +1,91 @@
+"""From a profile to a model with everything around it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from coterie_core.language.breaker import CircuitBreaker
+from coterie_core.language.budget import Budget, Budgeted
+from coterie_core.language.cassette import Recording, ReplayModel
+from coterie_core.language.limited import Limited
+from coterie_core.language.meter import Metered, UsageMeter
+from coterie_core.language.openai_model import DEFAULT_URL, OpenAIModel
+from coterie_core.language.profile import ModelProfile
+from coterie_core.language.retrying import Retrying
+from coterie_core.language.tokens import Prices
+from coterie_core.language.types import LanguageModel, RulesModel, Sampled
+
+
+def build_model(
+    profile: ModelProfile,
+    meter: UsageMeter | None = None,
+    env: Mapping[str, str] | None = None,
+    *,
+    budget: Budget | None = None,
+) -> LanguageModel:
+    """Build the model that a profile describes.
+
+    Limits (budget, calls at a time, circuit) belong to the object returned: robots that share it
+    share them. From the outside in, and why in this order:
+
+    1. `Sampled`: everything inside, cassettes' keys too, sees the sampling that is really used.
+    2. `Metered`: counts what a decision waits for and gets, refusals by budget and circuit
+    included. 3. `Recording`: a replay has to give the decision what it got, after all retries. 4.
+    `Retrying`: around the slots, so that a call that waits for its next attempt holds none. 5.
+    `Limited`: around the circuit, so that calls in the queue learn that it opened. 6.
+    `CircuitBreaker`: sees each attempt. 7. `Budgeted`: around each attempt, since each may be
+    billed; nothing is reserved while a call queues. 8. `OpenAIModel`.
+
+    Args:
+        profile: The profile.
+        meter: Counts calls, tokens, cost and time per robot and decision.
+        env: Where keys are read from; `os.environ` by default.
+        budget: A budget shared with other models; by default one of its own with the profile's
+            limits.
+
+    Raises:
+        MissingKey: The profile names a variable that is not set.
+        RequestRejected: The endpoint is on another machine and that is forbidden here (tests).
+        LanguageError: The cassette cannot be replayed.
+    """
+    if profile.kind == "rules":
+        return RulesModel()
+    model: LanguageModel
+    if profile.kind == "replay":
+        assert profile.cassette is not None  # the profile's own validation
+        model = ReplayModel(
+            profile.cassette, model=profile.model, fatal_miss=profile.on_miss == "fail"
+        )
+    else:
+        model = _endpoint(profile, os.environ if env is None else env, budget)
+    if meter is not None:
+        model = Metered(model, meter)
+    if profile.temperature is not None or profile.seed is not None:
+        model = Sampled(model, temperature=profile.temperature, seed=profile.seed)
+    return model
+
+
+def _endpoint(
+    profile: ModelProfile, env: Mapping[str, str], budget: Budget | None
+) -> LanguageModel:
+    assert profile.model is not None  # the profile's own validation
+    prices = Prices(profile.price_prompt_per_mtok, profile.price_completion_per_mtok)
+    model: LanguageModel = OpenAIModel(
+        profile.model,
+        base_url=profile.base_url or DEFAULT_URL,
+        api_key_env=profile.key_variable,
+        timeout_s=profile.timeout_s,
+        prices=prices,
+        env=env,
+    )
+    if budget is None and (profile.budget_tokens is not None or profile.budget_cost is not None):
+        budget = Budget(tokens=profile.budget_tokens, cost=profile.budget_cost)
+    if budget is not None:
+        model = Budgeted(model, budget, prices=prices)
+    model = CircuitBreaker(model)
+    model = Limited(model, profile.max_concurrency)
+    model = Retrying(model, max_retries=profile.max_retries, seed=profile.seed or 0)
+    if profile.record_to is not None:
+        model = Recording(model, profile.record_to)
+    return model

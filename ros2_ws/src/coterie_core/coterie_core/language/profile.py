@@ -1,0 +1,169 @@
+"""Model profiles: the part of a team file that says which model to ask, how, and for how much."""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+_KEY_FIELDS = re.compile(
+    r"^(api_?|access_?|secret_?|auth_?)?(key|token|secret|password|passwd|authorization|bearer)s?$",
+    re.IGNORECASE,
+)
+# What keys look like: a known prefix, or one long run of mixed characters.
+_LOOKS_LIKE_KEY = re.compile(
+    r"\b(sk|pk|rk|gsk|xai|hf|r8|nvapi|key)[-_][A-Za-z0-9_\-]{12,}|\bAIza[A-Za-z0-9_\-]{20,}"
+    r"|\bBearer\s+\S{8,}"
+)
+_VARIABLE = re.compile(r"^[A-Z_][A-Z0-9_]{0,63}$")
+_HIDDEN = "(hidden)"
+_HINT = (
+    "keys stay out of files: put it into an environment variable and name that variable in "
+    "api_key_env, for example api_key_env: OPENAI_API_KEY"
+)
+
+
+class ModelProfile(BaseModel):
+    """Which model, where, and within which limits. The default is no model: the rules decide."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, hide_input_in_errors=True, protected_namespaces=()
+    )
+
+    kind: Literal["rules", "openai", "replay"] = Field(
+        "rules",
+        description="rules: no model; openai: an OpenAI-compatible endpoint; replay: a cassette",
+    )
+    base_url: str | None = Field(
+        None, description="endpoint, often ending in /v1; OpenAI's own when left out"
+    )
+    model: str | None = Field(None, description="name of the model at the endpoint")
+    api_key_env: str | None = Field(
+        None,
+        description="environment variable that holds the key; left out: OPENAI_API_KEY for "
+        "OpenAI's own endpoint, no key for any other",
+    )
+    timeout_s: float = Field(30.0, gt=0, le=600, description="longest time per attempt [s]")
+    max_retries: int = Field(3, ge=0, le=10, description="attempts after the first")
+    max_concurrency: int = Field(4, ge=1, le=1000, description="calls at a time")
+    budget_tokens: int | None = Field(None, ge=0, description="tokens that may be used in all")
+    budget_cost: float | None = Field(None, ge=0, description="money that may be spent in all")
+    price_prompt_per_mtok: float = Field(0.0, ge=0, description="price of 10^6 prompt tokens")
+    price_completion_per_mtok: float = Field(0.0, ge=0, description="price of 10^6 reply tokens")
+    cassette: Path | None = Field(None, description="cassette to replay")
+    on_miss: Literal["fail", "rule"] = Field(
+        "fail", description="what a request that the cassette does not hold leads to"
+    )
+    record_to: Path | None = Field(None, description="cassette to append every outcome to")
+    temperature: float | None = Field(
+        None, ge=0, le=2, description="replaces the temperature that decisions ask for"
+    )
+    seed: int | None = Field(None, description="sampling seed, also of the retries' jitter")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _no_keys(cls, data: Any, handler: Any) -> Any:
+        """Refuse keys before anything can print them."""
+        if not isinstance(data, dict):
+            return handler(data)
+        problems: list[InitErrorDetails] = []
+        for name, value in data.items():
+            problem = _key_problem(str(name), value)
+            if problem:
+                problems.append(
+                    {
+                        "type": PydanticCustomError(
+                            "literal_key", "{problem}", {"problem": problem}
+                        ),
+                        "loc": (str(name),),
+                        "input": _HIDDEN,
+                    }
+                )
+        if problems:
+            raise ValidationError.from_exception_data(cls.__name__, problems, hide_input=True)
+        return handler(data)
+
+    @field_validator("base_url")
+    @classmethod
+    def _a_url(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        try:
+            parts = urllib.parse.urlsplit(value)
+            host, _ = parts.hostname, parts.port
+        except ValueError:
+            host, parts = None, urllib.parse.SplitResult("", "", "", "", "")
+        if parts.scheme not in ("http", "https") or not host:
+            raise ValueError("expected a URL such as http://localhost:11434/v1")
+        return value.rstrip("/")
+
+    @model_validator(mode="after")
+    def _complete(self) -> ModelProfile:
+        given = self.model_fields_set
+        if self.kind == "rules":
+            stray = sorted(given & {"base_url", "model", "api_key_env", "cassette", "record_to"})
+            if stray:
+                raise ValueError(
+                    f"kind 'rules' asks no model but {', '.join(stray)} is given; set kind: openai "
+                    "(or replay), or remove it"
+                )
+        if self.kind == "openai" and not self.model:
+            raise ValueError("kind 'openai' needs model: the name of the model at the endpoint")
+        if self.kind == "openai" and self.cassette is not None:
+            raise ValueError("cassette is replayed by kind 'replay'; to record one use record_to")
+        if self.kind == "replay":
+            if self.cassette is None:
+                raise ValueError("kind 'replay' needs cassette: the file to replay")
+            if self.record_to is not None:
+                raise ValueError("kind 'replay' records nothing; remove record_to")
+        if self.budget_cost is not None and self.kind == "openai":
+            if not (self.price_prompt_per_mtok or self.price_completion_per_mtok):
+                raise ValueError(
+                    "budget_cost needs price_prompt_per_mtok and price_completion_per_mtok, "
+                    "otherwise every call is free and the budget never ends"
+                )
+        return self
+
+    @property
+    def key_variable(self) -> str | None:
+        """Environment variable that holds the key; None: the endpoint needs none."""
+        if self.kind != "openai":
+            return None
+        if self.api_key_env is None and self.base_url is None:
+            return "OPENAI_API_KEY"
+        return self.api_key_env
+
+
+def _key_problem(name: str, value: Any) -> str:
+    """Why a field may hold a key; empty when it does not. Never repeats the value."""
+    if _KEY_FIELDS.match(name):
+        return f"a model profile has no field '{name}'; {_HINT}"
+    if not isinstance(value, str):
+        return ""
+    if name == "api_key_env" and not _VARIABLE.match(value):
+        return (
+            "expected the name of an environment variable (capital letters, digits, _), "
+            f"not a key; {_HINT}"
+        )
+    if _LOOKS_LIKE_KEY.search(value):
+        return f"this looks like a key; {_HINT}"
+    if name == "base_url":
+        try:
+            parts = urllib.parse.urlsplit(value)
+            private = "@" in parts.netloc or bool(parts.query) or bool(parts.fragment)
+        except ValueError:
+            private = "@" in value or "?" in value
+        if private:
+            return f"a URL without user, password, query and fragment is expected; {_HINT}"
+    return ""
