@@ -6,3 +6,6 @@ import os
 
 # Model calls to anything but this machine are impossible in tests, whatever a profile says.
 os.environ["COTERIE_TEST_LOCAL_ONLY"] = "1"
+
+# ROS fixtures; nothing of ROS is imported until a test asks for one.
+pytest_plugins = ["coterie_ros.testing"]

@@ -1,0 +1,426 @@
+"""AgentNode: a lifecycle node with an asyncio loop of its own, in which the agent lives."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import traceback
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, ClassVar, TypeVar
+
+from rclpy.clock import Clock, ClockType
+from rclpy.context import Context
+from rclpy.exceptions import InvalidHandle
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from rclpy.publisher import Publisher
+
+from coterie_ros import serving
+from coterie_ros.diagnostics import Diagnostics
+from coterie_ros.loop import LoopThread
+from coterie_ros.parameters import Parameters, ParameterSpec, declare
+from coterie_ros.qos import profile
+
+T = TypeVar("T")
+
+_OK = TransitionCallbackReturn.SUCCESS
+_FAILED = TransitionCallbackReturn.FAILURE
+
+COMMON_PARAMETERS = (
+    ParameterSpec("autostart", True, "Whether the node configures and activates itself."),
+    ParameterSpec(
+        "diagnostics_period", 1.0, "Time between reports; 0: none.", "s", minimum=0.0, maximum=60.0
+    ),
+)
+
+
+class Outlet:
+    """A publisher that any thread may use and that keeps silent once its node has ended."""
+
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
+
+    def publish(self, message: Any) -> None:
+        """Publish a message."""
+        try:
+            self._publisher.publish(message)
+        except InvalidHandle:
+            pass
+
+    @property
+    def topic(self) -> str:
+        """Full name of the topic."""
+        return self._publisher.topic_name
+
+    @property
+    def subscribers(self) -> int:
+        """Number of subscriptions that match."""
+        try:
+            return self._publisher.get_subscription_count()
+        except InvalidHandle:
+            return 0
+
+
+class AgentNode(LifecycleNode):
+    """A lifecycle node whose work is coroutines in an asyncio loop in a thread of its own.
+
+    Executor callbacks only hand things over and return; nothing that they call waits. Subclasses
+    set `PARAMETERS` and override the hooks, which run in the executor's thread:
+
+    - `on_setup(parameters)`: read files, make publishers, services and actions. What it makes is
+      destroyed when the node is cleaned up.
+    - `on_start()`: subscribe, start tasks with `run` and `every`. What it makes is destroyed, and
+      all tasks are cancelled, when the node is deactivated.
+    - `on_stop()`, `on_release()`: before that is done.
+
+    Args:
+        name: The node's name.
+        namespace: Its namespace; relative ones are below the root.
+        context: rclpy context; None for the default one.
+        parameters: Values that go before the defaults and after the command line.
+        light: Without rosout, parameter services and type description: several times faster to
+            make, for nodes that are made by the dozen.
+    """
+
+    PARAMETERS: ClassVar[Sequence[ParameterSpec]] = ()
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        namespace: str | None = None,
+        context: Context | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        light: bool = False,
+    ) -> None:
+        overrides = [Parameter(key, value=value) for key, value in (parameters or {}).items()]
+        if light:
+            overrides.append(Parameter("start_type_description_service", value=False))
+        super().__init__(
+            name,
+            namespace=namespace or None,
+            context=context,
+            parameter_overrides=overrides,
+            enable_rosout=not light,
+            start_parameter_services=not light,
+        )
+        self.failure = ""
+        self._scopes: dict[str, list[Callable[[], object]]] = {"setup": [], "start": []}
+        self._scope = "setup"
+        self._stopped = False
+        self.loop = LoopThread(self.get_fully_qualified_name(), self.report_failure)
+        try:
+            self.parameters: Parameters = declare(self, (*COMMON_PARAMETERS, *self.PARAMETERS))
+        except Exception:
+            self.loop.close()
+            super().destroy_node()
+            raise
+        self.diagnostics = Diagnostics(self)
+        self._starter = None
+        if self.parameters["autostart"]:
+            # Steady time: with use_sim_time there may be no clock yet.
+            steady = Clock(clock_type=ClockType.STEADY_TIME)
+            self._starter = self.create_timer(0.001, self._autostart, clock=steady)
+
+    # -- hooks ---------------------------------------------------------------------------------
+
+    def on_setup(self, parameters: Parameters) -> None:
+        """Get ready; raise to say that it is impossible, and what to do."""
+
+    def on_start(self) -> None:
+        """Begin to work."""
+
+    def on_stop(self) -> None:
+        """End the work; tasks are cancelled afterwards."""
+
+    def on_release(self) -> None:
+        """Let go of what `on_setup` took; publishers, services and actions go by themselves."""
+
+    # -- lifecycle -----------------------------------------------------------------------------
+
+    @property
+    def state_label(self) -> str:
+        """The lifecycle state's name: unconfigured, inactive, active, finalized."""
+        try:
+            return str(self._state_machine.current_state[1])
+        except Exception:  # the handle is gone
+            return "finalized"
+
+    @property
+    def active(self) -> bool:
+        """Whether the node works."""
+        return self.state_label in ("active", "activating")
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Run `on_setup`; the node stays unconfigured where that fails."""
+        self._scope = "setup"
+        return self._attempt("configure", lambda: self.on_setup(self.parameters), "setup")
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Run `on_start`; the node stays inactive where that fails."""
+        self._scope = "start"
+        period = self.parameters["diagnostics_period"]
+        if period > 0.0:
+            self.every(period, self.diagnostics.publish, name="diagnostics")
+        return self._attempt("activate", self.on_start, "start")
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Run `on_stop`, cancel all tasks, destroy what `on_start` made."""
+        result = self._attempt("deactivate", self.on_stop, None)
+        self._end("start")
+        self._scope = "setup"
+        return result
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Run `on_release`, destroy what `on_setup` made."""
+        result = self._attempt("clean up", self.on_release, None)
+        self._end("setup")
+        return result
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop and release, from whatever state."""
+        if state.label == "active":
+            self.on_deactivate(state)
+        if state.label in ("active", "inactive"):
+            self.on_cleanup(state)
+        return _OK
+
+    def stop_work(self) -> None:
+        """Deactivate and clean up; call before `destroy_node`, while the executor still spins."""
+        if self._stopped:
+            return
+        self._stopped = True
+        if self._starter is not None:
+            self.destroy_timer(self._starter)
+            self._starter = None
+        if self.state_label == "active":
+            self.trigger_deactivate()
+        if self.state_label == "inactive":
+            self.trigger_cleanup()
+        if not self.loop.close():
+            self.get_logger().warning("tasks did not end within 2 s of being cancelled")
+
+    def destroy_node(self) -> None:
+        """Stop, then destroy the node."""
+        self.stop_work()
+        super().destroy_node()
+
+    def _autostart(self) -> None:
+        if self._starter is None:
+            return
+        self.destroy_timer(self._starter)
+        self._starter = None
+        if self.trigger_configure() == _OK and self.trigger_activate() == _OK:
+            return
+        self.failure = self.failure or "could not start"
+
+    def _attempt(
+        self, what: str, hook: Callable[[], object], undo: str | None
+    ) -> TransitionCallbackReturn:
+        try:
+            hook()
+        except Exception as error:
+            self.failure = f"could not {what}: {error}"
+            self.get_logger().error(self.failure)
+            if not isinstance(error, (ValueError, OSError)):
+                self.get_logger().error(traceback.format_exc())
+            self.diagnostics.error(self.failure)
+            if undo is not None:
+                self._end(undo)
+                return _FAILED
+        return _OK
+
+    def _end(self, scope: str) -> None:
+        if not self.loop.cancel_all():
+            self.get_logger().warning("some tasks did not end within 2 s of being cancelled")
+        ends, self._scopes[scope] = self._scopes[scope], []
+        for end in reversed(ends):
+            try:
+                end()
+            except InvalidHandle:
+                pass
+
+    # -- work ----------------------------------------------------------------------------------
+
+    def run(self, work: Coroutine[Any, Any, T], name: str = "") -> Future[T]:
+        """Start a coroutine in the loop, from any thread; returns at once.
+
+        An exception in it is logged and shown in the diagnostics. Cancelling the future cancels
+        the coroutine.
+        """
+        return self.loop.run(work, name)
+
+    def every(
+        self,
+        period: float,
+        callback: Callable[[], Awaitable[None] | None],
+        name: str = "",
+    ) -> Future[None]:
+        """Call something in the loop every `period` [s] of wall time; late calls are skipped."""
+
+        async def repeat() -> None:
+            loop = asyncio.get_running_loop()
+            due = loop.time()
+            while True:
+                try:
+                    outcome = callback()
+                    if inspect.isawaitable(outcome):
+                        await outcome
+                except Exception as error:
+                    self.report_failure(name or "timer", error)
+                due += period
+                now = loop.time()
+                if due < now:
+                    due = now + period
+                await asyncio.sleep(due - now)
+
+        return self.run(repeat(), name or "timer")
+
+    async def in_executor(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Run a short function in the executor's thread and await it; for use in the loop.
+
+        rclpy's clients keep their books without a lock: call them from there.
+        """
+        executor = self.executor
+        if executor is None:
+            raise RuntimeError("the node has not been added to an executor")
+        loop = asyncio.get_running_loop()
+        outcome: asyncio.Future[T] = loop.create_future()
+
+        def settle(value: T | None, error: BaseException | None) -> None:
+            if outcome.done():
+                return
+            if error is not None:
+                outcome.set_exception(error)
+            else:
+                outcome.set_result(value)  # type: ignore[arg-type]
+
+        def work() -> None:
+            try:
+                value = function(*arguments)
+            except Exception as error:
+                self.loop.call(settle, None, error)
+            else:
+                self.loop.call(settle, value, None)
+
+        executor.create_task(work)
+        return await outcome
+
+    # -- topics, services, actions -------------------------------------------------------------
+
+    def publisher(self, message_type: Any, topic: str, qos: str) -> Outlet:
+        """Create a publisher with a named QoS profile."""
+        publisher = self.create_publisher(message_type, topic, profile(qos))
+        self._scopes[self._scope].append(lambda: self.destroy_publisher(publisher))
+        return Outlet(publisher)
+
+    def subscribe(
+        self,
+        message_type: Any,
+        topic: str,
+        qos: str,
+        callback: Callable[[Any], Awaitable[None] | None],
+        *,
+        convert: Callable[[Any], Any] | None = None,
+        limit: int = 2000,
+    ) -> None:
+        """Subscribe; `callback` gets each message in the loop's thread, in the order they came.
+
+        Args:
+            message_type: Type of the messages.
+            topic: Topic.
+            qos: Name of the QoS profile.
+            callback: A function, or a coroutine function, which becomes a task.
+            convert: Turns the message into what the callback gets; where it raises ValueError,
+                the message is dropped, counted and reported.
+            limit: How many messages may wait; more are dropped and counted.
+        """
+        waiting = 0
+
+        def receive(message: Any) -> None:
+            nonlocal waiting
+            if waiting >= limit:
+                if self.diagnostics.count(f"{topic}.dropped") == 1:
+                    self.problem(f"{topic}: more than {limit} messages wait; dropping new ones")
+                return
+            waiting += 1
+            self.loop.call(deliver, message)
+
+        def deliver(message: Any) -> None:
+            nonlocal waiting
+            waiting -= 1
+            try:
+                value = message if convert is None else convert(message)
+            except ValueError as error:
+                if self.diagnostics.count(f"{topic}.invalid") <= 10:
+                    self.problem(f"{topic}: message dropped: {error}")
+                return
+            try:
+                outcome = callback(value)
+            except Exception as error:
+                self.report_failure(f"subscription {topic}", error)
+                return
+            if inspect.iscoroutine(outcome):
+                self.loop.spawn(outcome, f"subscription {topic}")
+
+        subscription = self.create_subscription(message_type, topic, receive, profile(qos))
+        self.diagnostics.add_source(topic, lambda: {"waiting": waiting})
+        self._scopes[self._scope].append(lambda: self.destroy_subscription(subscription))
+
+    def serve(
+        self,
+        service_type: Any,
+        name: str,
+        work: Callable[[Any], Awaitable[Any]],
+        timeout: float | None = None,
+    ) -> None:
+        """Offer a service; `work(request)` is a coroutine that returns the response."""
+        service = serving.serve(self, service_type, name, work, timeout)
+        self._scopes[self._scope].append(lambda: self.destroy_service(service))
+
+    def serve_action(
+        self,
+        action_type: Any,
+        name: str,
+        execute: serving.Execute,
+        *,
+        when_busy: serving.WhenBusy = "parallel",
+        check: serving.Check | None = None,
+    ) -> serving.CoroutineActionServer:
+        """Offer an action; `execute(goal)` is a coroutine that returns the result.
+
+        Cancelling the goal cancels the coroutine; it may catch `asyncio.CancelledError` and return
+        `goal.cancel(result)` with what it has reached.
+
+        Args:
+            action_type: Type of the action.
+            name: Its name.
+            execute: Takes a `GoalContext`.
+            when_busy: What a new goal does to those that run: nothing, end them, or be refused.
+            check: Returns why a goal cannot be accepted, or None; called before it is accepted.
+        """
+        server = serving.CoroutineActionServer(
+            self, action_type, name, execute, when_busy=when_busy, check=check
+        )
+        self._scopes[self._scope].append(server.destroy)
+        return server
+
+    def at_end(self, function: Callable[[], object]) -> None:
+        """Call a function when what is made now is destroyed (see the class's description)."""
+        self._scopes[self._scope].append(function)
+
+    # -- what goes wrong -----------------------------------------------------------------------
+
+    def problem(self, text: str) -> None:
+        """Log a problem that the node works around, and show it in the diagnostics."""
+        self.diagnostics.warn(text)
+        self.get_logger().warning(text)
+
+    def report_failure(self, what: str, error: BaseException) -> None:
+        """Log an exception that nobody awaits, with its traceback, and show it."""
+        text = f"{what}: {type(error).__name__}: {error}"
+        self.diagnostics.count("failures")
+        self.diagnostics.error(text)
+        lines = traceback.format_exception(type(error), error, error.__traceback__)
+        self.get_logger().error(text + "\n" + "".join(lines))

@@ -1,0 +1,236 @@
+"""Service and action clients for asyncio code, with time-outs and repeats: a cut link never answers."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from action_msgs.msg import GoalStatus
+from rclpy.action import ActionClient as RclpyActionClient
+from rclpy.action.client import ClientGoalHandle
+from rclpy.task import Future
+from unique_identifier_msgs.msg import UUID
+
+if TYPE_CHECKING:
+    from coterie_ros.agent_node import AgentNode
+
+__all__ = ["ActionClient", "GoalEnd", "GoalRejected", "NoAnswer", "ServiceClient"]
+
+
+class NoAnswer(TimeoutError):
+    """A service or action server did not answer in time; says which, after how long, what to do."""
+
+
+class GoalRejected(RuntimeError):
+    """An action server did not accept a goal."""
+
+
+class ServiceClient:
+    """Calls one service from the loop of its node."""
+
+    def __init__(self, node: AgentNode, service_type: Any, name: str) -> None:
+        self._node = node
+        self._client = node.create_client(service_type, name)
+        node.at_end(lambda: node.destroy_client(self._client))
+        self.name = name
+
+    async def call(self, request: Any, *, timeout: float = 5.0, attempts: int = 3) -> Any:
+        """Return the response.
+
+        The same request is sent up to `attempts` times: put an id into it where doing it twice
+        would hurt.
+
+        Args:
+            request: The request message.
+            timeout: How long to wait for each attempt's response [s].
+            attempts: How many times to send it.
+
+        Raises:
+            NoAnswer: No response came.
+        """
+        for _ in range(attempts):
+            # A request that nobody has been matched with yet is lost without a word.
+            if not await self.wait(timeout):
+                continue
+            answer = await _sent(self._node, lambda: self._client.call_async(request))
+            try:
+                return await asyncio.wait_for(answer.wait(), timeout)
+            except asyncio.TimeoutError:
+                self._client.remove_pending_request(answer.future)
+        raise NoAnswer(
+            f"service {self.name}: no response to {attempts} requests of {timeout:g} s each; "
+            "is the node that offers it running and reachable (same ROS_DOMAIN_ID)?"
+        )
+
+    async def wait(self, timeout: float = 10.0) -> bool:
+        """Wait until a server is there; False where none came in time [s]."""
+        return await _until(self._client.service_is_ready, timeout)
+
+
+@dataclass(frozen=True, slots=True)
+class GoalEnd:
+    """How a goal ended: an `action_msgs.msg.GoalStatus` number and the result message."""
+
+    status: int
+    result: Any
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the server says that it reached the goal."""
+        return self.status == GoalStatus.STATUS_SUCCEEDED
+
+
+class ActionClient:
+    """Runs goals of one action from the loop of its node."""
+
+    def __init__(self, node: AgentNode, action_type: Any, name: str) -> None:
+        self._node = node
+        self._type = action_type
+        self._client = RclpyActionClient(node, action_type, name)
+        node.at_end(self._client.destroy)
+        self.name = name
+
+    async def wait(self, timeout: float = 10.0) -> bool:
+        """Wait until a server is there; False where none came in time [s]."""
+        return await _until(self._client.server_is_ready, timeout)
+
+    async def run(
+        self,
+        goal: Any,
+        *,
+        on_feedback: Callable[[Any], object] | None = None,
+        accept_timeout: float = 5.0,
+        attempts: int = 3,
+        timeout: float | None = None,
+        poll: float = 10.0,
+    ) -> GoalEnd:
+        """Send a goal and return how it ended; cancelling the caller cancels the goal.
+
+        The goal keeps its id when it is sent again, so that it is never run twice, and the result
+        is asked for again every `poll` seconds, because the response to one request may be lost.
+
+        Args:
+            goal: The goal message.
+            on_feedback: Called in the loop with every feedback message.
+            accept_timeout: How long to wait for each attempt to be accepted [s].
+            attempts: How many times to send the goal.
+            timeout: Longest wall time [s], after which the goal is cancelled; None: no limit.
+            poll: Time between requests for the result [s].
+
+        Raises:
+            GoalRejected: The server does not accept the goal.
+            NoAnswer: The server did not answer, or the goal did not end in time.
+        """
+        identity = UUID(uuid=list(uuid.uuid4().bytes))
+        handle = None
+        try:
+            handle = await self._accepted(goal, identity, on_feedback, accept_timeout, attempts)
+            return await asyncio.wait_for(self._result(handle, poll), timeout)
+        except asyncio.TimeoutError as error:
+            self._cancel(handle)
+            if isinstance(error, NoAnswer):
+                raise
+            raise NoAnswer(f"action {self.name}: the goal did not end within {timeout} s") from None
+        except asyncio.CancelledError:
+            self._cancel(handle or _handle_of(self._client, identity))
+            raise
+        finally:
+            self._client._feedback_callbacks.pop(bytes(identity.uuid), None)
+
+    async def _accepted(
+        self,
+        goal: Any,
+        identity: UUID,
+        on_feedback: Callable[[Any], object] | None,
+        timeout: float,
+        attempts: int,
+    ) -> ClientGoalHandle:
+        def feedback(message: Any) -> None:
+            if on_feedback is not None:
+                self._node.loop.call(on_feedback, message.feedback)
+
+        sent = 0
+        for _ in range(attempts):
+            if not await self.wait(timeout):
+                continue
+            sent += 1
+            answer = await _sent(
+                self._node,
+                lambda: self._client.send_goal_async(
+                    goal, feedback_callback=feedback, goal_uuid=identity
+                ),
+            )
+            try:
+                handle: ClientGoalHandle = await asyncio.wait_for(answer.wait(), timeout)
+            except asyncio.TimeoutError:
+                continue
+            if handle.accepted:
+                return handle
+            if sent > 1:
+                # Known already: an earlier attempt was accepted and its response was lost.
+                return _handle_of(self._client, identity)
+            raise GoalRejected(
+                f"action {self.name}: the goal was rejected; the server's log says why"
+            )
+        raise NoAnswer(
+            f"action {self.name}: no server accepted the goal ({attempts} attempts of {timeout:g} "
+            "s); is the node that offers it running and reachable (same ROS_DOMAIN_ID)?"
+        )
+
+    async def _result(self, handle: ClientGoalHandle, poll: float) -> GoalEnd:
+        answers = []
+        while True:
+            answers.append(await _sent(self._node, handle.get_result_async))
+            tasks = [asyncio.ensure_future(answer.wait()) for answer in answers]
+            try:
+                done, _ = await asyncio.wait(
+                    tasks, timeout=poll, return_when=asyncio.FIRST_COMPLETED
+                )
+            finally:
+                for task in tasks:
+                    task.cancel()
+            if done:
+                response = done.pop().result()
+                if response.status == GoalStatus.STATUS_UNKNOWN:
+                    raise GoalRejected(f"action {self.name}: the server does not know the goal")
+                return GoalEnd(response.status, response.result)
+            del answers[:-2]
+
+    def _cancel(self, handle: ClientGoalHandle | None) -> None:
+        executor = self._node.executor
+        if handle is not None and executor is not None and self._node.context.ok():
+            executor.create_task(lambda: handle.cancel_goal_async() and None)
+
+
+class _Answer:
+    """An rclpy future, seen from the loop."""
+
+    def __init__(self, node: AgentNode, future: Future) -> None:
+        self.future = future
+        self._event = asyncio.Event()
+        future.add_done_callback(lambda _: node.loop.call(self._event.set))
+
+    async def wait(self) -> Any:
+        await self._event.wait()
+        return self.future.result()
+
+
+async def _sent(node: AgentNode, send: Callable[[], Future]) -> _Answer:
+    return _Answer(node, await node.in_executor(send))
+
+
+def _handle_of(client: RclpyActionClient, identity: UUID) -> ClientGoalHandle:
+    response = client._action_type.Impl.SendGoalService.Response(accepted=True)
+    return ClientGoalHandle(client, identity, response)
+
+
+async def _until(condition: Callable[[], bool], timeout: float) -> bool:
+    end = asyncio.get_running_loop().time() + timeout
+    while not condition():
+        if asyncio.get_running_loop().time() >= end:
+            return False
+        await asyncio.sleep(0.02)
+    return True

@@ -1,0 +1,148 @@
+"""Start, spin and end the nodes of one process: what every node's `main` calls."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import FrameType
+
+import rclpy
+from rclpy.context import Context
+from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import remove_ros_args
+
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.executors import make_executor, spin
+
+# After so many seconds a shutdown that hangs is ended from outside [s].
+_PATIENCE = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessOptions:
+    """What a process was started with.
+
+    Attributes:
+        arguments: Command line without the program's name and without ROS arguments.
+        namespace: What `-r __ns:=...` asks for, "" where nothing does. It is taken out of the
+            global arguments, because there it would move all nodes of the process into one
+            namespace: put nodes into it, or below it, yourself.
+        context: Give it to every node.
+    """
+
+    arguments: list[str]
+    namespace: str
+    context: Context
+
+    def below(self, name: str) -> str:
+        """Return the namespace `name` inside the process's own."""
+        return f"{self.namespace.rstrip('/')}/{name.strip('/')}"
+
+
+Factory = Callable[[ProcessOptions], "AgentNode | Sequence[AgentNode]"]
+
+
+def take_namespace(arguments: Sequence[str]) -> tuple[list[str], str]:
+    """Split `-r __ns:=/x` off a command line: (what is left, the namespace or "")."""
+    left: list[str] = []
+    namespace = ""
+    inside = False
+    words = iter(arguments)
+    for word in words:
+        if word == "--ros-args":
+            inside = True
+        elif word == "--":
+            inside = False
+        if inside and word in ("-r", "--remap"):
+            rule = next(words, None)
+            if rule is not None and rule.startswith("__ns:="):
+                namespace = rule.removeprefix("__ns:=")
+                continue
+            left += [word] if rule is None else [word, rule]
+            continue
+        left.append(word)
+    return left, "" if namespace == "/" else namespace
+
+
+def run_nodes(factory: Factory, args: Sequence[str] | None = None) -> int:
+    """Make the nodes, spin them until SIGINT or SIGTERM, end them, return the exit code.
+
+    0 after a signal, 1 where making the nodes failed, a node with autostart could not start, or
+    something raised that nobody caught (its message and traceback go to stderr).
+
+    Args:
+        factory: Makes the node or nodes.
+        args: Command line with the program's name; None for that of the process.
+    """
+    arguments, namespace = take_namespace(sys.argv if args is None else args)
+    context = Context()
+    stop = threading.Event()
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():  # asked twice: go at once
+            os._exit(1)
+        stop.set()
+
+    before = {
+        number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        rclpy.init(args=arguments, context=context, signal_handler_options=SignalHandlerOptions.NO)
+        own = remove_ros_args(args=arguments)[1:]
+        made = factory(ProcessOptions(own, namespace, context))
+        nodes = [made] if isinstance(made, AgentNode) else list(made)
+        return spin_nodes(nodes, context, stop)
+    except SystemExit as wish:  # argparse in a factory
+        return wish.code if isinstance(wish.code, int) else 1
+    except Exception as error:
+        print(f"{os.path.basename(arguments[0])}: {error}", file=sys.stderr, flush=True)
+        if not isinstance(error, (ValueError, OSError)):
+            traceback.print_exc()
+        return 1
+    finally:
+        context.try_shutdown()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def spin_nodes(nodes: Sequence[AgentNode], context: Context, stop: threading.Event) -> int:
+    """Spin nodes until `stop` is set or one fails; then end them all. Returns the exit code."""
+    executor = make_executor(context)
+    for node in nodes:
+        executor.add_node(node)
+    code = 0
+    try:
+        spin(executor, context, until=lambda: stop.is_set() or any(n.failure for n in nodes))
+        if any(node.failure for node in nodes):
+            code = 1
+    except Exception:
+        traceback.print_exc()
+        code = 1
+    finally:
+        watchdog = threading.Timer(_PATIENCE, _give_up, [code])
+        watchdog.daemon = True
+        watchdog.start()
+        for node in nodes:
+            node.stop_work()
+        if context.ok():
+            # Results of goals that were cancelled just now still have to leave.
+            spin(executor, context, until=lambda: False, timeout=0.1, period=0.05)
+        for node in nodes:
+            node.destroy_node()
+        executor.shutdown()
+        context.try_shutdown()
+        watchdog.cancel()
+    return code
+
+
+def _give_up(code: int) -> None:
+    print(f"shutdown took more than {_PATIENCE:g} s; ended it. Threads:", file=sys.stderr)
+    faulthandler.dump_traceback(file=sys.stderr)
+    sys.stderr.flush()
+    os._exit(code or 1)

@@ -1,0 +1,250 @@
+"""Parameters declared from specifications: type, range, unit, choices; mistakes are named."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rclpy.parameter import Parameter
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+Value = bool | int | float | str | Sequence[str] | Sequence[float] | Sequence[int]
+
+# Parameters that rclpy and ros2 launch set by themselves.
+_FOREIGN = ("use_sim_time", "start_type_description_service")
+
+
+class ParameterError(ValueError):
+    """A parameter is unknown or has a wrong type or value; says which and what is right."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterSpec:
+    """One parameter: its default fixes its type (bool, int, float, str, or a list of one of them).
+
+    Attributes:
+        name: Name, without the node's.
+        default: Value where none is given.
+        description: What it does, one sentence.
+        unit: For example "s" or "Hz"; "" for none.
+        minimum: Least value allowed (numbers only).
+        maximum: Greatest value allowed (numbers only).
+        choices: All values allowed (strings only); empty for any.
+        read_only: Whether it is fixed once the node runs.
+        json: The string holds JSON (read it with `Parameters.json`); checked when it is declared.
+    """
+
+    name: str
+    default: Value
+    description: str
+    unit: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    read_only: bool = True
+    json: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Name of the type in words."""
+        if isinstance(self.default, Sequence) and not isinstance(self.default, str):
+            return "list of strings" if not self.default else f"list of {_word(self.default[0])}s"
+        return _word(self.default)
+
+    def checked(self, value: Any) -> Value:
+        """Return `value` in the parameter's type.
+
+        Raises:
+            ParameterError: Wrong type, out of range, no choice, or no JSON.
+        """
+        value = _in_type(self, value)
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, (int, float)):
+            low, high = self.minimum, self.maximum
+            if (low is not None and value < low) or (high is not None and value > high):
+                raise ParameterError(
+                    f"parameter {self.name!r}: {value!r} is out of range; expected "
+                    f"{_range_text(low, high)}{f' {self.unit}' if self.unit else ''}"
+                )
+        if self.choices and value not in self.choices:
+            near = difflib.get_close_matches(str(value), self.choices, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ParameterError(
+                f"parameter {self.name!r}: {value!r} is none of {', '.join(self.choices)}{hint}"
+            )
+        if self.json and value:
+            try:
+                json.loads(str(value))
+            except ValueError as error:
+                raise ParameterError(
+                    f"parameter {self.name!r}: expected JSON, got {_short(value)} ({error})"
+                ) from None
+        return value
+
+    def descriptor(self) -> ParameterDescriptor:
+        """Return the descriptor that `ros2 param describe` shows."""
+        unit = f" [{self.unit}]" if self.unit else ""
+        text = ParameterDescriptor(
+            name=self.name,
+            description=self.description + unit,
+            read_only=self.read_only,
+            additional_constraints=(
+                f"one of: {', '.join(self.choices)}" if self.choices else "JSON" * self.json
+            ),
+        )
+        if self.minimum is None and self.maximum is None:
+            return text
+        if isinstance(self.default, int) and not isinstance(self.default, bool):
+            low = -(2**62) if self.minimum is None else int(self.minimum)
+            high = 2**62 if self.maximum is None else int(self.maximum)
+            text.integer_range = [IntegerRange(from_value=low, to_value=high, step=1)]
+        else:
+            lowest = -1e300 if self.minimum is None else float(self.minimum)
+            highest = 1e300 if self.maximum is None else float(self.maximum)
+            text.floating_point_range = [
+                FloatingPointRange(from_value=lowest, to_value=highest, step=0.0)
+            ]
+        return text
+
+
+class Parameters(Mapping[str, Any]):
+    """The values of a node's declared parameters, always the present ones."""
+
+    def __init__(self, node: Node, specs: Sequence[ParameterSpec]) -> None:
+        self._node = node
+        self._specs = {spec.name: spec for spec in specs}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._specs:
+            raise KeyError(f"parameter {name!r} was not declared{_nearest(name, self._specs)}")
+        value = self._node.get_parameter(name).value
+        if isinstance(self._specs[name].default, float):
+            return float(value)
+        return list(value) if isinstance(self._specs[name].default, (list, tuple)) else value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._specs)
+
+    def __len__(self) -> int:
+        return len(self._specs)
+
+    def json(self, name: str) -> Any:
+        """Return the value that a JSON parameter holds; None for an empty string."""
+        text = self[name]
+        return json.loads(text) if text else None
+
+
+def declare(node: Node, specs: Sequence[ParameterSpec]) -> Parameters:
+    """Declare a node's parameters and check what was given for them.
+
+    Call it once with all parameters that the node has: a given one that is not among them (from
+    the command line or a parameter file) is an error.
+
+    Raises:
+        ParameterError: Unknown name (with the nearest), wrong type, out of range, no choice.
+    """
+    given: dict[str, Parameter] = dict(getattr(node, "_parameter_overrides", {}))
+    known = {spec.name for spec in specs}
+    for name in given:
+        if name in known or name in _FOREIGN or name.startswith("qos_overrides."):
+            continue
+        if node.has_parameter(name):
+            continue
+        raise ParameterError(
+            f"node {node.get_fully_qualified_name()} has no parameter {name!r}"
+            f"{_nearest(name, known)}; it has {', '.join(sorted(known))}"
+        )
+    for spec in specs:
+        value = spec.checked(given[spec.name].value if spec.name in given else spec.default)
+        if node.has_parameter(spec.name):
+            continue
+        # The override is passed by value: it may need its type mended (1 for a double).
+        node.declare_parameter(
+            spec.name,
+            list(value) if isinstance(value, tuple) else value,
+            spec.descriptor(),
+            ignore_override=True,
+        )
+    by_name = {spec.name: spec for spec in specs}
+
+    def check(parameters: Sequence[Parameter]) -> SetParametersResult:
+        for parameter in parameters:
+            spec = by_name.get(parameter.name)
+            if spec is None:
+                continue
+            try:
+                spec.checked(parameter.value)
+            except ParameterError as error:
+                return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    node.add_on_set_parameters_callback(check)
+    return Parameters(node, specs)
+
+
+def _in_type(spec: ParameterSpec, value: Any) -> Value:
+    default = spec.default
+    if isinstance(default, bool):
+        if isinstance(value, bool):
+            return value
+    elif isinstance(default, int):
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+    elif isinstance(default, float):
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            number = float(value)
+            if number == number:  # not NaN
+                return number
+    elif isinstance(default, str):
+        if isinstance(value, str):
+            return value
+        # A name like 1 or true on a command line is read as a number or a truth value.
+        if isinstance(value, (bool, int, float)) and not spec.json:
+            return str(value).lower() if isinstance(value, bool) else str(value)
+        if spec.json and isinstance(value, (bool, int, float)):
+            return json.dumps(value)
+    elif not isinstance(value, (str, bytes)) and hasattr(value, "__iter__"):
+        items = list(value)
+        kind = type(default[0]) if default else str
+        if kind is float and all(isinstance(i, (int, float)) for i in items):
+            return [float(i) for i in items]
+        if all(isinstance(i, kind) for i in items):
+            return items
+    raise ParameterError(
+        f"parameter {spec.name!r}: expected a {spec.kind}, got {_short(value)} "
+        f"(a {type(value).__name__})"
+    )
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "boolean (true or false)"
+    return {int: "whole number", float: "number", str: "string"}.get(type(value), "value")
+
+
+def _range_text(low: float | None, high: float | None) -> str:
+    if low is None:
+        return f"at most {high:g}"
+    return f"at least {low:g}" if high is None else f"{low:g} to {high:g}"
+
+
+def _nearest(name: str, known: Any) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,291 @@
+"""Pytest plugin for tests over real rclpy: a domain each, spinning with a deadline, processes.
+
+Put `pytest_plugins = ["coterie_ros.testing"]` into the root conftest. Nothing of ROS is imported
+until a test asks for it; where rclpy is missing, tests marked `ros` are skipped.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from rclpy.context import Context
+    from rclpy.node import Node
+
+# Ten times what is expected on a busy machine [s].
+PATIENCE = 30.0
+
+_DOMAINS = range(1, 102)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip tests marked `ros` where rclpy or the workspace's messages are missing."""
+    if all(importlib.util.find_spec(name) for name in ("rclpy", "coterie_msgs")):
+        return
+    skip = pytest.mark.skip(
+        reason="needs rclpy and coterie_msgs: source .venv/setup.bash and "
+        "ros2_ws/install/setup.bash, or run ./coterie test"
+    )
+    for item in items:
+        if item.get_closest_marker("ros"):
+            item.add_marker(skip)
+
+
+def take_domain() -> tuple[int, IO[str]]:
+    """Return a ROS domain id (1-101) that no other test on this machine uses, and its lock.
+
+    The lock is a file that stays locked until it is closed or the process dies.
+    """
+    folder = Path(tempfile.gettempdir()) / "coterie-test-domains"
+    folder.mkdir(exist_ok=True, mode=0o777)
+    # Start somewhere else in each process: a domain used a moment ago may still be remembered.
+    first = (os.getpid() * 37 + int(time.monotonic() * 10)) % len(_DOMAINS)
+    for k in range(len(_DOMAINS)):
+        domain = _DOMAINS[(first + k) % len(_DOMAINS)]
+        lock = open(folder / f"{domain}.lock", "a")  # noqa: SIM115 (closed by the fixture)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            continue
+        return domain, lock
+    raise RuntimeError("all ROS domains 1-101 are taken by running tests; wait for them")
+
+
+class NodeProcess:
+    """A real process in a session of its own; its output is collected line by line."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self.lines: deque[str] = deque(maxlen=5000)
+        self._process = subprocess.Popen(
+            list(command),
+            env=dict(environment),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.lines.append(line.rstrip("\n"))
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    @property
+    def output(self) -> str:
+        """All lines so far."""
+        return "\n".join(self.lines)
+
+    @property
+    def exit_code(self) -> int | None:
+        """Exit code; None while it runs."""
+        return self._process.poll()
+
+    def send(self, number: int) -> None:
+        """Send a signal."""
+        self._process.send_signal(number)
+
+    def wait(self, timeout: float = PATIENCE) -> int:
+        """Wait for the end and return the exit code; fails the test after `timeout` [s]."""
+        try:
+            code = self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            pytest.fail(f"process did not end within {timeout:g} s; output:\n{self.output}")
+        self._reader.join(5.0)
+        return code
+
+    def kill(self) -> None:
+        """End the process and all it started."""
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._process.wait(10.0)
+
+
+class RosHarness:
+    """One test's corner of ROS: a domain, a context, an executor, nodes and processes."""
+
+    def __init__(self, domain: int) -> None:
+        import rclpy
+        from rclpy.context import Context
+
+        from coterie_ros.executors import make_executor
+
+        self.domain = domain
+        self.context: Context = Context()
+        rclpy.init(args=[], context=self.context, domain_id=domain)
+        self.executor = make_executor(self.context)
+        self._nodes: list[Any] = []
+        self._processes: list[NodeProcess] = []
+
+    def node(self, name: str = "test", namespace: str = "") -> Node:
+        """Make a plain node that is spun with the others."""
+        from rclpy.node import Node
+
+        node = Node(
+            name,
+            namespace=namespace or None,
+            context=self.context,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        return self.add(node)
+
+    def add(self, node: Any) -> Any:
+        """Spin this node, too, and destroy it at the end; returns it."""
+        self._nodes.append(node)
+        self.executor.add_node(node)
+        return node
+
+    def remove(self, node: Any) -> None:
+        """Destroy a node now."""
+        self._nodes.remove(node)
+        if hasattr(node, "stop_work"):
+            node.stop_work()
+            self.spin(0.05)
+        self.executor.remove_node(node)
+        node.destroy_node()
+
+    def spin_until(
+        self, condition: Callable[[], Any], timeout: float = PATIENCE, what: str = ""
+    ) -> None:
+        """Spin until the condition holds; fails the test after `timeout` [s]."""
+        from coterie_ros.executors import spin
+
+        if not spin(
+            self.executor,
+            self.context,
+            until=lambda: bool(condition()),
+            timeout=timeout,
+            period=0.02,
+        ):
+            notes = "".join(
+                f"\n--- output of process {p.pid} (exit code {p.exit_code}) ---\n{p.output}"
+                for p in self._processes
+            )
+            failed = [f"\n{n.get_name()}: {n.failure}" for n in self._nodes if _failure(n)]
+            pytest.fail(f"waited {timeout:g} s for {what or condition}{''.join(failed)}{notes}")
+
+    def spin(self, duration: float) -> None:
+        """Spin for a while [s]: to show that something does not happen."""
+        from coterie_ros.executors import spin
+
+        spin(self.executor, self.context, until=lambda: False, timeout=duration, period=0.02)
+
+    def wait_for_matched(self, *ends: Any, count: int = 1, timeout: float = PATIENCE) -> None:
+        """Wait until every publisher, subscription or client has `count` counterparts."""
+        for end in ends:
+            what = f"{count} counterparts of {getattr(end, 'topic_name', end)}"
+            self.spin_until(partial(_has_matched, end, count), timeout, what)
+
+    def wait_active(self, *nodes: Any, timeout: float = PATIENCE) -> None:
+        """Wait until AgentNodes are active."""
+        for node in nodes:
+            what = f"{node.get_name()} to become active"
+            self.spin_until(partial(_has_started, node), timeout, what)
+            if node.failure:
+                pytest.fail(f"{node.get_name()}: {node.failure}")
+
+    def result(self, future: Any, timeout: float = PATIENCE) -> Any:
+        """Spin until an rclpy or concurrent future is done and return its result."""
+        self.spin_until(future.done, timeout, "a future's result")
+        return future.result()
+
+    def start_process(
+        self, command: Sequence[str], environment: Mapping[str, str] | None = None
+    ) -> NodeProcess:
+        """Start a process in this test's domain; killed at the end of the test."""
+        settings = {
+            **os.environ,
+            "ROS_DOMAIN_ID": str(self.domain),
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+            "PYTHONUNBUFFERED": "1",
+            **(environment or {}),
+        }
+        process = NodeProcess(command, settings)
+        self._processes.append(process)
+        return process
+
+    def close(self) -> None:
+        """End processes and nodes."""
+        for process in self._processes:
+            process.kill()
+        for node in self._nodes:
+            if hasattr(node, "stop_work"):
+                node.stop_work()
+        if self.context.ok():
+            self.spin(0.02)
+        for node in self._nodes:
+            node.destroy_node()
+        self.executor.shutdown()
+        self.context.try_shutdown()
+
+
+@pytest.fixture
+def ros_domain() -> Iterator[int]:
+    """A ROS domain id that no other running test has."""
+    domain, lock = take_domain()
+    try:
+        yield domain
+    finally:
+        lock.close()
+
+
+@pytest.fixture
+def ros(ros_domain: int) -> Iterator[RosHarness]:
+    """This test's own corner of ROS."""
+    pytest.importorskip("rclpy")
+    harness = RosHarness(ros_domain)
+    try:
+        yield harness
+    finally:
+        harness.close()
+
+
+def _matched(end: Any) -> int:
+    for name in ("get_subscription_count", "get_publisher_count", "subscribers"):
+        value = getattr(end, name, None)
+        if value is not None:
+            return int(value() if callable(value) else value)
+    for name in ("service_is_ready", "server_is_ready"):
+        if hasattr(end, name):
+            return int(getattr(end, name)())
+    raise TypeError(f"cannot count the counterparts of a {type(end).__name__}")
+
+
+def _has_matched(end: Any, count: int) -> bool:
+    return _matched(end) >= count
+
+
+def _has_started(node: Any) -> bool:
+    return node.state_label == "active" or bool(node.failure)
+
+
+def _failure(node: Any) -> str:
+    return getattr(node, "failure", "")

@@ -1,0 +1,245 @@
+"""AgentNode over real rclpy: lifecycle, loop, services, actions, shutdown."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+pytest.importorskip("rclpy")
+pytest.importorskip("coterie_msgs")
+
+from action_msgs.msg import GoalStatus
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from coterie_msgs.action import Explore
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.clients import ActionClient, NoAnswer, ServiceClient
+from coterie_ros.parameters import ParameterError, ParameterSpec
+from coterie_ros.qos import profile
+
+pytestmark = pytest.mark.ros
+
+
+class Worker(AgentNode):
+    PARAMETERS = (
+        ParameterSpec("delay", 0.2, "How long a request takes.", "s", minimum=0.0, maximum=60.0),
+        ParameterSpec("fail", False, "Whether to fail in setup."),
+    )
+
+    def on_setup(self, parameters):
+        if parameters["fail"]:
+            raise ValueError("no model directory; give one with -p model_directory:=PATH")
+        self.echo = self.publisher(String, "echo", "messages")
+        self.serve(Trigger, "work", self.work)
+        self.server = self.serve_action(Explore, "explore", self.explore, when_busy="preempt")
+        self.threads = set()
+        self.seen = []
+        self.at_once = self.most_at_once = 0
+
+    def on_start(self):
+        self.subscribe(String, "hear", "messages", self.hear)
+
+    def hear(self, message):
+        self.threads.add(threading.current_thread().name)
+        self.seen.append(message.data)
+        self.echo.publish(String(data=message.data.upper()))
+
+    async def work(self, request):
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        await asyncio.sleep(self.parameters["delay"])
+        self.at_once -= 1
+        return Trigger.Response(success=True, message="done")
+
+    async def explore(self, goal):
+        steps = 0
+        try:
+            for steps in range(1, goal.request.max_steps + 1):
+                goal.feedback(Explore.Feedback(steps=steps))
+                await asyncio.sleep(0.02)
+        except asyncio.CancelledError:
+            why = "preempted" if goal.preempted else "cancelled"
+            return goal.cancel(Explore.Result(success=False, reason=why, steps=steps))
+        if goal.request.coverage > 0.9:
+            raise RuntimeError("boom")
+        return goal.succeed(Explore.Result(success=True, reason="steps", steps=steps))
+
+
+@pytest.fixture
+def worker(ros):
+    node = ros.add(Worker("worker", context=ros.context))
+    ros.wait_active(node)
+    return node
+
+
+@pytest.fixture
+def client(ros):
+    node = ros.add(AgentNode("client", context=ros.context, light=True))
+    ros.wait_active(node)
+    return node
+
+
+def test_messages_reach_the_loop_in_order(ros, worker):
+    node = ros.node()
+    heard = []
+    node.create_subscription(String, "echo", lambda m: heard.append(m.data), profile("messages"))
+    out = node.create_publisher(String, "hear", profile("messages"))
+    ros.wait_for_matched(out, worker.echo)
+    for k in range(50):
+        out.publish(String(data=f"m{k}"))
+    ros.spin_until(lambda: len(heard) == 50)
+    assert heard == [f"M{k}" for k in range(50)]
+    assert worker.threads == {"loop /worker"}
+
+
+def test_callbacks_go_on_while_a_service_works(ros, worker, client):
+    service = ServiceClient(client, Trigger, "work")
+    calls = [client.run(service.call(Trigger.Request())) for _ in range(20)]
+    for call in calls:
+        assert ros.result(call).message == "done"
+    assert worker.most_at_once > 1
+
+
+def test_service_of_nobody_times_out_and_says_what_to_do(ros, client):
+    service = ServiceClient(client, Trigger, "nowhere")
+    call = client.run(service.call(Trigger.Request(), timeout=0.1, attempts=2))
+    with pytest.raises(NoAnswer, match=r"nowhere.*2 requests.*ROS_DOMAIN_ID"):
+        ros.result(call)
+
+
+def test_action_succeeds_with_feedback(ros, worker, client):
+    steps = []
+    action = ActionClient(client, Explore, "explore")
+    goal = Explore.Goal(max_steps=5)
+    run = client.run(action.run(goal, on_feedback=lambda f: steps.append(f.steps)))
+    end = ros.result(run)
+    assert (end.status, end.result.steps) == (GoalStatus.STATUS_SUCCEEDED, 5)
+    assert steps == sorted(steps) and len(steps) >= 3
+
+
+def test_cancelling_the_caller_cancels_the_goal(ros, worker, client):
+    steps = []
+    action = ActionClient(client, Explore, "explore")
+    goal = Explore.Goal(max_steps=10000)
+    run = client.run(action.run(goal, on_feedback=lambda f: steps.append(f.steps)))
+    ros.spin_until(lambda: steps)
+    assert worker.server.busy == 1
+    run.cancel()
+    ros.spin_until(lambda: worker.server.busy == 0)
+
+
+def test_server_side_cancel_returns_what_was_reached(ros, worker):
+    from rclpy.action import ActionClient as Plain
+
+    plain = Plain(ros.node(), Explore, "explore")
+    ros.wait_for_matched(plain)
+    handle = ros.result(plain.send_goal_async(Explore.Goal(max_steps=10000)))
+    ros.spin(0.1)
+    assert len(ros.result(handle.cancel_goal_async()).goals_canceling) == 1
+    response = ros.result(handle.get_result_async())
+    assert response.status == GoalStatus.STATUS_CANCELED
+    assert response.result.reason == "cancelled" and response.result.steps > 0
+
+
+def test_newer_goal_preempts_the_older(ros, worker, client):
+    action = ActionClient(client, Explore, "explore")
+    first = client.run(action.run(Explore.Goal(max_steps=10000)))
+    ros.spin_until(lambda: worker.server.busy == 1)
+    second = client.run(action.run(Explore.Goal(max_steps=3)))
+    assert ros.result(second).succeeded
+    end = ros.result(first)
+    assert (end.status, end.result.reason) == (GoalStatus.STATUS_ABORTED, "preempted")
+
+
+def test_exception_in_an_action_aborts_it_with_the_reason(ros, worker, client):
+    action = ActionClient(client, Explore, "explore")
+    end = ros.result(client.run(action.run(Explore.Goal(max_steps=1, coverage=1.0))))
+    assert end.status == GoalStatus.STATUS_ABORTED
+    assert "boom" in end.result.reason
+    assert "boom" in worker.diagnostics.status().message
+
+
+def test_deactivate_cancels_goals_and_a_new_activation_works(ros, worker, client):
+    action = ActionClient(client, Explore, "explore")
+    run = client.run(action.run(Explore.Goal(max_steps=10000)))
+    ros.spin_until(lambda: worker.server.busy == 1)
+    worker.trigger_deactivate()
+    assert worker.state_label == "inactive" and worker.loop.running == 0
+    assert ros.result(run).status == GoalStatus.STATUS_ABORTED
+    worker.trigger_activate()
+    assert ros.result(client.run(action.run(Explore.Goal(max_steps=2)))).succeeded
+    worker.trigger_deactivate()
+    worker.trigger_cleanup()
+    worker.trigger_configure()
+    worker.trigger_activate()
+    assert ros.result(client.run(action.run(Explore.Goal(max_steps=2)))).succeeded
+
+
+def test_failing_setup_says_why_and_stays_unconfigured(ros):
+    node = ros.add(Worker("worker", context=ros.context, parameters={"fail": True}))
+    ros.spin_until(lambda: node.failure)
+    assert "no model directory; give one" in node.failure
+    assert node.state_label == "unconfigured"
+
+
+def test_without_autostart_it_waits_for_the_lifecycle_services(ros):
+    from lifecycle_msgs.msg import Transition
+    from lifecycle_msgs.srv import ChangeState
+
+    node = ros.add(Worker("worker", context=ros.context, parameters={"autostart": False}))
+    ros.spin(0.1)
+    assert node.state_label == "unconfigured"
+    change = ros.node().create_client(ChangeState, "worker/change_state")
+    ros.wait_for_matched(change)
+    for number, label in (
+        (Transition.TRANSITION_CONFIGURE, "inactive"),
+        (Transition.TRANSITION_ACTIVATE, "active"),
+    ):
+        request = ChangeState.Request(transition=Transition(id=number))
+        assert ros.result(change.call_async(request)).success
+        assert node.state_label == label
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"dealy": 1.0}, "no parameter 'dealy'; did you mean 'delay'"),
+        ({"delay": "long"}, "'delay': expected a number, got 'long'"),
+        ({"delay": -1.0}, "'delay': -1.0 is out of range; expected 0 to 60 s"),
+    ],
+)
+def test_wrong_parameters_are_named(ros, given, message):
+    with pytest.raises(ParameterError, match=message):
+        Worker("worker", context=ros.context, parameters=given)
+
+
+def test_a_task_that_refuses_to_end_does_not_hold_up_the_node(ros):
+    node = ros.add(AgentNode("stubborn", context=ros.context))
+    ros.wait_active(node)
+
+    async def stubborn():
+        while True:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                await asyncio.sleep(60)
+
+    node.run(stubborn())
+    ros.spin(0.05)
+    node.stop_work()
+    assert node.loop.closed
+    assert node.state_label == "unconfigured"
+
+
+def test_diagnostics_arrive(ros, worker):
+    from diagnostic_msgs.msg import DiagnosticArray
+
+    got = []
+    ros.node().create_subscription(DiagnosticArray, "/diagnostics", got.append, 10)
+    ros.spin_until(lambda: got)
+    status = got[0].status[0]
+    assert status.name == "worker"
+    assert {"state", "tasks", "hear.waiting"} <= {v.key for v in status.values}
