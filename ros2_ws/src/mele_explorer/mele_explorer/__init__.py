@@ -6,6 +6,14 @@ from mele_explorer.choose_place import ChoosePlace
 from mele_explorer.common_sense import CommonSense, load_common_sense
 from mele_explorer.explorer import Explorer, ExplorerLimits, Feedback
 from mele_explorer.memory import LogEntry, Memory, MemoryLimits
+from mele_explorer.memory_file import (
+    MemoryFileError,
+    load_memory,
+    memory_from_json,
+    memory_to_json,
+    save_memory,
+)
+from mele_explorer.parse import NotAQuestion, ParseQuestion, understand
 from mele_explorer.run import ExplorerRun, answer_all, oracle_run, run_exploration
 
 __all__ = [
@@ -20,10 +28,18 @@ __all__ = [
     "Feedback",
     "LogEntry",
     "Memory",
+    "MemoryFileError",
     "MemoryLimits",
+    "NotAQuestion",
+    "ParseQuestion",
     "QuestionBank",
     "answer_all",
     "load_common_sense",
+    "load_memory",
+    "memory_from_json",
+    "memory_to_json",
     "oracle_run",
     "run_exploration",
+    "save_memory",
+    "understand",
 ]

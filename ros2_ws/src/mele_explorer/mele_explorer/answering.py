@@ -40,7 +40,7 @@ class PresenceState:
     observations: tuple[tuple[str, tuple[str, ...]], ...]
     evidence: Evidence
     p_yes: float
-    rooms_elsewhere: tuple[str, ...] = ()
+    note: str = ""
 
 
 class PresenceReply(BaseModel):
@@ -95,6 +95,8 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
             text = f"{where} seen {evidence.looks} times ({share} of its places), not found"
         else:
             text = f"never been in {where}: common sense gives {evidence.prior:.0%}"
+        if state.note:
+            text = f"{text} ({state.note})"
         confidence = max(state.p_yes, 1.0 - state.p_yes)
         return PresenceReply(answer="yes" if yes else "no", confidence=confidence, explanation=text)
 
@@ -139,14 +141,16 @@ class Answerer:
     def assess(self, question: Question) -> PresenceState:
         """Collect the evidence and the posterior probability of YES for one question."""
         label = " ".join(question.object.lower().split())
-        if question.room.strip().lower() in ANYWHERE:
-            evidence, p_yes = self._anywhere(label)
+        asked = " ".join(question.room.lower().split())
+        note = ""
+        if asked in ANYWHERE:
+            evidence, p_yes = self._any_of(label, list(self.memory.graph.rooms.values()), "")
         else:
-            room, kind = self._room(question.room)
-            evidence, p_yes = self._in_room(label, room, kind)
-        return PresenceState(
-            self.memory.robot, question, self._dictionary(), evidence, p_yes, evidence.elsewhere
-        )
+            rooms = self._rooms(asked)
+            if not rooms:
+                note = "no room of that name is known here"
+            evidence, p_yes = self._any_of(label, rooms, re.sub(r"\s*\d+$", "", asked))
+        return PresenceState(self.memory.robot, question, self._dictionary(), evidence, p_yes, note)
 
     def _dictionary(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Return the notes, remade only when the memory has changed."""
@@ -157,12 +161,12 @@ class Answerer:
             self._notes_at = stamp
         return self._notes
 
-    def _room(self, name: str) -> tuple[Room | None, str]:
-        """Return the remembered room of this name, if any, and the type it has or must have."""
+    def _rooms(self, name: str) -> list[Room]:
+        """Return the remembered room of this name, else all rooms of the type it names."""
         room = self.memory.graph.room_named(name)
         if room is not None:
-            return room, room.type
-        return None, re.sub(r"\s*\d+$", "", name.strip().lower())
+            return [room]
+        return [room for room in self.memory.graph.rooms.values() if room.type.lower() == name]
 
     def _in_room(self, label: str, room: Room | None, kind: str) -> tuple[Evidence, float]:
         """Return the evidence and P(yes) for one room.
@@ -178,9 +182,7 @@ class Answerer:
         real = [(key, self._is_real(key, share)) for key, share in known.found]
         for _, p in real:
             absent *= 1.0 - p
-        here = room.id if room is not None else ""
-        names = self.memory.graph.rooms
-        elsewhere = tuple(names[r].name for r in self.memory.rooms_with(label) if r != here)
+        elsewhere = self._elsewhere(label, {room.id} if room is not None else set())
         ids = tuple(key for key, p in real if p >= 0.5)
         seen = bool(ids) or (1.0 - absent > 0.5 and bool(real))
         evidence = Evidence(
@@ -194,21 +196,30 @@ class Answerer:
         )
         return evidence, min(max(1.0 - absent, 0.001), 0.999)
 
+    def _elsewhere(self, label: str, here: set[str]) -> tuple[str, ...]:
+        """Return the names of the other rooms in which a label was seen."""
+        names = self.memory.graph.rooms
+        return tuple(names[r].name for r in self.memory.rooms_with(label) if r not in here)
+
     def _is_real(self, key: str, share: float) -> float:
         """Return the probability that an object is there and has a label held with this share."""
         sightings = max(1, self.memory.graph.objects[key].observations)
         return float(share * (1.0 - self.detector.false**sightings))
 
-    def _anywhere(self, label: str) -> tuple[Evidence, float]:
-        """Return the evidence and P(yes) for the whole house: at least one room holds it."""
+    def _any_of(self, label: str, rooms: Sequence[Room], kind: str) -> tuple[Evidence, float]:
+        """Return the evidence and P(yes) for several rooms: at least one of them holds it.
+
+        Without rooms, for one that was never seen and has this type.
+        """
         absent, parts = 1.0, []
-        for room in self.memory.graph.rooms.values():
+        for room in rooms:
             evidence, p_yes = self._in_room(label, room, room.type)
             absent *= 1.0 - p_yes
             parts.append(evidence)
+        if len(parts) == 1:
+            return parts[0], 1.0 - absent
         if not parts:
-            evidence, p_yes = self._in_room(label, None, "")
-            return evidence, p_yes
+            return self._in_room(label, None, kind)
         seen = [part for part in parts if part.kind == "seen"]
         looks = sum(part.looks for part in parts)
         not_prior = 1.0
@@ -220,7 +231,7 @@ class Answerer:
             looks,
             sum(part.visited_fraction for part in parts) / len(parts),
             1.0 - not_prior,
-            (),
+            self._elsewhere(label, {room.id for room in rooms}),
             sum(part.sightings for part in parts),
         )
         return evidence, min(max(1.0 - absent, 0.001), 0.999)

@@ -1,41 +1,39 @@
-"""What a robot expects in a kind of room before it has seen it: common sense as a protocol."""
+"""What a robot expects in a kind of room before it has seen it: household knowledge, cached."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
+from coterie_core.household import Household, load_household
+
 
 class CommonSense(Protocol):
     """Prior knowledge about homes."""
 
-    def likelihood(self, label: str, room_type: str) -> float:
+    def likelihood(self, object_label: str, room: str) -> float:
         """Return the probability (0..1) that a room of this type holds such an object."""
         ...
 
 
-_USUAL = {
-    "bathroom": "bathtub hairbrush mirror sink soap toilet toothbrush towel",
-    "toilet": "mirror sink soap toilet towel",
-    "bedroom": "bed clothes curtain dresser lamp mirror nightstand picture pillow window",
-    "kitchen": "appliance cabinet counter microwave oven refrigerator sink table window",
-    "living room": "armchair curtain cushion picture plant sofa table television window",
-    "dining room": "chair picture plant table window",
-    "office": "board books chair desk table whiteboard window",
-    "hallway": "light mirror picture",
-}
+class HouseholdSense:
+    """The household knowledge of coterie_core; remembers what it looked up."""
 
+    _MOST = 50_000
 
-class BuiltInSense:
-    """A tiny table of what is usual in a room."""
+    def __init__(self, household: Household | None = None) -> None:
+        self.household = household or load_household()
+        self._known: dict[tuple[str, str], float] = {}
 
-    def likelihood(self, label: str, room_type: str) -> float:
-        """Return 0.6 for a usual thing, 0.15 in rooms that are not in the table, else 0.1."""
-        usual = _USUAL.get(room_type)
-        if usual is None:
-            return 0.15
-        return 0.6 if label in usual.split() else 0.1
+    def likelihood(self, object_label: str, room: str) -> float:
+        """Return the probability (0..1) that a room of this type or name holds such an object."""
+        key = (object_label, room)
+        if key not in self._known:
+            if len(self._known) >= self._MOST:
+                self._known.clear()
+            self._known[key] = self.household.likelihood(object_label, room)
+        return self._known[key]
 
 
 def load_common_sense() -> CommonSense:
-    """Return the household knowledge of coterie_core."""
-    return BuiltInSense()
+    """Return the household knowledge that comes with coterie_core."""
+    return HouseholdSense()

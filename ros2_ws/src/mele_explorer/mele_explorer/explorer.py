@@ -14,6 +14,7 @@ from coterie_core.skills import NavigateTo, Skill, SkillResult
 from mele_explorer.choose_place import ChoosePlace, ChooseState, PlaceOption
 from mele_explorer.memory import Memory
 
+_PATIENCE = 20  # hops without a new place after which the rule decides instead of a model
 _DISCOUNT = 0.8  # worth of an unexplored place, per hop that it is farther away
 _JITTER = 0.1  # largest share by which equal promises are told apart at random
 _WAYS_ON = 0.15  # worth of a place that was seen, for the ways that may go on from it
@@ -82,6 +83,7 @@ class Explorer:
         self._last: Observation | None = None
         self._started: float | None = None
         self._blocked: set[tuple[str, str]] = set()
+        self._idle = 0  # hops since the last new place
         self._met: set[str] = set()  # labels in all observations but the last
 
     def observe(self, observation: Observation) -> None:
@@ -93,6 +95,7 @@ class Explorer:
         if self._started is None:
             self._started = observation.time
         if not self.path or self.path[-1] != observation.place:
+            self._idle = self._idle + 1 if observation.place in self.path else 0
             self.path.append(observation.place)
         self.coverage_curve.append(self.memory.coverage)
 
@@ -116,7 +119,10 @@ class Explorer:
         if not any(option.promise > 0.0 for option in state.options):
             self.stopped = "everything that can be reached was seen"
             return None
-        decided = await self._decider.decide(ChoosePlace(), state)
+        if self._idle >= _PATIENCE:
+            decided = self._decider.decide_by_rule(ChoosePlace(), state)
+        else:
+            decided = await self._decider.decide(ChoosePlace(), state)
         self.chosen_by[decided.decided_by] += 1
         self.steps += 1
         return NavigateTo(place=decided.reply.place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -73,6 +73,7 @@ async def run_exploration(
     limits: ExplorerLimits | None = None,
     decider: Decider | Mapping[str, Decider] | None = None,
     seed: int = 0,
+    on_round: Callable[[int, Sequence[Explorer]], None] | None = None,
 ) -> list[ExplorerRun]:
     """Let robots that stand in a world explore it, step by step together.
 
@@ -86,6 +87,7 @@ async def run_exploration(
         limits: All limits; replaces `steps`.
         decider: One for all or by robot name; None: the rule.
         seed: For ties.
+        on_round: Called after every round with its number, for progress bars and pictures.
     """
     limits = limits or ExplorerLimits(steps=steps)
     names = tuple(world.robots if robots is None else robots)
@@ -95,6 +97,7 @@ async def run_exploration(
     for name, explorer in explorers.items():
         explorer.observe(world.observe(name))
     active = list(names)
+    rounds = 0
     while active:
         running: dict[str, Skill] = {}
         for name in list(active):
@@ -108,6 +111,9 @@ async def run_exploration(
             except SkillRefused as refused:
                 explorers[name].skill_ended(skill, refused.result)
         _run_to_end(world, explorers, running)
+        rounds += 1
+        if on_round is not None:
+            on_round(rounds, list(explorers.values()))
     return [_run_of(explorer) for explorer in explorers.values()]
 
 

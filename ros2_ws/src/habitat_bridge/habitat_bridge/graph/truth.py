@@ -6,6 +6,7 @@ import math
 from typing import Literal
 
 from coterie_core.geometry import Box, Vec3
+from coterie_core.household import load_household
 from coterie_core.scene import (
     Connection,
     Floor,
@@ -28,7 +29,7 @@ _REACH = 1.5  # [m], assumed distance of an object: objects are listed up to 3 m
 def scene_of(house: GraphHouse) -> SceneGraph:
     """Return rooms, places, ways and objects of a house.
 
-    The files tell from where an object is seen, not where it is: its box is a rough guess, and an
+    The files tell from where an object is seen, not where it is: its box is a guessed point, and an
     object seen from two rooms becomes one entry per room, since a room holds what is seen from it
     (MELE, section 4.1). Such entries have the id "<object>@<room id>".
     """
@@ -36,11 +37,13 @@ def scene_of(house: GraphHouse) -> SceneGraph:
     levels = _levels(house)
     for index, level in enumerate(levels):
         scene.add_floor(Floor(f"floor_{index}", index, level))
+    household = load_household()
     rooms: dict[str, Room] = {}
     for view in house.viewpoints.values():
         floor = _floor(view.position, levels)
         if view.room is not None and room_id(view.room) not in rooms:
-            rooms[room_id(view.room)] = Room(room_id(view.room), view.room, view.room, floor)
+            kind = household.room_type(view.room) or view.room
+            rooms[room_id(view.room)] = Room(room_id(view.room), view.room, kind, floor)
         room = room_id(view.room) if view.room is not None else ""
         scene.add_place(Place(view.id, view.position, room, floor))
     for key in sorted(rooms):
@@ -121,7 +124,7 @@ def _objects(house: GraphHouse) -> list[SceneObject]:
             SceneObject(
                 key,
                 belief,
-                Box(centre, (0.4, 0.4, 0.4)),
+                Box(centre, (0.0, 0.0, 0.0)),
                 room,
                 observations=n,
                 properties={"position": "guessed from where it is seen"},

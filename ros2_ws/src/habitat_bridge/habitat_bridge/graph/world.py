@@ -290,7 +290,7 @@ class GraphWorld:
         if start.pose is not None:
             return self._closest(start.pose.position)
         parts = [set(part) for part in nx.connected_components(usable)]
-        wanted = sorted(max(parts, key=lambda part: (len(part), min(part))))
+        wanted = min((sorted(part) for part in parts), key=_largest_first)
         if start.room is not None:
             key = start.room.strip().lower()
             wanted = sorted(v.id for v in views.values() if v.room is not None and v.room == key)
@@ -469,6 +469,10 @@ class GraphWorld:
             bearing = float(rng.uniform(-math.pi, math.pi))
             found.append((SeenObject(track, label, bearing), float(rng.uniform(0.4, 0.8))))
         return found
+
+
+def _largest_first(part: list[str]) -> tuple[int, str]:
+    return (-len(part), part[0])
 
 
 def _direction(here: Vec3, there: Vec3) -> float:

@@ -1,0 +1,109 @@
+"""Saves a robot's memory as JSON and restores it without loss."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from coterie_core.scene import SceneGraph
+from coterie_core.scene.serial import dangling_references
+from mele_explorer.memory import LogEntry, Memory, MemoryLimits
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    format: str = Field(pattern="^coterie-memory/1$")
+    robot: str
+    limits: MemoryLimits
+    graph: SceneGraph
+    visits: dict[str, int]
+    seen: dict[str, float]
+    looks: dict[str, int]
+    sightings: dict[str, dict[str, int]]
+    room_votes: dict[str, dict[str, int]]
+    log: list[LogEntry]
+    here: str
+    made: int
+
+
+class MemoryFileError(ValueError):
+    """A memory cannot be read: says which file and field, and what to do."""
+
+
+def memory_to_json(memory: Memory) -> str:
+    """Return the memory as JSON text."""
+    data = _File(
+        format="coterie-memory/1",
+        robot=memory.robot,
+        limits=memory.limits,
+        graph=memory.graph,
+        visits=memory.visits,
+        seen=memory.seen,
+        looks=memory.looks,
+        sightings=memory.sightings,
+        room_votes=memory.room_votes,
+        log=memory.log,
+        here=memory.here,
+        made=memory.made,
+    )
+    return data.model_dump_json()
+
+
+def memory_from_json(text: str | bytes, source: str = "memory") -> Memory:
+    """Return the memory that `memory_to_json` wrote.
+
+    Raises:
+        MemoryFileError: The text is no memory; names the fields that are wrong.
+    """
+    try:
+        data = _File.model_validate_json(text)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(str(part) for part in e['loc']) or 'top level'}: {e['msg']}"
+            for e in error.errors(include_input=False, include_url=False)[:5]
+        )
+        raise MemoryFileError(f"{source}: not a robot's memory: {problems}") from None
+    dangling = dangling_references(data.graph)
+    if dangling:
+        raise MemoryFileError(f"{source}: {dangling[0]}; every id named must be in the file")
+    memory = Memory(data.robot, data.limits)
+    memory.graph = data.graph
+    memory.visits, memory.seen, memory.looks = data.visits, data.seen, data.looks
+    memory.sightings, memory.room_votes = data.sightings, data.room_votes
+    memory.log, memory.here, memory.made = data.log, data.here, data.made
+    memory.restore_index()
+    return memory
+
+
+def save_memory(memory: Memory, path: str | Path) -> None:
+    """Write the memory to a file; a reader never sees half of it.
+
+    Raises:
+        OSError: The folder does not exist or cannot be written.
+    """
+    path = Path(path)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(memory_to_json(memory))
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def load_memory(path: str | Path) -> Memory:
+    """Read a memory from a file.
+
+    Raises:
+        MemoryFileError: The file is missing or no memory.
+    """
+    try:
+        text = Path(path).read_bytes()
+    except OSError as error:
+        raise MemoryFileError(f"{path}: cannot be read ({error.strerror})") from error
+    return memory_from_json(text, str(path))

@@ -1,0 +1,216 @@
+"""Turns a sentence into a Question (object, room) with words the robots know."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import BaseModel, Field
+
+from coterie_core.household import load_household, normalized
+from coterie_core.language import CheckFailed, Decider, Decision, Message, as_data, decide_by_rule
+from coterie_core.questions import Question
+
+_MAX_TEXT = 300
+_LEAD = re.compile(
+    r"^(?:please |(?:do you |can you )?(?:know|think|believe|say|tell me) |"
+    r"if |whether |that )*"
+    r"(?:(?:is|are|was|were) there |there (?:is|are|was|were) |"
+    r"(?:do|did|does|can|could|will|have|has|may|would|should)(?:n't| not)? "
+    r"(?:you|we|i|one|it|they|anyone|somebody|someone) "
+    r"(?:have |has |see |seen |saw |find |found |get |got |spot |spotted |notice |noticed |ever )*|"
+    r"(?:is|are|was|were|does|do|has|have|any chance of|got) )?"
+)
+_ARTICLE = re.compile(
+    r"^(?:(?:a|an|any|some|the|one|my|our|your|at least|another|single|kind of|sort of) )+"
+)
+_IN = re.compile(r" (?:in|inside|within|at|on|from|of|around|throughout) (?=\S)")
+_HAS = re.compile(
+    r"^(?:(?:does|do|has|have|did) )?(?P<room>.+?) (?:have|has|contain|contains|hold|got|got any) "
+    r"(?P<thing>.+)$"
+)
+_TAIL = re.compile(
+    r" (?:on|under|beside|next to|near|behind|by|above|below|in front of|somewhere|anywhere|"
+    r"there|here|please|lying|standing|present|located|to be found|or not)(?: .*)?$"
+)
+_HOUSE = {
+    *("house", "home", "apartment", "flat", "building", "place", "anywhere", "somewhere", "here"),
+    *("whole house", "entire house", "any room", "any of the rooms", "rooms", "everywhere"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ParseState:
+    """A sentence and the words known here: rooms by name, objects by label."""
+
+    text: str
+    rooms: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+
+
+class ParsedQuestion(BaseModel):
+    """What is asked: is there an object in a room."""
+
+    object: str = Field(max_length=80, description="what is looked for: a noun in the singular")
+    room: str = Field(
+        "", max_length=80, description="the room's name, exactly as listed; '' for the whole house"
+    )
+
+
+class ParseQuestion(Decision[ParseState, ParsedQuestion]):
+    """Find out which object and which room a sentence asks about."""
+
+    name: ClassVar[str] = "mele.parse_question"
+    reply_type: ClassVar[type[BaseModel]] = ParsedQuestion
+    max_tokens: ClassVar[int] = 100
+
+    def prompt(self, state: ParseState) -> Sequence[Message]:
+        """Show the sentence, and the rooms and labels known."""
+        return (
+            Message.system(
+                "A person asks household robots whether something is in a room. Name the object "
+                "and the room the question is about. Use a room from the list where one fits, "
+                "and a known object label where one means the same; otherwise keep the person's "
+                "own words. An empty room stands for the whole house."
+            ),
+            Message.user(
+                f"{as_data('question', state.text[:_MAX_TEXT])}\n"
+                f"{as_data('rooms', list(state.rooms))}\n"
+                f"{as_data('known object labels', list(state.objects[:400]))}"
+            ),
+        )
+
+    def check(self, state: ParseState, reply: ParsedQuestion) -> None:
+        """There must be an object, and the room must be known unless the person's words name it."""
+        if not reply.object.strip():
+            raise CheckFailed("object is empty; name what the question looks for")
+        room = reply.room.strip().lower()
+        listed = {name.lower() for name in state.rooms}
+        if room and room not in listed and room not in state.text.lower():
+            raise CheckFailed(
+                f"room {reply.room!r} is neither listed nor asked for; use a listed room or ''"
+            )
+
+    def rule(self, state: ParseState) -> ParsedQuestion:
+        """Take the sentence apart by its usual shapes; an empty object means: not understood."""
+        text = re.sub(r"[\s?!.,;:\"]+", " ", state.text[:_MAX_TEXT].lower()).strip()
+        thing, room = _split(text, state.rooms)
+        thing = _TAIL.sub("", _strip(thing))
+        return ParsedQuestion(object=nearest_object(thing, state.objects)[:80], room=room[:80])
+
+
+def _split(text: str, rooms: Sequence[str]) -> tuple[str, str]:
+    """Return the words for the object and the room ("" for the whole house)."""
+    cuts = list(_IN.finditer(text))
+    for cut in reversed(cuts):
+        words = _ARTICLE.sub("", text[cut.end() :])
+        found = find_room(words, rooms)
+        if found is not None:
+            return text[: cut.start()], found
+    owner = _HAS.match(text)
+    if owner is not None:
+        found = find_room(_ARTICLE.sub("", _strip_verb(owner["room"])), rooms)
+        if found is not None:
+            return owner["thing"], found
+    inside = [cut for cut in cuts if cut.group().strip() in ("in", "inside", "within", "at")]
+    if inside:
+        cut = inside[-1]
+        return text[: cut.start()], _ARTICLE.sub("", text[cut.end() :]).strip()
+    return text, ""
+
+
+def _strip_verb(words: str) -> str:
+    return re.sub(r"^(?:does|do|has|have|did|is|are) ", "", words)
+
+
+def _strip(words: str) -> str:
+    """Return the words without the verbs and articles in front."""
+    return _ARTICLE.sub("", _LEAD.sub("", words, count=1)).strip()
+
+
+def find_room(words: str, rooms: Iterable[str]) -> str | None:
+    """Return the known room that words mean, "" for the whole house, None if neither.
+
+    Tried in this order: the exact name, a name without spaces between, the household's synonyms
+    ("lounge" for a living room) when no more than one room fits, a spelling that is near.
+    """
+    said = normalized(words) if not re.search(r"\d", words) else " ".join(words.split()).lower()
+    if said in _HOUSE:
+        return ""
+    names = {" ".join(name.lower().split()): name for name in rooms}
+    if said in names:
+        return names[said]
+    packed = {name.replace(" ", ""): original for name, original in names.items()}
+    if said.replace(" ", "") in packed:
+        return packed[said.replace(" ", "")]
+    household = load_household()
+    kind = household.room_type(said)
+    if kind and not re.search(r"\d", said):
+        same = [original for name, original in names.items() if household.room_type(name) == kind]
+        if len(same) == 1:
+            return same[0]
+        if same:
+            return kind
+    near = difflib.get_close_matches(said, list(names), n=1, cutoff=0.84)
+    return names[near[0]] if near else None
+
+
+def nearest_object(words: str, labels: Iterable[str]) -> str:
+    """Return the known label that words mean, or the household's name for it, or the words."""
+    said = " ".join(words.lower().split())
+    known = sorted(set(labels))
+    if said in known or not said:
+        return said
+    household = load_household()
+    singular = {normalized(label): label for label in known}
+    for form in (normalized(said), household.canonical(said)):
+        if form in singular:
+            return singular[form]
+    if household.category(said) is not None:
+        kind = household.canonical(said)
+        same = [label for label in known if household.canonical(label) == kind]
+        return same[0] if len(same) == 1 else kind
+    near = difflib.get_close_matches(said, [*known, *household.categories], n=1, cutoff=0.84)
+    return near[0] if near else normalized(said)
+
+
+class NotAQuestion(ValueError):
+    """A sentence names no object that could be looked for; says how to ask."""
+
+
+async def understand(
+    text: str,
+    rooms: Iterable[str] = (),
+    objects: Iterable[str] = (),
+    *,
+    decider: Decider | None = None,
+    id: str = "",
+) -> Question:
+    """Return the question a sentence asks.
+
+    Args:
+        text: Such as "Is there a mug in the kitchen?"; any further text is cut at 300 characters.
+        rooms: Names of the rooms known.
+        objects: Labels known.
+        decider: Who reads the sentence; None: the rule.
+        id: The question's id.
+
+    Raises:
+        NotAQuestion: There is no object in it.
+    """
+    state = ParseState(text, tuple(sorted(set(rooms))), tuple(sorted(set(objects))))
+    if decider is None:
+        reply = decide_by_rule(ParseQuestion(), state).reply
+    else:
+        reply = (await decider.decide(ParseQuestion(), state)).reply
+    thing = " ".join(reply.object.lower().split())
+    if not thing:
+        raise NotAQuestion(
+            f"{text[:80]!r} names nothing to look for; ask, for example: "
+            "Is there a mug in the kitchen?"
+        )
+    found = find_room(reply.room, state.rooms) if reply.room else ""
+    return Question(id, thing, reply.room if found is None else found, text[:_MAX_TEXT])
