@@ -1,0 +1,41 @@
+"""Generate a house: rooms, doors, stairs, furniture and small things, from a seed."""
+
+from __future__ import annotations
+
+import numpy as np
+from coterie_core.household import load_household
+
+from habitat_bridge.embedded.house import House
+from habitat_bridge.embedded.layout import plan_layout
+from habitat_bridge.embedded.program import choose_rooms, choose_size
+from habitat_bridge.embedded.structure import build_structure
+
+# Separates this use of a seed from others', so that a world's noise is not the house's.
+_STREAM = 0xC07E
+
+
+def generate_house(
+    seed: int, *, floors: int | None = None, rooms: int | None = None, clutter: float = 1.0
+) -> House:
+    """Return a house; the same arguments give the same house.
+
+    Args:
+        seed: Any integer from 0 up.
+        floors: 1 to 3; None: the seed decides.
+        rooms: 4 to 25 in all, hallways and landings included; None: the seed decides.
+        clutter: How many small things there are, 1.0 as usual, 0 for none but what furniture needs.
+
+    Raises:
+        ValueError: An argument is out of range, or the rooms are too few for the floors.
+    """
+    if seed < 0:
+        raise ValueError(f"seed: expected an integer from 0 up, got {seed!r}")
+    if not 0.0 <= clutter <= 3.0:
+        raise ValueError(f"clutter: expected 0 to 3, got {clutter!r}")
+    household = load_household()
+    rng = np.random.default_rng([_STREAM, seed])
+    n_floors, n_rooms = choose_size(rng, floors, rooms)
+    program = choose_rooms(rng, household, n_floors, n_rooms)
+    layout = plan_layout(rng, household, program)
+    house = build_structure(rng, household, layout, seed)
+    return house
