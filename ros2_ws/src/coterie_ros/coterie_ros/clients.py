@@ -1,4 +1,4 @@
-"""Service and action clients for asyncio code, with time-outs and repeats: a cut link never answers."""
+"""Service and action clients for asyncio code, with time-outs and repeats."""
 
 from __future__ import annotations
 

@@ -1,0 +1,116 @@
+"""Time, points, poses, boxes and rooms, to messages and back."""
+
+from __future__ import annotations
+
+import math
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point, Quaternion, Vector3
+from geometry_msgs.msg import Pose as PoseMsg
+from std_msgs.msg import Header
+
+from coterie_core.geometry import Box, Pose, Vec3, quaternion_to_yaw, yaw_to_quaternion
+from coterie_core.observation import RoomView
+from coterie_msgs.msg import Box as BoxMsg
+from coterie_msgs.msg import RoomRef
+from coterie_ros.conversions.checks import FAR, Checks
+
+_NANO = 1_000_000_000
+
+
+def time_to_msg(seconds: float) -> Time:
+    """Return a time [s] as a message; rounded to the nanosecond.
+
+    Raises:
+        ValueError: Negative, not finite, or beyond what the message holds (year 2038 or 2**31 s).
+    """
+    if not math.isfinite(seconds) or seconds < 0.0 or seconds >= 2**31:
+        raise ValueError(f"time: expected 0 <= seconds < 2**31, got {seconds!r}")
+    whole = math.floor(seconds)
+    nanoseconds = round((seconds - whole) * _NANO)
+    if nanoseconds == _NANO:
+        whole, nanoseconds = whole + 1, 0
+    return Time(sec=whole, nanosec=nanoseconds)
+
+
+def time_from_msg(message: Time) -> float:
+    """Return a time message in seconds."""
+    return float(message.sec) + message.nanosec / _NANO
+
+
+def header(seconds: float, frame: str) -> Header:
+    """Return a header with a stamp [s] and a frame."""
+    return Header(stamp=time_to_msg(seconds), frame_id=frame)
+
+
+def point_to_msg(point: Vec3) -> Point:
+    """Return a point [m] as a message."""
+    return Point(x=float(point[0]), y=float(point[1]), z=float(point[2]))
+
+
+def point_from_msg(message: Point, checks: Checks, field: str = "position") -> Vec3:
+    """Return a point [m].
+
+    Raises:
+        ConversionError: Not finite, or farther than 100 km.
+    """
+    inner = checks.at(field)
+    x, y, z = (inner.number(axis, getattr(message, axis), -FAR, FAR) for axis in "xyz")
+    return (x, y, z)
+
+
+def pose_to_msg(pose: Pose) -> PoseMsg:
+    """Return a pose (position [m], yaw [rad]) as a message with a unit quaternion."""
+    x, y, z, w = yaw_to_quaternion(pose.yaw)
+    return PoseMsg(position=point_to_msg(pose.position), orientation=Quaternion(x=x, y=y, z=z, w=w))
+
+
+def pose_from_msg(message: PoseMsg, checks: Checks | None = None, field: str = "pose") -> Pose:
+    """Return a pose; roll and pitch are dropped.
+
+    Raises:
+        ConversionError: Position not finite, or no rotation (quaternion far from unit length).
+    """
+    inner = (checks or Checks("pose")).at(field)
+    q = message.orientation
+    norm = math.sqrt(q.x**2 + q.y**2 + q.z**2 + q.w**2)
+    if not abs(norm - 1.0) < 0.01:
+        raise inner.fail("orientation", "a quaternion of length 1", f"length {norm:g}")
+    return Pose(point_from_msg(message.position, inner), quaternion_to_yaw((q.x, q.y, q.z, q.w)))
+
+
+def box_to_msg(box: Box) -> BoxMsg:
+    """Return a box (centre and edges [m], yaw [rad]) as a message."""
+    x, y, z = (float(edge) for edge in box.size)
+    return BoxMsg(center=point_to_msg(box.center), size=Vector3(x=x, y=y, z=z), yaw=float(box.yaw))
+
+
+def box_from_msg(message: BoxMsg, checks: Checks | None = None, field: str = "box") -> Box:
+    """Return a box.
+
+    Raises:
+        ConversionError: A number that is not finite, or a negative edge.
+    """
+    inner = (checks or Checks("box")).at(field)
+    edges = inner.at("size")
+    x, y, z = (edges.number(axis, getattr(message.size, axis), 0.0, FAR) for axis in "xyz")
+    yaw = inner.number("yaw", message.yaw, -1e3, 1e3)
+    return Box(point_from_msg(message.center, inner, "center"), (x, y, z), yaw)
+
+
+def room_to_msg(room: RoomView | None) -> RoomRef:
+    """Return a room as a message; all fields empty for None."""
+    return RoomRef() if room is None else RoomRef(id=room.id, name=room.name, type=room.type)
+
+
+def room_from_msg(
+    message: RoomRef, checks: Checks | None = None, field: str = "room"
+) -> RoomView | None:
+    """Return a room, None where all fields are empty.
+
+    Raises:
+        ConversionError: A text that is too long.
+    """
+    inner = (checks or Checks("room")).at(field)
+    id_, name, type_ = (inner.text(part, getattr(message, part)) for part in ("id", "name", "type"))
+    return RoomView(id_, name, type_) if id_ or name or type_ else None

@@ -1,0 +1,165 @@
+"""Frames of a robot (REP-105): names, odometry, transforms, to messages and back."""
+
+from __future__ import annotations
+
+import math
+
+from geometry_msgs.msg import Quaternion, Transform, TransformStamped, Vector3
+from nav_msgs.msg import Odometry
+
+from coterie_core.embodiment import Camera
+from coterie_core.geometry import (
+    Pose,
+    Vec3,
+    quaternion_to_yaw,
+    wrap_angle,
+    yaw_to_quaternion,
+)
+from coterie_core.geometry import (
+    Quaternion as QuaternionTuple,
+)
+from coterie_ros.conversions.basics import header, pose_from_msg, pose_to_msg
+from coterie_ros.conversions.checks import FAR, Checks
+
+MAP = "map"
+
+
+def odom_frame(robot: str) -> str:
+    """Name of a robot's odometry frame."""
+    return f"{robot}/odom"
+
+
+def base_frame(robot: str) -> str:
+    """Name of a robot's base frame."""
+    return f"{robot}/base_link"
+
+
+def camera_frame(robot: str, camera: str) -> str:
+    """Name of a camera's body frame (x ahead, z up)."""
+    return f"{robot}/{camera}_link"
+
+
+def optical_frame(robot: str, camera: str) -> str:
+    """Name of a camera's optical frame (x right, y down, z ahead)."""
+    return f"{robot}/{camera}_optical_frame"
+
+
+def relative(origin: Pose, pose: Pose) -> Pose:
+    """Return `pose` as seen from `origin`, both in one frame."""
+    dx, dy, dz = (b - a for a, b in zip(origin.position, pose.position, strict=True))
+    c, s = math.cos(origin.yaw), math.sin(origin.yaw)
+    return Pose((c * dx + s * dy, -s * dx + c * dy, dz), wrap_angle(pose.yaw - origin.yaw))
+
+
+def compose(origin: Pose, pose: Pose) -> Pose:
+    """Return a pose seen from `origin` in the frame that `origin` is in."""
+    c, s = math.cos(origin.yaw), math.sin(origin.yaw)
+    (x, y, z), (px, py, pz) = origin.position, pose.position
+    return Pose(
+        (x + c * px - s * py, y + s * px + c * py, z + pz), wrap_angle(origin.yaw + pose.yaw)
+    )
+
+
+def transform_to_msg(parent: str, child: str, pose: Pose, time: float) -> TransformStamped:
+    """Return the pose of frame `child` in frame `parent` at `time` [s] as a transform."""
+    return _transform(parent, child, pose.position, yaw_to_quaternion(pose.yaw), time)
+
+
+def transform_from_msg(message: TransformStamped, topic: str = "tf") -> Pose:
+    """Return the pose (without roll and pitch) that a transform stands for.
+
+    Raises:
+        ConversionError: A number that is not finite, or no rotation.
+    """
+    checks = Checks(topic).at(f"transform({message.header.frame_id}->{message.child_frame_id})")
+    t, q = message.transform.translation, message.transform.rotation
+    x, y, z = (checks.number(f"translation.{a}", getattr(t, a), -FAR, FAR) for a in "xyz")
+    norm = math.sqrt(q.x**2 + q.y**2 + q.z**2 + q.w**2)
+    if not abs(norm - 1.0) < 0.01:
+        raise checks.fail("rotation", "a quaternion of length 1", f"length {norm:g}")
+    return Pose((x, y, z), quaternion_to_yaw((q.x, q.y, q.z, q.w)))
+
+
+def camera_transforms(robot: str, camera: Camera, time: float) -> list[TransformStamped]:
+    """Return the fixed transforms base -> camera body -> camera optical frame."""
+    half = camera.pitch / 2.0
+    body = _transform(
+        base_frame(robot),
+        camera_frame(robot, camera.name),
+        (camera.mount_forward, 0.0, camera.mount_height),
+        (0.0, math.sin(half), 0.0, math.cos(half)),  # pitch about y: down is positive
+        time,
+    )
+    optical = _transform(
+        camera_frame(robot, camera.name),
+        optical_frame(robot, camera.name),
+        (0.0, 0.0, 0.0),
+        (-0.5, 0.5, -0.5, 0.5),  # REP-103: z ahead, x right, y down
+        time,
+    )
+    return [body, optical]
+
+
+def odometry_to_msg(
+    robot: str,
+    pose: Pose,
+    linear: Vec3,
+    angular: float,
+    time: float,
+    *,
+    deviation: float = 0.01,
+) -> Odometry:
+    """Return a robot's odometry as a message.
+
+    Args:
+        robot: Its name.
+        pose: Of the base in its odometry frame.
+        linear: Velocity in the odometry frame [m/s]; in the message it is in the base frame.
+        angular: Turning rate about z [rad/s].
+        time: Stamp [s].
+        deviation: Standard deviation of position [m] and yaw [rad] for the covariance.
+    """
+    message = Odometry(header=header(time, odom_frame(robot)), child_frame_id=base_frame(robot))
+    message.pose.pose = pose_to_msg(pose)
+    c, s = math.cos(pose.yaw), math.sin(pose.yaw)
+    message.twist.twist.linear.x = c * linear[0] + s * linear[1]
+    message.twist.twist.linear.y = -s * linear[0] + c * linear[1]
+    message.twist.twist.linear.z = float(linear[2])
+    message.twist.twist.angular.z = float(angular)
+    diagonal = [deviation**2] * 3 + [1e-9, 1e-9, deviation**2]
+    covariance = [0.0] * 36
+    covariance[::7] = diagonal
+    message.pose.covariance = covariance
+    message.twist.covariance = covariance
+    return message
+
+
+def odometry_from_msg(message: Odometry, topic: str = "odom") -> tuple[Pose, Vec3, float]:
+    """Return (pose in the odometry frame, velocity in that frame [m/s], turning rate [rad/s]).
+
+    Raises:
+        ConversionError: A number that is not finite, or no rotation.
+    """
+    checks = Checks(topic)
+    pose = pose_from_msg(message.pose.pose, checks, "pose.pose")
+    twist = message.twist.twist
+    x, y, z = (
+        checks.number(f"twist.twist.linear.{a}", getattr(twist.linear, a), -1e3, 1e3) for a in "xyz"
+    )
+    c, s = math.cos(pose.yaw), math.sin(pose.yaw)
+    rate = checks.number("twist.twist.angular.z", twist.angular.z, -1e3, 1e3)
+    return pose, (c * x - s * y, s * x + c * y, z), rate
+
+
+def _transform(
+    parent: str, child: str, position: Vec3, rotation: QuaternionTuple, time: float
+) -> TransformStamped:
+    x, y, z, w = rotation
+    return TransformStamped(
+        header=header(time, parent),
+        child_frame_id=child,
+        transform=Transform(
+            translation=Vector3(x=float(position[0]), y=float(position[1]), z=float(position[2])),
+            rotation=Quaternion(x=x, y=y, z=z, w=w),
+        ),
+    )

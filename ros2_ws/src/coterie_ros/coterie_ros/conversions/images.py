@@ -1,0 +1,171 @@
+"""Camera images, camera models and point clouds, to messages and back."""
+
+from __future__ import annotations
+
+import sys
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from sensor_msgs.msg import CameraInfo, Image, PointCloud2, PointField
+from std_msgs.msg import Header
+
+from coterie_core.embodiment import Camera
+from coterie_ros.conversions.checks import Checks
+
+_ENCODINGS: dict[str, tuple[type[np.generic], int]] = {
+    "rgb8": (np.uint8, 3),
+    "32FC1": (np.float32, 1),
+    "32SC1": (np.int32, 1),
+}
+
+
+def image_to_msg(pixels: npt.NDArray[np.generic], head: Header) -> Image:
+    """Return an image as a message.
+
+    Args:
+        pixels: (rows, cols, 3) uint8 RGB, (rows, cols) float32 depth [m], or (rows, cols) int32
+            instance numbers.
+        head: Stamp and optical frame.
+
+    Raises:
+        ValueError: An array of another type or shape.
+    """
+    fitting = [
+        name
+        for name, (kind, channels) in _ENCODINGS.items()
+        if pixels.dtype == kind and pixels.shape[2:] == ((3,) if channels == 3 else ())
+    ]
+    if not fitting or pixels.ndim < 2:
+        raise ValueError(
+            "image: expected (rows, cols, 3) uint8, (rows, cols) float32 or (rows, cols) int32, "
+            f"got {pixels.shape} {pixels.dtype}"
+        )
+    message = Image(
+        header=head,
+        height=pixels.shape[0],
+        width=pixels.shape[1],
+        encoding=fitting[0],
+        is_bigendian=int(sys.byteorder == "big"),
+        step=pixels.nbytes // max(pixels.shape[0], 1),
+    )
+    # From bytes this is a copy; from an array rclpy would look at every single value.
+    message.data = np.ascontiguousarray(pixels).tobytes()
+    return message
+
+
+def image_from_msg(message: Image, topic: str = "image") -> npt.NDArray[np.generic]:
+    """Return an image's pixels, not writable; shapes and types as in `image_to_msg`.
+
+    Raises:
+        ConversionError: An unknown encoding, or a size that does not match the data.
+    """
+    checks = Checks(topic)
+    if message.encoding not in _ENCODINGS:
+        raise checks.fail("encoding", f"one of {', '.join(_ENCODINGS)}", message.encoding)
+    kind, channels = _ENCODINGS[message.encoding]
+    size = np.dtype(kind).itemsize
+    row = message.width * channels * size
+    if message.step < row:
+        raise checks.fail("step", f"at least {row} bytes", message.step)
+    if len(message.data) != message.step * message.height:
+        expected = f"{message.step * message.height} bytes"
+        raise checks.fail("data", expected, f"{len(message.data)} bytes")
+    order: Literal["<", ">"] = ">" if message.is_bigendian else "<"
+    rows = np.frombuffer(message.data, np.uint8).reshape(message.height, message.step)[:, :row]
+    pixels = np.ascontiguousarray(rows).view(np.dtype(kind).newbyteorder(order))
+    shape = (message.height, message.width) + ((3,) if channels == 3 else ())
+    return pixels.reshape(shape)
+
+
+def camera_info_to_msg(camera: Camera, head: Header) -> CameraInfo:
+    """Return a camera's model as a message: a pinhole without distortion.
+
+    Pixel centres have whole numbers in ROS, so the principal point of an image of w columns is
+    (w - 1) / 2.
+    """
+    f = camera.focal
+    cx, cy = (camera.width - 1) / 2.0, (camera.height - 1) / 2.0
+    return CameraInfo(
+        header=head,
+        height=camera.height,
+        width=camera.width,
+        distortion_model="plumb_bob",
+        d=[0.0] * 5,
+        k=[f, 0.0, cx, 0.0, f, cy, 0.0, 0.0, 1.0],
+        r=[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
+        p=[f, 0.0, cx, 0.0, 0.0, f, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
+    )
+
+
+def camera_from_msg(message: CameraInfo, topic: str = "camera_info") -> Camera:
+    """Return the optics (size, field of view) of a camera; the mount is in the tf tree.
+
+    Raises:
+        ConversionError: No size or focal length, or a field of view that no camera has.
+    """
+    checks = Checks(topic)
+    width = int(checks.number("width", message.width, 8, 4096))
+    height = int(checks.number("height", message.height, 8, 4096))
+    focal = checks.number("k[0]", message.k[0], 1.0, 1e5)
+    return Camera(width=width, height=height, hfov=2.0 * float(np.arctan(width / (2.0 * focal))))
+
+
+def depth_to_points(depth: npt.NDArray[np.float32], camera: Camera) -> npt.NDArray[np.float32]:
+    """Return a depth image's points (N, 3) [m] in the optical frame (x right, y down, z ahead).
+
+    Pixels without depth (0 or not finite) are left out.
+    """
+    rows, columns = np.nonzero((depth > 0.0) & np.isfinite(depth))
+    z = depth[rows, columns]
+    x = (columns - (camera.width - 1) / 2.0) * z / camera.focal
+    y = (rows - (camera.height - 1) / 2.0) * z / camera.focal
+    return np.stack([x, y, z], axis=1).astype(np.float32)
+
+
+def cloud_to_msg(points: npt.NDArray[np.float32], head: Header) -> PointCloud2:
+    """Return points (N, 3) [m] as an unordered cloud in the header's frame."""
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise ValueError(f"cloud: expected an array (N, 3), got {points.shape}")
+    message = PointCloud2(
+        header=head,
+        height=1,
+        width=len(points),
+        fields=[
+            PointField(name=name, offset=4 * k, datatype=PointField.FLOAT32, count=1)
+            for k, name in enumerate("xyz")
+        ],
+        is_bigendian=sys.byteorder == "big",
+        point_step=12,
+        row_step=12 * len(points),
+        is_dense=True,
+    )
+    message.data = np.ascontiguousarray(points, np.float32).tobytes()
+    return message
+
+
+def cloud_from_msg(message: PointCloud2, topic: str = "scan_points") -> npt.NDArray[np.float32]:
+    """Return the points (N, 3) [m] of a cloud; other fields are dropped.
+
+    Raises:
+        ConversionError: No x, y, z in single precision, or a size that does not match the data.
+    """
+    checks = Checks(topic)
+    offsets = {f.name: f.offset for f in message.fields if f.datatype == PointField.FLOAT32}
+    if not {"x", "y", "z"} <= offsets.keys():
+        raise checks.fail("fields", "x, y and z of type FLOAT32", ", ".join(offsets) or "none")
+    count = message.width * message.height
+    if message.point_step == 0 or len(message.data) != count * message.point_step:
+        expected = f"{count} points of {message.point_step} bytes"
+        raise checks.fail("data", expected, f"{len(message.data)} bytes")
+    order = ">" if message.is_bigendian else "<"
+    kind = np.dtype(
+        {
+            "names": ["x", "y", "z"],
+            "formats": [f"{order}f4"] * 3,
+            "offsets": [offsets[axis] for axis in "xyz"],
+            "itemsize": message.point_step,
+        }
+    )
+    raw = np.frombuffer(message.data, kind)
+    return np.stack([raw[axis] for axis in "xyz"], axis=1).astype(np.float32)

@@ -1,0 +1,154 @@
+"""Skills to action goals and back, and how they ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from coterie_core.skills import (
+    Close,
+    Detect,
+    LookAround,
+    MoveArmTo,
+    NavigateTo,
+    Open,
+    Outcome,
+    Pick,
+    Place,
+    Skill,
+    SkillResult,
+    Target,
+    Wait,
+)
+from coterie_msgs.action import Manipulate
+from coterie_msgs.action import NavigateTo as NavigateToAction
+from coterie_msgs.msg import SkillResult as SkillResultMsg
+from coterie_ros.conversions.basics import point_from_msg, point_to_msg
+from coterie_ros.conversions.checks import FAR, SENTENCE, Checks, ConversionError
+
+_ON_TARGET: dict[int, Callable[[Target], Skill]] = {
+    Manipulate.Goal.PICK: Pick,
+    Manipulate.Goal.PLACE: Place,
+    Manipulate.Goal.OPEN: Open,
+    Manipulate.Goal.CLOSE: Close,
+}
+_NAMES = {
+    Manipulate.Goal.LOOK_AROUND: "LOOK_AROUND",
+    Manipulate.Goal.DETECT: "DETECT",
+    Manipulate.Goal.MOVE_ARM_TO: "MOVE_ARM_TO",
+    Manipulate.Goal.PICK: "PICK",
+    Manipulate.Goal.PLACE: "PLACE",
+    Manipulate.Goal.OPEN: "OPEN",
+    Manipulate.Goal.CLOSE: "CLOSE",
+    Manipulate.Goal.WAIT: "WAIT",
+}
+
+# Longest wait that a goal may ask for [s].
+LONGEST_WAIT = 86400.0
+
+
+def navigate_to_msg(skill: NavigateTo) -> NavigateToAction.Goal:
+    """Return a NavigateTo as an action goal.
+
+    Raises:
+        ConversionError: Neither a place nor a position.
+    """
+    if not skill.place and skill.position is None:
+        raise ConversionError("navigate_to", "place", "a place or a position", "neither")
+    goal = NavigateToAction.Goal(place=skill.place, has_yaw=skill.yaw is not None)
+    if skill.position is not None:
+        goal.position = point_to_msg(skill.position)
+    if skill.yaw is not None:
+        goal.yaw = float(skill.yaw)
+    return goal
+
+
+def navigate_from_msg(goal: NavigateToAction.Goal, where: str = "navigate_to") -> NavigateTo:
+    """Return the NavigateTo that a goal asks for; a place goes before a position.
+
+    Raises:
+        ConversionError: A number that is not finite, or a place's id that is too long.
+    """
+    checks = Checks(where)
+    place = checks.text("place", goal.place)
+    position = None if place else point_from_msg(goal.position, checks)
+    yaw = checks.number("yaw", goal.yaw, -1e3, 1e3) if goal.has_yaw else None
+    return NavigateTo(place, position, yaw)
+
+
+def manipulate_to_msg(skill: Skill) -> Manipulate.Goal:
+    """Return a skill other than NavigateTo and Ask as an action goal.
+
+    Raises:
+        ConversionError: The skill is none that the action does.
+    """
+    if isinstance(skill, Pick | Place | Open | Close):
+        target = skill.receptacle if isinstance(skill, Place) else skill.target
+        return Manipulate.Goal(
+            skill=next(number for number, kind in _ON_TARGET.items() if kind is type(skill)),
+            label=target.label,
+            position=point_to_msg(target.position),
+            instance=target.instance,
+        )
+    if isinstance(skill, LookAround):
+        return Manipulate.Goal(skill=Manipulate.Goal.LOOK_AROUND)
+    if isinstance(skill, Detect):
+        return Manipulate.Goal(skill=Manipulate.Goal.DETECT, label=skill.label)
+    if isinstance(skill, MoveArmTo):
+        return Manipulate.Goal(
+            skill=Manipulate.Goal.MOVE_ARM_TO, position=point_to_msg(skill.position)
+        )
+    if isinstance(skill, Wait):
+        return Manipulate.Goal(skill=Manipulate.Goal.WAIT, duration=float(skill.duration))
+    raise ConversionError("manipulate", "skill", f"one of {_known()}", type(skill).__name__)
+
+
+def manipulate_from_msg(goal: Manipulate.Goal, where: str = "manipulate") -> Skill:
+    """Return the skill that a goal asks for.
+
+    Raises:
+        ConversionError: An unknown skill, a number that is not finite, a label that is too long.
+    """
+    checks = Checks(where)
+    checks.choice("skill", goal.skill, _NAMES)
+    if goal.skill == Manipulate.Goal.LOOK_AROUND:
+        return LookAround()
+    if goal.skill == Manipulate.Goal.DETECT:
+        return Detect(checks.text("label", goal.label))
+    if goal.skill == Manipulate.Goal.WAIT:
+        return Wait(checks.number("duration", goal.duration, 0.0, LONGEST_WAIT))
+    position = point_from_msg(goal.position, checks)
+    if goal.skill == Manipulate.Goal.MOVE_ARM_TO:
+        return MoveArmTo(position)
+    label = checks.text("label", goal.label, empty=False)
+    target = Target(label, position, checks.text("instance", goal.instance))
+    return _ON_TARGET[goal.skill](target)
+
+
+def skill_result_to_msg(result: SkillResult) -> SkillResultMsg:
+    """Return how a skill ended as a message; `details` stay behind."""
+    return SkillResultMsg(
+        outcome=int(result.outcome),
+        reason=result.reason,
+        duration=float(result.duration),
+        distance=float(result.distance),
+    )
+
+
+def skill_result_from_msg(message: SkillResultMsg, where: str = "result") -> SkillResult:
+    """Return how a skill ended.
+
+    Raises:
+        ConversionError: An unknown outcome, or a number that is negative or not finite.
+    """
+    checks = Checks(where)
+    checks.choice("outcome", message.outcome, {o.value: o.name for o in Outcome})
+    return SkillResult(
+        Outcome(message.outcome),
+        checks.text("reason", message.reason, SENTENCE),
+        checks.number("duration", message.duration, 0.0),
+        checks.number("distance", message.distance, 0.0, FAR),
+    )
+
+
+def _known() -> str:
+    return ", ".join(_NAMES.values())

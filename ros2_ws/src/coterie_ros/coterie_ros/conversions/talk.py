@@ -1,0 +1,287 @@
+"""Questions, answers, votes and what robots say to one another, to messages and back."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from coterie_core.questions import Answer, Evidence, EvidenceKind, FinalAnswer, Question, Vote
+from coterie_msgs.msg import Answer as AnswerMsg
+from coterie_msgs.msg import DiscussionTurn, Label, TeamMessage
+from coterie_msgs.msg import Evidence as EvidenceMsg
+from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
+from coterie_msgs.msg import Question as QuestionMsg
+from coterie_msgs.msg import Vote as VoteMsg
+from coterie_ros.conversions.basics import header
+from coterie_ros.conversions.checks import DOCUMENT, SENTENCE, Checks
+
+_EVIDENCE: dict[int, EvidenceKind] = {
+    EvidenceMsg.SEEN: "seen",
+    EvidenceMsg.NOT_THERE: "not_there",
+    EvidenceMsg.PRIOR_ONLY: "prior_only",
+}
+_EVIDENCE_NUMBERS = {kind: number for number, kind in _EVIDENCE.items()}
+_DECIDERS: dict[int, Literal["model", "rule"]] = {
+    AnswerMsg.BY_RULE: "rule",
+    AnswerMsg.BY_MODEL: "model",
+}
+_FINAL: dict[int, bool | None] = {
+    FinalAnswerMsg.NO: False,
+    FinalAnswerMsg.YES: True,
+    FinalAnswerMsg.ABSTAIN: None,
+}
+_TURNS = {
+    DiscussionTurn.PROPOSE: "PROPOSE",
+    DiscussionTurn.STATEMENT: "STATEMENT",
+    DiscussionTurn.ACCEPT: "ACCEPT",
+    DiscussionTurn.REJECT: "REJECT",
+    DiscussionTurn.FINAL: "FINAL",
+}
+
+# Longest text of a TeamMessage [characters].
+MESSAGE_LIMIT = 500
+
+
+def question_to_msg(
+    question: Question, *, time: float = 0.0, deadline: float = 0.0, frame: str = ""
+) -> QuestionMsg:
+    """Return a question as a message.
+
+    Args:
+        question: The question.
+        time: When it was asked [s].
+        deadline: How long robots may take [s] of wall time; 0: the aggregator's default.
+        frame: Frame id of the header; questions need none.
+    """
+    return QuestionMsg(
+        header=header(time, frame),
+        id=question.id,
+        object=question.object,
+        room=question.room,
+        text=question.text,
+        deadline=float(deadline),
+    )
+
+
+def question_from_msg(message: QuestionMsg, topic: str = "question") -> Question:
+    """Return a question; `message.deadline` is checked and stays in the message.
+
+    Raises:
+        ConversionError: No id, neither object nor text, a text that is too long, a bad deadline.
+    """
+    checks = Checks(topic)
+    checks.number("deadline", message.deadline, 0.0, 86400.0)
+    if not message.object and not message.text:
+        raise checks.fail("object", "an object, or a sentence in `text`", "both empty")
+    return Question(
+        id=checks.text("id", message.id, empty=False),
+        object=checks.text("object", message.object),
+        room=checks.text("room", message.room),
+        text=checks.text("text", message.text, SENTENCE),
+    )
+
+
+def evidence_to_msg(evidence: Evidence) -> EvidenceMsg:
+    """Return evidence as a message."""
+    return EvidenceMsg(
+        kind=_EVIDENCE_NUMBERS[evidence.kind],
+        objects=list(evidence.objects),
+        looks=evidence.looks,
+        visited_fraction=float(evidence.visited_fraction),
+        prior=float(evidence.prior),
+        elsewhere=list(evidence.elsewhere),
+        sightings=evidence.sightings,
+    )
+
+
+def evidence_from_msg(message: EvidenceMsg, checks: Checks | None = None) -> Evidence:
+    """Return evidence.
+
+    Raises:
+        ConversionError: An unknown kind, a share outside 0..1, a text that is too long.
+    """
+    checks = checks or Checks("evidence")
+    return Evidence(
+        kind=checks.choice("kind", message.kind, _EVIDENCE),
+        objects=_names(checks, "objects", message.objects),
+        looks=int(message.looks),
+        visited_fraction=checks.share("visited_fraction", message.visited_fraction),
+        prior=checks.share("prior", message.prior),
+        elsewhere=_names(checks, "elsewhere", message.elsewhere),
+        sightings=int(message.sightings),
+    )
+
+
+def answer_to_msg(answer: Answer, *, time: float = 0.0) -> AnswerMsg:
+    """Return one robot's answer, given at `time` [s], as a message."""
+    return AnswerMsg(
+        header=header(time, ""),
+        question=answer.question,
+        robot=answer.robot,
+        yes=answer.yes,
+        confidence=float(answer.confidence),
+        evidence=evidence_to_msg(answer.evidence),
+        explanation=answer.explanation,
+        decided_by=AnswerMsg.BY_MODEL if answer.decided_by == "model" else AnswerMsg.BY_RULE,
+        reason=answer.reason,
+    )
+
+
+def answer_from_msg(message: AnswerMsg, topic: str = "answer") -> Answer:
+    """Return one robot's answer.
+
+    Raises:
+        ConversionError: Confidence outside 0.5..1, no question or robot, an unknown enumerator, ...
+    """
+    checks = Checks(topic)
+    return Answer(
+        question=checks.text("question", message.question, empty=False),
+        robot=checks.text("robot", message.robot, empty=False),
+        yes=bool(message.yes),
+        confidence=_confidence(checks, message.confidence),
+        evidence=evidence_from_msg(message.evidence, checks.at("evidence")),
+        explanation=checks.text("explanation", message.explanation, SENTENCE),
+        decided_by=checks.choice("decided_by", message.decided_by, _DECIDERS),
+        reason=checks.text("reason", message.reason, SENTENCE),
+    )
+
+
+def vote_to_msg(vote: Vote) -> VoteMsg:
+    """Return what an answer counted for as a message."""
+    return VoteMsg(
+        robot=vote.robot,
+        yes=vote.yes,
+        confidence=float(vote.confidence),
+        weight=float(vote.weight),
+        note=vote.note,
+    )
+
+
+def vote_from_msg(message: VoteMsg, checks: Checks | None = None) -> Vote:
+    """Return what an answer counted for.
+
+    Raises:
+        ConversionError: Confidence outside 0.5..1, a weight that is not finite, no robot.
+    """
+    checks = checks or Checks("vote")
+    return Vote(
+        robot=checks.text("robot", message.robot, empty=False),
+        yes=bool(message.yes),
+        confidence=_confidence(checks, message.confidence),
+        weight=checks.number("weight", message.weight),
+        note=checks.text("note", message.note, SENTENCE),
+    )
+
+
+def final_answer_to_msg(
+    final: FinalAnswer,
+    *,
+    question: Question | None = None,
+    time: float = 0.0,
+    elapsed: float = 0.0,
+) -> FinalAnswerMsg:
+    """Return the team's answer as a message.
+
+    Args:
+        final: The answer.
+        question: The question, whose object and room are repeated for people; may be missing.
+        time: When it was given [s].
+        elapsed: From question to answer, wall time [s].
+    """
+    numbers = {value: number for number, value in _FINAL.items()}
+    return FinalAnswerMsg(
+        header=header(time, ""),
+        question=final.question,
+        object=question.object if question else "",
+        room=question.room if question else "",
+        answer=numbers[final.yes],
+        confidence=float(final.confidence),
+        method=final.method,
+        votes=[vote_to_msg(vote) for vote in final.votes],
+        missing=list(final.missing),
+        explanation=final.explanation,
+        elapsed=float(elapsed),
+    )
+
+
+def final_answer_from_msg(message: FinalAnswerMsg, topic: str = "final_answer") -> FinalAnswer:
+    """Return the team's answer.
+
+    Raises:
+        ConversionError: An unknown enumerator, confidence outside 0..1, no question, a bad vote.
+    """
+    checks = Checks(topic)
+    checks.number("elapsed", message.elapsed, 0.0)
+    return FinalAnswer(
+        question=checks.text("question", message.question, empty=False),
+        yes=checks.choice("answer", message.answer, _FINAL),
+        confidence=checks.share("confidence", message.confidence),
+        method=checks.text("method", message.method),
+        votes=tuple(
+            vote_from_msg(vote, checks.at(f"votes[{k}]"))
+            for k, vote in enumerate(checks.items("votes", message.votes))
+        ),
+        missing=_names(checks, "missing", message.missing),
+        explanation=checks.text("explanation", message.explanation, SENTENCE),
+    )
+
+
+def label_to_msg(question: str, truth: bool, source: str, *, time: float = 0.0) -> Label:
+    """Return the right answer to a question, and who says so, as a message."""
+    return Label(header=header(time, ""), question=question, truth=truth, source=source)
+
+
+def label_from_msg(message: Label, topic: str = "label") -> tuple[str, bool, str]:
+    """Return (question id, truth, source).
+
+    Raises:
+        ConversionError: No question, or a text that is too long.
+    """
+    checks = Checks(topic)
+    question = checks.text("question", message.question, empty=False)
+    return question, bool(message.truth), checks.text("source", message.source)
+
+
+def checked_turn(message: DiscussionTurn, topic: str = "discussion") -> DiscussionTurn:
+    """Return a turn of a discussion once its fields are checked.
+
+    Raises:
+        ConversionError: No topic or speaker, an unknown kind, a text that is too long, or a
+            confidence outside 0.5..1 where the turn carries one.
+    """
+    checks = Checks(topic)
+    checks.text("topic", message.topic, empty=False)
+    checks.text("speaker", message.speaker, empty=False)
+    _names(checks, "recipients", message.recipients)
+    kind = checks.choice("kind", message.kind, _TURNS)
+    checks.text("text", message.text, SENTENCE)
+    # Discussions of tasks carry no vote: their turns leave the confidence at 0.
+    if kind == "FINAL" or message.confidence != 0.0:
+        _confidence(checks, message.confidence)
+    return message
+
+
+def checked_team_message(message: TeamMessage, topic: str = "message") -> TeamMessage:
+    """Return a team message once its fields are checked.
+
+    Raises:
+        ConversionError: No id or sender, an unknown kind, more than 500 characters of text.
+    """
+    checks = Checks(topic)
+    checks.text("id", message.id, empty=False)
+    checks.text("sender", message.sender, empty=False)
+    _names(checks, "recipients", message.recipients)
+    checks.choice("kind", message.kind, {k: str(k) for k in range(TeamMessage.HELP + 1)})
+    checks.text("text", message.text, MESSAGE_LIMIT)
+    checks.text("data", message.data, DOCUMENT // 1000)
+    return message
+
+
+def _confidence(checks: Checks, value: float) -> float:
+    number = checks.number("confidence", value, 0.5 - 1e-6, 1.0 + 1e-6)
+    return min(max(number, 0.5), 1.0)
+
+
+def _names(checks: Checks, field: str, values: list[str]) -> tuple[str, ...]:
+    return tuple(
+        checks.text(f"{field}[{k}]", value) for k, value in enumerate(checks.items(field, values))
+    )
