@@ -1,5 +1,6 @@
 """One robot of a MELE team: explore a house, remember it, answer questions about it."""
 
+from coterie_core.parsing import NotAQuestion, ParseQuestion, understand
 from mele_explorer.answering import Answerer, AnswerPresence, DetectorModel
 from mele_explorer.bank import QuestionBank
 from mele_explorer.choose_place import ChoosePlace
@@ -13,7 +14,6 @@ from mele_explorer.memory_file import (
     memory_to_json,
     save_memory,
 )
-from mele_explorer.parse import NotAQuestion, ParseQuestion, understand
 from mele_explorer.run import ExplorerRun, answer_all, oracle_run, run_exploration
 
 __all__ = [
