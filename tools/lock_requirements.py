@@ -62,6 +62,8 @@ def merge(pins: Mapping[str, Mapping[str, str]]) -> list[str]:
         for pin in sorted({pin for pin in found.values() if pin is not None}):
             holders = [version for version in versions if found[version] == pin]
             marker = " or ".join(f'python_version == "{version}"' for version in holders)
+            if holders == versions[-len(holders) :]:
+                marker = f'python_version >= "{holders[0]}"'
             lines.append(f"{name}=={pin} ; {marker}")
     return lines
 

@@ -198,7 +198,7 @@ def ensure_venv(plan: Plan, environ: Mapping[str, str]) -> None:
     ]  # fmt: skip
     for file in files:
         command += ["--requirement", str(file)]
-    total = sum(_count_pins(file) for file in [*files, layout.requirements("constraints")])
+    total = len(_pinned_names([*files, layout.requirements("constraints")]))
     terminal.run(
         command,
         title="Python packages",
@@ -226,9 +226,10 @@ def _starts(python: Path) -> bool:
     return done.returncode == 0
 
 
-def _count_pins(file: Path) -> int:
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return sum(1 for line in lines if "==" in line and not line.startswith("#"))
+def _pinned_names(files: Sequence[Path]) -> set[str]:
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    names = (re.match(r"[A-Za-z0-9_.-]+(?=(\[\w+\])?==)", line) for line in lines)
+    return {re.sub(r"[-_.]+", "-", match[0]).lower() for match in names if match}
 
 
 class PipProgress:
@@ -244,7 +245,7 @@ class PipProgress:
         """Return what to show for ``line``."""
         match = self._COLLECTING.match(line.strip())
         if match:
-            self._seen.add(match[1].lower())
+            self._seen.add(re.sub(r"[-_.]+", "-", match[1]).lower())
             return f"{min(len(self._seen), self.total)}/{self.total} {match[1]}"
         if line.startswith("Installing collected packages"):
             return f"unpacking {line.count(',') + 1} packages"
