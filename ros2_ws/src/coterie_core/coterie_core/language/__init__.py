@@ -37,6 +37,7 @@ from coterie_core.language.types import (
     ToolCall,
     ToolSpec,
     Usage,
+    Wrapper,
 )
 
 __all__ = [
@@ -83,4 +84,5 @@ __all__ = [
     "ToolSpec",
     "Usage",
     "UsageMeter",
+    "Wrapper",
 ]

@@ -94,16 +94,16 @@ class OpenAIModel(LanguageModel):
     ) -> None:
         from coterie_core.language.transport import refuse_remote
 
-        self._env = os.environ if env is None else env
+        env = os.environ if env is None else env
         parts = urllib.parse.urlsplit(base_url)
         self._host = parts.hostname or ""
         # Both environments count: a caller with an environment of its own cannot switch a test's
         # guard off.
         refuse_remote(self._host, os.environ)
-        refuse_remote(self._host, self._env)
+        refuse_remote(self._host, env)
         self.name = model
         self.base_url = base_url
-        self._key = None if api_key_env is None else read_key(api_key_env, self._env)
+        self._key = None if api_key_env is None else read_key(api_key_env, env)
         self._key_env = api_key_env
         self._timeout_s = timeout_s
         self._prices = prices
@@ -180,9 +180,7 @@ class OpenAIModel(LanguageModel):
 
             from coterie_core.language.transport import GuardedTransport
 
-            transport = GuardedTransport(
-                self.base_url, self._key, self._longest_reply_bytes, os.environ
-            )
+            transport = GuardedTransport(self.base_url, self._key, self._longest_reply_bytes)
             client = openai.AsyncOpenAI(
                 api_key="kept-by-the-transport",
                 base_url=self.base_url,

@@ -8,6 +8,7 @@ the endpoint.
 from __future__ import annotations
 
 import ipaddress
+import os
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
 
@@ -62,20 +63,16 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         url: The endpoint's base URL.
         key: The key, or None for a keyless endpoint.
         longest_reply_bytes: Longest reply that is read [bytes].
-        env: Environment that decides whether other machines may be asked.
     """
 
-    def __init__(
-        self, url: str, key: Secret | None, longest_reply_bytes: int, env: Mapping[str, str]
-    ) -> None:
+    def __init__(self, url: str, key: Secret | None, longest_reply_bytes: int) -> None:
         self._inner = httpx2.AsyncHTTPTransport(proxy=proxy_for(url))
         self._key = key
         self._longest = longest_reply_bytes
-        self._env = env
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request."""
-        refuse_remote(request.url.host, self._env)
+        refuse_remote(request.url.host, os.environ)
         headers = {name: request.headers[name] for name in _SENT_HEADERS if name in request.headers}
         headers.update(
             {"accept": "application/json", "accept-encoding": "identity", "user-agent": "coterie"}
