@@ -154,11 +154,10 @@ class Answerer:
 
     def _dictionary(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Return the notes, remade only when the memory has changed."""
-        stamp = sum(self.memory.visits.values())
-        if self._notes is None or stamp != self._notes_at:
+        if self._notes is None or self.memory.revision != self._notes_at:
             notes = self.memory.dictionary()
             self._notes = tuple((room, tuple(labels)) for room, labels in notes.items())
-            self._notes_at = stamp
+            self._notes_at = self.memory.revision
         return self._notes
 
     def _rooms(self, name: str) -> list[Room]:

@@ -88,6 +88,7 @@ class Memory:
         self.log: list[LogEntry] = []
         self.here = ""
         self.made = 0
+        self.revision = 0  # grows with every update; not saved
         self._by_label: dict[str, set[str]] = {}
         self._view: Pose | None = None
         self._counted: set[str] = set()  # objects that count for this view already
@@ -96,6 +97,7 @@ class Memory:
 
     def update(self, observation: Observation) -> None:
         """Take in one observation of this robot."""
+        self.revision += 1
         new_view = self._is_new_view(observation)
         if new_view:
             self._view = observation.pose

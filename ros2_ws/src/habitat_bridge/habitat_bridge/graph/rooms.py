@@ -57,5 +57,5 @@ def room_name(label: str) -> str | None:
 
 
 def room_id(name: str) -> str:
-    """Return the id of the room of this name: lower case, one underscore for other characters."""
-    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_") or "room"
+    """Return the id of the room of this name: lower case, underscores between the words."""
+    return re.sub(r"\W+", "_", name.lower()).strip("_") or "room"

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import networkx as nx
-import numpy as np
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3, distance, wrap_angle
-from coterie_core.observation import Detection, Observation, PlaceView, RoomView
+from coterie_core.observation import Observation, RoomView
 from coterie_core.scene import AgentState, SceneGraph
 from coterie_core.skills import (
     Detect,
@@ -27,7 +25,8 @@ from coterie_core.skills import (
     Wait,
 )
 from habitat_bridge.graph.files import load_house
-from habitat_bridge.graph.model import DetectorNoise, GraphHouse, LoadReport, SeenObject
+from habitat_bridge.graph.model import DetectorNoise, GraphHouse, LoadReport
+from habitat_bridge.graph.perception import Perception, direction, keyed_random
 from habitat_bridge.graph.rooms import room_id
 from habitat_bridge.graph.truth import riser_of, scene_of
 from habitat_bridge.simulator import (
@@ -42,8 +41,6 @@ from habitat_bridge.simulator import (
 WALKER = Embodiment(name="walker", mobility="legs", step_height=0.3, linear_speed=1.0)
 """A body to which every way of a house is open, as for the agents of the MELE paper."""
 
-_RANGE = 3.0  # [m] up to which the object files list what is around a viewpoint
-_TOWARD = math.radians(45)  # a thing lies toward a place if its bearing differs by no more
 _DETECT_TIME = 0.5  # [s]
 _EPSILON = 1e-9
 _ANYWHERE = Start()
@@ -97,16 +94,16 @@ class GraphWorld:
         self.name = house.scan
         self.seed = seed
         self.house = house
-        self.noise = noise or DetectorNoise()
         self._robots: dict[str, _Robot] = {}
         self._time = 0.0
         self._steps = 0
         self._truth = scene_of(house)
-        self._labels = sorted({o.label for v in house.viewpoints.values() for o in v.objects})
-        self._rooms = {
-            room.name: RoomView(room.id, room.name, room.type)
-            for room in self._truth.rooms.values()
-        }
+        self._rooms: dict[str, RoomView] = {}
+        for view in house.viewpoints.values():
+            if view.room is not None:
+                room = self._truth.rooms[room_id(view.room)]
+                self._rooms[view.room] = RoomView(room.id, room.name, room.type)
+        self._perception = Perception(house, self._rooms, noise or DetectorNoise(), seed)
 
     @property
     def report(self) -> LoadReport:
@@ -225,8 +222,14 @@ class GraphWorld:
         """Return what the robot perceives at the viewpoint nearest to it."""
         body = self._robot(robot)
         body.looks += 1
-        return self._observation(
-            robot, self._nearest(body), body.looks, self._pose(body), body.graph
+        return self._perception.observe(
+            robot,
+            self._nearest(body),
+            body.looks,
+            body.graph,
+            step=self._steps,
+            time=self._time,
+            pose=self._pose(body),
         )
 
     def survey(self, noisy: bool = True) -> list[Observation]:
@@ -235,16 +238,14 @@ class GraphWorld:
         For question banks made "from what a detector saw", as the MELE paper makes them; never
         for a robot. Without `noisy` the detector does not err.
         """
-        noise = self.noise
+        senses = self._perception
         if not noisy:
-            self.noise = DetectorNoise()
-        try:
-            return [
-                self._observation("survey", name, 1, Pose(view.position), self.house.graph)
-                for name, view in self.house.viewpoints.items()
-            ]
-        finally:
-            self.noise = noise
+            senses = Perception(self.house, self._rooms, DetectorNoise(), self.seed)
+        graph = self.house.graph
+        return [
+            senses.observe("survey", name, 1, graph, step=0, time=0.0, pose=Pose(view.position))
+            for name, view in self.house.viewpoints.items()
+        ]
 
     def render(self, requests: Sequence[FrameRequest]) -> list[Frame]:
         """Raise: a topological house has no pixels."""
@@ -294,17 +295,15 @@ class GraphWorld:
         if start.room is not None:
             key = start.room.strip().lower()
             wanted = sorted(v.id for v in views.values() if v.room is not None and v.room == key)
+            wanted = wanted or sorted(
+                v.id for v in views.values() if v.room is not None and room_id(v.room) == key
+            )
             if not wanted:
                 known = ", ".join(sorted(self._rooms)) or "none"
                 raise WorldError(f"{self.name} has no room {start.room!r}; rooms here: {known}")
         taken = {body.place for body in self._robots.values()}
         free = [place for place in wanted if place not in taken] or wanted
-        return free[int(self._random(name, "start", 0).integers(len(free)))]
-
-    def _random(self, *key: str | int) -> np.random.Generator:
-        """Return a generator that depends on the seed and this key only, not on the call order."""
-        words = [k if isinstance(k, int) else zlib.crc32(k.encode()) for k in key]
-        return np.random.default_rng([self.seed & 0xFFFFFFFF, *words])
+        return free[int(keyed_random(self.seed, name, "start").integers(len(free)))]
 
     def _closest(self, position: Vec3) -> str:
         views = self.house.viewpoints
@@ -318,13 +317,13 @@ class GraphWorld:
         goal = skill.place or self._closest(skill.position or (0.0, 0.0, 0.0))
         if goal not in body.graph:
             raise SkillRefused(Outcome.UNKNOWN_TARGET, f"there is no place {goal!r} in {self.name}")
-        self._settle(body)
+        here = self._nearest(body)
         try:
-            route: list[str] = nx.shortest_path(body.graph, body.place, goal, weight="length")
+            route: list[str] = nx.shortest_path(body.graph, here, goal, weight="length")
         except nx.NetworkXNoPath:
             raise SkillRefused(
                 Outcome.UNREACHABLE,
-                f"no way for {body.embodiment.name} from {body.place} to {goal}; choose a place "
+                f"no way for {body.embodiment.name} from {here} to {goal}; choose a place "
                 "that is linked to this one",
             ) from None
         return route[1:]
@@ -341,8 +340,12 @@ class GraphWorld:
         return body.place
 
     def _settle(self, body: _Robot) -> None:
-        """Put a robot that stopped under way onto the nearer viewpoint of its hop."""
-        body.place = self._nearest(body)
+        """Let a robot that stopped under way go on, or back, to the nearer end of its hop."""
+        place = self._nearest(body)
+        if body.route:
+            length = body.graph[body.place][body.route[0]]["length"]
+            body.travelled += body.along if place == body.place else length - body.along
+        body.place = place
         body.route, body.along = [], 0.0
 
     def _end(self, body: _Robot, result: SkillResult) -> None:
@@ -356,7 +359,7 @@ class GraphWorld:
         there = self.house.viewpoints[body.route[0]].position
         t = body.along / body.graph[body.place][body.route[0]]["length"]
         point = tuple(p + t * (q - p) for p, q in zip(here, there, strict=True))
-        return Pose((point[0], point[1], point[2]), _direction(here, there))
+        return Pose((point[0], point[1], point[2]), direction(here, there))
 
     def _advance(self, name: str, body: _Robot, dt: float) -> None:
         """Let a skill run for `dt` [s]."""
@@ -373,7 +376,7 @@ class GraphWorld:
                 if body.along >= length - _EPSILON:
                     here = self.house.viewpoints[body.place].position
                     body.place = body.route.pop(0)
-                    body.yaw = _direction(here, self.house.viewpoints[body.place].position)
+                    body.yaw = direction(here, self.house.viewpoints[body.place].position)
                     body.along = 0.0
             body.elapsed += dt - budget
             if body.route:
@@ -387,93 +390,12 @@ class GraphWorld:
         if body.left > _EPSILON:
             return
         if isinstance(skill, Detect) and skill.label:
-            seen = self._detections(name, body.place, body.looks)
-            if not any(thing.label == skill.label for thing, _ in seen):
+            if all(thing.label != skill.label for thing in self.observe(name).detections):
                 reason = f"no {skill.label!r} in view from {body.place}"
                 self._end(body, SkillResult(Outcome.NOT_VISIBLE, reason, body.elapsed))
                 return
         self._end(body, SkillResult(Outcome.SUCCEEDED, "", body.elapsed))
 
-    def _observation(
-        self, robot: str, place: str, look: int, pose: Pose, ways: nx.Graph
-    ) -> Observation:
-        view = self.house.viewpoints[place]
-        room = self._rooms.get(view.room) if view.room is not None else None
-        found = self._detections(robot, place, look)
-        in_view = self.house.visible[place]
-        seen = {place: 1.0}
-        for other in sorted(in_view):
-            share = 1.0 - distance(view.position, self.house.viewpoints[other].position) / _RANGE
-            if share > 0.0:
-                seen[other] = share
-        return Observation(
-            robot,
-            self._steps,
-            self._time,
-            pose,
-            place,
-            room,
-            tuple(
-                Detection(
-                    thing.label, score, room=room, instance=thing.id, scores={thing.label: score}
-                )
-                for thing, score in found
-            ),
-            self._neighbours(place, found, ways),
-            seen,
-        )
-
-    def _neighbours(
-        self, place: str, found: list[tuple[SeenObject, float]], ways: nx.Graph
-    ) -> tuple[PlaceView, ...]:
-        """Return the places one hop away with what is seen toward each."""
-        here = self.house.viewpoints[place]
-        ids = sorted(ways[place])
-        bearings = {k: _direction(here.position, self.house.viewpoints[k].position) for k in ids}
-        toward: dict[str, set[str]] = {k: set() for k in ids}
-        for thing, _ in found:
-            if thing.bearing is None or not ids:
-                continue
-            off = {k: abs(wrap_angle(bearings[k] - thing.bearing)) for k in ids}
-            nearest = min(ids, key=lambda k: (off[k], k))
-            if off[nearest] <= _TOWARD:
-                toward[nearest].add(thing.label)
-        views = []
-        for k in ids:
-            there = self.house.viewpoints[k]
-            told = there.room if k in self.house.visible[place] else None
-            room = self._rooms.get(told) if told is not None else None
-            labels = tuple(sorted(toward[k]))
-            views.append(PlaceView(k, there.position, ways[place][k]["length"], room, labels))
-        return tuple(views)
-
-    def _detections(self, robot: str, place: str, look: int) -> list[tuple[SeenObject, float]]:
-        """Return what the detector reports at a viewpoint with its scores; errs by `noise`."""
-        things = self.house.viewpoints[place].objects
-        noise = self.noise
-        if noise == DetectorNoise():
-            return [(thing, 1.0) for thing in things]
-        rng = self._random(robot, place, look)
-        found: list[tuple[SeenObject, float]] = []
-        for thing in things:
-            missed, wrong, score = rng.random(), rng.random(), rng.uniform(0.6, 1.0)
-            other = self._labels[int(rng.integers(len(self._labels)))]
-            if missed < noise.miss:
-                continue
-            if wrong < noise.wrong_label and other != thing.label:
-                thing, score = SeenObject(thing.id, other, thing.bearing), score - 0.2
-            found.append((thing, float(score)))
-        for _ in range(int(rng.poisson(noise.phantom)) if self._labels else 0):
-            label = self._labels[int(rng.integers(len(self._labels)))]
-            track = f"t{int(rng.integers(1 << 31))}"
-            bearing = float(rng.uniform(-math.pi, math.pi))
-            found.append((SeenObject(track, label, bearing), float(rng.uniform(0.4, 0.8))))
-        return found
-
 
 def _largest_first(part: list[str]) -> tuple[int, str]:
     return (-len(part), part[0])
-
-
-def _direction(here: Vec3, there: Vec3) -> float:
-    return math.atan2(there[1] - here[1], there[0] - here[0])
