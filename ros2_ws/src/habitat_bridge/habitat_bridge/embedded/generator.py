@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from coterie_core.household import load_household
 
+from habitat_bridge.embedded.contents import fill
+from habitat_bridge.embedded.furnish import furnish
 from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.layout import plan_layout
 from habitat_bridge.embedded.program import choose_rooms, choose_size
@@ -38,4 +40,5 @@ def generate_house(
     program = choose_rooms(rng, household, n_floors, n_rooms)
     layout = plan_layout(rng, household, program)
     house = build_structure(rng, household, layout, seed)
+    fill(furnish(rng, household, house), clutter)
     return house
