@@ -1,0 +1,88 @@
+"""Images of the embedded house: geometry, instance numbers and labels, robots included."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import numpy as np
+
+from habitat_bridge.embedded.body import Body
+from habitat_bridge.embedded.things import Things
+from habitat_bridge.embedded.house import House
+from habitat_bridge.embedded.sensors import Sensors, View
+from habitat_bridge.embedded.solids import Surface, structure_surface, upright_prism
+from habitat_bridge.simulator import Channel, Frame, FrameRequest, WorldError
+
+_ROBOT_COLOR = (235, 120, 40)
+_SIDES = 12
+
+
+class Imaging:
+    """Cameras of all robots of a house.
+
+    Instance numbers in semantic images: 0 nothing, then the structure (walls, floors, ...), then
+    the things, then robots.
+
+    Args:
+        house: The house.
+        threads: Threads that cast rays (0: all cores).
+    """
+
+    def __init__(self, house: House, threads: int = 0) -> None:
+        surface, instances, names = structure_surface(house)
+        self._structure_labels: Mapping[int, str] = names
+        self.contents = Things(house, max(names, default=0) + 1)
+        self.sensors = Sensors(surface, instances, self.contents, threads)
+        self._first_robot = self.contents.first_instance + len(self.contents.ids)
+        self._labels = self.sensors.labels(self._structure_labels)
+
+    def render(
+        self, requests: Sequence[FrameRequest], bodies: Mapping[str, Body], time: float
+    ) -> list[Frame]:
+        """Return the images asked for.
+
+        Raises:
+            WorldError: A robot has no such camera.
+        """
+        views, wanted, own = [], [], []
+        order = list(bodies)
+        for request in requests:
+            body = bodies[request.robot]
+            cameras = {camera.name: camera for camera in body.embodiment.cameras}
+            if request.camera not in cameras:
+                raise WorldError(
+                    f"{request.robot} has no camera {request.camera!r}; its cameras: "
+                    f"{', '.join(cameras) or 'none'}"
+                )
+            views.append(View.of(body.pose, cameras[request.camera]))
+            wanted.append(cast("frozenset[Channel]", frozenset(request.channels)))
+            own.append(order.index(request.robot))
+        shapes = [_shape(body) for body in bodies.values()] if len(bodies) > 1 else []
+        numbers = [self._first_robot + k for k in range(len(shapes))]
+        images = self.sensors.render(views, wanted, shapes, numbers, own)
+        labels = dict(self._labels)
+        labels.update(dict.fromkeys(numbers, "robot"))
+        return [
+            Frame(
+                request.robot,
+                view.camera,
+                time,
+                view.matrix(),
+                image.color,
+                image.depth,
+                image.semantic,
+                labels if image.semantic is not None else None,
+            )
+            for request, view, image in zip(requests, views, images, strict=True)
+        ]
+
+
+def _shape(body: Body) -> Surface:
+    """Return a robot's body as a cylinder."""
+    x, y, z = body.pose.position
+    height = body.embodiment.height
+    angles = np.arange(_SIDES) * (math.tau / _SIDES)
+    ring = np.stack([np.cos(angles), np.sin(angles)], axis=1) * body.embodiment.radius + (x, y)
+    return upright_prism(ring, z, z + height, _ROBOT_COLOR)

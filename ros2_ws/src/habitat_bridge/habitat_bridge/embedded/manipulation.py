@@ -1,0 +1,330 @@
+"""Hands: pick, place, open and close, kinematic, within reach and in sight, saying why not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from coterie_core.geometry import Box, Vec3
+from coterie_core.scene import Receptacle, SceneObject
+from coterie_core.skills import Outcome, SkillRefused, Target
+
+from habitat_bridge.embedded.body import Body, SkillFailed
+from habitat_bridge.embedded.things import Things
+from habitat_bridge.embedded.occupancy import Occupancy
+from habitat_bridge.embedded.sensors import Sensors, View
+
+PICK_SNAP = 0.3
+"""How far [m] a thing may be from where a robot believes it, for Pick."""
+OWNER_SNAP = 0.5
+"""The same for furniture, for Place, Open and Close."""
+_LARGEST = 0.6  # [m] longest edge of what a hand can hold
+_GRID = 0.05  # [m] between spots tried on a surface
+_GAP = 0.01  # [m] between things on a surface
+
+
+class Hands:
+    """What robots' hands do to the contents of a house."""
+
+    def __init__(self, contents: Things, sensors: Sensors, occupancy: Occupancy) -> None:
+        self._contents = contents
+        self._sensors = sensors
+        self._occ = occupancy
+
+    def refuse_hopeless(self, body: Body, position: Vec3, hand: str) -> None:
+        """Refuse at once what the robot itself can know to fail.
+
+        Args:
+            body: The robot.
+            position: Where its hand shall be [m].
+            hand: "empty" or "full" if the hand has to be, "" if it does not matter.
+
+        Raises:
+            SkillRefused: HAND_FULL, HAND_EMPTY or OUT_OF_REACH.
+        """
+        if hand == "empty" and body.holding:
+            held = self._contents.things[body.holding].label.top
+            raise SkillRefused(Outcome.HAND_FULL, f"the hand holds a {held}; place it first")
+        if hand == "full" and not body.holding:
+            raise SkillRefused(Outcome.HAND_EMPTY, "the hand holds nothing; pick something first")
+        arm = body.embodiment.arm
+        if arm is None:
+            raise SkillRefused(Outcome.UNSUPPORTED, f"{body.embodiment.name} has no arm")
+        away = math.dist(body.pose.position[:2], position[:2])
+        if away > arm.reach + 2.0:
+            raise SkillRefused(
+                Outcome.OUT_OF_REACH,
+                f"the target is {away:.2f} m away, reach {arm.reach:.2f} m: go nearer",
+            )
+
+    def pick(self, body: Body, target: Target) -> SceneObject:
+        """Take a thing.
+
+        Raises:
+            SkillFailed: UNKNOWN_TARGET, CLOSED, NOT_VISIBLE, OUT_OF_REACH, HAND_FULL or REFUSED.
+        """
+        if body.holding:
+            held = self._contents.things[body.holding].label.top
+            raise SkillFailed(Outcome.HAND_FULL, f"the hand holds a {held}; place it first")
+        thing = self._match(
+            target, PICK_SNAP, [t for t in self._contents if t.id not in self._contents.held]
+        )
+        if thing.kind != "item" or max(thing.box.size) > _LARGEST:
+            raise SkillFailed(
+                Outcome.REFUSED,
+                f"a {target.label} is too large or fixed: a hand holds things up to {_LARGEST:.1f} m",
+            )
+        self._in_reach(body, thing.box, thing.box.center[2], target.label)
+        self._in_sight(body, thing, target.label)
+        self._contents.take(thing.id, body.name)
+        body.holding = thing.id
+        return thing
+
+    def place(self, body: Body, target: Target) -> SceneObject:
+        """Put what the hand holds onto or into the target, at the free spot nearest its position.
+
+        Raises:
+            SkillFailed: HAND_EMPTY, UNKNOWN_TARGET, CLOSED, OUT_OF_REACH, REFUSED, or BLOCKED when
+                there is no free spot.
+        """
+        if not body.holding:
+            raise SkillFailed(Outcome.HAND_EMPTY, "the hand holds nothing; pick something first")
+        item = self._contents.things[body.holding]
+        if target.label == "floor":
+            box = self._floor_spot(body, item, target.position)
+            self._contents.put(item.id, box, self._occ.room_id(box.center))
+        else:
+            riders = {item.id, *(t.id for t in self._contents.upon(item.id))}
+            owner = self._match(
+                target, OWNER_SNAP, [t for t in self._contents if t.id not in self._contents.held]
+            )
+            if not owner.receptacles or owner.id in riders:
+                raise SkillFailed(Outcome.REFUSED, f"a {target.label} has nothing to put things on")
+            box, receptacle = self._surface_spot(body, item, owner, target)
+            inside = owner.id if receptacle.inside else ""
+            self._contents.put(item.id, box, owner.room, owner.id, inside)
+        body.holding = ""
+        return item
+
+    def swing(self, body: Body, target: Target, is_open: bool) -> SceneObject:
+        """Open or close a container; one that is so already stays so.
+
+        Raises:
+            SkillFailed: UNKNOWN_TARGET, UNSUPPORTED (nothing to open), NOT_VISIBLE, OUT_OF_REACH.
+        """
+        if target.label == "door":
+            raise SkillFailed(
+                Outcome.UNSUPPORTED, "the doors between rooms stand open in this world"
+            )
+        thing = self._match(target, OWNER_SNAP, list(self._contents))
+        if thing.is_open is None:
+            raise SkillFailed(Outcome.UNSUPPORTED, f"a {target.label} cannot be opened or closed")
+        arm = body.embodiment.arm
+        floor = self._elevation(body)
+        middle = thing.box.center[2] - floor
+        lowest, highest = thing.box.bottom - floor, thing.box.top - floor
+        if arm is not None:  # a handle is at a height within reach if any of the front is
+            middle = min(max(middle, arm.min_height), arm.max_height)
+            middle = min(max(middle, lowest), highest)
+        self._in_reach(body, thing.box, floor + middle, target.label)
+        self._in_sight(body, thing, target.label)
+        if thing.is_open is not is_open:
+            self._contents.set_open(thing.id, is_open)
+        return thing
+
+    def drop(self, body: Body) -> None:
+        """Put what the hand holds down at the robot's feet (when the robot leaves the world)."""
+        if body.holding:
+            item = self._contents.things[body.holding]
+            x, y, _ = body.pose.position
+            z = self._elevation(body) + item.box.size[2] / 2.0
+            box = Box((x, y, z), item.box.size, body.pose.yaw)
+            self._contents.put(item.id, box, self._occ.room_id(box.center))
+            body.holding = ""
+
+    def reach_point(self, body: Body, point: Vec3) -> None:
+        """Check that the hand can be at a point [m].
+
+        Raises:
+            SkillFailed: OUT_OF_REACH.
+        """
+        self._in_reach(body, Box(point, (0.0, 0.0, 0.0)), point[2], "point")
+
+    def _match(self, target: Target, snap: float, pool: Sequence[SceneObject]) -> SceneObject:
+        """Return the thing that a robot means: its label, nearest to where it believes it to be."""
+        ranked = sorted(
+            (_gap(t.box, target.position), t.id != target.instance, t.id)
+            for t in pool
+            if t.label.top == target.label
+        )
+        near = [(gap, name) for gap, _, name in ranked if gap <= snap]
+        wanted = [name for _, name in near if name == target.instance]
+        found = [self._contents.things[name] for name in wanted or [name for _, name in near]]
+        for thing in found:
+            if self._contents.closed_around(thing) is None:
+                return thing
+        for thing in self._contents:
+            if thing.is_open is False and _gap(thing.box, target.position) <= 0.05:
+                raise SkillFailed(
+                    Outcome.CLOSED,
+                    f"the {thing.label.top} at that position is closed; open it first",
+                )
+        where = ", ".join(f"{p:.2f}" for p in target.position)
+        raise SkillFailed(
+            Outcome.UNKNOWN_TARGET,
+            f"no {target.label} within {snap:.1f} m of ({where}); look again",
+        )
+
+    def _in_reach(self, body: Body, box: Box, height: float, label: str) -> None:
+        arm = body.embodiment.arm
+        if arm is None:
+            raise SkillFailed(Outcome.UNSUPPORTED, f"{body.embodiment.name} has no arm")
+        x, y, _ = body.pose.position
+        away = _gap(Box((*box.center[:2], 0.0), (*box.size[:2], 0.0), box.yaw), (x, y, 0.0))
+        if away > arm.reach:
+            raise SkillFailed(
+                Outcome.OUT_OF_REACH,
+                f"the {label} is {away:.2f} m away, reach {arm.reach:.2f} m: go nearer",
+            )
+        above = height - self._elevation(body)
+        if not arm.min_height - 0.02 <= above <= arm.max_height + 0.02:
+            raise SkillFailed(
+                Outcome.OUT_OF_REACH,
+                f"the {label} is {above:.2f} m above the floor; this arm reaches "
+                f"{arm.min_height:.2f} to {arm.max_height:.2f} m",
+            )
+
+    def _in_sight(self, body: Body, thing: SceneObject, label: str) -> None:
+        if not body.embodiment.cameras:
+            raise SkillFailed(Outcome.NOT_VISIBLE, f"{body.embodiment.name} has no camera")
+        for camera in body.embodiment.cameras:
+            eye = View.of(body.pose, camera).eye
+            if self._sensors.sees(eye, thing.id):
+                return
+        raise SkillFailed(
+            Outcome.NOT_VISIBLE, f"the {label} is hidden from here; go where it can be seen"
+        )
+
+    def _elevation(self, body: Body) -> float:
+        return self._occ.elevation(self._occ.floor_index(body.pose.position[2]))
+
+    def _surface_spot(
+        self, body: Body, item: SceneObject, owner: SceneObject, target: Target
+    ) -> tuple[Box, Receptacle]:
+        surfaces = [r for r in owner.receptacles if not (r.inside and owner.is_open is False)]
+        if not surfaces:
+            raise SkillFailed(Outcome.CLOSED, f"the {target.label} is closed; open it first")
+        surfaces.sort(key=lambda r: (abs(r.surface.center[2] - target.position[2]), r.id))
+        trouble: SkillFailed | None = None
+        for receptacle in surfaces:
+            try:
+                box = self._spot(body, item, owner, receptacle, target)
+            except SkillFailed as failed:
+                trouble = trouble or failed
+                continue
+            return box, receptacle
+        assert trouble is not None
+        raise trouble
+
+    def _spot(
+        self,
+        body: Body,
+        item: SceneObject,
+        owner: SceneObject,
+        receptacle: Receptacle,
+        target: Target,
+    ) -> Box:
+        """Return the free spot on a surface that is nearest to the target's position."""
+        surface = receptacle.surface
+        above = [r.surface.center[2] for r in owner.receptacles if r.inside or receptacle.inside]
+        room = min(
+            (z - surface.center[2] for z in above if z > surface.center[2] + 0.02),
+            default=owner.box.top - surface.center[2] if receptacle.inside else math.inf,
+        )
+        width, depth, height = item.box.size
+        spare = (surface.size[0] - width, surface.size[1] - depth)
+        if min(spare) < 0.0 or height > room:
+            raise SkillFailed(
+                Outcome.BLOCKED, f"a {item.label.top} does not fit on the {target.label}"
+            )
+        others = [
+            t.box
+            for t in self._contents
+            if t.id != item.id
+            and t.id not in self._contents.held
+            and owner.id in (t.support, t.container)
+            and abs(t.box.bottom - surface.center[2]) < 0.1
+        ]
+        spots = []
+        for dx in _steps(spare[0]):
+            for dy in _steps(spare[1]):
+                x, y = _turned(surface, dx, dy)
+                center = (x, y, surface.center[2] + height / 2.0)
+                box = Box(center, item.box.size, surface.yaw)
+                if not any(_overlap(box, other) for other in others):
+                    spots.append((math.dist(center, target.position), box))
+        if not spots:
+            raise SkillFailed(Outcome.BLOCKED, f"there is no free spot on the {target.label}")
+        return self._reachable_spot(body, spots, surface.center[2], target.label)
+
+    def _floor_spot(self, body: Body, item: SceneObject, position: Vec3) -> Box:
+        z = self._elevation(body)
+        blockers = [
+            t.box
+            for t in self._contents
+            if t.id not in self._contents.held and t.box.bottom < z + 0.5 and t.box.top > z + 0.02
+        ]
+        spots = []
+        for dx in _steps(1.0):
+            for dy in _steps(1.0):
+                center = (position[0] + dx, position[1] + dy, z + item.box.size[2] / 2.0)
+                box = Box(center, item.box.size, item.box.yaw)
+                if body.places.space.is_free((*center[:2], z)) and not any(
+                    _overlap(box, other) for other in blockers
+                ):
+                    spots.append((math.hypot(dx, dy), box))
+        if not spots:
+            raise SkillFailed(Outcome.BLOCKED, "there is no free floor at that position")
+        return self._reachable_spot(body, spots, z, "floor")
+
+    def _reachable_spot(
+        self, body: Body, spots: list[tuple[float, Box]], height: float, label: str
+    ) -> Box:
+        trouble: SkillFailed | None = None
+        for _, box in sorted(spots, key=lambda s: s[0]):
+            try:
+                self._in_reach(body, box, height, label)
+            except SkillFailed as failed:
+                trouble = trouble or failed
+                continue
+            return box
+        assert trouble is not None
+        raise trouble
+
+
+def _gap(box: Box, point: Vec3) -> float:
+    """Distance [m] from a point to a box (0 inside)."""
+    c, s = math.cos(box.yaw), math.sin(box.yaw)
+    dx, dy, dz = (p - q for p, q in zip(point, box.center, strict=True))
+    local = (c * dx + s * dy, -s * dx + c * dy, dz)
+    return math.sqrt(
+        sum(max(0.0, abs(p) - e / 2.0) ** 2 for p, e in zip(local, box.size, strict=True))
+    )
+
+
+def _steps(spare: float) -> list[float]:
+    """Return offsets from the middle that cover `spare` [m] in steps, the middle included."""
+    half = int(spare / 2.0 / _GRID)
+    return [float(k) * _GRID for k in np.arange(-half, half + 1)]
+
+
+def _turned(surface: Box, dx: float, dy: float) -> tuple[float, float]:
+    c, s = math.cos(surface.yaw), math.sin(surface.yaw)
+    return surface.center[0] + c * dx - s * dy, surface.center[1] + s * dx + c * dy
+
+
+def _overlap(a: Box, b: Box) -> bool:
+    """Tell whether the axis-aligned boxes around two boxes overlap sideways, with a small gap."""
+    (a0, a1), (b0, b1) = a.axis_aligned(), b.axis_aligned()
+    return all(a0[k] < b1[k] + _GAP and b0[k] < a1[k] + _GAP for k in range(2))

@@ -1,0 +1,213 @@
+"""How the embedded house carries out each skill: the stages it takes, and what happens at its end."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from coterie_core.geometry import Vec3
+from coterie_core.scene import SceneObject
+from coterie_core.skills import (
+    Ask,
+    Close,
+    Detect,
+    LookAround,
+    MoveArmTo,
+    NavigateTo,
+    Open,
+    Outcome,
+    Pick,
+    Place,
+    Skill,
+    SkillRefused,
+    SkillResult,
+    Wait,
+)
+
+from habitat_bridge.embedded.body import Body, Hold, Job, SkillFailed, Spin, Stage, Turn, Walk
+from habitat_bridge.embedded.manipulation import Hands
+from habitat_bridge.embedded.navigation import Disc, NoWay, Route
+
+if TYPE_CHECKING:
+    from habitat_bridge.embedded.world import EmbeddedWorld
+
+_APPROACH = 1.2  # [m] how far from a wanted position a robot may end
+_TIMES: dict[type, float] = {
+    Pick: 2.0,
+    Place: 2.0,
+    Open: 1.5,
+    Close: 1.5,
+    MoveArmTo: 1.0,
+    Detect: 0.5,
+}
+_AVOID = 3.0  # [m] robots nearer than this are gone around
+_DONE = SkillResult(Outcome.SUCCEEDED)
+
+
+class SkillBook:
+    """Makes a job of a skill for a robot of a world."""
+
+    def __init__(self, world: EmbeddedWorld, hands: Hands) -> None:
+        self._world = world
+        self._hands = hands
+
+    def begin(self, body: Body, skill: Skill) -> Job:
+        """Return the job.
+
+        Raises:
+            SkillRefused: It cannot be done, as far as can be known before trying.
+        """
+        stages: deque[Stage] = deque()
+        finish: Callable[[], SkillResult] = lambda: _DONE  # noqa: E731
+        if isinstance(skill, NavigateTo):
+            finish = self._navigate(body, skill, stages)
+        elif isinstance(skill, LookAround):
+            stages.append(Spin(lambda: self._world.look_around(body)))
+        elif isinstance(skill, Detect):
+            stages.append(Hold(_TIMES[Detect]))
+            finish = lambda: self._detect(body, skill.label)  # noqa: E731
+        elif isinstance(skill, Wait):
+            stages.append(Hold(skill.duration))
+        elif isinstance(skill, Ask):
+            raise SkillRefused(
+                Outcome.UNSUPPORTED, "Ask goes by message between robots, not through the world"
+            )
+        elif isinstance(skill, (MoveArmTo, Pick, Place, Open, Close)):
+            finish = self._manipulate(body, skill, stages)
+        else:
+            raise SkillRefused(Outcome.UNSUPPORTED, f"this world has no skill {skill!r}")
+        job = Job(skill, stages, finish, travelled=body.travelled)
+        return job
+
+    def carry(self, body: Body) -> None:
+        """Keep what a robot holds in its hand."""
+        x, y, z = body.pose.position
+        ahead = body.embodiment.radius + 0.1
+        center = (
+            x + ahead * math.cos(body.pose.yaw),
+            y + ahead * math.sin(body.pose.yaw),
+            z + min(0.8, body.embodiment.height),
+        )
+        self._world.contents.carry(body.holding, center, body.pose.yaw)
+
+    def _navigate(
+        self, body: Body, skill: NavigateTo, stages: deque[Stage]
+    ) -> Callable[[], SkillResult]:
+        space, here = body.places.space, body.pose.position
+        goal = self._goal(body, skill)
+        try:
+            route = space.plan(here, goal)
+        except NoWay as trouble:
+            raise SkillRefused(Outcome.UNREACHABLE, str(trouble)) from None
+        stages.append(Walk(route, self._blocker, self._replan))
+        if skill.yaw is not None:
+            stages.append(Turn(skill.yaw))
+        if self._world.look_on_arrival:
+            stages.append(Spin(lambda: self._world.look_around(body)))
+        wanted = skill.position
+        off = math.dist(wanted[:2], goal[:2]) if wanted is not None and not skill.place else 0.0
+        details = {"goal_offset": f"{off:.2f}"} if off > 0.05 else {}
+        return lambda: SkillResult(Outcome.SUCCEEDED, details=details)
+
+    def _goal(self, body: Body, skill: NavigateTo) -> Vec3:
+        """Return where base_link has to go [m]."""
+        space, here = body.places.space, body.pose.position
+        if skill.place:
+            spot = body.places.stand(skill.place)
+            if spot is None:
+                raise SkillRefused(
+                    Outcome.UNREACHABLE,
+                    f"there is no room for radius {body.embodiment.radius:.2f} m at place {skill.place}",
+                )
+            return spot
+        assert skill.position is not None
+        goal = space.nearest_free(skill.position, _APPROACH, near=here)
+        if goal is not None:
+            return goal
+        other = space.nearest_free(skill.position, _APPROACH)
+        if other is None:
+            x, y, _ = skill.position
+            raise SkillRefused(
+                Outcome.UNREACHABLE,
+                f"nothing within {_APPROACH:.1f} m of ({x:.2f}, {y:.2f}) in that room is free for "
+                f"radius {body.embodiment.radius:.2f} m",
+            )
+        raise SkillRefused(Outcome.UNREACHABLE, space.why_not(here, other))
+
+    def _manipulate(
+        self, body: Body, skill: MoveArmTo | Pick | Place | Open | Close, stages: deque[Stage]
+    ) -> Callable[[], SkillResult]:
+        hands = self._hands
+        if isinstance(skill, MoveArmTo):
+            position, hand = skill.position, ""
+        elif isinstance(skill, Place):
+            position, hand = skill.receptacle.position, "full"
+        else:
+            position, hand = skill.target.position, "empty" if isinstance(skill, Pick) else ""
+        hands.refuse_hopeless(body, position, hand)
+        x, y, _ = body.pose.position
+        if math.dist((x, y), position[:2]) > 0.05:
+            stages.append(Turn(math.atan2(position[1] - y, position[0] - x)))
+        stages.append(Hold(_TIMES[type(skill)]))
+
+        def finish() -> SkillResult:
+            thing: SceneObject
+            if isinstance(skill, MoveArmTo):
+                hands.reach_point(body, skill.position)
+                body.hand = skill.position
+                return _DONE
+            if isinstance(skill, Pick):
+                thing = hands.pick(body, skill.target)
+            elif isinstance(skill, Place):
+                thing = hands.place(body, skill.receptacle)
+            else:
+                thing = hands.swing(body, skill.target, isinstance(skill, Open))
+            # A glance is of the house as it was; what this robot did it knows.
+            body.glance = None
+            return SkillResult(Outcome.SUCCEEDED, details={"label": thing.label.top})
+
+        return finish
+
+    def _detect(self, body: Body, label: str) -> SkillResult:
+        """Report whether the detector finds a label now."""
+        if not label:
+            return _DONE
+        seen = self._world.observe(body.name).detections
+        if any(found.label == label for found in seen):
+            return _DONE
+        raise SkillFailed(Outcome.NOT_VISIBLE, f"no {label!r} in view from here; look elsewhere")
+
+    def _blocker(self, body: Body, position: Vec3) -> str:
+        """Return the robot that a step to `position` would come too near to ("" for none)."""
+        here = body.pose.position
+        for other in self._world.bodies:
+            if other is body:
+                continue
+            there = other.pose.position
+            if abs(there[2] - position[2]) > 1.5:
+                continue
+            gap = math.dist(there, position)
+            near = body.embodiment.radius + other.embodiment.radius
+            if gap < near and gap < math.dist(there, here) - 1e-6:
+                return other.name
+        return ""
+
+    def _replan(self, body: Body, goal: Vec3) -> Route:
+        """Return a way around the robots nearby.
+
+        Raises:
+            NoWay: There is none.
+        """
+        here = body.pose.position
+        discs: list[Disc] = []
+        for other in self._world.bodies:
+            there = other.pose.position
+            if (
+                other is not body
+                and math.dist(here, there) < _AVOID
+                and abs(there[2] - here[2]) < 1.5
+            ):
+                discs.append((there[0], there[1], other.embodiment.radius + 0.03))
+        return body.places.space.plan(here, goal, discs)

@@ -1,0 +1,101 @@
+"""Where a robot begins: at a place, in a room, at a pose, or wherever the seed says."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from typing import TYPE_CHECKING
+
+from coterie_core.embodiment import Embodiment
+from coterie_core.geometry import Pose, Vec3
+
+from habitat_bridge.embedded.body_places import BodyPlaces
+from habitat_bridge.simulator import Start, WorldError
+
+if TYPE_CHECKING:
+    from habitat_bridge.embedded.world import EmbeddedWorld
+
+_GAP = 0.1  # [m] between robots at the start
+
+
+def choose_start(
+    world: EmbeddedWorld, name: str, embodiment: Embodiment, places: BodyPlaces, start: Start
+) -> Pose:
+    """Return where a robot begins.
+
+    Raises:
+        WorldError: No such place or room, or no free spot there fits the body.
+    """
+    if start.pose is not None:
+        spot = places.space.nearest_free(start.pose.position, 0.5)
+        if spot is None or not _clear(world, embodiment, spot):
+            raise WorldError(
+                f"{embodiment.name} does not fit at {_text(start.pose.position)} or within 0.5 m of "
+                "it: a wall, furniture or another robot is there; choose another start"
+            )
+        return Pose(spot, start.pose.yaw)
+    wanted = _wanted(world, places, start)
+    fitting = [k for k in wanted if places.stand(k) is not None]
+    if not fitting:
+        where = start.place or start.room or "the house"
+        raise WorldError(
+            f"{embodiment.name} (radius {embodiment.radius:.2f} m, height {embodiment.height:.2f} m) "
+            f"fits at no place of {where}; use a smaller body or another start"
+        )
+    if start.place is None and start.room is None:
+        # Where most of the house is open to it.
+        reach = {
+            k: sum(places.space.connected(_spot(places, k), _spot(places, o)) for o in fitting)
+            for k in fitting
+        }
+        most = max(reach.values())
+        fitting = [k for k in fitting if reach[k] == most]
+    free = [k for k in fitting if _clear(world, embodiment, _spot(places, k))]
+    if not free:
+        where = start.place or start.room or "the house"
+        raise WorldError(f"other robots take all places of {where}; choose another start")
+    rng = world.random(name, "start")
+    place = free[int(rng.integers(len(free)))]
+    return Pose(_spot(places, place), float(rng.uniform(-math.pi, math.pi)))
+
+
+def _wanted(world: EmbeddedWorld, places: BodyPlaces, start: Start) -> list[str]:
+    known = world.place_map.places
+    if start.place is not None:
+        if start.place not in known:
+            raise WorldError(
+                f"{world.name} has no place {start.place!r}{_like(start.place, known)}"
+            )
+        return [start.place]
+    if start.room is None:
+        return list(known)
+    text = start.room.strip().lower()
+    for room in world.house.rooms:
+        if text in (room.id.lower(), room.name.lower()):
+            return [k for k in known if known[k].room == room.id]
+    names = [room.name for room in world.house.rooms]
+    raise WorldError(
+        f"{world.name} has no room {start.room!r}{_like(text, names)}; rooms here: {', '.join(names)}"
+    )
+
+
+def _spot(places: BodyPlaces, place: str) -> Vec3:
+    spot = places.stand(place)
+    assert spot is not None
+    return spot
+
+
+def _clear(world: EmbeddedWorld, embodiment: Embodiment, spot: Vec3) -> bool:
+    return all(
+        math.dist(body.pose.position, spot) > body.embodiment.radius + embodiment.radius + _GAP
+        for body in world.bodies
+    )
+
+
+def _like(name: str, known: object) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1)  # type: ignore[call-overload]
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _text(point: Vec3) -> str:
+    return f"({point[0]:.2f}, {point[1]:.2f}, {point[2]:.2f})"
