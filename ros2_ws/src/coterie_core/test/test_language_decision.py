@@ -235,6 +235,21 @@ async def test_outcomes_are_told_and_a_broken_listener_is_survived(endpoint: End
     ]
 
 
+async def test_an_endpoint_that_stays_down_warns_once(
+    endpoint: Endpoint, caplog: pytest.LogCaptureFixture
+) -> None:
+    decider = Decider(bare(endpoint), who="robot1")
+    endpoint.fail(*[server_error()] * 3, *[Says("no")] * 2)
+    for _ in range(4):
+        await decider.decide(ChoosePlace(), STATE)
+    await decider.decide(ChoosePlace(), STATE)
+    endpoint.fail(server_error())
+    await decider.decide(ChoosePlace(), STATE)
+    warned = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+    assert all(w in text for w, text in zip(["500", "JSON", "500"], warned, strict=True))
+    assert all(text.startswith("robot1 test.choose_place: the rule decides") for text in warned)
+
+
 async def test_cancellation_gets_through(endpoint: Endpoint) -> None:
     endpoint.fail(Hang())
     task = asyncio.create_task(Decider(bare(endpoint)).decide(ChoosePlace(), STATE))

@@ -132,6 +132,7 @@ class Decider:
         self.who = who
         self._on_decided = on_decided
         self._rule_only = isinstance(model, RulesModel)
+        self._trouble = ""
 
     @property
     def rule_only(self) -> bool:
@@ -210,11 +211,19 @@ class Decider:
                 reason = _and(reason, f"unexpected {type(error).__name__} from the model")
                 break
             else:
+                self._trouble = ""
                 seconds = time.perf_counter() - started
                 return Decided(reply, "model", reason, attempts, usage, seconds)
-        _LOG.warning("%s %s: the rule decides: %s", self.who or "-", decision.name, reason)
+        self._log_trouble(decision.name, reason)
         reply = decision.rule(state)
         return Decided(reply, "rule", reason, attempts, usage, time.perf_counter() - started)
+
+    def _log_trouble(self, name: str, reason: str) -> None:
+        """Warn when trouble begins or changes; an endpoint that stays down is no flood of lines."""
+        kind = reason.rpartition("; then: ")[2].partition(":")[0]
+        level = logging.INFO if kind == self._trouble else logging.WARNING
+        self._trouble = kind
+        _LOG.log(level, "%s %s: the rule decides: %s", self.who or "-", name, reason)
 
     def _tell(self, name: str, decided: Decided[Any]) -> None:
         try:
