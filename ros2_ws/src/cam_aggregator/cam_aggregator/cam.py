@@ -1,0 +1,202 @@
+"""CAM: a classifier that answers from the question and the robots' answers, for one house."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+from coterie_core.answers import AnswerTable, FloatArray
+
+from cam_aggregator.base import Aggregator, AggregatorError
+from cam_aggregator.encoding import Codes, paper_inputs
+from cam_aggregator.models import (
+    Classifier,
+    fit_classifier,
+    make_classifier,
+    positive_score,
+)
+
+_MOST_FILLINGS = 64
+
+
+class CentralAnswerModel(Aggregator):
+    """CAM of MELE, section 3.4.2: one of seven classifiers on [object, room, s_1..s_K].
+
+    With complete answers it is the paper's model to the letter. Where an answer is missing the
+    prediction is averaged over both values it could have, weighted by how often that robot said
+    yes in training. In training a missing answer has a value of its own (-1).
+
+    Args:
+        seed: Of the classifier.
+        trees: Of the random forest.
+        n_jobs: Threads of random forest and XGBoost.
+        vocabulary: Object labels and room names of the house, if known beyond those of the
+            training questions (the paper encodes all questions before it splits them).
+        abstain_below: See Aggregator.
+    """
+
+    name: ClassVar[str] = "cam"
+    model_name: ClassVar[str]
+    needs_labels: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        seed: int = 0,
+        trees: int = 1000,
+        n_jobs: int = 1,
+        vocabulary: tuple[Iterable[str], Iterable[str]] | None = None,
+        abstain_below: float = 0.0,
+    ) -> None:
+        super().__init__(abstain_below=abstain_below)
+        self.seed = seed
+        self.trees = trees
+        self.n_jobs = n_jobs
+        self.vocabulary = vocabulary
+        self.house = ""
+        self.trained_on = 0
+        self.objects = Codes(())
+        self.rooms = Codes(())
+        self.yes_rate: FloatArray = np.zeros(0)
+        self.constant: float | None = None
+        self._model: Classifier | None = None
+
+    @property
+    def model(self) -> Any:
+        """The trained classifier.
+
+        Raises:
+            AggregatorError: It is not trained, or all its training labels were alike.
+        """
+        if self._model is None:
+            raise AggregatorError(f"{self.name} has no trained classifier; call fit with labels first")
+        return self._model
+
+    def fit(self, table: AnswerTable | None) -> None:
+        """Train on a table with truth; see `Aggregator.fit`.
+
+        Raises:
+            AggregatorError: There are no labelled questions.
+        """
+        if table is None or len(table) == 0:
+            raise AggregatorError(f"{self.name} needs labelled questions to be trained on, got none")
+        extra_objects, extra_rooms = self.vocabulary or ((), ())
+        self.objects = Codes.of((*table.objects, *extra_objects))
+        self.rooms = Codes.of((*table.rooms, *extra_rooms))
+        self.agents, self.house, self.trained_on = table.agents, table.house, len(table)
+        given = table.present.sum(axis=0)
+        self.yes_rate = ((table.answers & table.present).sum(axis=0) + 1.0) / (given + 2.0)
+        self.constant = float(table.truth[0]) if len(set(table.truth.tolist())) == 1 else None
+        self._model = None
+        if self.constant is None:
+            self._model = make_classifier(
+                self.model_name, self.seed, trees=self.trees, n_jobs=self.n_jobs
+            )
+            fit_classifier(self._model, self.inputs(table), table.truth)
+
+    def inputs(self, table: AnswerTable) -> FloatArray:
+        """Return the inputs of the classifier (N, 2 + K)."""
+        return paper_inputs(table, self.objects, self.rooms)
+
+    def restore(self, model: Classifier | None) -> None:
+        """Take over a classifier that was loaded from a file."""
+        self._model = model
+
+    def p_yes(self, table: AnswerTable) -> FloatArray:
+        """Return the classifier's score of YES (N,)."""
+        table = self.aligned(table)
+        if self.constant is not None:
+            return np.full(len(table), self.constant)
+        inputs = self.inputs(table)
+        if not len(table):
+            return np.zeros(0)
+        scores = np.zeros(len(table))
+        whole = table.present.all(axis=1)
+        if whole.any():
+            scores[whole] = positive_score(self.model, inputs[whole])
+        for i in np.flatnonzero(~whole):
+            rows, share = self._fillings(inputs[i], ~table.present[i])
+            scores[i] = float(share @ positive_score(self.model, rows))
+        return scores
+
+    def weights(self, table: AnswerTable) -> FloatArray:
+        """Return how far P(yes) would move if that robot had said the opposite (N, K)."""
+        table = self.aligned(table)
+        p = self.p_yes(table)
+        moved = np.zeros(table.answers.shape)
+        for k, agent in enumerate(table.agents):
+            moved[:, k] = np.abs(self.p_yes(table.invert(agent)) - p)
+        return np.where(table.present, moved, 0.0)
+
+    def _fillings(self, row: FloatArray, missing: np.ndarray) -> tuple[FloatArray, FloatArray]:
+        """Return rows (M, 2 + K) with all values the missing answers could have, and their shares.
+
+        With more than six missing answers it is a seeded sample of 64 of them.
+        """
+        columns = np.flatnonzero(missing)
+        rate = self.yes_rate[columns]
+        if 2 ** len(columns) <= _MOST_FILLINGS:
+            values = np.array(list(itertools.product((0.0, 1.0), repeat=len(columns))))
+            share = np.prod(np.where(values > 0.5, rate, 1.0 - rate), axis=1)
+        else:
+            rng = np.random.default_rng([self.seed, len(columns)])
+            values = (rng.random((_MOST_FILLINGS, len(columns))) < rate).astype(float)
+            share = np.full(_MOST_FILLINGS, 1.0 / _MOST_FILLINGS)
+        rows = np.repeat(row[None, :], len(values), axis=0)
+        rows[:, columns + 2] = values
+        return rows, share
+
+
+class CamNeuralNetwork(CentralAnswerModel):
+    """CAM with a network of three linear layers 16-8-1."""
+
+    name = model_name = "neural_network"
+
+
+class CamRandomForest(CentralAnswerModel):
+    """CAM with a random forest of 1000 trees."""
+
+    name = model_name = "random_forest"
+
+
+class CamDecisionTree(CentralAnswerModel):
+    """CAM with a decision tree."""
+
+    name = model_name = "decision_tree"
+
+
+class CamXGBoost(CentralAnswerModel):
+    """CAM with XGBoost."""
+
+    name = model_name = "xgboost"
+
+
+class CamSvmRbf(CentralAnswerModel):
+    """CAM with a support vector machine, RBF kernel."""
+
+    name = model_name = "svm_rbf"
+
+
+class CamSvmLinear(CentralAnswerModel):
+    """CAM with a linear support vector machine."""
+
+    name = model_name = "svm_linear"
+
+
+class CamLogisticRegression(CentralAnswerModel):
+    """CAM with logistic regression."""
+
+    name = model_name = "logistic_regression"
+
+
+CAM_CLASSES: tuple[type[CentralAnswerModel], ...] = (
+    CamNeuralNetwork,
+    CamRandomForest,
+    CamDecisionTree,
+    CamXGBoost,
+    CamSvmRbf,
+    CamSvmLinear,
+    CamLogisticRegression,
+)

@@ -1,0 +1,220 @@
+"""What CAM+ looks at: evidence of all robots, rooms, similar objects and, named apart, the twin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from coterie_core.answers import AnswerTable, BoolArray, FloatArray, IntArray
+
+from cam_aggregator.base import logit
+from cam_aggregator.reliability import Reliability
+
+SEEN, NOT_THERE = 0, 1
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "seen": ("seen", "sightings"),
+    "looks": ("visited", "robots_there", "looks", "covered"),
+    "elsewhere": ("elsewhere", "rooms_elsewhere", "elsewhere_and_visited"),
+    "prior": ("prior",),
+    "answers": ("answers",),
+    "room": ("room_rate", "room_yes", "room_asked"),
+    "similar": ("similar_here", "similar_elsewhere"),
+}
+"""Feature groups that hold no label of the asked object; any of them can be switched off."""
+
+TWIN = "twin"
+"""Feature group of the labels of the same object in training (see TwinFacts)."""
+
+_ROOM_STRENGTH = 3.0  # pseudo-questions at the house's mean in a room's rate
+_COVER = 0.95  # share of a well-seen place in which a thing would have been noticed
+
+
+def feature_names(groups: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of the columns of these groups, in a fixed order.
+
+    Raises:
+        ValueError: There is no such group.
+    """
+    chosen = set(groups)
+    unknown = sorted(chosen - set(GROUPS) - {TWIN})
+    if unknown:
+        known = ", ".join((*GROUPS, TWIN))
+        raise ValueError(f"no feature group named {unknown[0]!r}; groups: {known}")
+    return tuple(name for group, names in GROUPS.items() if group in chosen for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingFacts:
+    """What CAM+ keeps of its training questions (M of them) to make features of others."""
+
+    objects: tuple[str, ...]
+    rooms: tuple[str, ...]
+    truth: BoolArray
+    seen: BoolArray
+    reliability: Reliability
+
+    @staticmethod
+    def of(table: AnswerTable) -> TrainingFacts:
+        """Return the facts of a labelled table."""
+        reliability = Reliability.of(table)
+        seen = reliability.trusted(table, SEEN).any(axis=1)
+        return TrainingFacts(table.objects, table.rooms, table.truth.copy(), seen, reliability)
+
+
+def features(table: AnswerTable, facts: TrainingFacts, names: Sequence[str]) -> FloatArray:
+    """Return the features of questions (N, F), columns as in `names`.
+
+    Nothing is taken from training questions about the same object, so the features of a training
+    question are made without its own label and those of its twins, just as for a new object.
+    Once a trusted robot has seen the thing in the room, all that speaks for absence is 0: such
+    evidence says nothing then, and the model need not learn that from few examples.
+    """
+    columns = _evidence(table, facts.reliability)
+    unseen = 1.0 - columns["seen"]
+    columns |= _room_and_similar(table, facts)
+    for name in columns:
+        if name not in GROUPS["seen"]:
+            columns[name] = columns[name] * unseen
+    if not names:
+        return np.zeros((len(table), 0))
+    return np.column_stack([columns[name] for name in names])
+
+
+def _evidence(table: AnswerTable, reliability: Reliability) -> dict[str, FloatArray]:
+    seen = reliability.trusted(table, SEEN)
+    there = seen | reliability.trusted(table, NOT_THERE)
+    told = table.present & reliability.honest[None, :]
+    looks = np.where(told, table.looks, 0).sum(axis=1)
+    fraction = np.where(told, table.visited_fraction, 0.0)
+    elsewhere = np.where(told, table.elsewhere, 0).max(axis=1, initial=0)
+    visited = there.any(axis=1)
+    return {
+        "seen": seen.any(axis=1).astype(float),
+        "sightings": np.log1p(np.where(seen, table.sightings, 0).sum(axis=1)),
+        "visited": visited.astype(float),
+        "robots_there": np.log1p(there.sum(axis=1)),
+        "looks": np.log1p(looks),
+        "covered": 1.0 - np.prod(1.0 - _COVER * fraction, axis=1),
+        "elsewhere": (elsewhere > 0).astype(float),
+        "rooms_elsewhere": np.log1p(elsewhere),
+        "elsewhere_and_visited": ((elsewhere > 0) & visited).astype(float),
+        "prior": logit(_mean_prior(table, told)),
+        "answers": reliability.pooled_answers(table),
+    }
+
+
+def _mean_prior(table: AnswerTable, told: BoolArray) -> FloatArray:
+    """Return the mean common-sense probability over robots (N,); 0.5 where none is known."""
+    count = told.sum(axis=1)
+    total = np.where(told, table.prior, 0.0).sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), 0.5)
+
+
+def _room_and_similar(table: AnswerTable, facts: TrainingFacts) -> dict[str, FloatArray]:
+    """Return how often training questions on this room, unseen by robots, were YES; and the like
+    for objects with words in common ("kitchen cabinet" and "cabinet")."""
+    other = _equal(table.objects, facts.objects, same=False)
+    here = _equal(table.rooms, facts.rooms)
+    truth = facts.truth.astype(float)[None, :]
+    open_ = other & ~facts.seen[None, :]
+    mean = ((open_ * truth).sum(axis=1) + 1.0) / (open_.sum(axis=1) + 2.0)
+    asked = (open_ & here).sum(axis=1)
+    yes = ((open_ & here) * truth).sum(axis=1)
+    rate = (yes + _ROOM_STRENGTH * mean) / (asked + _ROOM_STRENGTH)
+    alike = word_overlap(table.objects, facts.objects) * other
+    sign = 2.0 * truth - 1.0
+    return {
+        "room_rate": logit(rate),
+        "room_yes": np.log1p(yes),
+        "room_asked": np.log1p(asked),
+        "similar_here": (alike * here * sign).sum(axis=1),
+        "similar_elsewhere": (alike * ~here * sign).sum(axis=1),
+    }
+
+
+def word_overlap(a: Sequence[str], b: Sequence[str]) -> FloatArray:
+    """Return the share of common words of each pair of labels (len(a), len(b)), 0..1 (Jaccard)."""
+    words = sorted({word for label in (*a, *b) for word in label.split()})
+    place = {word: i for i, word in enumerate(words)}
+
+    def bags(labels: Sequence[str]) -> FloatArray:
+        bag = np.zeros((len(labels), len(words)))
+        for i, label in enumerate(labels):
+            for word in label.split():
+                bag[i, place[word]] = 1.0
+        return bag
+
+    first, second = bags(a), bags(b)
+    common = first @ second.T
+    either = first.sum(axis=1)[:, None] + second.sum(axis=1)[None, :] - common
+    return cast(FloatArray, common / np.maximum(either, 1.0))
+
+
+def _equal(a: Sequence[str], b: Sequence[str], *, same: bool = True) -> BoolArray:
+    """Return where labels of `a` and `b` are (not) the same (len(a), len(b))."""
+    codes: dict[str, int] = {}
+    first: IntArray = np.array([codes.setdefault(x, len(codes)) for x in a], dtype=np.int64)
+    second: IntArray = np.array([codes.setdefault(x, len(codes)) for x in b], dtype=np.int64)
+    equal = first[:, None] == second[None, :]
+    return equal if same else ~equal
+
+
+@dataclass(frozen=True, slots=True)
+class TwinFacts:
+    """What training labels of the same object say of a question: the leak of the random split.
+
+    Where a bank asks as many YES as NO questions of an object, the balance of the known ones tells
+    the rest. It is real knowledge of the house (where the mug is, it is not elsewhere), but a part
+    of it comes from how the bank is made; therefore it is a group of its own. `counts` (N,) is the
+    number of known questions on the object, `inputs` (N, 3): YES minus NO among them (kept within
+    +-3), number of YES, and the known answer to the very same question (+1, -1, 0 unknown).
+    """
+
+    counts: IntArray
+    inputs: FloatArray
+
+    @staticmethod
+    def of(table: AnswerTable, facts: TrainingFacts, *, training: bool) -> TwinFacts:
+        """Return the facts; with `training` the table is the training table itself, and each of
+        its questions is left out of its own facts."""
+        same = _equal(table.objects, facts.objects)
+        if training:
+            same = same & ~np.eye(len(table), dtype=bool)
+        here = _equal(table.rooms, facts.rooms)
+        sign = np.where(facts.truth, 1.0, -1.0)[None, :]
+        balance = np.clip((same * sign).sum(axis=1), -3.0, 3.0)
+        yes = np.log1p((same * (sign > 0)).sum(axis=1))
+        repeated = np.sign((same * here * sign).sum(axis=1))
+        return TwinFacts(same.sum(axis=1), np.column_stack([balance, yes, repeated]))
+
+
+def as_lists(facts: TrainingFacts) -> dict[str, Any]:
+    """Return the facts as plain data for a file."""
+    return {
+        "objects": list(facts.objects),
+        "rooms": list(facts.rooms),
+        "truth": facts.truth.astype(int).tolist(),
+        "seen": facts.seen.astype(int).tolist(),
+        "reliability": facts.reliability.as_lists(),
+    }
+
+
+def from_lists(data: dict[str, Any]) -> TrainingFacts:
+    """Return the facts that `as_lists` wrote.
+
+    Raises:
+        KeyError, ValueError, TypeError: The data is not of that form.
+    """
+    facts = TrainingFacts(
+        tuple(str(x) for x in data["objects"]),
+        tuple(str(x) for x in data["rooms"]),
+        np.array(data["truth"], dtype=bool),
+        np.array(data["seen"], dtype=bool),
+        Reliability.from_lists(data["reliability"]),
+    )
+    if not len(facts.objects) == len(facts.rooms) == len(facts.truth) == len(facts.seen):
+        raise ValueError("training facts: lists of different length")
+    return facts

@@ -1,0 +1,234 @@
+"""Aggregator node: hears all robots' answers and publishes what the team answers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from coterie_core.answers import AnswerTable
+from coterie_core.questions import Answer, FinalAnswer, LabelledQuestion, Question
+from coterie_msgs.msg import Answer as AnswerMsg
+from coterie_msgs.msg import DiscussionTurn
+from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
+from coterie_msgs.msg import Label
+from coterie_msgs.msg import Question as QuestionMsg
+from coterie_msgs.srv import AskTeam
+from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.main import ProcessOptions, run_nodes
+from coterie_ros.parameters import Parameters, ParameterSpec
+from std_srvs.srv import Trigger
+
+from cam_aggregator.base import Aggregator, AggregatorError
+from cam_aggregator.collector import Collector, OpenQuestion
+from cam_aggregator.registry import AGGREGATORS, make_aggregator
+from cam_aggregator.storage import load_aggregator, save_aggregator
+
+TICK = 0.05
+"""How often deadlines are looked at [s]."""
+
+
+class AggregatorNode(AgentNode):
+    """`aggregator`; see docs/ros_graph.md for its topics and services."""
+
+    PARAMETERS = (
+        ParameterSpec("method", "majority_vote", "Aggregator.", choices=tuple(AGGREGATORS)),
+        ParameterSpec("robots", [], "Names of the robots whose answers are waited for."),
+        ParameterSpec(
+            "deadline", 10.0, "How long to wait for answers.", "s", minimum=0.05, maximum=3600.0
+        ),
+        ParameterSpec("model_directory", "", "Where trained models are kept; empty: nowhere."),
+        ParameterSpec("house", "", "Which house a trained model belongs to."),
+        ParameterSpec("abstain_below", 0.0, "Least confidence.", minimum=0.0, maximum=1.0),
+        ParameterSpec("turn_timeout", 30.0, "Per turn of a debate.", "s", minimum=0.1),
+        ParameterSpec("seed", 0, "Of learned aggregators."),
+    )
+
+    def on_setup(self, parameters: Parameters) -> None:
+        """Make or load the aggregator; offer the services."""
+        self.robots: list[str] = list(parameters["robots"])
+        if not self.robots:
+            raise ValueError("parameter 'robots' is empty; list the robots whose answers count")
+        self.method: str = parameters["method"]
+        self.fallback: Aggregator = make_aggregator("confidence_vote")
+        self.aggregator = self._restore(parameters)
+        self.collector = Collector(self.robots, parameters["deadline"])
+        self._labels: dict[str, bool] = {}
+        self._waiting: dict[str, list[asyncio.Future[FinalAnswer]]] = {}
+        self._work: asyncio.Queue[OpenQuestion] = asyncio.Queue()
+        self._statements: dict[tuple[str, str, int, int], asyncio.Future[DiscussionTurn]] = {}
+        self._finals = self.publisher(FinalAnswerMsg, "final_answer", "answers")
+        self._questions = self.publisher(QuestionMsg, "question", "questions")
+        self._discussion = self.publisher(DiscussionTurn, "discussion", "messages")
+        self.serve(AskTeam, "ask", self._on_ask, timeout=3600.0)
+        self.serve(Trigger, "train", self._on_train, timeout=600.0)
+        self.diagnostics.add_source("questions", self._figures)
+
+    def on_start(self) -> None:
+        """Listen to questions, answers and labels, and work on what is complete."""
+        self.subscribe(
+            QuestionMsg,
+            "question",
+            "questions",
+            self._on_question,
+            convert=lambda message: (conversions.question_from_msg(message), message.deadline),
+        )
+        for robot in self.robots:
+            self.subscribe(
+                AnswerMsg,
+                f"{robot}/answer",
+                "answers",
+                partial(self._on_answer, robot),
+                convert=partial(conversions.answer_from_msg, topic=f"{robot}/answer"),
+            )
+        self.subscribe(
+            Label, "label", "answers", self._on_label, convert=conversions.label_from_msg
+        )
+        self.subscribe(
+            DiscussionTurn,
+            "discussion",
+            "messages",
+            self._on_turn,
+            convert=conversions.checked_turn,
+        )
+        self.run(self._decide_all(), "decide")
+        self.every(TICK, self._close_due, "deadlines")
+
+    # -- collecting -----------------------------------------------------------------------------
+
+    def _on_question(self, asked: tuple[Question, float]) -> None:
+        question, deadline = asked
+        question = understood(question)
+        if self.collector.ask(question, deadline):
+            self._close_if_complete(question.id)
+
+    def _on_answer(self, robot: str, answer: Answer) -> None:
+        if answer.robot != robot:
+            self.diagnostics.count("forged_answers")
+            self.problem(f"{robot}/answer: an answer in the name of {answer.robot!r}: dropped")
+            return
+        self.collector.add(answer)
+        self._close_if_complete(answer.question)
+
+    def _on_label(self, label: tuple[str, bool, str]) -> None:
+        question, truth, _ = label
+        self._labels[question] = truth
+
+    def _close_if_complete(self, question: str) -> None:
+        entry = self.collector.take_complete(question)
+        if entry is not None:
+            self._work.put_nowait(entry)
+
+    def _close_due(self) -> None:
+        for entry in self.collector.take_due():
+            self._work.put_nowait(entry)
+
+    # -- deciding -------------------------------------------------------------------------------
+
+    async def _decide_all(self) -> None:
+        while True:
+            entry = await self._work.get()
+            try:
+                final = await self._decide(entry)
+            except Exception as error:  # one question that fails must not silence the team
+                self.report_failure(f"question {entry.question.id}", error)
+                final = self.fallback.decide(entry.question, entry.answers, self.robots)
+                final = replace(
+                    final, explanation=f"{self.method} failed ({error}); {final.explanation}"
+                )
+            self._publish(entry, final)
+
+    async def _decide(self, entry: OpenQuestion) -> FinalAnswer:
+        if self.aggregator is None:
+            final = self.fallback.decide(entry.question, entry.answers, self.robots)
+            note = f"{self.method} is not trained yet"
+            return replace(final, explanation=f"{note}; {final.explanation}")
+        # A forest takes milliseconds: not in the loop, which also hears the answers.
+        return await asyncio.to_thread(
+            self.aggregator.decide, entry.question, entry.answers, self.robots
+        )
+
+    def _publish(self, entry: OpenQuestion, final: FinalAnswer) -> None:
+        elapsed = time.monotonic() - entry.asked
+        self._finals.publish(
+            conversions.final_answer_to_msg(
+                final, question=entry.question, time=self._now(), elapsed=elapsed
+            )
+        )
+        self.diagnostics.count("final_answers")
+        for waiter in self._waiting.pop(entry.question.id, []):
+            if not waiter.done():
+                waiter.set_result(final)
+
+    # -- services -------------------------------------------------------------------------------
+
+    async def _on_ask(self, request: AskTeam.Request) -> AskTeam.Response:
+        message = request.question
+        message.id = message.id or f"ask-{uuid.uuid4().hex[:12]}"
+        question = understood(conversions.question_from_msg(message))
+        message.object, message.room = question.object, question.room
+        waiter: asyncio.Future[FinalAnswer] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(question.id, []).append(waiter)
+        started = time.monotonic()
+        self._questions.publish(message)
+        final = await waiter
+        entry = self.collector.get(question.id)
+        now = self._now()
+        return AskTeam.Response(
+            success=True,
+            answer=conversions.final_answer_to_msg(
+                final, question=question, time=now, elapsed=time.monotonic() - started
+            ),
+            answers=[
+                conversions.answer_to_msg(answer, time=now)
+                for answer in (entry.answers if entry else [])
+            ],
+        )
+
+    async def _on_train(self, request: Trigger.Request) -> Trigger.Response:
+        table = self._labelled()
+        try:
+            aggregator = make_aggregator(self.method, seed=self.parameters["seed"])
+            if aggregator.needs_labels and len(table) == 0:
+                raise AggregatorError(
+                    "no labelled question was answered yet; publish the truth on 'label'"
+                )
+            await asyncio.to_thread(aggregator.fit, table)
+        except ValueError as error:
+            return Trigger.Response(success=False, message=f"{self.method}: {error}")
+        self.aggregator = aggregator
+        where = self._save(aggregator)
+        text = f"{self.method} trained on {len(table)} labelled questions{where}"
+        self.get_logger().info(text)
+        return Trigger.Response(success=True, message=text)
+
+    def _labelled(self) -> AnswerTable:
+        """Return the answers to all questions that somebody told the truth of."""
+        items: list[LabelledQuestion] = []
+        answers: list[Answer] = []
+        for entry in self.collector:
+            truth = self._labels.get(entry.question.id)
+            if truth is None or not entry.answers:
+                continue
+            items.append(LabelledQuestion(entry.question, truth, entry.question.object))
+            answers += list({answer.robot: answer for answer in entry.answers}.values())
+        known = set(self.robots)
+        return AnswerTable.of(
+            self.parameters["house"],
+            self.robots,
+            items,
+            [answer for answer in answers if answer.robot in known],
+        )
+
+    def _figures(self) -> dict[str, Any]:
+        return {
+            "open": self.collector.waiting,
+            "late_answers": self.collector.late,
+            "labels": len(self._labels),
+            "method": self.method if self.aggregator is not None else "confidence_vote (untrained)",
+        }

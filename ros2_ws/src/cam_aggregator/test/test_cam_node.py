@@ -1,0 +1,258 @@
+"""The aggregator node over real rclpy: complete, late, doubled, missing, forged answers; training; restart."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.ros
+
+pytest.importorskip("rclpy")
+
+from cam_aggregator.node import AggregatorNode  # noqa: E402
+from coterie_core.questions import Answer, Evidence, Question  # noqa: E402
+from coterie_msgs.msg import Answer as AnswerMsg  # noqa: E402
+from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg  # noqa: E402
+from coterie_msgs.msg import Label  # noqa: E402
+from coterie_msgs.msg import Question as QuestionMsg  # noqa: E402
+from coterie_msgs.srv import AskTeam  # noqa: E402
+from coterie_ros import conversions  # noqa: E402
+from coterie_ros.qos import profile  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
+
+ROBOTS = ["ann", "bob", "cid"]
+
+
+class Team:
+    """A test's side of the conversation: asks, answers for the robots, hears the end."""
+
+    def __init__(self, ros, robots=ROBOTS) -> None:
+        self.ros = ros
+        self.node = ros.node("team")
+        self.questions = self.node.create_publisher(QuestionMsg, "question", profile("questions"))
+        self.labels = self.node.create_publisher(Label, "label", profile("answers"))
+        self.answers = {
+            robot: self.node.create_publisher(AnswerMsg, f"{robot}/answer", profile("answers"))
+            for robot in robots
+        }
+        self.heard: list[FinalAnswerMsg] = []
+        self.finals = self.node.create_subscription(
+            FinalAnswerMsg, "final_answer", self.heard.append, profile("answers")
+        )
+
+    def ready(self) -> None:
+        self.ros.wait_for_matched(self.questions, self.labels, self.finals, *self.answers.values())
+
+    def ask(self, name: str, thing: str = "mug", room: str = "kitchen", deadline: float = 0) -> None:
+        question = Question(name, thing, room)
+        self.questions.publish(conversions.question_to_msg(question, deadline=deadline))
+
+    def answer(self, robot: str, question: str, yes: bool, confidence: float = 0.8) -> None:
+        answer = Answer(question, robot, yes, confidence, Evidence("seen" if yes else "not_there"))
+        self.answers[robot].publish(conversions.answer_to_msg(answer))
+
+    def wait_final(self, question: str) -> FinalAnswerMsg:
+        self.ros.spin_until(
+            lambda: any(f.question == question for f in self.heard), what=f"answer to {question}"
+        )
+        return next(f for f in reversed(self.heard) if f.question == question)
+
+
+@pytest.fixture
+def start(ros):
+    def make(**parameters) -> AggregatorNode:
+        node = AggregatorNode(
+            "aggregator",
+            context=ros.context,
+            parameters={"robots": ROBOTS, "deadline": 60.0, **parameters},
+        )
+        ros.add(node)
+        ros.wait_active(node)
+        return node
+
+    return make
+
+
+def test_a_team_answers_as_soon_as_all_have_answered(ros, start) -> None:
+    start()
+    team = Team(ros)
+    team.ready()
+    team.ask("q1")
+    team.answer("ann", "q1", True)
+    team.answer("bob", "q1", True)
+    ros.spin(0.3)
+    assert team.heard == []
+    team.answer("cid", "q1", False)
+    final = team.wait_final("q1")
+    assert final.answer == FinalAnswerMsg.YES and final.method == "majority_vote"
+    assert {(v.robot, v.yes) for v in final.votes} == {("ann", True), ("bob", True), ("cid", False)}
+    assert not final.missing and final.object == "mug" and final.room == "kitchen"
+
+
+def test_the_deadline_ends_the_wait_and_names_who_was_missing(ros, start) -> None:
+    start()
+    team = Team(ros)
+    team.ready()
+    team.ask("q1", deadline=0.5)
+    team.answer("bob", "q1", False)
+    final = team.wait_final("q1")
+    assert final.answer == FinalAnswerMsg.NO
+    assert sorted(final.missing) == ["ann", "cid"]
+    team.answer("ann", "q1", True)  # late: changes nothing
+    ros.spin(0.3)
+    assert len(team.heard) == 1
+
+
+def test_nobody_answers_means_abstain_not_silence(ros, start) -> None:
+    start()
+    team = Team(ros)
+    team.ready()
+    team.ask("q1", deadline=0.3)
+    final = team.wait_final("q1")
+    assert final.answer == FinalAnswerMsg.ABSTAIN and len(final.missing) == 3
+
+
+def test_doubled_answers_count_once_and_the_last_counts(ros, start) -> None:
+    start()
+    team = Team(ros)
+    team.ready()
+    team.ask("q1")
+    for yes in (True, True, True, False):
+        team.answer("ann", "q1", yes)
+    team.answer("bob", "q1", True)
+    team.answer("cid", "q1", False)
+    final = team.wait_final("q1")
+    assert final.answer == FinalAnswerMsg.NO and len(final.votes) == 3
+
+
+def test_bad_messages_are_dropped_and_reported_not_fatal(ros, start) -> None:
+    node = start()
+    team = Team(ros)
+    team.ready()
+    team.ask("q1")
+    broken = conversions.answer_to_msg(Answer("q1", "ann", True, 0.9, Evidence("seen")))
+    broken.confidence = float("nan")
+    team.answers["ann"].publish(broken)
+    team.answer("bob", "q1", True)
+    team.answer("cid", "q1", True)
+    ros.spin_until(lambda: node.diagnostics.counter("ann/answer.invalid") == 1)
+    team.answer("ann", "q1", True)
+    assert team.wait_final("q1").answer == FinalAnswerMsg.YES
+
+
+def test_a_robot_cannot_speak_for_another(ros, start) -> None:
+    start()
+    team = Team(ros)
+    team.ready()
+    team.ask("q1", deadline=1.0)
+    forged = conversions.answer_to_msg(Answer("q1", "bob", False, 1.0, Evidence("not_there")))
+    team.answers["ann"].publish(forged)
+    team.answer("cid", "q1", True)
+    final = team.wait_final("q1")
+    assert sorted(final.missing) == ["ann", "bob"] and final.answer == FinalAnswerMsg.YES
+
+
+def test_ask_service_waits_for_the_answer_and_reads_sentences(ros, start) -> None:
+    start()
+    team = Team(ros)
+    team.ready()
+    seen: list[QuestionMsg] = []
+    team.node.create_subscription(QuestionMsg, "question", seen.append, profile("questions"))
+    client = team.node.create_client(AskTeam, "ask")
+    ros.wait_for_matched(client)
+    request = AskTeam.Request()
+    request.question.text = "Is there a mug in the kitchen?"
+    future = client.call_async(request)
+    ros.spin_until(lambda: seen)
+    assert (seen[0].object, seen[0].room) == ("mug", "kitchen")
+    for robot in ROBOTS:
+        team.answer(robot, seen[0].id, True, 0.9)
+    response = ros.result(future)
+    assert response.success and response.answer.answer == FinalAnswerMsg.YES
+    assert {answer.robot for answer in response.answers} == set(ROBOTS)
+
+
+def test_ask_service_says_what_it_did_not_understand(ros, start) -> None:
+    start()
+    node = ros.node("asker")
+    client = node.create_client(AskTeam, "ask")
+    ros.wait_for_matched(client)
+    response = ros.result(client.call_async(AskTeam.Request()))
+    assert not response.success and "question" in response.message
+
+
+def test_labels_train_the_learned_model_which_a_restart_finds_again(ros, start, tmp_path) -> None:
+    settings = {"method": "cam_plus", "model_directory": str(tmp_path), "house": "h1"}
+    node = start(**settings)
+    team = Team(ros)
+    team.ready()
+    client = team.node.create_client(Trigger, "train")
+    ros.wait_for_matched(client)
+    response = ros.result(client.call_async(Trigger.Request()))
+    assert not response.success and "label" in response.message
+    things = ["mug", "plant", "sofa", "bed", "towel", "books"]
+    rooms = ["kitchen", "bedroom", "bathroom", "office", "hallway"]
+    truths = {}
+    for i, thing in enumerate(things):
+        for j, room in enumerate(rooms):
+            name = f"{thing}-{room}"
+            truths[name] = (i + j) % 2 == 0
+            team.ask(name, thing, room)
+            for robot in ROBOTS:
+                lies = robot == "cid"
+                team.answer(robot, name, truths[name] != lies, 0.9)
+    for name, truth in truths.items():
+        team.labels.publish(conversions.label_to_msg(name, truth, "test"))
+    ros.spin_until(lambda: len({f.question for f in team.heard}) == len(truths))
+    ros.spin_until(lambda: node._figures()["labels"] == len(truths))
+    assert "not trained" in team.heard[0].explanation
+    response = ros.result(client.call_async(Trigger.Request()))
+    assert response.success, response.message
+    ros.remove(node)
+    team.heard.clear()
+    start(**settings)
+    ros.wait_for_matched(team.questions)
+    ros.spin_until(lambda: len({f.question for f in team.heard}) == len(truths))
+    team.ask("new", "lamp", "kitchen")
+    for robot in ROBOTS:
+        team.answer(robot, "new", robot != "cid", 0.9)
+    final = team.wait_final("new")
+    assert final.method == "cam_plus" and "not trained" not in final.explanation
+
+
+def test_a_restart_in_the_middle_of_a_question_loses_nothing(ros, start) -> None:
+    first = start()
+    team = Team(ros)
+    team.ready()
+    team.ask("q1")
+    team.answer("ann", "q1", True)
+    team.answer("bob", "q1", True)
+    ros.spin_until(lambda: (e := first.collector.get("q1")) and len(e.answers) == 2)
+    ros.remove(first)
+    start()
+    team.ready()
+    team.answer("cid", "q1", False)
+    final = team.wait_final("q1")
+    assert final.answer == FinalAnswerMsg.YES and len(final.votes) == 3
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"robots": []}, "robots"),
+        ({"method": "majorty_vote"}, "did you mean 'majority_vote'"),
+        ({"deadline": -1.0}, "out of range"),
+    ],
+)
+def test_bad_parameters_are_named(ros, parameters, words) -> None:
+    try:
+        node = AggregatorNode(
+            "aggregator",
+            context=ros.context,
+            parameters={"robots": ROBOTS, **parameters},
+        )
+    except ValueError as error:
+        assert words in str(error)
+        return
+    ros.add(node)
+    ros.spin_until(lambda: node.failure)
+    assert words in node.failure
