@@ -1,0 +1,215 @@
+"""When a step of the set-up is due, and what its long commands show."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from bootstrap import ros, stamps, steps, terminal
+from bootstrap.errors import SetupError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> steps.Layout:
+    """A repository with the files that the stamps look at, and one package of each kind."""
+    root = tmp_path / "clone"
+    shutil.copytree(ROOT / "requirements", root / "requirements")
+    (root / "tools").mkdir()
+    for name in ("relocate_cmake_exports.py", "write_setup_files.py"):
+        shutil.copy(ROOT / "tools" / name, root / "tools" / name)
+    source = root / "ros2_ws" / "src"
+    for package in ("one_msgs", "two_py", "compat/tf2_msgs"):
+        (source / package).mkdir(parents=True)
+        (source / package / "package.xml").write_text("<package/>")
+    (source / "one_msgs" / "msg").mkdir()
+    (source / "one_msgs" / "msg" / "A.msg").write_text("int32 a\n")
+    (source / "two_py" / "setup.py").write_text("setup()\n")
+    (source / "two_py" / "two_py").mkdir()
+    (source / "two_py" / "two_py" / "logic.py").write_text("x = 1\n")
+    return steps.Layout(root)
+
+
+def plan(clone: steps.Layout, version: str = "3.11") -> steps.Plan:
+    return steps.Plan.of(clone, ros.Installation(), version)
+
+
+def finish(clone: steps.Layout) -> None:
+    now = plan(clone)
+    for stamp, digest in (
+        (clone.venv_stamp, now.venv_digest),
+        (clone.workspace_stamp, now.workspace_digest),
+    ):
+        stamp.parent.mkdir(parents=True, exist_ok=True)
+        stamp.write_text(digest + "\n")
+    clone.python.parent.mkdir(parents=True, exist_ok=True)
+    clone.python.touch()
+    clone.state.mkdir(exist_ok=True)
+    ros.Activation({}, {}).save(clone.activation)
+
+
+def test_fresh_clone_has_everything_to_do(clone: steps.Layout) -> None:
+    fresh = plan(clone)
+    assert not fresh.venv_ready
+    assert not fresh.workspace_ready
+
+
+def test_finished_set_up_has_nothing_to_do(clone: steps.Layout) -> None:
+    finish(clone)
+    assert plan(clone).ready
+
+
+def test_touching_files_repeats_nothing(clone: steps.Layout) -> None:
+    finish(clone)
+    for file in clone.root.rglob("*.txt"):
+        file.write_text(file.read_text())
+    assert plan(clone).ready
+
+
+def test_editing_a_module_needs_no_build(clone: steps.Layout) -> None:
+    finish(clone)
+    (clone.root / "ros2_ws/src/two_py/two_py/logic.py").write_text("x = 2\n")
+    (clone.root / "ros2_ws/src/two_py/two_py/new.py").write_text("y = 2\n")
+    assert plan(clone).ready
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("one_msgs/msg/A.msg", "int64 a\n"),
+        ("one_msgs/msg/B.msg", "int32 b\n"),
+        ("one_msgs/action/C.action", "---\n---\n"),
+        ("two_py/setup.py", "setup(version=2)\n"),
+        ("two_py/setup.cfg", "[develop]\n"),
+        ("three_py/package.xml", "<package/>"),
+    ],
+)
+def test_build_inputs_need_a_build_but_no_installation(
+    clone: steps.Layout, file: str, text: str
+) -> None:
+    finish(clone)
+    target = clone.root / "ros2_ws" / "src" / file
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text)
+    assert plan(clone).venv_ready
+    assert not plan(clone).workspace_ready
+
+
+@pytest.mark.parametrize("name", ["ros", "build", "run", "dev", "constraints"])
+def test_changed_requirements_need_both(clone: steps.Layout, name: str) -> None:
+    finish(clone)
+    with clone.requirements(name).open("a") as file:
+        file.write("something==1.0\n")
+    assert not plan(clone).venv_ready
+    assert not plan(clone).workspace_ready
+
+
+def test_another_python_or_place_or_ros_needs_both(clone: steps.Layout, tmp_path: Path) -> None:
+    finish(clone)
+    assert not plan(clone, "3.12").venv_ready
+    installed = ros.Installation(setup=Path("/opt/ros/jazzy/setup.bash"))
+    assert not steps.Plan.of(clone, installed, "3.11").venv_ready
+    moved = tmp_path / "moved"
+    clone.root.rename(moved)
+    assert not plan(steps.Layout(moved)).venv_ready
+
+
+def test_deleting_a_product_makes_its_step_due(clone: steps.Layout) -> None:
+    finish(clone)
+    shutil.rmtree(clone.install)
+    assert plan(clone).venv_ready
+    assert not plan(clone).ready
+    finish(clone)
+    shutil.rmtree(clone.venv)
+    assert not plan(clone).venv_ready
+
+
+def test_unreadable_stamp_counts_as_missing(tmp_path: Path) -> None:
+    stamp = tmp_path / "stamp"
+    stamp.write_bytes(b"\xff\xfe")
+    assert not stamps.is_current(stamp, "abc")
+
+
+def test_stand_ins_only_where_the_real_package_is_absent(
+    clone: steps.Layout, tmp_path: Path
+) -> None:
+    compat = clone.root / "ros2_ws" / "src" / "compat"
+    prefix = tmp_path / "ros"
+    assert steps.missing_stand_ins(compat, [prefix]) == [compat / "tf2_msgs"]
+    (prefix / "share" / "tf2_msgs").mkdir(parents=True)
+    assert steps.missing_stand_ins(compat, [prefix]) == []
+
+
+def test_pip_progress_counts_each_package_once() -> None:
+    progress = steps.PipProgress(total=2)
+    assert progress("Collecting numpy==2.4.6 (from -r requirements/ros.txt)") == "1/2 numpy"
+    assert progress("Requirement already satisfied: Numpy in x") == "1/2 Numpy"
+    assert progress("  Downloading numpy.whl") is None
+    assert progress("Installing collected packages: a, b, c") == "unpacking 3 packages"
+
+
+def test_colcon_progress_counts_finished_packages() -> None:
+    progress = steps.ColconProgress(total=9)
+    assert progress("Starting >>> coterie_msgs") == "0/9 coterie_msgs"
+    assert progress("Finished <<< coterie_msgs [9.1s]") == "1/9 coterie_msgs"
+    assert progress("--- stderr: coterie_msgs") is None
+
+
+@pytest.mark.parametrize(
+    ("output", "word"),
+    [
+        ("OSError: [Errno 28] No space left on device", "space"),
+        ("NewConnectionError('... Temporary failure in name resolution')", "network"),
+        ("ERROR: No matching distribution found for numpy==2.4.6", "mirror"),
+        ("something else", "goes on where it stopped"),
+    ],
+)
+def test_advice_fits_the_failure_of_pip(output: str, word: str) -> None:
+    assert word in " ".join(steps.advise_on_pip(output))
+
+
+def test_failed_command_shows_its_log_and_advice(tmp_path: Path) -> None:
+    log = tmp_path / "log" / "step.log"
+    with pytest.raises(SetupError, match="exit code 3") as caught:
+        terminal.run(
+            [sys.executable, "-c", "print('the reason'); raise SystemExit(3)"],
+            title="step",
+            log=log,
+            environ={},
+            advise=lambda output: [f"saw {'the reason' in output}"],
+        )
+    text = caught.value.render()
+    assert "| the reason" in text
+    assert "saw True" in text
+
+
+def test_command_that_does_not_exist_is_a_setup_error(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="cannot start"):
+        terminal.run(
+            [str(tmp_path / "absent")], title="step", log=tmp_path / "step.log", environ={}
+        )
+
+
+def test_commands_never_wait_for_input(tmp_path: Path) -> None:
+    log = tmp_path / "step.log"
+    terminal.run(
+        [sys.executable, "-c", "import sys; print(repr(sys.stdin.read()))"],
+        title="step",
+        log=log,
+        environ={},
+    )
+    assert log.read_text().splitlines()[-1] == "''"
+
+
+def test_progress_without_a_terminal_has_no_control_characters() -> None:
+    stream = io.StringIO()
+    progress = terminal.Progress("step", stream)
+    progress.update("1/2")
+    progress.done()
+    assert "\x1b" not in stream.getvalue()
+    assert "\r" not in stream.getvalue()
