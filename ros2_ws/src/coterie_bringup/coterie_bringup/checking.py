@@ -1,4 +1,4 @@
-"""Turns what pydantic finds wrong into problems with line, field path and the nearest valid name."""
+"""Turns pydantic's findings into problems with line, field path and the nearest valid name."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, core_schema
 
 from coterie_bringup.yaml_marks import FileProblem, MarkedData, Path_, Problem
 
 Model = TypeVar("Model", bound=BaseModel)
+
+PYDANTIC_KINDS = set(typing.get_args(core_schema.ErrorType))
+"""Kinds of errors whose texts are pydantic's and do not say what was given."""
 
 _PLAIN = {
     "str": "text",
@@ -123,6 +126,8 @@ def _message(model: type[BaseModel], detail: ErrorDetails, path: Path_) -> str:
         return f"expected {expected}, got {shown(got)}{hint}"
     message = detail["msg"]
     message = message[:1].lower() + message[1:]
+    if got == "(hidden)" or kind not in PYDANTIC_KINDS:
+        return message
     return f"{message.replace('input should be', 'must be')}, got {shown(got)}"
 
 
@@ -131,10 +136,9 @@ def _real_path(loc: tuple[int | str, ...], data: Any, missing: bool) -> Path_:
     path: list[int | str] = []
     for i, part in enumerate(loc):
         last = i == len(loc) - 1
-        if isinstance(data, dict) and part in data:
-            data = data[part]
-            path.append(part)
-        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
+        in_map = isinstance(data, dict) and part in data
+        in_list = isinstance(data, list) and isinstance(part, int) and part < len(data)
+        if in_map or in_list:
             data = data[part]
             path.append(part)
         elif last and missing:

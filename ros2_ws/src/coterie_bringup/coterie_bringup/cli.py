@@ -1,24 +1,198 @@
-"""The command line behind ``./coterie``."""
+"""The command line `./coterie`: one small function per command; each imports what it needs."""
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
 import typer
 
-from coterie_bringup import testing
+app = typer.Typer(
+    name="coterie",
+    help="A team of household robots explores a house, answers questions and decides together.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+bench_app = typer.Typer(help="Benchmarks of the papers, without ROS.", no_args_is_help=True)
+team_app = typer.Typer(help="Team files.", no_args_is_help=True)
+app.add_typer(bench_app, name="bench")
+app.add_typer(team_app, name="team")
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="A team of household robots.")
-app.command("test")(testing.test)
+TeamFile = Annotated[Path, typer.Argument(metavar="TEAM", help="Team file (YAML).")]
+Domain = Annotated[
+    int | None,
+    typer.Option(min=0, max=232, help="ROS domain; default: ROS_DOMAIN_ID, or a free one."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(file_okay=False, help="Folder for the results; default: out/<command>."),
+]
+
+PASS_THROUGH = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+
+
+@app.command()
+def up(
+    team: TeamFile,
+    domain: Domain = None,
+    quiet: Annotated[bool, typer.Option(help="Only show what happens to processes.")] = False,
+) -> None:
+    """Run a team until Ctrl-C."""
+    from coterie_bringup.up import up as run
+
+    raise typer.Exit(run(team, domain=domain, quiet=quiet))
+
+
+@app.command()
+def demo(
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Another house, other starts; default: that of the team file."),
+    ] = None,
+    world: Annotated[str, typer.Option(help="embedded (generated house) or graph.")] = "embedded",
+    out: Out = None,
+    team: Annotated[
+        Path | None,
+        typer.Option(help="Another team file than config/teams/demo.yaml."),
+    ] = None,
+    domain: Domain = None,
+    open_report: Annotated[
+        bool, typer.Option("--open", help="Open the report in the browser.")
+    ] = False,
+) -> None:
+    """Three robots explore a house in real ROS processes and answer forty questions."""
+    from coterie_bringup.demo import DemoOptions
+    from coterie_bringup.demo import demo as run
+
+    options = DemoOptions(
+        team_file=team, seed=seed, world=world, out=out or Path("out/demo"), domain=domain
+    )
+    raise typer.Exit(run(options, open_report=open_report))
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help='For example "Is there a mug in the kitchen?"')],
+    domain: Domain = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Wait so long [s].")] = 30.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Ask the running team; answers with confidence and each robot's evidence."""
+    from coterie_bringup.ask import ask as run
+
+    raise typer.Exit(run(question, domain=domain, timeout=timeout, as_json=as_json))
+
+
+@app.command()
+def house(
+    seed: Annotated[int, typer.Option(min=0, help="Which house.")] = 0,
+    floors: Annotated[int, typer.Option(min=1, max=3, help="Storeys.")] = 2,
+    rooms: Annotated[int, typer.Option(min=0, max=25, help="Rooms; 0: chosen by the seed.")] = 0,
+    out: Out = None,
+) -> None:
+    """Generate a house: ground truth (JSON), GLB, Habitat scene and a floor plan."""
+    from coterie_bringup.house_command import generate_house
+
+    generate_house(seed=seed, floors=floors, rooms=rooms, out=out or Path(f"out/house_{seed}"))
+
+
+@team_app.command("check")
+def team_check(files: Annotated[list[Path], typer.Argument(metavar="FILE...")]) -> None:
+    """Check team files; all mistakes with line, field and the nearest valid name."""
+    from coterie_bringup.team import FileProblem, load_team
+
+    failed = False
+    for file in files:
+        try:
+            team = load_team(file)
+        except FileProblem as error:
+            print(error, file=sys.stderr)
+            failed = True
+        else:
+            print(f"{file}: team {team.name}, {len(team.robots)} robots, {team.mode}: good")
+    raise typer.Exit(2 if failed else 0)
+
+
+@app.command()
+def doctor() -> None:
+    """Show what is installed and whether everything that a team needs is reachable."""
+    from coterie_bringup.doctor import doctor as run
+
+    raise typer.Exit(run())
+
+
+@app.command()
+def test(
+    marker: Annotated[
+        str | None, typer.Option("-m", metavar="EXPR", help="As pytest -m: ros, slow, 'not slow'.")
+    ] = None,
+    keyword: Annotated[
+        str | None, typer.Option("-k", metavar="EXPR", help="As pytest -k: part of names.")
+    ] = None,
+    paths: Annotated[list[str] | None, typer.Argument(help="Only below these.")] = None,
+) -> None:
+    """Run ruff, mypy, the ROS-free tests, then the ROS tests; with a selection, just those."""
+    from coterie_bringup.testing import test as run
+
+    run(marker, keyword, paths)
 
 
 @app.command()
 def setup() -> None:
-    """Set up what is missing (done by the time this runs: ./coterie does it before)."""
-    typer.echo("Coterie is set up.")
+    """Set up what is missing (the script ./coterie does it before this program starts)."""
+    print("Coterie is set up. `./coterie doctor` shows what is installed.")
 
 
-def main() -> None:
-    """Run the command line."""
-    app()
+@bench_app.command("mele", context_settings=PASS_THROUGH)
+def bench_mele(context: typer.Context) -> None:
+    """MELE's protocol on every house in a folder; `--help` shows its options."""
+    from coterie_bench.mele import main as run
+
+    raise typer.Exit(run(context.args))
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line; a mistake is one clear line and exit code 2, without traceback.
+
+    `--debug` anywhere (or COTERIE_DEBUG=1) shows the traceback.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words or os.environ.get("COTERIE_DEBUG") == "1"
+    words = [w for w in words if w != "--debug"]
+    try:
+        app(args=words, prog_name="coterie")
+    except KeyboardInterrupt:
+        print("\ncoterie: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
+    except Exception as error:
+        if debug:
+            raise
+        known = type(error).__name__ in KNOWN_ERRORS or isinstance(error, OSError)
+        text = str(error) or type(error).__name__
+        if known:
+            print(
+                text if type(error).__name__ == "FileProblem" else f"coterie: {text}",
+                file=sys.stderr,
+            )
+            raise SystemExit(getattr(error, "exit_code", 2)) from None
+        print(
+            f"coterie: {type(error).__name__}: {text}\n"
+            "  -> this should not happen; the same command with --debug shows where",
+            file=sys.stderr,
+        )
+        raise SystemExit(1) from None
+    raise SystemExit(0)
+
+
+KNOWN_ERRORS = {"CommandError", "DomainError", "FileProblem", "PlanError", "WorldError"}
+"""Errors whose text is meant for users, by name: their modules are imported only when needed."""
 
 
 if __name__ == "__main__":

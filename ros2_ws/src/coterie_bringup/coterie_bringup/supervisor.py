@@ -1,4 +1,4 @@
-"""Keeps a team's programs running: starts, restarts, reports and ends them; knows nothing of ROS."""
+"""Keeps a team's programs running: starts, restarts, reports, ends them; knows no ROS."""
 
 from __future__ import annotations
 

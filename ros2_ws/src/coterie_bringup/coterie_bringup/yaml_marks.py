@@ -20,7 +20,7 @@ LARGEST_TREE = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong in a file: where (`path`, `line` from 1; 0 for the whole file), what."""
+    """One thing that is wrong in a file: where (`path`; `line` from 1, 0: the whole file), what."""
 
     path: Path_
     line: int
@@ -35,7 +35,7 @@ class Problem:
 
 @dataclass(slots=True)
 class MarkedData:
-    """Plain data (dicts, lists, scalars) with the line of each value, and what was wrong with it."""
+    """Plain data (dicts, lists, scalars), the line of each value, and what was wrong."""
 
     data: Any
     lines: dict[Path_, int] = field(default_factory=dict)
@@ -173,13 +173,14 @@ class _Reader:
                 self.problems.append(Problem(path, line, "a key must be a word, not a list or map"))
                 continue
             key = str(key_node.value)
+            here = (*path, key)
             if key in first:
                 message = f"stands twice (first on line {first[key]}); keep one"
-                self.problems.append(Problem((*path, key), line, message))
+                self.problems.append(Problem(here, line, message))
                 continue
             first[key] = line
-            self.lines[(*path, key)] = line
-            result[key] = self.read(value_node, (*path, key))
+            self.lines[here] = line
+            result[key] = self.read(value_node, here)
         return {**inherited, **result}
 
 
@@ -192,8 +193,7 @@ def _syntax_problem(error: yaml.MarkedYAMLError, text: str) -> Problem:
         return Problem((), line, "indented with a tab; YAML wants spaces")
     parts = [error.context, error.problem]
     message = ", ".join(" ".join(p.split()) for p in parts if p)
-    shown = f" (near {row.strip()[:60]!r})" if row.strip() else ""
-    return Problem((), line, f"not YAML: {message}{shown}")
+    return Problem((), line, f"not YAML: {message}")  # not the row: it may hold a key
 
 
 def _neighbours(file: Path) -> str:

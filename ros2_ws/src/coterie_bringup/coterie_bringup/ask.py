@@ -1,0 +1,155 @@
+"""`./coterie ask`: put one question to a running team and show its answer with the evidence."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import uuid
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from coterie_core.questions import Answer, Question
+
+from coterie_bringup.errors import CommandError
+from coterie_bringup.rundir import RunState, running_teams
+
+if TYPE_CHECKING:
+    from coterie_bringup.operator import TeamAnswer
+
+
+def ask(question: str, *, domain: int | None, timeout: float, as_json: bool) -> int:
+    """Ask and print; return the exit code (0 answered, 3 the team abstains).
+
+    Raises:
+        CommandError: No team runs, several do, it does not respond, or it does not understand.
+    """
+    text = " ".join(question.split())
+    if not text:
+        raise CommandError('the question is empty; for example: "Is there a mug in the kitchen?"')
+    state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""))
+    answer = asyncio.run(_ask(state, text, timeout))
+    if isinstance(answer, str):
+        raise CommandError(f"the team could not answer: {answer}")
+    if as_json:
+        print(json.dumps(as_data(text, answer), indent=1))
+    else:
+        _print(text, answer)
+    return 3 if answer.final.yes is None else 0
+
+
+def choose_team(teams: list[RunState], domain: int | None, environment: str) -> RunState:
+    """Return the team to ask.
+
+    Args:
+        teams: Teams that run on this machine.
+        domain: ROS domain the user asked for.
+        environment: Value of ROS_DOMAIN_ID.
+
+    Raises:
+        CommandError: There is none, or more than one and no domain that chooses.
+    """
+    wanted = domain
+    if wanted is None and environment.isdigit() and not teams:
+        wanted = int(environment)
+    if wanted is not None:
+        here = [t for t in teams if t.domain == wanted]
+        if here:
+            return here[0]
+        # It may run on another machine, or under `ros2 launch`.
+        return RunState(team="", pid=0, domain=wanted, directory="", started=0.0)
+    if not teams:
+        raise CommandError(
+            "no team runs on this machine; start one in another terminal: "
+            "./coterie up config/teams/demo.yaml (or give --domain for a team elsewhere)"
+        )
+    if len(teams) > 1:
+        names = ", ".join(f"{t.team} (--domain {t.domain})" for t in teams)
+        raise CommandError(f"several teams run: {names}; choose one with --domain")
+    return teams[0]
+
+
+def as_data(question: str, answer: TeamAnswer) -> dict[str, Any]:
+    """Return the answer as plain data for programs."""
+    final = answer.final
+    word = {True: "yes", False: "no", None: "abstain"}[final.yes]
+    return {
+        "question": question,
+        "answer": word,
+        "confidence": round(final.confidence, 4),
+        "method": final.method,
+        "explanation": final.explanation,
+        "missing": list(final.missing),
+        "votes": [asdict(vote) for vote in final.votes],
+        "answers": [asdict(one) for one in answer.answers],
+    }
+
+
+async def _ask(state: RunState, text: str, timeout: float) -> TeamAnswer | str:
+    from coterie_ros.clients import NoAnswer
+
+    from coterie_bringup.operator import in_loop, operating
+
+    with operating(
+        state.robots,
+        domain=state.domain,
+        namespace=state.namespace,
+        environment=state.environment,
+    ) as operator:
+        question = Question(f"ask-{uuid.uuid4().hex[:12]}", "", "", text)
+        try:
+            return await in_loop(operator, operator.ask(question, timeout))
+        except NoAnswer:
+            what = f"team {state.team}" if state.team else "any team"
+            raise CommandError(
+                f"no answer from {what} in ROS domain {state.domain} within {timeout:g} s; is it "
+                "running and its aggregator active? (./coterie doctor lists running teams)"
+            ) from None
+
+
+def _print(question: str, answer: TeamAnswer) -> None:
+    from rich.console import Console
+    from rich.panel import Panel
+    from rich.table import Table
+    from rich.text import Text
+
+    final = answer.final
+    word, colour = {True: ("YES", "green"), False: ("NO", "red"), None: ("CANNOT TELL", "yellow")}[
+        final.yes
+    ]
+    head = Text.assemble((word, f"bold {colour}"), f"  {100 * final.confidence:.0f} % sure")
+    head.append(f"   {final.method.replace('_', ' ')}", "dim")
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("robot", "says", "sure", "weight", "because"):
+        table.add_column(title, overflow="fold")
+    weights = {vote.robot: vote for vote in final.votes}
+    for one in answer.answers:
+        vote = weights.get(one.robot)
+        table.add_row(
+            Text(one.robot),
+            Text("yes" if one.yes else "no", "green" if one.yes else "red"),
+            f"{100 * one.confidence:.0f} %",
+            f"{vote.weight:.2f}" if vote is not None else "-",
+            Text(one.explanation or evidence_text(one)),
+        )
+    for robot in final.missing:
+        table.add_row(Text(robot), Text("-", "dim"), "", "", Text("did not answer in time", "dim"))
+    body = Table.grid(padding=(0, 0, 1, 0))
+    body.add_row(head)
+    body.add_row(table)
+    if final.explanation:
+        body.add_row(Text(final.explanation, "dim"))
+    Console().print(Panel(body, title=Text(question), title_align="left", expand=False))
+
+
+def evidence_text(answer: Answer) -> str:
+    """Return an answer's evidence in words."""
+    evidence = answer.evidence
+    if evidence.kind == "seen":
+        things = ", ".join(evidence.objects[:3])
+        return f"saw {things}" if things else f"saw it {evidence.sightings} times"
+    if evidence.kind == "not_there":
+        share = f"{100 * evidence.visited_fraction:.0f} % of the room seen"
+        also = f"; saw one in {', '.join(evidence.elsewhere[:2])}" if evidence.elsewhere else ""
+        return f"looked {evidence.looks} times, {share}, not there{also}"
+    return f"never been there; common sense says {100 * evidence.prior:.0f} %"

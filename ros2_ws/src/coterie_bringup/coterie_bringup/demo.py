@@ -1,0 +1,230 @@
+"""`./coterie demo`: a team explores a generated house over ROS, and is examined."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from coterie_core.scene import SceneGraph
+from habitat_bridge.factory import make_world
+from rich.console import Console
+from rich.table import Table
+
+from coterie_bringup.errors import CommandError
+from coterie_bringup.examining import Examiner
+from coterie_bringup.progress import DemoProgress
+from coterie_bringup.record import DemoRecord
+from coterie_bringup.referee import Examination, examination
+from coterie_bringup.report import percent, write_report
+from coterie_bringup.supervisor import Event
+from coterie_bringup.team import Team, load_team
+from coterie_bringup.teamrun import TeamRun, prepared
+
+
+@dataclass(frozen=True, slots=True)
+class DemoOptions:
+    """What the demonstration is asked for; `seed`, `domain`: None takes the team file's."""
+
+    team_file: Path | None = None
+    seed: int | None = None
+    world: str = "embedded"
+    out: Path = Path("out/demo")
+    domain: int | None = None
+
+
+@dataclass(slots=True)
+class Timings:
+    """How long each part took [s]."""
+
+    parts: dict[str, float] = field(default_factory=dict)
+    begin: float = field(default_factory=time.monotonic)
+
+    @contextlib.contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Measure a block."""
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self.parts[name] = time.monotonic() - start
+
+    def total(self) -> float:
+        """Time since the beginning [s]."""
+        return time.monotonic() - self.begin
+
+
+def demo(options: DemoOptions, *, open_report: bool = False) -> int:
+    """Run the demonstration; return the exit code.
+
+    Raises:
+        CommandError: The team does not come up, or the options do not fit together.
+        FileProblem: The team file is wrong.
+    """
+    timings = Timings()
+    team = demo_team(options)
+    options.out.mkdir(parents=True, exist_ok=True)
+    console = Console()
+    record = DemoRecord(
+        team=team.name,
+        house=team.house_name(),
+        seed=team.seed,
+        world=team.world.kind,
+        live_method=team.aggregator.method,
+    )
+
+    def on_event(event: Event) -> None:
+        if event.kind in ("died", "restarting", "given_up", "failed"):
+            lines = [f"{event.program}: {event.text}", *(f"    {line}" for line in event.lines)]
+            record.events += lines
+            for line in lines:
+                console.print(line, style="yellow", markup=False, highlight=False)
+
+    with prepared(team, domain=options.domain, on_event=on_event) as run:
+        console.print(
+            f"[bold]{team.name}[/]: {len(team.robots)} robots in {len(run.specs)} ROS processes, "
+            f"ROS_DOMAIN_ID={run.domain}; logs in {run.directory / 'logs'}",
+            highlight=False,
+        )
+        try:
+            scene, examiner = asyncio.run(_main(team, run, record, timings, console))
+        except asyncio.CancelledError:
+            console.print("demo: interrupted; all processes have ended")
+            return 130
+    with timings.part("report"):
+        tree = examiner.evaluation.tree if examiner.evaluation is not None else None
+        report = options.out / "report.html"
+        record.timings = {**timings.parts, "in all": timings.total()}
+        record.save(options.out / "demo.json")
+        write_report(record, scene, report, tree=tree)
+    console.print(results_table(record))
+    console.print(f"Report: {report}\nFigures: {options.out / 'demo.json'}", highlight=False)
+    console.print(f"Ended in {timings.total():.0f} s.", highlight=False)
+    if open_report:
+        import webbrowser
+
+        webbrowser.open(report.resolve().as_uri())
+    return 0
+
+
+def demo_team(options: DemoOptions) -> Team:
+    """Return the demonstration's team with the options applied.
+
+    Raises:
+        CommandError: `--world` names no world, or the data of the graph world are missing.
+    """
+    team = load_team(options.team_file or demo_file())
+    changes: dict[str, Any] = {}
+    world = team.world
+    if options.world == "graph":
+        world = graph_world(options.seed or 0)
+        changes["robots"] = tuple(
+            r.model_copy(update={"embodiment": "legs", "start": type(r.start)()})
+            for r in team.robots
+        )
+    elif options.world != "embedded":
+        raise CommandError(f"--world {options.world}: expected embedded or graph")
+    if options.seed is not None:
+        changes["seed"] = options.seed
+        if world.kind == "embedded":
+            world = world.model_copy(update={"seed": options.seed})
+    changed = team.model_copy(update={**changes, "world": world})
+    changed._file = team.file
+    return changed
+
+
+def demo_file() -> Path:
+    """Return the demonstration's team file."""
+    roots = [Path(os.environ["COTERIE_ROOT"])] if "COTERIE_ROOT" in os.environ else []
+    roots += list(Path(__file__).resolve().parents)
+    for root in roots:
+        file = root / "config" / "teams" / "demo.yaml"
+        if file.is_file():
+            return file
+    raise CommandError("config/teams/demo.yaml is not there; run from a clone, or give --team FILE")
+
+
+async def _main(
+    team: Team, run: TeamRun, record: DemoRecord, timings: Timings, console: Console
+) -> tuple[SceneGraph, Examiner]:
+    """Start the team, examine it, end it; a signal ends everything in order."""
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    assert task is not None
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for number in signals:
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        async with run.supervisor.running():
+            with timings.part("house and questions"):
+                scene, exam = await asyncio.to_thread(_prepare, team)
+            record.notes += exam.problems
+            with DemoProgress(console) as progress:
+                examiner = Examiner(team, run, record, exam, timings, progress)
+                await _or_failure(run, examiner.run())
+        return scene, examiner
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)
+
+
+async def _or_failure(run: TeamRun, work: Any) -> None:
+    """Await the work, unless the team cannot go on."""
+    working = asyncio.ensure_future(work)
+    stopped = asyncio.ensure_future(run.supervisor.stopped())
+    try:
+        await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
+            return
+    finally:
+        for future in (working, stopped):
+            future.cancel()
+        await asyncio.gather(working, stopped, return_exceptions=True)
+    lines = "\n".join(
+        f"  {name}: {line}"
+        for name in run.supervisor.failed
+        for line in run.supervisor.last_lines(name)[-5:]
+    )
+    names = ", ".join(run.supervisor.failed) or "the team"
+    raise CommandError(f"{names} could not be kept running:\n{lines}", exit_code=1)
+
+
+def _prepare(team: Team) -> tuple[SceneGraph, Examination]:
+    world = make_world(team.world_spec())
+    try:
+        scene = world.truth()
+    finally:
+        world.close()
+    questions = team.questions
+    return scene, examination(
+        scene, train=questions.train, test=questions.count, seed=team.seed * 31 + questions.seed
+    )
+
+
+def results_table(record: DemoRecord) -> Table:
+    """Return the table of methods for the terminal."""
+    table = Table(title=f"{len(record.questions)} questions, {len(record.tracks)} robots")
+    table.add_column("method")
+    table.add_column("right", justify="right")
+    table.add_column("random split", justify="right")
+    for score in record.scores:
+        spread = ""
+        if score.random_mean is not None and score.random_std is not None:
+            spread = f"{100 * score.random_mean:.0f} ± {100 * score.random_std:.0f} %"
+        live = score.method == record.live_method
+        style = "bold" if live else None
+        title = f"{score.title} (live)" if live else score.title
+        table.add_row(title, percent(score.held_out), spread, style=style)
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(demo(DemoOptions()))

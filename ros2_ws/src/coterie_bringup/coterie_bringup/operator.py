@@ -1,0 +1,250 @@
+"""The operator's side of a running team, over ROS: explore goals, questions, labels, answers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import rclpy
+from coterie_core.observation import Observation
+from coterie_core.questions import Answer, FinalAnswer, Question
+from coterie_msgs.action import Explore
+from coterie_msgs.msg import Answer as AnswerMsg
+from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
+from coterie_msgs.msg import Label
+from coterie_msgs.msg import Observation as ObservationMsg
+from coterie_msgs.msg import Question as QuestionMsg
+from coterie_msgs.srv import AskTeam
+from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.clients import ActionClient, ServiceClient
+from coterie_ros.executors import make_executor, spin
+from coterie_ros.parameters import Parameters
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.context import Context
+from rclpy.signals import SignalHandlerOptions
+from std_srvs.srv import Trigger
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class TeamAnswer:
+    """The answer of a team to one question, with the robots' own answers."""
+
+    final: FinalAnswer
+    answers: tuple[Answer, ...]
+
+
+class Operator(AgentNode):
+    """Talks to a team; its coroutines run in its own loop (`run`), callbacks come from there too.
+
+    Attributes:
+        answers: robot -> question id -> the robot's answer.
+        finals: question id -> the team's answer.
+        diagnostics_of: node name -> its latest figures.
+        on_observation: Hears of every robot's observations.
+    """
+
+    def __init__(
+        self, robots: Sequence[str], *, namespace: str = "", context: Context | None = None
+    ) -> None:
+        self.robots = tuple(robots)
+        self.answers: dict[str, dict[str, Answer]] = {r: {} for r in robots}
+        self.finals: dict[str, FinalAnswer] = {}
+        self.diagnostics_of: dict[str, dict[str, str]] = {}
+        self.on_observation: Callable[[Observation], object] = lambda observation: None
+        self._news = asyncio.Event()
+        super().__init__(
+            f"operator_{os.getpid()}",
+            namespace=namespace or None,
+            context=context,
+            parameters={"diagnostics_period": 0.0},
+            light=True,
+        )
+
+    def on_setup(self, parameters: Parameters) -> None:
+        """Make publishers and clients."""
+        self._questions = self.publisher(QuestionMsg, "question", "questions")
+        self._labels = self.publisher(Label, "label", "answers")
+        self._ask = ServiceClient(self, AskTeam, "ask")
+        self._train = ServiceClient(self, Trigger, "train")
+        self._explore = {r: ActionClient(self, Explore, f"{r}/explore") for r in self.robots}
+        self._memory = {r: ServiceClient(self, Trigger, f"{r}/memory") for r in self.robots}
+
+    def on_start(self) -> None:
+        """Listen to the robots and the aggregator."""
+        for robot in self.robots:
+            self.subscribe(
+                ObservationMsg,
+                f"{robot}/observation",
+                "observations",
+                lambda observation: self.on_observation(observation),
+                convert=conversions.observation_from_msg,
+            )
+            self.subscribe(
+                AnswerMsg,
+                f"{robot}/answer",
+                "answers",
+                partial(self._on_answer, robot),
+                convert=conversions.answer_from_msg,
+            )
+        self.subscribe(
+            FinalAnswerMsg,
+            "final_answer",
+            "answers",
+            self._on_final,
+            convert=conversions.final_answer_from_msg,
+        )
+        self.subscribe(DiagnosticArray, "/diagnostics", "diagnostics", self._on_diagnostics)
+
+    # -- what a team does -------------------------------------------------------------------------
+
+    async def wait_for_team(self, timeout: float) -> list[str]:
+        """Wait until all robots and the aggregator can be spoken to; return what is missing."""
+        ends: dict[str, Any] = {"aggregator": self._train}
+        ends |= {robot: self._explore[robot] for robot in self.robots}
+        ready = await asyncio.gather(*(end.wait(timeout) for end in ends.values()))
+        return [name for name, there in zip(ends, ready, strict=True) if not there]
+
+    async def explore(
+        self, robot: str, goal: Explore.Goal, on_feedback: Callable[[Any], object]
+    ) -> Any:
+        """Let a robot explore; return the result message.
+
+        Raises:
+            GoalRejected: The robot refuses.
+            NoAnswer: It does not answer.
+        """
+        client = self._explore[robot]
+        end = await client.run(goal, on_feedback=on_feedback, accept_timeout=15.0)
+        return end.result
+
+    def ask_all(self, questions: Sequence[Question], *, deadline: float) -> None:
+        """Put questions to the team; the answers come to `answers` and `finals`.
+
+        Args:
+            questions: What to ask.
+            deadline: How long robots may take [s].
+        """
+        for question in questions:
+            self._questions.publish(conversions.question_to_msg(question, deadline=deadline))
+
+    def label(self, question: str, truth: bool, source: str) -> None:
+        """Tell the team the right answer to a question."""
+        self._labels.publish(conversions.label_to_msg(question, truth, source))
+
+    async def answered(
+        self, questions: Sequence[str], timeout: float, *, on_news: Callable[[int], object]
+    ) -> int:
+        """Wait until the team has given its answers to these questions; return how many it gave.
+
+        Args:
+            questions: Ids.
+            timeout: Longest time without any news [s].
+            on_news: Called with the number of answered questions.
+        """
+        wanted = set(questions)
+        while True:
+            self._news.clear()
+            count = len(wanted & self.finals.keys())
+            on_news(count)
+            if count == len(wanted):
+                return count
+            try:
+                await asyncio.wait_for(self._news.wait(), timeout)
+            except asyncio.TimeoutError:
+                return count
+
+    async def train(self, timeout: float = 60.0) -> tuple[bool, str]:
+        """Let the aggregator learn from the labels; return whether it did and what it says."""
+        response = await self._train.call(Trigger.Request(), timeout=timeout, attempts=2)
+        return bool(response.success), str(response.message)
+
+    async def ask(self, question: Question, timeout: float) -> TeamAnswer | str:
+        """Ask the team one question; return its answer, or why there is none.
+
+        Raises:
+            NoAnswer: The aggregator does not respond.
+        """
+        request = AskTeam.Request(question=conversions.question_to_msg(question))
+        response = await self._ask.call(request, timeout=timeout, attempts=1)
+        if not response.success:
+            return str(response.message)
+        return TeamAnswer(
+            conversions.final_answer_from_msg(response.answer),
+            tuple(conversions.answer_from_msg(a) for a in response.answers),
+        )
+
+    async def memory(self, robot: str, timeout: float = 10.0) -> str:
+        """Return a robot's memory as JSON; empty where it has none to give."""
+        response = await self._memory[robot].call(Trigger.Request(), timeout=timeout)
+        return str(response.message) if response.success else ""
+
+    # -- what comes in ----------------------------------------------------------------------------
+
+    def _on_answer(self, robot: str, answer: Answer) -> None:
+        if answer.robot == robot:
+            self.answers[robot][answer.question] = answer
+            self._news.set()
+
+    def _on_final(self, final: FinalAnswer) -> None:
+        self.finals[final.question] = final
+        self._news.set()
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            self.diagnostics_of[status.name] = {v.key: v.value for v in status.values}
+
+
+@contextlib.contextmanager
+def operating(
+    robots: Sequence[str],
+    *,
+    domain: int,
+    namespace: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[Operator]:
+    """Make an operator and spin it in a thread while the block runs.
+
+    Args:
+        robots: The robots to speak to.
+        domain: The team's ROS domain.
+        namespace: The team's namespace.
+        environment: Discovery settings that the team runs with.
+    """
+    os.environ.update(environment or {})
+    context = Context()
+    rclpy.init(
+        args=[], context=context, domain_id=domain, signal_handler_options=SignalHandlerOptions.NO
+    )
+    stop = threading.Event()
+    operator = Operator(robots, namespace=namespace, context=context)
+    executor = make_executor(context)
+    executor.add_node(operator)
+
+    def work() -> None:
+        spin(executor, context, until=stop.is_set, period=0.1)
+
+    thread = threading.Thread(target=work, name="operator", daemon=True)
+    thread.start()
+    try:
+        yield operator
+    finally:
+        stop.set()
+        thread.join(5.0)
+        operator.stop_work()
+        operator.destroy_node()
+        executor.shutdown()
+        context.try_shutdown()
+
+
+async def in_loop(operator: Operator, work: Coroutine[Any, Any, T]) -> T:
+    """Await a coroutine of the operator's loop from another loop."""
+    return await asyncio.wrap_future(operator.run(work))

@@ -1,0 +1,251 @@
+"""From a team to its processes: what `ros2 launch` and `./coterie up` both start."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from habitat_bridge.robots import EMBODIMENTS
+
+from coterie_bringup.program import Program
+from coterie_bringup.team import RobotSpec, StartSpec, Team
+
+LOCALHOST_LIMIT = 25
+"""Above so many processes discovery must not be restricted to localhost: Fast DDS then looks at
+32 participant ids of a host only, and the clients need some of them."""
+
+MOST_EXPLORER_PROCESSES = 4
+"""Robots share processes beyond this, unless the team file says how many go into one."""
+
+
+class PlanError(Exception):
+    """A team cannot be turned into processes here; says what is missing and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSpec:
+    """One process of a team.
+
+    `parameters` holds the parameters of each node in it, by the node's name below the team's
+    namespace (`bridge`, `scout/explorer`). `environment` is laid over the caller's.
+    """
+
+    name: str
+    package: str
+    executable: str
+    arguments: tuple[str, ...] = ()
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    namespace: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    restart_limit: int = 3
+    essential: bool = False
+
+    def ros_arguments(self, parameter_file: Path) -> list[str]:
+        """Return what follows the program's own arguments on the command line."""
+        remap = ["-r", f"__ns:={self.namespace}"] if self.namespace else []
+        return ["--ros-args", *remap, "--params-file", str(parameter_file)]
+
+
+def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
+    """Return the processes of a team in the order to start them: bridge, aggregator, explorers.
+
+    Args:
+        team: The team.
+        run_directory: Where memories, and learned models for which the team file names no place,
+            are kept.
+    """
+    namespace = f"/{team.namespace}" if team.namespace else ""
+    limit = team.processes.restart_limit
+    groups = _groups(team)
+    environment = discovery_environment(2 + len(groups))
+    specs = [
+        ProcessSpec(
+            "bridge",
+            "habitat_bridge",
+            "bridge_node",
+            parameters={"bridge": bridge_parameters(team)},
+            namespace=namespace,
+            environment=environment,
+            restart_limit=limit,
+            essential=True,
+        ),
+        ProcessSpec(
+            "aggregator",
+            "cam_aggregator",
+            "aggregator_node",
+            parameters={"aggregator": aggregator_parameters(team, run_directory)},
+            namespace=namespace,
+            environment=environment,
+            restart_limit=limit,
+            essential=True,
+        ),
+    ]
+    for robots in groups:
+        names = tuple(r.name for r in robots)
+        more = f"+{len(names) - 1}" if len(names) > 1 else ""
+        specs.append(
+            ProcessSpec(
+                f"explorer.{names[0]}{more}",
+                "mele_explorer",
+                "explorer_node",
+                arguments=("--robots", *names),
+                parameters={
+                    f"{r.name}/explorer": explorer_parameters(team, r, run_directory)
+                    for r in robots
+                },
+                namespace=namespace,
+                environment=environment,
+                restart_limit=limit,
+            )
+        )
+    return specs
+
+
+def bridge_parameters(team: Team) -> dict[str, Any]:
+    """Return the bridge node's parameters: the world and the robots as JSON."""
+    world = team.world_spec().model_dump(mode="json")
+    robots = [
+        {
+            "name": r.name,
+            "embodiment": EMBODIMENTS[r.embodiment].model_dump(mode="json"),
+            "start": _start(r.start),
+        }
+        for r in team.robots
+    ]
+    return {
+        "world": json.dumps(world, sort_keys=True),
+        "robots": json.dumps(robots, sort_keys=True),
+        "mode": team.mode,
+        "seed": team.seed,
+    }
+
+
+def _start(start: StartSpec) -> dict[str, Any]:
+    """Return a start as the bridge takes it; what is not given is left out."""
+    if start.pose is not None:
+        pose = start.pose
+        return {"position": [pose.x, pose.y, pose.z], "yaw": pose.yaw}
+    return {k: v for k, v in {"room": start.room, "place": start.place}.items() if v is not None}
+
+
+def aggregator_parameters(team: Team, run_directory: Path | None) -> dict[str, Any]:
+    """Return the aggregator node's parameters."""
+    settings = team.aggregator
+    directory = ""
+    if settings.model_directory:
+        directory = str(team.resolve(settings.model_directory))
+    elif run_directory is not None:
+        directory = str(run_directory / "models")
+    return {
+        "method": settings.method,
+        "robots": [r.name for r in team.robots],
+        "deadline": settings.deadline,
+        "model_directory": directory,
+        "house": team.house_name(),
+        "abstain_below": settings.abstain_below,
+        "seed": team.seed,
+    }
+
+
+def explorer_parameters(
+    team: Team, robot: RobotSpec, run_directory: Path | None
+) -> dict[str, Any]:
+    """Return the parameters of one robot's explorer node.
+
+    Every robot has a seed of its own. Its memory is kept in the run directory, so that a robot
+    whose process is started again goes on with what it knew.
+    """
+    index = [r.name for r in team.robots].index(robot.name)
+    return {
+        "robot": robot.name,
+        "model_profile": team.profile(robot.model).model_dump_json(),
+        "seed": (team.seed * 1009 + index) % 2**31,
+        "malicious": robot.malicious,
+        "state_directory": "" if run_directory is None else str(run_directory / "memory"),
+    }
+
+
+def discovery_environment(processes: int) -> dict[str, str]:
+    """Return the settings with which so many processes on one machine find one another.
+
+    What the user set stands, but for LOCALHOST where it cannot work.
+    """
+    if os.environ.get("ROS_DISCOVERY_SERVER"):
+        return {}
+    given = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "")
+    if processes > LOCALHOST_LIMIT and given in {"", "LOCALHOST"}:
+        return {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
+    return {"ROS_AUTOMATIC_DISCOVERY_RANGE": given or "LOCALHOST"}
+
+
+def write_parameters(specs: Sequence[ProcessSpec], file: Path) -> None:
+    """Write the parameters of all nodes into one file, each under its full name."""
+    nodes = {
+        f"{spec.namespace}/{node}": {"ros__parameters": dict(parameters)}
+        for spec in specs
+        for node, parameters in spec.parameters.items()
+    }
+    head = "# Written from the team file; a change here is lost.\n"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(head + yaml.safe_dump(nodes, sort_keys=True, width=2**20), encoding="utf-8")
+
+
+def programs(
+    specs: Sequence[ProcessSpec], parameter_file: Path, environment: Mapping[str, str]
+) -> list[Program]:
+    """Return the specs as programs for the supervisor.
+
+    Raises:
+        PlanError: A package or executable is not installed.
+    """
+    return [
+        Program(
+            spec.name,
+            (
+                str(find_executable(spec.package, spec.executable)),
+                *spec.arguments,
+                *spec.ros_arguments(parameter_file),
+            ),
+            environment={"PYTHONUNBUFFERED": "1", **spec.environment, **environment},
+            restart_limit=spec.restart_limit,
+            essential=spec.essential,
+        )
+        for spec in specs
+    ]
+
+
+def find_executable(package: str, executable: str) -> Path:
+    """Return the path of a ROS package's executable, as `ros2 run` finds it.
+
+    Raises:
+        PlanError: The package or the executable is in no prefix of AMENT_PREFIX_PATH.
+    """
+    prefixes = [Path(p) for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
+    for prefix in prefixes:
+        path = prefix / "lib" / package / executable
+        if path.is_file() and os.access(path, os.X_OK):
+            return path
+    found = [p for p in prefixes if (p / "share" / package).is_dir()]
+    what = f"the package {package} has no executable {executable!r}"
+    if not found:
+        what = f"the package {package} is not in AMENT_PREFIX_PATH"
+    raise PlanError(f"{what}; run `./coterie setup`, or source ros2_ws/install/setup.bash")
+
+
+def _groups(team: Team) -> list[list[RobotSpec]]:
+    """Spread the robots over processes, as evenly as their number allows."""
+    robots = list(team.robots)
+    size = team.processes.robots_per_process
+    count = math.ceil(len(robots) / size) if size else min(len(robots), MOST_EXPLORER_PROCESSES)
+    small, larger = divmod(len(robots), count)
+    groups: list[list[RobotSpec]] = []
+    for i in range(count):
+        groups.append(robots[: small + (i < larger)])
+        robots = robots[small + (i < larger) :]
+    return groups

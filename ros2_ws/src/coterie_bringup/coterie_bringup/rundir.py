@@ -1,0 +1,202 @@
+"""Run directories, running teams and ROS domains: who uses what on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+KEPT_RUNS = 20
+"""Run directories that are kept; older ones of teams that ended are removed."""
+
+LAST_DOMAIN = 101
+"""Highest domain whose ports lie below Linux's ephemeral range (7400 + 250 * domain)."""
+
+
+class DomainError(Exception):
+    """No ROS domain can be used; says why and what to do."""
+
+
+@dataclass(slots=True)
+class RunState:
+    """What is known of a running team: who runs it, where, and how to reach it."""
+
+    team: str
+    pid: int
+    domain: int
+    directory: str
+    started: float
+    namespace: str = ""
+    robots: list[str] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=dict)
+    pid_birth: int = 0
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process that runs the team still exists."""
+        return process_birth(self.pid) == self.pid_birth != 0
+
+
+def process_birth(pid: int) -> int:
+    """Return when a process began [clock ticks since boot]; 0 where there is none.
+
+    Together with the id this names a process for good: ids are used again, births are not.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return 0
+    return int(stat.rsplit(")", 1)[1].split()[19])
+
+
+def state_root() -> Path:
+    """Return the folder of all runs: COTERIE_STATE, or the user's state folder.
+
+    Where that cannot be written, a folder of this user below the temporary directory.
+    """
+    own = os.environ.get("COTERIE_STATE")
+    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    for candidate in (own, os.path.join(base, "coterie")):
+        if not candidate:
+            continue
+        path = Path(candidate)
+        with contextlib.suppress(OSError):
+            path.mkdir(parents=True, exist_ok=True)
+            if os.access(path, os.W_OK):
+                return path
+    path = Path(tempfile.gettempdir()) / f"coterie-{os.getuid()}"
+    path.mkdir(mode=0o700, exist_ok=True)
+    if path.stat().st_uid != os.getuid():
+        raise PermissionError(f"{path} belongs to somebody else; set COTERIE_STATE to a folder")
+    return path
+
+
+def new_run(team: str) -> Path:
+    """Make and return a run directory for a team; old ones are tidied away."""
+    root = state_root() / "runs"
+    root.mkdir(parents=True, exist_ok=True)
+    _tidy(root)
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    safe = re.sub(r"[^A-Za-z0-9_]+", "_", team)
+    for n in range(1000):
+        path = root / f"{stamp}-{safe}-{os.getpid()}{f'-{n}' if n else ''}"
+        with contextlib.suppress(FileExistsError):
+            path.mkdir()
+            return path
+    raise FileExistsError(f"no free run directory in {root}")
+
+
+@contextlib.contextmanager
+def registered(state: RunState) -> Iterator[None]:
+    """Let others find the running team while the block runs."""
+    file = Path(state.directory) / "state.json"
+    temporary = file.with_suffix(".tmp")
+    temporary.write_text(json.dumps(asdict(state), indent=1), encoding="utf-8")
+    temporary.replace(file)
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def running_teams() -> list[RunState]:
+    """Return the teams that run now, the latest first."""
+    states = []
+    for file in (state_root() / "runs").glob("*/state.json"):
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            state = RunState(**json.loads(file.read_text(encoding="utf-8")))
+            if state.alive:
+                states.append(state)
+    return sorted(states, key=lambda s: -s.started)
+
+
+@contextlib.contextmanager
+def domain(wanted: int | None, environment: Mapping[str, str] = os.environ) -> Iterator[int]:
+    """Hold a ROS domain while the block runs.
+
+    Args:
+        wanted: This domain, taken whether or not somebody else is in it; None: that of
+            ROS_DOMAIN_ID, or else one that nobody on this machine uses.
+        environment: Where ROS_DOMAIN_ID stands.
+
+    Raises:
+        DomainError: ROS_DOMAIN_ID is no domain, or all domains are in use.
+    """
+    text = environment.get("ROS_DOMAIN_ID", "").strip()
+    if wanted is None and text:
+        if not text.isdigit() or int(text) > 232:
+            raise DomainError(f"ROS_DOMAIN_ID is {text!r}: expected a number from 0 to 232")
+        wanted = int(text)
+    if wanted is not None:
+        yield wanted
+        return
+    folder = state_root() / "domains"
+    folder.mkdir(exist_ok=True)
+    for number in range(20, LAST_DOMAIN + 1):
+        with open(folder / str(number), "a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                continue
+            if domain_in_use(number):
+                continue
+            yield number
+            return
+    raise DomainError("all ROS domains are in use on this machine; choose one with --domain")
+
+
+def domain_in_use(number: int) -> bool:
+    """Whether some process of this machine listens on the ports of a domain.
+
+    DDS uses UDP ports 7400 + 250 * domain and above (RTPS 2.5, section 9.6.2).
+    """
+    first = 7400 + 250 * number
+    for table in ("/proc/net/udp", "/proc/net/udp6"):
+        try:
+            rows = Path(table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        for row in rows:
+            port = int(row.split()[1].rsplit(":", 1)[1], 16)
+            if first <= port < first + 250:
+                return True
+    return False
+
+
+def clean_shared_memory(folder: Path = Path("/dev/shm")) -> int:
+    """Remove shared memory that killed Fast DDS processes left behind; return how many files.
+
+    A segment has a lock file `<name>_el` that a living owner holds locked: only segments whose
+    lock is free, and that belong to this user, are removed.
+    """
+    removed = 0
+    for lock_file in folder.glob("fastrtps_*_el"):
+        data = lock_file.with_name(lock_file.name[: -len("_el")])
+        if "port" in data.name:  # ports are shared; Fast DDS repairs those by itself
+            continue
+        with contextlib.suppress(OSError):
+            if lock_file.stat().st_uid != os.getuid():
+                continue
+            with lock_file.open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                for path in (data, lock_file):
+                    if path.exists():
+                        path.unlink()
+                        removed += 1
+    return removed
+
+
+def _tidy(root: Path) -> None:
+    runs = sorted((p for p in root.iterdir() if p.is_dir()), key=lambda p: p.name)
+    busy = {Path(s.directory) for s in running_teams()}
+    for path in runs[: max(0, len(runs) - KEPT_RUNS)]:
+        if path not in busy:
+            shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,321 @@
+"""The team file: the one description of a team, from which everything else is made."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
+
+from coterie_bringup.checking import check, shown, suggestion
+from coterie_bringup.yaml_marks import (
+    FileProblem,
+    MarkedData,
+    Problem,
+    load_marked,
+    read_text,
+)
+from coterie_core.language import ModelProfile
+from habitat_bridge.factory import WorldSpec
+from habitat_bridge.robots import EMBODIMENTS
+
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,49}")
+"""What a ROS namespace of one level may look like."""
+
+RESERVED = {"aggregator", "bridge", "leader", "tf", "clock"}
+"""Names that the team's own nodes and topics have."""
+
+MAX_ROBOTS = 200
+
+Method = Literal[
+    "majority_vote",
+    "weighted_vote",
+    "debate",
+    "xgboost",
+    "decision_tree",
+    "random_forest",
+    "neural_network",
+    "svm_rbf",
+    "svm_linear",
+    "logistic_regression",
+    "cam_plus",
+    "dawid_skene",
+]
+
+
+def _robot_name(value: object) -> object:
+    if not isinstance(value, str):
+        return value  # pydantic says what it expected
+    if not NAME.fullmatch(value):
+        fixed = re.sub(r"[^A-Za-z0-9_]", "_", value)[:50]
+        fixed = fixed if NAME.fullmatch(fixed) else f"robot_{fixed}"[:50]
+        raise ValueError(
+            f"{shown(value)} cannot be a ROS namespace: letters, digits and _, a letter first; "
+            f"for example {fixed!r}"
+        )
+    if value.lower() in RESERVED:
+        raise ValueError(f"{value!r} is taken by the team's own nodes; for example '{value}_1'")
+    return value
+
+
+def _embodiment(value: object) -> object:
+    if isinstance(value, str) and value not in EMBODIMENTS:
+        raise ValueError(f"unknown embodiment {value!r}{suggestion(value, EMBODIMENTS)}")
+    return value
+
+
+RobotName = Annotated[str, BeforeValidator(_robot_name)]
+EmbodimentName = Annotated[str, BeforeValidator(_embodiment)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PoseSpec(_Part):
+    """A pose in the map frame."""
+
+    x: float = Field(description="[m]")
+    y: float = Field(description="[m]")
+    z: float = Field(0.0, description="height of the walking surface [m]; chooses the floor")
+    yaw: float = Field(0.0, description="[rad]")
+
+
+class StartSpec(_Part):
+    """Where a robot starts: one of room (its name), place (its id) or pose; none: by seed."""
+
+    room: str | None = Field(None, min_length=1, description='name of a room, e.g. "kitchen"')
+    place: str | None = Field(None, min_length=1, description="id of a place")
+    pose: PoseSpec | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> StartSpec:
+        given = [n for n in ("room", "place", "pose") if getattr(self, n) is not None]
+        if len(given) > 1:
+            raise ValueError(f"give only one of room, place, pose; got {' and '.join(given)}")
+        return self
+
+
+class RobotSpec(_Part):
+    """One robot, or with `count` several alike: `name` then holds {n}, counted from 1."""
+
+    name: RobotName
+    embodiment: EmbodimentName = Field("wheels", description="a preset of habitat_bridge.robots")
+    start: StartSpec = StartSpec()
+    role: Literal["explorer"] = "explorer"
+    model: str = Field("rules", description="a profile of `models`")
+    malicious: bool = Field(False, description="turns its answers round, for experiments")
+
+
+class ExplorationSpec(_Part):
+    """When exploring ends: whichever limit is reached first; 0: no such limit."""
+
+    steps: int = Field(16, ge=0, le=100_000, description="hops per robot")
+    time: float = Field(0.0, ge=0.0, description="simulated time [s]")
+    coverage: float = Field(0.0, ge=0.0, le=1.0, description="share of the known places seen")
+
+    @model_validator(mode="after")
+    def _some_limit(self) -> ExplorationSpec:
+        if not (self.steps or self.time or self.coverage):
+            raise ValueError("give at least one of steps, time, coverage: it would never end")
+        return self
+
+
+class QuestionsSpec(_Part):
+    """Where the demo's and benchmarks' questions come from."""
+
+    source: Literal["none", "bank", "file"] = Field(
+        "bank", description="bank: made from the house's truth; file: JSON list at `path`"
+    )
+    count: int = Field(40, ge=0, le=100_000, description="questions that are scored")
+    train: int = Field(160, ge=0, le=100_000, description="labelled questions to learn from")
+    path: str = Field("", description="for source: file; relative to the team file")
+    seed: int = Field(0, ge=0, lt=2**31)
+
+    @model_validator(mode="after")
+    def _path(self) -> QuestionsSpec:
+        if self.source == "file" and not self.path:
+            raise ValueError("source is 'file': give its path")
+        return self
+
+
+class AggregatorSpec(_Part):
+    """How the team's answer is made from the robots' answers."""
+
+    method: Method = Field("cam_plus", description="name of an aggregator")
+    deadline: float = Field(5.0, gt=0.0, le=3600.0, description="wait for answers so long [s]")
+    model_directory: str = Field("", description="where learned models are kept; empty: the run's")
+    abstain_below: float = Field(0.0, ge=0.0, le=1.0, description="least confidence to answer with")
+
+
+class ProcessesSpec(_Part):
+    """How robots are spread over processes; 0: chosen by the number of robots."""
+
+    robots_per_process: int = Field(0, ge=0, le=MAX_ROBOTS)
+    restart_limit: int = Field(3, ge=0, le=1000, description="restarts in a row of one process")
+
+
+class Team(_Part):
+    """A team of robots in a world, and the questions it is to answer."""
+
+    name: RobotName = "team"
+    world: WorldSpec
+    mode: Literal["lockstep", "real_time"] = "lockstep"
+    seed: int = Field(0, ge=0, lt=2**31, description="of everything that is random")
+    models: dict[str, ModelProfile] = Field(default_factory=dict)
+    robots: tuple[RobotSpec, ...] = Field(min_length=1, max_length=MAX_ROBOTS)
+    exploration: ExplorationSpec = ExplorationSpec()
+    questions: QuestionsSpec = QuestionsSpec()
+    aggregator: AggregatorSpec = AggregatorSpec()
+    processes: ProcessesSpec = ProcessesSpec()
+    domain: int | None = Field(None, ge=0, le=101, description="ROS domain; none: a free one")
+    namespace: str = Field("", description="ROS namespace of the whole team; empty: none")
+
+    _file: Path | None = PrivateAttr(None)
+
+    @property
+    def file(self) -> Path | None:
+        """The file it was read from."""
+        return self._file
+
+    def profile(self, name: str) -> ModelProfile:
+        """Return a model profile with its files as absolute paths; `rules` always exists."""
+        found = self.models.get(name, ModelProfile())
+        files = {
+            key: self.resolve(str(value))
+            for key in ("cassette", "record_to")
+            if (value := getattr(found, key)) is not None
+        }
+        return found.model_copy(update=files)
+
+    def resolve(self, path: str) -> Path:
+        """Return a path of the team file, which is relative to that file."""
+        base = self._file.parent if self._file else Path.cwd()
+        return (base / Path(path).expanduser()).resolve()
+
+
+def load_team(file: Path) -> Team:
+    """Read and check a team file.
+
+    Raises:
+        FileProblem: With every problem found: line, field, what was expected, the nearest name.
+    """
+    team = parse_team(read_text(file), str(file))
+    team._file = file.resolve()
+    return team
+
+
+def parse_team(text: str, file: str = "team.yaml") -> Team:
+    """Check the text of a team file; see `load_team`."""
+    marked = load_marked(text, file)
+    problems: list[Problem] = []
+    origin: list[int] = []
+    if isinstance(marked.data, dict):
+        origin = _expand_groups(marked, problems)
+        _check_names(marked, problems)
+        _check_models(marked, problems)
+    try:
+        return check(Team, marked, file, problems)
+    except FileProblem as error:
+        raise FileProblem(file, _as_written(error.problems, origin)) from None
+
+
+def _as_written(problems: list[Problem], origin: list[int]) -> list[Problem]:
+    """Give the robots of a group the index that the group has in the file, each problem once."""
+    kept: dict[Problem, None] = {}
+    for problem in problems:
+        path = problem.path
+        if len(path) > 1 and path[0] == "robots" and isinstance(path[1], int) and origin:
+            path = ("robots", origin[path[1]], *path[2:])
+        kept[Problem(path, problem.line, problem.message)] = None
+    return list(kept)
+
+
+def _expand_groups(marked: MarkedData, problems: list[Problem]) -> list[int]:
+    """Replace robots with `count` by so many robots; return each one's index in the file."""
+    robots = marked.data.get("robots")
+    if not isinstance(robots, list):
+        return []
+    origin: list[int] = []
+    expanded: list[Any] = []
+    lines: list[dict[tuple[str | int, ...], int]] = []
+    for i, robot in enumerate(robots):
+        own = {p[2:]: n for p, n in marked.lines.items() if p[:2] == ("robots", i)}
+        if not isinstance(robot, dict) or "count" not in robot:
+            expanded.append(robot)
+            lines.append(own)
+            origin.append(i)
+            continue
+        robot = dict(robot)
+        count, name = robot.pop("count"), robot.get("name", "robot_{n}")
+        line = own.get(("count",), marked.line(("robots", i)))
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MAX_ROBOTS:
+            message = f"expected a whole number from 1 to {MAX_ROBOTS}, got {shown(count)}"
+            problems.append(Problem(("robots", len(expanded), "count"), line, message))
+            count = 1
+        if not isinstance(name, str) or (count > 1 and "{n}" not in name):
+            line = own.get(("name",), line)
+            message = "with count, the name must hold {n}, for example scout_{n}"
+            problems.append(Problem(("robots", len(expanded), "name"), line, message))
+            name = f"robot_{i}_{{n}}"
+        for n in range(1, count + 1):
+            expanded.append({**robot, "name": name.replace("{n}", str(n))})
+            lines.append(own)
+            origin.append(i)
+    marked.data["robots"] = expanded
+    kept = {p: n for p, n in marked.lines.items() if len(p) < 2 or p[0] != "robots"}
+    for i, own in enumerate(lines):
+        kept |= {("robots", i, *rest): n for rest, n in own.items()}
+    marked.lines = kept
+    return origin
+
+
+def _check_names(marked: MarkedData, problems: list[Problem]) -> None:
+    first: dict[str, int] = {}
+    robots = marked.data.get("robots")
+    for i, robot in enumerate(robots if isinstance(robots, list) else []):
+        name = robot.get("name") if isinstance(robot, dict) else None
+        if not isinstance(name, str):
+            continue
+        line = marked.line(("robots", i, "name"))
+        if name.lower() in first:
+            message = f"the name {name!r} is taken (line {first[name.lower()]}); names must differ"
+            problems.append(Problem(("robots", i, "name"), line, message))
+        first.setdefault(name.lower(), line)
+
+
+def _check_models(marked: MarkedData, problems: list[Problem]) -> None:
+    """Every model that is named must be a profile of the file, or `rules`."""
+    models = marked.data.get("models")
+    known = {"rules", *(models if isinstance(models, dict) else {})}
+    places: list[tuple[str | int, ...]] = [("aggregator", "model")]
+    robots = marked.data.get("robots")
+    places += [
+        ("robots", i, "model") for i in range(len(robots) if isinstance(robots, list) else 0)
+    ]
+    for path in places:
+        value: Any = marked.data
+        for part in path:
+            if isinstance(part, int):
+                value = value[part]
+            else:
+                value = value.get(part) if isinstance(value, dict) else None
+        if isinstance(value, str) and value not in known:
+            message = f"unknown model profile {value!r}{suggestion(value, known)}"
+            problems.append(Problem(path, marked.line(path), message))
+
+
+__all__ = [
+    "AggregatorSpec",
+    "ExplorationSpec",
+    "FileProblem",
+    "PoseSpec",
+    "ProcessesSpec",
+    "QuestionsSpec",
+    "RobotSpec",
+    "StartSpec",
+    "Team",
+    "load_team",
+    "parse_team",
+]

@@ -1,0 +1,79 @@
+"""`./coterie up`: run a team until Ctrl-C, showing what its processes say."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TextIO
+
+from coterie_bringup.supervisor import Event
+from coterie_bringup.team import load_team
+from coterie_bringup.teamrun import prepared
+
+_COLOURS = ("36", "33", "35", "32", "34", "96", "93", "95")
+_MARKS = {"died": "31;1", "given_up": "31;1", "failed": "31;1", "restarting": "33"}
+
+
+class Printer:
+    """Prints lines with the process's name in front, in a colour of its own on a terminal."""
+
+    def __init__(self, stream: TextIO = sys.stdout, *, lines: bool = True) -> None:
+        self._stream = stream
+        self._lines = lines
+        self._width = 12
+        self._colours: dict[str, str] = {}
+        self._colour = stream.isatty() and "NO_COLOR" not in os.environ
+
+    def line(self, name: str, line: str) -> None:
+        """Print a line that a process wrote."""
+        if self._lines:
+            self._write(name, line, "")
+
+    def event(self, event: Event) -> None:
+        """Print what happened to a process, with its last lines where it died."""
+        if event.kind == "died" and not self._lines:
+            for line in event.lines:
+                self._write(event.program, f"  | {line}", "")
+        word = event.kind.replace("_", " ")
+        text = event.text if event.text.startswith(word) else f"{word}: {event.text}"
+        self._write(event.program, f"-- {text}", _MARKS.get(event.kind, "2"))
+
+    def _write(self, name: str, line: str, style: str) -> None:
+        self._width = max(self._width, len(name))
+        label = f"{name:<{self._width}} |"
+        if self._colour:
+            colour = self._colours.setdefault(name, _COLOURS[len(self._colours) % len(_COLOURS)])
+            label = f"\x1b[{colour}m{label}\x1b[0m"
+            line = f"\x1b[{style}m{line}\x1b[0m" if style else line
+        try:
+            self._stream.write(f"{label} {line}\n")
+            self._stream.flush()
+        except (BrokenPipeError, ValueError):  # `| head` went away: the team goes on
+            self._lines = False
+
+
+def up(file: Path, *, domain: int | None = None, quiet: bool = False) -> int:
+    """Run the team of a file until Ctrl-C; return the exit code.
+
+    Args:
+        file: Team file.
+        domain: ROS domain; None: see `prepared`.
+        quiet: Show only what happens to processes, not what they write.
+    """
+    begin = time.monotonic()
+    team = load_team(file)
+    printer = Printer(lines=not quiet)
+    with prepared(team, domain=domain, on_line=printer.line, on_event=printer.event) as run:
+        count = len(run.specs)
+        print(
+            f"team {team.name}: {len(team.robots)} robots in {count} processes, "
+            f"ROS_DOMAIN_ID={run.domain}, logs in {run.directory / 'logs'}; Ctrl-C ends it",
+            flush=True,
+        )
+        code = asyncio.run(run.supervisor.run())
+    failed = f"; given up: {', '.join(run.supervisor.failed)}" if run.supervisor.failed else ""
+    print(f"team {team.name}: ended after {time.monotonic() - begin:.0f} s{failed}", flush=True)
+    return code

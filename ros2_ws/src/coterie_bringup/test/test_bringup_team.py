@@ -1,0 +1,214 @@
+"""Team files: what is accepted, and that every mistake is named with line, field and a way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from coterie_bringup.team import FileProblem, load_team, parse_team
+
+GOOD = """\
+name: trio
+world:
+  kind: embedded
+  seed: 7
+seed: 3
+models:
+  local:
+    kind: openai
+    base_url: http://localhost:11434/v1
+    model: some-model
+robots:
+  - name: rover
+    embodiment: wheels
+    model: local
+  - name: walker
+    embodiment: legs
+    start: {room: kitchen}
+  - name: drone
+    embodiment: air
+exploration: {steps: 12}
+questions: {count: 10, train: 20}
+aggregator:
+  method: cam_plus
+  deadline: 2.5
+"""
+
+
+def problems(text: str) -> list[str]:
+    with pytest.raises(FileProblem) as caught:
+        parse_team(text, "demo.yaml")
+    return str(caught.value).splitlines()
+
+
+def test_a_good_file() -> None:
+    team = parse_team(GOOD)
+    assert [r.name for r in team.robots] == ["rover", "walker", "drone"]
+    assert team.robots[1].start.room == "kitchen"
+    assert team.profile("local").model == "some-model"
+    assert team.profile("rules").kind == "rules"
+    assert team.mode == "lockstep"
+
+
+# What is put in place of what, and what the message must hold.
+TYPOS = [
+    (
+        "embodiment: wheels",
+        "embodiment: whels",
+        "demo.yaml:13: robots[0].embodiment: unknown embodiment 'whels'; did you mean 'wheels'?",
+    ),
+    (
+        "steps: 12",
+        "stepps: 12",
+        "exploration.stepps: unknown field 'stepps'; did you mean 'steps'?",
+    ),
+    (
+        "model: local",
+        "model: locale",
+        "demo.yaml:14: robots[0].model: unknown model profile 'locale'; did you mean 'local'?",
+    ),
+    (
+        "method: cam_plus",
+        "method: cam_pluss",
+        "demo.yaml:23: aggregator.method: unknown value 'cam_pluss'; did you mean 'cam_plus'?",
+    ),
+    (
+        "name: walker",
+        "name: rover",
+        "demo.yaml:15: robots[1].name: the name 'rover' is taken (line 12)",
+    ),
+    (
+        "name: drone",
+        "name: the-drone",
+        "cannot be a ROS namespace: letters, digits and _, a letter first; for example 'the_drone'",
+    ),
+    ("name: drone", "name: 2fast", "for example 'robot_2fast'"),
+    ("name: drone", "name: on", "expected text, got true (put it in quotes)"),
+    ("name: drone", "name: Bridge", "'Bridge' is taken by the team's own nodes"),
+    ("name: drone", "nmae: drone", "robots[2].nmae: unknown field 'nmae'; did you mean 'name'?"),
+    ("name: drone", "nmae: drone", "demo.yaml:18: robots[2].name: is missing"),
+    ("seed: 3", "seed: three", "demo.yaml:5: seed: expected a whole number, got 'three'"),
+    ("seed: 3", "seed: -1", "greater than or equal to 0, got -1"),
+    ("deadline: 2.5", "deadline: 0", "demo.yaml:24: aggregator.deadline: must be greater than 0"),
+    (
+        "{room: kitchen}",
+        "{room: kitchen, place: p1}",
+        "demo.yaml:17: robots[1].start: give only one of room, place, pose; got room and place",
+    ),
+    ("{room: kitchen}", "{rom: kitchen}", "unknown field 'rom'; did you mean 'room'?"),
+    ("{room: kitchen}", "{pose: {x: 1}}", "robots[1].start.pose.y: is missing"),
+    (
+        "exploration: {steps: 12}",
+        "exploration: {steps: 0}",
+        "give at least one of steps, time, coverage",
+    ),
+    (
+        "questions: {count: 10, train: 20}",
+        "questions: {source: file}",
+        "source is 'file': give its path",
+    ),
+    (
+        "questions: {count: 10, train: 20}",
+        "questions: 40",
+        "demo.yaml:21: questions: expected a map (key: value), got 40",
+    ),
+    (
+        "kind: openai",
+        "kind: opnai",
+        "demo.yaml:8: models.local.kind: unknown value 'opnai'; did you mean 'openai'?",
+    ),
+    ("model: some-model", "api_key: sk-12345678901234567890", "api_key_env"),
+    ("name: trio", "name: trio\nname: duo", "demo.yaml:2: name: stands twice (first on line 1)"),
+    ("name: trio", "nam: trio\nmodee: real_time", "unknown field 'modee'; did you mean 'mode'?"),
+    ("  seed: 7", "  sed: 7", "demo.yaml:4: world"),
+    ("  seed: 7", "\tseed: 7", "demo.yaml:4: indented with a tab; YAML wants spaces"),
+    ("{room: kitchen}", "{room: kitchen", "not YAML"),
+    ("name: trio", "name: !!python/object:os.system x", "is not allowed here"),
+    ("seed: 3", "seed: 2026-13-45", "put it in quotes"),
+    (
+        "  - name: drone\n    embodiment: air",
+        "  - just a word",
+        "robots[2]: expected a map (key: value), got 'just a word'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), TYPOS, ids=[t[1][:40] for t in TYPOS])
+def test_typos(old: str, new: str, expected: str) -> None:
+    assert old in GOOD
+    text = "\n".join(problems(GOOD.replace(old, new, 1)))
+    assert expected in text
+    assert "sk-1234" not in text
+
+
+def test_all_mistakes_are_reported_at_once_in_the_order_of_lines() -> None:
+    text = GOOD.replace("seed: 3", "seed: x").replace("wheels", "weels").replace("12}", "-1}")
+    found = problems(text)
+    assert len(found) == 3
+    lines = [int(f.split(":")[1]) for f in found]
+    assert lines == sorted(lines) == [5, 13, 20]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "demo.yaml: the file is empty"),
+        ("# only a comment\n", "the file is empty"),
+        ("- a\n- b\n", "expected a map (key: value), got a list"),
+        ("just words", "expected a map (key: value), got 'just words'"),
+        ("a: 1\n---\nb: 2\n", "not YAML"),
+        ("robots: []\nworld: {kind: embedded}\n", "demo.yaml:1: robots: "),
+        ("world: {kind: embedded}\n", "robots: is missing"),
+        ("[" * 5000, "nested too deeply"),
+        ("a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
+            f"{chr(98 + i)}: &{chr(98 + i)} [{', '.join(['*' + chr(97 + i)] * 10)}]"
+            for i in range(8)), "once aliases are followed"),
+        ("a: &a [*a]", "nested too deeply"),
+    ],
+)  # fmt: skip
+def test_odd_files(text: str, expected: str) -> None:
+    assert expected in "\n".join(problems(text))
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    def message(path: Path) -> str:
+        with pytest.raises(FileProblem) as caught:
+            load_team(path)
+        return str(caught.value)
+
+    (tmp_path / "demo.yaml").write_text(GOOD)
+    missing = message(tmp_path / "demmo.yaml")
+    assert "no such file" in missing and "demo.yaml" in missing
+    assert "directory" in message(tmp_path)
+    big = tmp_path / "big.yaml"
+    big.write_text("# " + "x" * 1_100_000)
+    assert "larger than" in message(big)
+    (tmp_path / "latin.yaml").write_bytes(b"name: x\nworld: caf\xe9\n")
+    assert "latin.yaml:2: byte 0xe9 is not UTF-8" in message(tmp_path / "latin.yaml")
+
+
+def test_groups_of_robots() -> None:
+    text = (
+        "world: {kind: embedded}\n"
+        "robots:\n"
+        "  - {name: lead, embodiment: legs}\n"
+        "  - {name: 'scout_{n}', count: 48, embodiment: air}\n"
+    )
+    team = parse_team(text)
+    names = [r.name for r in team.robots]
+    assert len(names) == 49 and names[1] == "scout_1" and names[-1] == "scout_48"
+    found = problems(text.replace("embodiment: air", "embodiment: aire"))
+    assert len(found) == 1 and "demo.yaml:4: robots[1].embodiment" in found[0]
+    assert "must hold {n}" in problems(text.replace("'scout_{n}'", "scout"))[0]
+    assert "from 1 to 200, got 0" in problems(text.replace("48", "0"))[0]
+    assert "taken" in problems(text.replace("lead", "scout_3"))[0]
+
+
+def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "teams" / "demo.yaml"
+    file.parent.mkdir()
+    file.write_text(GOOD.replace("model: some-model", "model: m\n    record_to: calls.jsonl"))
+    team = load_team(file)
+    assert team.resolve("x/y.json") == file.parent / "x" / "y.json"
+    assert team.profile("local").record_to == file.parent / "calls.jsonl"
