@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from coterie_core.files import write_atomically
 from coterie_core.scene import SceneGraph
 from coterie_core.scene.serial import dangling_references
 from mele_explorer.memory import LogEntry, Memory, MemoryLimits
@@ -85,15 +84,7 @@ def save_memory(memory: Memory, path: str | Path) -> None:
     Raises:
         OSError: The folder does not exist or cannot be written.
     """
-    path = Path(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(memory_to_json(memory))
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_atomically(path, memory_to_json(memory))
 
 
 def load_memory(path: str | Path) -> Memory:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from functools import cache
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from coterie_core.files import write_atomically
 from coterie_core.scene.graph import SceneGraph
 
 FORMAT = "coterie-scene/1"
@@ -103,15 +102,7 @@ def save(graph: SceneGraph, path: str | Path) -> None:
     Raises:
         OSError: The folder does not exist or cannot be written.
     """
-    path = Path(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(to_json(graph, indent=1))
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_atomically(path, to_json(graph, indent=1))
 
 
 def load(path: str | Path) -> SceneGraph:
