@@ -148,7 +148,7 @@ def test_machines_without_wheels_are_sent_elsewhere(
 ) -> None:
     with pytest.raises(SetupError, match=reason) as caught:
         machine.check_platform(system, architecture, libc)
-    assert "Docker" in caught.value.render()
+    assert "ros:jazzy" in caught.value.render()
 
 
 @pytest.mark.parametrize("libc", ["glibc 2.28", "glibc 2.36", "glibc 3.0"])

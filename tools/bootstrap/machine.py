@@ -24,7 +24,7 @@ OLDEST_CMAKE = (3, 22)
 DISK_NEEDED = 4 * 10**9
 
 _ELSEWHERE = (
-    "where there are no wheels, use an installed ROS 2 Jazzy (/opt/ros/jazzy) or the Docker image; "
+    "where there are no wheels, use an installed ROS 2 Jazzy (/opt/ros/jazzy) or a container of ros:jazzy; "
     "see docs/INSTALL.md"
 )
 
