@@ -1,4 +1,4 @@
-"""What homes are like: room types, object categories, and how likely a room holds a thing (common sense)."""
+"""What homes are like: room types, object categories, how likely a room holds a thing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SPACES = re.compile(r"[\s_#-]+")
 _CODE = re.compile(r"^[a-zA-Z],(?=\S)")
 # Words that end in s without being a plural.
 _NOT_PLURAL = ("ss", "us", "is")
-# A thing named after these is that thing made of, or for, something else: "bottle of wine" is a bottle.
+# What precedes these words names the thing: "bottle of wine" is a bottle.
 _OF = re.compile(r"\s+(?:of|with|in|on|for|from)\s+")
 
 
@@ -79,6 +79,7 @@ class Category(_Model):
     height: Range | None = None
     opens: bool = False
     count: tuple[int, int] = (1, 1)
+    per_house: int | None = Field(None, ge=1)
     rooms: Mapping[str, Annotated[float, Field(ge=0.0, le=1.0)]] = {}
     any: float | None = Field(None, ge=0.0, le=1.0)
     synonyms: tuple[str, ...] = ()
@@ -94,7 +95,7 @@ class Fallback(_Model):
 
 
 class Household(_Model):
-    """All of it. Names are looked up in any spelling: case, '#', '_', numbers and plurals do not matter."""
+    """All of it. Names are looked up in any spelling: case, '#', '_', numbers, plurals."""
 
     colors: Mapping[str, tuple[Rgb, Rgb]]
     room_types: Mapping[str, RoomType]

@@ -57,14 +57,10 @@ def fill(f: Furnisher, clutter: float = 1.0) -> None:
     # What others stand on or in comes first, then what needs most room.
     items.sort(key=lambda c: (c.shape not in ("oven", "open box"), -_footprint(c), c.label))
     placed = 0
+    wishes = f.habits.wishes(items, f.house.rooms, clutter)
     for room in f.house.rooms:
-        for category in items:
-            likelihood = f.habits.likelihood(category, room.type) * clutter
-            draw = float(f.rng.random())
-            count = int(f.rng.integers(category.count[0], category.count[1] + 1))
-            if draw >= likelihood:
-                continue
-            for _ in range(count):
+        for category, count in wishes[room.id]:
+            for _ in range((count + 1) // 2):
                 if not put(f, surfaces[room.id], category):
                     break
                 placed += 1

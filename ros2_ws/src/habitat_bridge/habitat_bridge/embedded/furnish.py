@@ -1,4 +1,4 @@
-"""Put furniture and fixtures into the rooms of a house: by room type, along walls, ways kept free."""
+"""Put furniture and fixtures into rooms: by room type, along walls, ways kept free."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from coterie_core.scene import LabelBelief, SceneObject
 
 from habitat_bridge.embedded.habits import ESSENTIAL, Habits
 from habitat_bridge.embedded.house import House
-from habitat_bridge.embedded.space import GAP, Edge, RoomSpace, open_space, span_of
+from habitat_bridge.embedded.space import GAP, RoomSpace, open_space, span_of
 from habitat_bridge.embedded.surfaces import receptacles_of, to_map
 
 # What is placed first has the best choice; within a rule, larger things come first.
@@ -96,37 +96,35 @@ def furnish(rng: np.random.Generator, household: Household, house: House) -> Fur
         for room in house.rooms
     }
     furnisher = Furnisher(rng, household, house, Habits(household, rng), spaces)
+    large = [
+        c
+        for c in household.categories.values()
+        if c.size is not None and c.place not in ("on", "none") and c.label != "door"
+    ]
+    wishes = furnisher.habits.wishes(large, house.rooms)
     for room in house.rooms:
-        _furnish_room(furnisher, spaces[room.id])
+        _furnish_room(furnisher, spaces[room.id], wishes[room.id])
     _front_door(furnisher)
     for stairs in house.stairs:
         _railings(furnisher, stairs.room_high, stairs.well, stairs.bottom, stairs.top)
     return furnisher
 
 
-def _furnish_room(f: Furnisher, space: RoomSpace) -> None:
+def _furnish_room(f: Furnisher, space: RoomSpace, wished: list[tuple[Category, int]]) -> None:
     room_type = space.room.type
-    wanted: list[tuple[tuple[float, ...], Category, int]] = []
-    for category in f.household.categories.values():
-        if category.size is None or category.place in ("on", "none") or category.label == "door":
-            continue
-        likelihood = f.habits.likelihood(category, room_type)
-        draw, low, high = float(f.rng.random()), *category.count
-        count = int(f.rng.integers(low, high + 1))
-        if draw >= likelihood:
-            continue
+    queue: list[tuple[tuple[float, ...], Category, int]] = []
+    for category, count in wished:
         if category.label == "chair" and room_type == "dining room":
             count = int(f.rng.integers(4, 7))
-        essential = 0.0 if likelihood >= ESSENTIAL else 1.0
+        assert category.size is not None
+        essential = f.habits.likelihood(category, room_type) >= ESSENTIAL
         area = category.size[0][1] * category.size[1][1]
-        rank = float(ORDER.index(category.place))
+        key = (float(ORDER.index(category.place)), 0.0, -area)
         if category.place == "wall":
             # What makes the room stands first; the rest by chance, large things a little sooner.
-            key = (rank, essential, -area * float(f.rng.uniform(0.5, 1.5)))
-        else:
-            key = (rank, 0.0, -area)
-        wanted.append((key, category, count))
-    for _, category, count in sorted(wanted, key=lambda w: (w[0], w[1].label)):
+            key = (key[0], 0.0 if essential else 1.0, -area * float(f.rng.uniform(0.5, 1.5)))
+        queue.append((key, category, count))
+    for _, category, count in sorted(queue, key=lambda w: (w[0], w[1].label)):
         for _ in range(count):
             if not place_one(f, space, category):
                 break

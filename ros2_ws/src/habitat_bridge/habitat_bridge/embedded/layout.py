@@ -110,7 +110,15 @@ def plan_layout(rng: np.random.Generator, household: Household, program: Program
         hub.rects += [f.wing for f in plan_flights if floor in (f.floor, f.floor + 1)]
         rooms.append(hub)
         for side, strip in enumerate(strips[floor]):
-            rooms += _lay_strip(rng, strip, side, floor, band, depths[side], length, len(rooms))
+            # A strip that is shorter than the band stands at the stairs.
+            ends = {f.floor % 2 for f in plan_flights if floor in (f.floor, f.floor + 1)} or {0, 1}
+            right = bool(rng.random() < 0.5) if len(ends) == 2 else 1 in ends
+            if len(ends) == 2 and len(plan_flights) > 1:
+                right = side == 1
+            start = len(rooms)
+            rooms += _lay_strip(
+                rng, strip, side, floor, band, depths[side], length, start, right=right
+            )
         for name in names[1:]:
             if name == "balcony":
                 _balcony(rng, rooms, floor, band, depths)
@@ -245,8 +253,13 @@ def _lay_strip(
     depth: float,
     length: float,
     first: int,
+    *,
+    right: bool,
 ) -> list[PlannedRoom]:
-    """Return the rooms of a strip; `side` 0 lies above the band, 1 below; `first` is their index."""
+    """Return the rooms of a strip; `side` 0 lies above the band, 1 below; `first` is their index.
+
+    A strip that is shorter than the band stands at its left end, or at its `right` end.
+    """
     rooms: list[PlannedRoom] = []
     total = sum(cell.width for cell in strip)
     if not strip:
@@ -255,7 +268,7 @@ def _lay_strip(
     widths = [snap(cell.width * factor) for cell in strip]
     target = snap(min(length, sum(widths)) if factor == STRETCH else length)
     widths[-1] = snap(widths[-1] + target - sum(widths))
-    x = 0.0 if rng.random() < 0.5 else snap(length - target)
+    x = snap(length - target) if right else 0.0
     hub_y, back_y = (band, snap(band + depth)) if side == 0 else (0.0, -depth)
 
     def rect(x0: float, y0: float, x1: float, y1: float) -> Rect:

@@ -66,8 +66,9 @@ def choose_rooms(
         plan.append(["stairs" if rng.random() < 0.5 else "hallway"])
     chosen = [name for name in ESSENTIAL if hall or name != "living room"]
     counts = Counter(chosen + [hub for floor in plan for hub in floor])
+    share = rooms / floors - 1.0
     while len(chosen) < rooms - floors:
-        name = _one_more(rng, household, counts, floors)
+        name = _one_more(rng, household, counts, floors, share)
         counts[name] += 1
         chosen.append(name)
     _allot(rng, household, plan, chosen)
@@ -75,8 +76,14 @@ def choose_rooms(
 
 
 def _one_more(
-    rng: np.random.Generator, household: Household, counts: Counter[str], floors: int
+    rng: np.random.Generator,
+    household: Household,
+    counts: Counter[str],
+    floors: int,
+    share: float,
 ) -> str:
+    """Draw the type of one more room; `share` is the number of rooms that a floor should get."""
+    ground = sum(n for name, n in counts.items() if household.room_types[name].floors == (0,))
     names: list[str] = []
     weights: list[float] = []
     for kind in household.room_types.values():
@@ -86,6 +93,9 @@ def _one_more(
         if kind.floors == (-1,) and floors == 1:
             continue
         if kind.name in ("closet", "bathroom") and counts[kind.name] >= counts["bedroom"]:
+            weight *= 0.05
+        if kind.floors == (0,) and floors > 1 and ground >= share:
+            # The ground floor is full of what can be nowhere else; upper floors are still empty.
             weight *= 0.05
         names.append(kind.name)
         weights.append(max(weight, 1e-6))
