@@ -128,7 +128,8 @@ def _strip_verb(words: str) -> str:
 
 def _strip(words: str) -> str:
     """Return the words without the verbs and articles in front."""
-    return _ARTICLE.sub("", _LEAD.sub("", words, count=1)).strip()
+    rest = _LEAD.sub("", f"{words.strip()} ", count=1)
+    return _ARTICLE.sub("", rest.lstrip()).strip()
 
 
 def find_room(words: str, rooms: Iterable[str]) -> str | None:

@@ -15,6 +15,7 @@ from coterie_core.scene import Room
 from mele_explorer.common_sense import CommonSense
 from mele_explorer.memory import Memory
 
+_NUMBER = re.compile(r"\s*\d+$")
 ANYWHERE = ("", "house", "home", "anywhere", "the house", "the home")
 """Room names that mean the whole house."""
 
@@ -149,7 +150,7 @@ class Answerer:
             rooms = self._rooms(asked)
             if not rooms:
                 note = "no room of that name is known here"
-            evidence, p_yes = self._any_of(label, rooms, re.sub(r"\s*\d+$", "", asked))
+            evidence, p_yes = self._any_of(label, rooms, _NUMBER.sub("", asked))
         return PresenceState(self.memory.robot, question, self._dictionary(), evidence, p_yes, note)
 
     def _dictionary(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -161,11 +162,19 @@ class Answerer:
         return self._notes
 
     def _rooms(self, name: str) -> list[Room]:
-        """Return the remembered room of this name, else all rooms of the type it names."""
+        """Return the remembered room of this name, else all that the name is a part of.
+
+        "bedroom" stands for "bedroom 1" and "guest bedroom"; a "lounge" is not asked about as
+        "living room", since the house may have one of these, too, that was never seen.
+        """
         room = self.memory.graph.room_named(name)
         if room is not None:
             return [room]
-        return [room for room in self.memory.graph.rooms.values() if room.type.lower() == name]
+        return [
+            room
+            for room in self.memory.graph.rooms.values()
+            if f" {_NUMBER.sub('', room.name.lower())}".endswith(f" {name}")
+        ]
 
     def _in_room(self, label: str, room: Room | None, kind: str) -> tuple[Evidence, float]:
         """Return the evidence and P(yes) for one room.

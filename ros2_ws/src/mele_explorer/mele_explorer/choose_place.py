@@ -17,8 +17,8 @@ class PlaceOption:
 
     `visits` counts how often the robot stood there, `seen` (0..1) how well it saw the place,
     `frontier` tells that it has not seen it well yet. `new_labels` were seen toward it and nowhere
-    before. `promise` (>= 0) rates what lies on this side: its own value or that of the best
-    unexplored place beyond, less with every hop; it includes the seeded tie-break.
+    before. `promise` (>= 0) rates what lies on this side: the worth per hop of the best unexplored
+    place there; it includes the seeded tie-break.
     """
 
     id: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import zlib
 from dataclasses import dataclass
 
 import networkx as nx
@@ -15,7 +14,6 @@ from mele_explorer.choose_place import ChoosePlace, ChooseState, PlaceOption
 from mele_explorer.memory import Memory
 
 _PATIENCE = 20  # hops without a new place after which the rule decides instead of a model
-_DISCOUNT = 0.8  # worth of an unexplored place, per hop that it is farther away
 _JITTER = 0.1  # largest share by which equal promises are told apart at random
 _WAYS_ON = 0.15  # worth of a place that was seen, for the ways that may go on from it
 _NEW_LABEL = 0.25  # worth of a label not seen before, in places
@@ -79,10 +77,11 @@ class Explorer:
         self.coverage_curve: list[float] = []
         self.chosen_by: dict[str, int] = {"model": 0, "rule": 0}
         self._decider = decider or Decider(RulesModel(), who=robot)
-        self._random = random.Random(seed * 1_000_003 + zlib.crc32(robot.encode()))
+        self.seed = seed
         self._last: Observation | None = None
         self._started: float | None = None
         self._blocked: set[tuple[str, str]] = set()
+        self._tastes: dict[str, float] = {}
         self._idle = 0  # hops since the last new place
         self._met: set[str] = set()  # labels in all observations but the last
 
@@ -198,20 +197,31 @@ class Explorer:
                 continue
             looks = memory.looks.get(place.room, 0) if place.room else 1
             worth = 0.5 + 1.5 / (1 + looks) + _NEW_LABEL * fresh.get(place.id, 0)
-            values[place.id] = max(1.0 - seen, _WAYS_ON) * worth
+            values[place.id] = max(1.0 - seen, _WAYS_ON) * worth * self._taste(place.id)
         return values
+
+    def _taste(self, place: str) -> float:
+        """Return 1 to 1.1: how a robot's liking for a place differs; the same every time."""
+        if place not in self._tastes:
+            draw = random.Random(f"{self.seed}/{self.robot}/{place}").random()
+            self._tastes[place] = 1.0 + _JITTER * draw
+        return self._tastes[place]
 
     def _new_labels(self, view: PlaceView) -> list[str]:
         """Return the labels toward a place that were seen in no other observation than the last."""
         return [label for label in view.labels if label not in self._met]
 
     def _option(self, view: PlaceView, ways: nx.Graph, values: dict[str, float]) -> PlaceOption:
-        """Rate a neighbour by the best unexplored place on its side (`ways` lacks `here`)."""
+        """Rate a neighbour by the unexplored place on its side that is worth most per hop.
+
+        `ways` lacks the own place. Since a place's worth does not change on the way to it, every
+        hop brings a greater promise until the place is reached: no pacing up and down.
+        """
         memory = self.memory
         hops = nx.single_source_shortest_path_length(ways, view.id) if view.id in ways else {}
         best, goal, far = 0.0, "", 0
         for place, count in hops.items():
-            worth = values.get(place, 0.0) * _DISCOUNT**count
+            worth = values.get(place, 0.0) / (1 + count)
             if (worth, place) > (best, goal):
                 best, goal, far = worth, place, count
         room = memory.graph.rooms.get(memory.graph.places[goal].room) if goal else None
@@ -226,5 +236,5 @@ class Explorer:
             view.id in values,
             (room.name if room is not None else "a place in an unknown room") if goal else "",
             far,
-            best * (1.0 + _JITTER * self._random.random()),
+            best,
         )
