@@ -157,18 +157,22 @@ class CoroutineActionServer:
             for other, task in list(self._running.values()):
                 if other is not context and task is not None:
                     other.preempted = True
-                    task.cancel()
+                    self._cancel_soon(task)
         task = self._node.loop.spawn(self._work(handle, context), f"{self._name} {context.id[:8]}")
         self._running[context.id] = (context, task)
         if context.cancelled:
-            task.cancel()
+            self._cancel_soon(task)
 
     def _cancel(self, goal_id: str) -> None:
         context, task = self._running.get(goal_id, (None, None))
         if context is not None:
             context.cancelled = True
             if task is not None:
-                task.cancel()
+                self._cancel_soon(task)
+
+    def _cancel_soon(self, task: asyncio.Task[Any]) -> None:
+        # Not before its first step: a coroutine that never began could not say how it ended.
+        self._node.loop.loop.call_soon(task.cancel)
 
     async def _work(self, handle: ServerGoalHandle, context: GoalContext) -> None:
         try:

@@ -1,0 +1,192 @@
+"""Conductor: lets robots' goals run in a world, one at a time per robot, in a repeatable order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from coterie_core.embodiment import Embodiment
+from coterie_core.geometry import Pose
+from coterie_core.observation import Observation
+from coterie_core.skills import Outcome, Skill, SkillRefused, SkillResult
+from habitat_bridge.barrier import Barrier
+from habitat_bridge.guard import Guard
+from habitat_bridge.simulator import RobotState, Simulator
+
+_NOWHERE = Pose((0.0, 0.0, 0.0))
+
+
+@dataclass(slots=True)
+class Goal:
+    """A skill that somebody wants a robot to do.
+
+    `on_end` is called exactly once, with the result and where the robot stands then.
+    """
+
+    id: str
+    robot: str
+    skill: Skill
+    on_end: Callable[[SkillResult, RobotState], object]
+    on_progress: Callable[[RobotState], object] = lambda state: None
+    running: bool = False
+
+
+@dataclass(slots=True)
+class Step:
+    """What one tick brought: states of all robots, and what those perceive whose skill ended."""
+
+    time: float
+    states: dict[str, RobotState]
+    observations: list[Observation] = field(default_factory=list)
+
+
+class Conductor:
+    """Runs goals in a world. Not thread-safe: one thread owns it and the world.
+
+    In lockstep, goals that came while time stood still are started together, in the order of the
+    robots, when the barrier opens: the same goals give the same world, whoever was first to send.
+
+    Args:
+        world: The world, with all robots in it.
+        bodies: Their embodiments.
+        guard: Checks every goal before it may run.
+        barrier: Makes it lockstep; None: goals start at once, and time never waits.
+    """
+
+    def __init__(
+        self,
+        world: Simulator,
+        bodies: Mapping[str, Embodiment],
+        guard: Guard,
+        barrier: Barrier | None = None,
+    ) -> None:
+        self.world = world
+        self._bodies = bodies
+        self._guard = guard
+        self._barrier = barrier
+        self._goals: dict[str, Goal] = {}
+        self._looks: dict[str, int] = {}
+        self._ended: list[tuple[Goal, SkillResult]] = []
+
+    @property
+    def busy(self) -> int:
+        """Number of robots that have a goal."""
+        return len(self._goals)
+
+    def observe(self, robot: str) -> Observation:
+        """Return what a robot perceives now; `step` is its own count of observations."""
+        step = self._looks.get(robot, 0)
+        self._looks[robot] = step + 1
+        return replace(self.world.observe(robot), step=step)
+
+    def submit(self, goal: Goal, now: float) -> None:
+        """Take a goal; one that the robot already has is ended as CANCELLED.
+
+        A goal that the guard refuses ends at once with the reason, and leaves the older one alone.
+
+        Args:
+            goal: The goal.
+            now: Wall clock [s].
+        """
+        body = self._bodies.get(goal.robot)
+        if body is None:
+            known = ", ".join(self._bodies) or "none"
+            reason = f"no robot {goal.robot!r}; robots here: {known}"
+            goal.on_end(SkillResult(Outcome.REFUSED, reason), RobotState(goal.robot, _NOWHERE))
+            return
+        try:
+            self._guard.check(goal.skill, body)
+        except SkillRefused as refused:
+            goal.on_end(refused.result, self.world.state(goal.robot))
+            return
+        older = self._goals.pop(goal.robot, None)
+        if older is not None:
+            self._stop(older, "a newer goal took its place")
+        self._goals[goal.robot] = goal
+        if self._barrier is not None:
+            self._barrier.joins(goal.robot, now)
+        else:
+            self._start(goal)
+
+    def cancel(self, goal_id: str, reason: str = "cancelled") -> Observation | None:
+        """End a goal as CANCELLED; returns what the robot perceives then (None: no such goal)."""
+        goal = next((goal for goal in self._goals.values() if goal.id == goal_id), None)
+        if goal is None:
+            return None
+        del self._goals[goal.robot]
+        ran = goal.running
+        self._stop(goal, reason)
+        return self.observe(goal.robot) if ran else None
+
+    def takes_part(self, robot: str, value: bool, now: float) -> None:
+        """Hear from a robot whether time has to wait for it."""
+        if self._barrier is None or robot not in self._bodies:
+            return
+        if value:
+            self._barrier.joins(robot, now)
+        else:
+            self._barrier.leaves(robot)
+
+    def ready(self, now: float) -> bool:
+        """Tell whether time may move on; starts the goals that waited for that.
+
+        Goals that the world refuses end here, which may close the barrier again.
+        """
+        if self._barrier is None:
+            return True
+        if not self._barrier.open(self._goals, now):
+            return False
+        waiting = [
+            self._goals[robot]
+            for robot in self.world.robots
+            if robot in self._goals and not self._goals[robot].running
+        ]
+        for goal in waiting:
+            self._start(goal)
+        return self._barrier.open(self._goals, now)
+
+    def step(self, dt: float) -> Step:
+        """Advance the world by `dt` [s]; goals that ended are told so after all have perceived."""
+        results = self.world.tick(dt)
+        states = {robot: self.world.state(robot) for robot in self.world.robots}
+        step = Step(self.world.time, states)
+        ended: list[tuple[Goal, SkillResult]] = []
+        for robot, state in states.items():
+            goal = self._goals.get(robot)
+            if goal is None or not goal.running:
+                continue
+            result = results.get(robot)
+            if result is None:
+                goal.on_progress(state)
+                continue
+            del self._goals[robot]
+            step.observations.append(self.observe(robot))
+            ended.append((goal, result))
+        self._ended = ended
+        return step
+
+    def conclude(self) -> None:
+        """Tell the goals that ended in the last step; call it once their observations are out."""
+        ended, self._ended = self._ended, []
+        for goal, result in ended:
+            goal.on_end(result, self.world.state(goal.robot))
+
+    def close(self, reason: str) -> None:
+        """End all goals, for example because the world failed."""
+        goals, self._goals = list(self._goals.values()), {}
+        for goal in goals:
+            goal.on_end(SkillResult(Outcome.FAULT, reason), RobotState(goal.robot, _NOWHERE))
+
+    def _start(self, goal: Goal) -> None:
+        try:
+            self.world.start_skill(goal.robot, goal.skill)
+        except SkillRefused as refused:
+            del self._goals[goal.robot]
+            goal.on_end(refused.result, self.world.state(goal.robot))
+            return
+        goal.running = True
+
+    def _stop(self, goal: Goal, reason: str) -> None:
+        if goal.running:
+            self.world.cancel_skill(goal.robot)
+        goal.on_end(SkillResult(Outcome.CANCELLED, reason), self.world.state(goal.robot))

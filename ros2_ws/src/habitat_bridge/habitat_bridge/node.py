@@ -1,0 +1,407 @@
+"""The bridge node: puts a simulated world and its robots on ROS topics and actions."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Bool
+
+from coterie_core.embodiment import Embodiment
+from coterie_core.geometry import Pose
+from coterie_core.skills import Outcome, Skill, SkillResult
+from coterie_msgs.action import Manipulate, NavigateTo
+from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.main import run_nodes
+from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.ports import FramePort, RobotPort
+from coterie_ros.serving import GoalContext
+from habitat_bridge.barrier import Barrier
+from habitat_bridge.conductor import Conductor, Goal, Step
+from habitat_bridge.driver import Driver
+from habitat_bridge.guard import Guard
+from habitat_bridge.simulator import FrameRequest, RobotState, Simulator, Start
+from habitat_bridge.urdf import urdf_of
+
+# In lockstep thousands of ticks a second are possible; nobody needs so many transforms [s].
+_FRAMES_PERIOD = 0.02
+_FEEDBACK_PERIOD = 0.2
+_IDLE_PERIOD = 0.2
+_REPEAT_PERIOD = 2.0
+_NOWHERE = Pose((0.0, 0.0, 0.0))
+
+
+class PoseSpec(BaseModel):
+    """A pose in the map frame: position [m], yaw [rad]."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    x: float
+    y: float
+    z: float = 0.0
+    yaw: float = 0.0
+
+
+class StartSpec(BaseModel):
+    """Where a robot starts: a place, a room, or a pose; none: the world chooses by seed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    place: str | None = None
+    room: str | None = None
+    pose: PoseSpec | None = None
+
+    def start(self) -> Start:
+        """Return it as worlds take it."""
+        pose = self.pose
+        return Start(self.place, self.room, pose and Pose((pose.x, pose.y, pose.z), pose.yaw))
+
+
+class RobotSpec(BaseModel):
+    """A robot to put into the world; `embodiment` is a preset's name or a whole embodiment."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)
+    embodiment: Embodiment
+    start: StartSpec = StartSpec()
+
+    @field_validator("embodiment", mode="before")
+    @classmethod
+    def _preset(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        from habitat_bridge.robots import EMBODIMENTS
+
+        if value not in EMBODIMENTS:
+            near = difflib.get_close_matches(value, EMBODIMENTS, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            known = ", ".join(EMBODIMENTS)
+            raise ValueError(f"no embodiment {value!r}; there are {known}{hint}")
+        return EMBODIMENTS[value]
+
+
+class BridgeNode(AgentNode):
+    """One world, its clock, and the topics and actions of its robots (docs/ros_graph.md).
+
+    Args:
+        name: The node's name.
+        world: A world without robots, instead of the one that the parameter `world` describes.
+        **options: Those of AgentNode.
+    """
+
+    PARAMETERS = (
+        ParameterSpec("world", "", "The world: a WorldSpec as JSON.", json=True),
+        ParameterSpec(
+            "robots", "", "List of {name, embodiment, start} as JSON.", json=True
+        ),
+        ParameterSpec(
+            "mode", "lockstep", "How time goes on.", choices=("lockstep", "real_time")
+        ),
+        ParameterSpec("seed", 0, "Of the world, where its description names none.", minimum=0),
+        ParameterSpec("rate", 10.0, "Ticks per second.", "Hz", minimum=1.0, maximum=1000.0),
+        ParameterSpec(
+            "camera_rate", 5.0, "Images per second of simulated time.", "Hz",
+            minimum=0.1, maximum=60.0,
+        ),
+        ParameterSpec(
+            "pace", 0.0, "Lockstep: simulated seconds per second; 0: as fast as possible.",
+            minimum=0.0, maximum=1000.0,
+        ),
+        ParameterSpec(
+            "barrier_timeout", 60.0, "Lockstep: how long time waits for a robot without a goal.",
+            "s", minimum=0.1, maximum=86400.0,
+        ),
+        ParameterSpec(
+            "assembly_timeout", 5.0, "Lockstep: how long the first robot waits for the others.",
+            "s", minimum=0.0, maximum=3600.0,
+        ),
+    )  # fmt: skip
+
+    def __init__(
+        self, name: str = "bridge", *, world: Simulator | None = None, **options: Any
+    ) -> None:
+        super().__init__(name, **options)
+        self._given = world
+        self.world: Simulator | None = None
+
+    # -- hooks ---------------------------------------------------------------------------------
+
+    def on_setup(self, parameters: Parameters) -> None:
+        """Make the world with its robots, and their topics and actions."""
+        specs = _robots(parameters.json("robots"))
+        self._lockstep = parameters["mode"] == "lockstep"
+        self.world = world = self._given or _make_world(parameters)
+        self.bodies = {spec.name: spec.embodiment for spec in specs}
+        self._ports: dict[str, RobotPort] = {}
+        pixels = world.capabilities.pixels
+        for spec in specs:
+            state = world.add_robot(spec.name, spec.embodiment, spec.start.start())
+            self._ports[spec.name] = RobotPort(
+                self, spec.name, spec.embodiment, state.pose, pixels=pixels
+            )
+        self._frames = FramePort(self)
+        self._clock_out = self.publisher(Clock, "/clock", "clock")
+        for robot in self._ports:
+            self.serve_action(NavigateTo, f"{robot}/navigate_to", partial(self._navigate, robot))
+            self.serve_action(Manipulate, f"{robot}/manipulate", partial(self._manipulate, robot))
+
+    def on_start(self) -> None:
+        """Start the world's thread, and say what there is."""
+        world, parameters = self.world, self.parameters
+        assert world is not None
+        barrier = Barrier(
+            self._ports,
+            timeout=parameters["barrier_timeout"],
+            assembly_timeout=parameters["assembly_timeout"],
+            warn=self.problem,
+        )
+        self._conductor = Conductor(
+            world, self.bodies, Guard.of(world.truth()), barrier if self._lockstep else None
+        )
+        self._driver = Driver(
+            self._conductor,
+            self,
+            lockstep=self._lockstep,
+            dt=1.0 / parameters["rate"],
+            pace=parameters["pace"],
+        )
+        self._frames_due = self._idle_due = self._repeat_due = 0.0
+        self._images_due = 0.0
+        self.diagnostics.add_source("world", self._figures)
+        for robot, port in self._ports.items():
+            port.describe(urdf_of(robot, port.body), world.time)
+            self.subscribe(Bool, f"{robot}/takes_part", "latched", partial(self._hear, robot))
+        self._frames.publish_fixed(
+            transform for port in self._ports.values() for transform in port.fixed_frames()
+        )
+        self._driver.post(self._begin)
+        self._driver.start()
+
+    def on_stop(self) -> None:
+        """Stop the world's thread."""
+        if not self._driver.stop():
+            self.problem("the world's thread did not end within 2 s")
+
+    def on_release(self) -> None:
+        """Close the world."""
+        if self.world is not None:
+            self.world.close()
+            self.world = None
+
+    # -- goals, in the loop's thread -----------------------------------------------------------
+
+    async def _navigate(self, robot: str, goal: GoalContext) -> NavigateTo.Result:
+        def feedback(state: RobotState) -> None:
+            message = NavigateTo.Feedback(
+                remaining=float(state.remaining), progress=float(min(max(state.progress, 0.0), 1.0))
+            )
+            message.pose = conversions.pose_to_msg(state.pose)
+            goal.feedback(message)
+
+        where = f"{robot}/navigate_to"
+        result, state = await self._do(
+            robot, goal, lambda: conversions.navigate_from_msg(goal.request, where), feedback
+        )
+        message = NavigateTo.Result(result=conversions.skill_result_to_msg(result))
+        message.pose = conversions.pose_to_msg(state.pose)
+        return _ended(goal, result, message)
+
+    async def _manipulate(self, robot: str, goal: GoalContext) -> Manipulate.Result:
+        def feedback(state: RobotState) -> None:
+            goal.feedback(Manipulate.Feedback(progress=float(min(max(state.progress, 0.0), 1.0))))
+
+        where = f"{robot}/manipulate"
+        result, state = await self._do(
+            robot, goal, lambda: conversions.manipulate_from_msg(goal.request, where), feedback
+        )
+        message = Manipulate.Result(
+            result=conversions.skill_result_to_msg(result), holding=state.holding
+        )
+        return _ended(goal, result, message)
+
+    async def _do(
+        self,
+        robot: str,
+        goal: GoalContext,
+        read: Callable[[], Skill],
+        feedback: Callable[[RobotState], None],
+    ) -> tuple[SkillResult, RobotState]:
+        """Have the world's thread do what a goal asks for; cancelling this cancels it there."""
+        assert self.world is not None
+        try:
+            skill = read()
+        except conversions.ConversionError as error:
+            return SkillResult(Outcome.REFUSED, str(error)), RobotState(robot, _NOWHERE)
+        loop = asyncio.get_running_loop()
+        end: asyncio.Future[tuple[SkillResult, RobotState]] = loop.create_future()
+        due = 0.0
+
+        def settle(result: SkillResult, state: RobotState) -> None:
+            if not end.done():
+                end.set_result((result, state))
+
+        def progress(state: RobotState) -> None:
+            nonlocal due
+            now = time.monotonic()
+            if now >= due:
+                due = now + _FEEDBACK_PERIOD
+                feedback(state)
+
+        job = Goal(goal.id, robot, skill, lambda r, s: self.loop.call(settle, r, s), progress)
+        self._driver.post(lambda: self._submit(job))
+        try:
+            return await asyncio.shield(end)
+        except asyncio.CancelledError:
+            self._driver.post(lambda: self._cancel(goal.id))
+            return await asyncio.wait_for(end, 2.0)
+
+    def _hear(self, robot: str, message: Bool) -> None:
+        value = bool(message.data)
+        self._driver.post(lambda: self._conductor.takes_part(robot, value, time.monotonic()))
+        if value:
+            self._driver.post(self._ports[robot].repeat_observation)
+
+    # -- in the world's thread -----------------------------------------------------------------
+
+    def _begin(self) -> None:
+        for robot, port in self._ports.items():
+            port.publish_observation(self._conductor.observe(robot))
+        self.idle()
+
+    def _submit(self, goal: Goal) -> None:
+        self._conductor.submit(goal, time.monotonic())
+
+    def _cancel(self, goal_id: str) -> None:
+        observation = self._conductor.cancel(goal_id)
+        if observation is not None:
+            self._ports[observation.robot].publish_observation(observation)
+
+    def stepped(self, step: Step) -> None:
+        """Publish what a tick brought."""
+        now = time.monotonic()
+        if now >= self._frames_due or step.observations:
+            self._frames_due = now + (_FRAMES_PERIOD if self._lockstep else 0.0)
+            self._publish_moving(step.time, step.states)
+        for observation in step.observations:
+            self._ports[observation.robot].publish_observation(observation)
+        if step.time >= self._images_due:
+            self._render(step.time)
+        if now >= self._idle_due:
+            self._look_after_newcomers(now)
+
+    def idle(self) -> None:
+        """Serve those who come while time stands still."""
+        now = time.monotonic()
+        if now < self._idle_due:
+            return
+        self._look_after_newcomers(now)
+        if self._lockstep and self.world is not None:
+            states = {robot: self.world.state(robot) for robot in self._ports}
+            self._publish_moving(self.world.time, states)
+            self._render(self.world.time)
+        if now >= self._repeat_due:
+            self._repeat_due = now + _REPEAT_PERIOD
+            for port in self._ports.values():
+                port.repeat_observation()
+
+    def failed(self, error: Exception) -> None:
+        """End the node: without a world there is nothing to bridge."""
+        self.report_failure("world", error)
+        self.failure = f"the world failed: {error}"
+
+    def _look_after_newcomers(self, now: float) -> None:
+        self._idle_due = now + _IDLE_PERIOD
+        for port in self._ports.values():
+            port.repeat_observation(to_new_only=True)
+
+    def _publish_moving(self, stamp: float, states: dict[str, RobotState]) -> None:
+        self._clock_out.publish(Clock(clock=conversions.time_to_msg(stamp)))
+        self._frames.publish(
+            self._ports[robot].moving_frame(state.pose, stamp) for robot, state in states.items()
+        )
+        for robot, state in states.items():
+            self._ports[robot].publish_odometry(state.pose, state.linear, state.angular, stamp)
+
+    def _render(self, stamp: float) -> None:
+        """Make the images that somebody listens to, of all robots in one batch."""
+        self._images_due = stamp + 1.0 / self.parameters["camera_rate"] - 1e-9
+        wanted = [
+            (port, camera, camera.wanted)
+            for port in self._ports.values()
+            for camera in port.cameras
+            if camera.wanted
+        ]
+        if not wanted or self.world is None:
+            return
+        requests = [
+            FrameRequest(port.robot, camera.camera.name, channels)
+            for port, camera, channels in wanted
+        ]
+        for (_, camera, channels), frame in zip(wanted, self.world.render(requests), strict=True):
+            images = {c: getattr(frame, c) for c in channels if getattr(frame, c) is not None}
+            camera.publish(frame.time, images)
+
+    def _figures(self) -> dict[str, object]:
+        timing, world = self._driver.timing, self.world
+        if world is None:
+            return {}
+        mean = timing.spent / timing.ticks if timing.ticks else 0.0
+        return {
+            "time_s": f"{world.time:.2f}",
+            "ticks": timing.ticks,
+            "late_ticks": timing.late,
+            "mean_tick_ms": f"{1e3 * mean:.2f}",
+            "worst_tick_ms": f"{1e3 * timing.worst:.2f}",
+            "busy_robots": self._conductor.busy,
+            "robots": len(self._ports),
+        }
+
+
+def _ended(goal: GoalContext, result: SkillResult, message: Any) -> Any:
+    if result.ok:
+        return goal.succeed(message)
+    return goal.cancel(message) if goal.cancelled else goal.abort(message)
+
+
+def _robots(value: Any) -> list[RobotSpec]:
+    try:
+        specs = TypeAdapter(list[RobotSpec]).validate_python(value or [])
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ValueError(f"parameter 'robots': {where}: {first['msg']}") from None
+    if not specs:
+        raise ValueError("parameter 'robots': expected at least one robot, got none")
+    names = [spec.name for spec in specs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"parameter 'robots': two robots are named {twice!r}; rename one")
+    return specs
+
+
+def _make_world(parameters: Parameters) -> Simulator:
+    from habitat_bridge.factory import make_world
+
+    value = parameters.json("world")
+    if not isinstance(value, dict):
+        raise ValueError("parameter 'world': expected a world's description as a JSON object")
+    return make_world({"seed": parameters["seed"], **value})
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the bridge node."""
+    return run_nodes(
+        lambda options: BridgeNode(namespace=options.namespace, context=options.context), args
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,376 @@
+"""The bridge node over real rclpy: observations, actions, frames, cameras, time, late joiners."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy")
+pytest.importorskip("coterie_msgs")
+
+from action_msgs.msg import GoalStatus
+from geometry_msgs.msg import Point
+from nav_msgs.msg import Odometry
+from rclpy.action import ActionClient
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import CameraInfo, Image, PointCloud2
+from std_msgs.msg import Bool, String
+
+from coterie_core.embodiment import Arm, Camera, Embodiment
+from coterie_core.geometry import Pose
+from coterie_core.skills import Outcome
+from coterie_msgs.action import Manipulate, NavigateTo
+from coterie_msgs.msg import Observation, RobotResume
+from coterie_ros import conversions
+from coterie_ros.qos import profile
+from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.node import BridgeNode
+from habitat_bridge.simulator import FrameRequest
+from habitat_bridge.testing import tiny_house
+from tf2_msgs.msg import TFMessage
+
+pytestmark = pytest.mark.ros
+
+CAMERA = Camera(width=64, height=48, mount_height=1.0, pitch=0.3)
+WHEELS = Embodiment(name="cart", radius=0.2, cameras=(CAMERA,), arm=Arm())
+LEGS = Embodiment(name="dog", mobility="legs", radius=0.2, step_height=0.2, cameras=(CAMERA,))
+STARTS = {"r1": (WHEELS, (2.0, 2.0, 0.0)), "r2": (LEGS, (6.0, 2.3, 0.0))}
+
+
+def start_bridge(ros, robots=("r1",), mode="real_time", **parameters):
+    specs = [
+        {
+            "name": name,
+            "embodiment": STARTS[name][0].model_dump(),
+            "start": {"pose": dict(zip("xyz", STARTS[name][1], strict=True))},
+        }
+        for name in robots
+    ]
+    node = BridgeNode(
+        context=ros.context,
+        world=EmbeddedWorld(tiny_house(), seed=3, threads=1),
+        parameters={"robots": json.dumps(specs), "mode": mode, "rate": 50.0, **parameters},
+    )
+    ros.add(node)
+    ros.wait_active(node)
+    return node
+
+
+class Robot:
+    """A client of one robot: its observations, and goals by action."""
+
+    def __init__(self, ros, node, name):
+        self.ros, self.seen, self.feedback = ros, [], []
+        node.create_subscription(
+            Observation, f"{name}/observation", self._hear, profile("observations")
+        )
+        self.navigate = ActionClient(node, NavigateTo, f"{name}/navigate_to")
+        self.manipulate = ActionClient(node, Manipulate, f"{name}/manipulate")
+        ros.wait_for_matched(self.navigate, self.manipulate)
+
+    def _hear(self, message):
+        observation = conversions.observation_from_msg(message, frame="map")
+        if not self.seen or observation.step > self.seen[-1].step:
+            self.seen.append(observation)
+
+    def send(self, client, goal):
+        handle = self.ros.result(
+            client.send_goal_async(goal, feedback_callback=lambda m: self.feedback.append(m))
+        )
+        assert handle.accepted
+        return handle, handle.get_result_async()
+
+    def go(self, x, y, z=0.0):
+        return self.send(self.navigate, NavigateTo.Goal(position=Point(x=x, y=y, z=z)))
+
+    def wait(self, duration):
+        goal = Manipulate.Goal(skill=Manipulate.Goal.WAIT, duration=duration)
+        return self.send(self.manipulate, goal)
+
+
+def test_observation_at_the_start_and_after_a_way(ros):
+    start_bridge(ros)
+    robot = Robot(ros, ros.node(), "r1")
+    ros.spin_until(lambda: robot.seen)
+    first = robot.seen[0]
+    assert (first.robot, first.step, first.room.type) == ("r1", 0, "kitchen")
+    assert first.neighbours and first.detections and first.seen[first.place] == 1.0
+    _, result = robot.go(3.0, 1.0)
+    end = ros.result(result)
+    assert end.status == GoalStatus.STATUS_SUCCEEDED
+    assert end.result.result.outcome == Outcome.SUCCEEDED
+    assert end.result.result.distance == pytest.approx(math.sqrt(2), abs=0.3)
+    ros.spin_until(lambda: len(robot.seen) == 2)
+    assert robot.seen[1].pose.position == pytest.approx((3.0, 1.0, 0.0), abs=0.05)
+    assert end.result.pose.position.x == pytest.approx(3.0, abs=0.05)
+    assert robot.feedback and 0.0 <= robot.feedback[-1].feedback.progress <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("goal", "outcome", "reason"),
+    [
+        (NavigateTo.Goal(position=Point(x=8.0, y=2.0, z=2.8)), Outcome.UNREACHABLE, "stairs"),
+        (NavigateTo.Goal(position=Point(x=99.0)), Outcome.REFUSED, "outside the house"),
+        (NavigateTo.Goal(position=Point(x=math.nan)), Outcome.REFUSED, "position.x"),
+        (NavigateTo.Goal(place="atlantis"), Outcome.UNKNOWN_TARGET, "no place 'atlantis'"),
+    ],
+)
+def test_refused_goals_say_why(ros, goal, outcome, reason):
+    start_bridge(ros)
+    robot = Robot(ros, ros.node(), "r1")
+    _, result = robot.send(robot.navigate, goal)
+    end = ros.result(result)
+    assert end.status == GoalStatus.STATUS_ABORTED
+    assert end.result.result.outcome == outcome
+    assert reason in end.result.result.reason
+
+
+def test_legs_take_the_stairs_that_wheels_are_refused(ros):
+    start_bridge(ros, ("r2",), mode="lockstep")
+    robot = Robot(ros, ros.node(), "r2")
+    _, result = robot.go(8.0, 2.0, 2.8)
+    end = ros.result(result)
+    assert end.result.result.outcome == Outcome.SUCCEEDED, end.result.result.reason
+    assert end.result.pose.position.z == pytest.approx(2.8, abs=0.05)
+
+
+def test_manipulate_says_what_it_holds_and_why_not(ros):
+    start_bridge(ros, mode="lockstep")
+    robot = Robot(ros, ros.node(), "r1")
+    pick = Manipulate.Goal(skill=Manipulate.Goal.PICK, label="mug")
+    pick.position = Point(x=0.5, y=1.2, z=0.95)
+    _, result = robot.send(robot.manipulate, pick)
+    end = ros.result(result)
+    assert end.result.result.outcome == Outcome.OUT_OF_REACH and end.result.result.reason
+    assert end.result.holding == ""
+    assert ros.result(robot.go(1.1, 1.2)[1]).result.result.outcome == Outcome.SUCCEEDED
+    end = ros.result(robot.send(robot.manipulate, pick)[1])
+    assert end.result.result.outcome == Outcome.SUCCEEDED, end.result.result.reason
+    assert "mug" in end.result.holding
+
+
+def test_cancelled_goal_stops_the_robot(ros):
+    node = start_bridge(ros)
+    robot = Robot(ros, ros.node(), "r1")
+    handle, result = robot.go(10.0, 1.0)
+    ros.spin_until(lambda: robot.feedback)
+    ros.result(handle.cancel_goal_async())
+    end = ros.result(result)
+    assert end.status == GoalStatus.STATUS_CANCELED
+    assert end.result.result.outcome == Outcome.CANCELLED
+    where = end.result.pose.position
+    ros.spin(0.3)
+    assert node.world.state("r1").pose.position[:2] == pytest.approx((where.x, where.y))
+
+
+def test_newer_goal_takes_the_olders_place(ros):
+    start_bridge(ros)
+    robot = Robot(ros, ros.node(), "r1")
+    _, old = robot.go(10.0, 1.0)
+    _, new = robot.go(2.5, 2.0)
+    end = ros.result(old)
+    assert end.status == GoalStatus.STATUS_ABORTED
+    assert "newer goal" in end.result.result.reason
+    assert ros.result(new).result.result.outcome == Outcome.SUCCEEDED
+
+
+def test_cancel_of_a_goal_that_waits_for_the_other_robot(ros):
+    start_bridge(ros, ("r1", "r2"), mode="lockstep")
+    robot = Robot(ros, ros.node(), "r1")
+    handle, result = robot.go(3.0, 1.0)
+    ros.result(handle.cancel_goal_async())
+    assert ros.result(result).status == GoalStatus.STATUS_CANCELED
+
+
+def test_frames_of_two_robots_hang_together(ros):
+    node = start_bridge(ros, ("r1", "r2"))
+    client = ros.node()
+    moving, fixed, odometry = {}, {}, []
+
+    def hear(book):
+        return lambda m: book.update({t.child_frame_id: t for t in m.transforms})
+
+    client.create_subscription(TFMessage, "/tf", hear(moving), profile("tf"))
+    client.create_subscription(TFMessage, "/tf_static", hear(fixed), profile("tf_static"))
+    client.create_subscription(Odometry, "r2/odom", odometry.append, profile("sensor_data"))
+    robot = Robot(ros, client, "r2")
+    ros.result(robot.send(robot.navigate, goal_with_yaw(7.0, 2.8, 1.0))[1])
+    truth = {name: node.world.state(name).pose for name in ("r1", "r2")}
+    count = len(odometry)
+    ros.spin_until(lambda: len(odometry) > count + 2)
+    for name, pose in truth.items():
+        odom = conversions.transform_from_msg(fixed[f"{name}/odom"])
+        assert fixed[f"{name}/odom"].header.frame_id == "map"
+        assert moving[f"{name}/base_link"].header.frame_id == f"{name}/odom"
+        base = conversions.transform_from_msg(moving[f"{name}/base_link"])
+        found = conversions.compose(odom, base)
+        assert found.position == pytest.approx(pose.position, abs=1e-6)
+        assert math.cos(found.yaw - pose.yaw) == pytest.approx(1.0)
+        assert fixed[f"{name}/camera_link"].header.frame_id == f"{name}/base_link"
+        assert fixed[f"{name}/camera_optical_frame"].header.frame_id == f"{name}/camera_link"
+    pose, _, _ = conversions.odometry_from_msg(odometry[-1])
+    start = conversions.transform_from_msg(fixed["r2/odom"])
+    assert conversions.compose(start, pose).position == pytest.approx(truth["r2"].position)
+    assert odometry[-1].pose.covariance[0] > 0.0
+
+
+def goal_with_yaw(x, y, yaw):
+    return NavigateTo.Goal(position=Point(x=x, y=y), has_yaw=True, yaw=yaw)
+
+
+def test_images_only_while_somebody_listens_and_with_true_geometry(ros):
+    node = start_bridge(ros)
+    rendered = []
+    render = node.world.render
+    node.world.render = lambda requests: rendered.append(list(requests)) or render(requests)
+    client = ros.node()
+    ros.spin(0.5)
+    assert rendered == []
+    got = {}
+
+    def listen(kind, topic):
+        client.create_subscription(
+            kind, topic, lambda m: got.update({topic: m}), profile("sensor_data")
+        )
+
+    listen(Image, "r1/camera/depth/image_raw")
+    listen(CameraInfo, "r1/camera/depth/camera_info")
+    listen(PointCloud2, "r1/scan_points")
+    fixed = {}
+    client.create_subscription(
+        TFMessage,
+        "/tf_static",
+        lambda m: fixed.update({t.child_frame_id: t for t in m.transforms}),
+        profile("tf_static"),
+    )
+    ros.spin_until(lambda: len(got) == 3 and fixed)
+    assert {r.channels for batch in rendered for r in batch} == {("depth",)}
+    depth = conversions.image_from_msg(got["r1/camera/depth/image_raw"])
+    assert depth.shape == (48, 64) and depth.dtype == np.float32
+    info = got["r1/camera/depth/camera_info"]
+    assert info.header.frame_id == "r1/camera_optical_frame"
+    cloud = conversions.cloud_from_msg(got["r1/scan_points"])
+    # Rays that the camera's model and the tf tree make must end where the world's geometry is: on
+    # the floor (z = 0), on walls, on things; none of them below the floor or outside the walls.
+    start = conversions.transform_from_msg(fixed["r1/odom"])
+    here = node.world.state("r1").pose
+    to_map = matrix(fixed["r1/camera_link"]) @ matrix(fixed["r1/camera_optical_frame"])
+    base = np.eye(4)
+    c, s = math.cos(here.yaw), math.sin(here.yaw)
+    base[:2, :2] = [[c, -s], [s, c]]
+    base[:3, 3] = here.position
+    assert start.position == pytest.approx(here.position)
+    points = (base @ to_map @ np.c_[cloud, np.ones(len(cloud))].T).T[:, :3]
+    assert points[:, 2].min() > -0.005
+    floor = np.abs(points[:, 2]) < 0.005
+    assert floor.mean() > 0.2
+    lowest_row = depth[-1]
+    assert (lowest_row > 0.0).all()
+    frame = render([FrameRequest("r1", "camera", ("depth",))])[0]
+    assert base @ to_map == pytest.approx(frame.camera_to_map, abs=1e-6)
+
+
+def matrix(transform):
+    t, q = transform.transform.translation, transform.transform.rotation
+    x, y, z, w = q.x, q.y, q.z, q.w
+    result = np.eye(4)
+    result[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    result[:3, 3] = t.x, t.y, t.z
+    return result
+
+
+def test_late_joiner_gets_description_resume_and_observation(ros):
+    start_bridge(ros, mode="lockstep")
+    ros.spin(0.3)
+    got = {}
+    client = ros.node("late")
+
+    def listen(kind, topic, qos):
+        client.create_subscription(kind, topic, lambda m: got.update({topic: m}), profile(qos))
+
+    listen(String, "r1/robot_description", "latched")
+    listen(RobotResume, "r1/resume", "latched")
+    listen(Observation, "r1/observation", "observations")
+    ros.spin_until(lambda: len(got) == 3)
+    assert conversions.embodiment_from_msg(got["r1/resume"]) == WHEELS
+    assert "cannot take stairs" in got["r1/resume"].summary
+    assert 'link name="r1/base_link"' in got["r1/robot_description"].data
+    assert got["r1/observation"].step == 0
+
+
+def test_lockstep_stands_still_and_real_time_goes_on(ros):
+    clocks = []
+    start_bridge(ros, mode="lockstep")
+    ros.node().create_subscription(Clock, "/clock", clocks.append, profile("clock"))
+    ros.spin_until(lambda: len(clocks) >= 2)
+    assert {conversions.time_from_msg(c.clock) for c in clocks} == {0.0}
+
+
+def test_real_time_clock_runs_without_goals(ros):
+    times = []
+    start_bridge(ros)
+    ros.node().create_subscription(
+        Clock,
+        "/clock",
+        lambda m: times.append(conversions.time_from_msg(m.clock)),
+        profile("clock"),
+    )
+    ros.spin_until(lambda: times and times[-1] > 0.5)
+    assert times == sorted(times)
+
+
+def play(ros):
+    """Two robots, three turns each, goals sent in no fixed order; returns all observations."""
+    node = start_bridge(ros, ("r1", "r2"), mode="lockstep", barrier_timeout=1000.0)
+    client = ros.node("client")
+    robots = [Robot(ros, client, name) for name in ("r1", "r2")]
+    gate = client.create_publisher(Bool, "r1/takes_part", profile("latched"))
+    other = client.create_publisher(Bool, "r2/takes_part", profile("latched"))
+    ros.wait_for_matched(gate, other)
+    ros.spin_until(lambda: all(robot.seen for robot in robots))
+    ways = {0: [(3.0, 1.0), (1.5, 2.5), (2.0, 3.0)], 1: [(7.0, 2.8), (9.0, 2.0), (6.0, 1.0)]}
+    left = {k: list(way) for k, way in ways.items()}
+    running = {}
+    while left or running:
+        for k in list(left):
+            if k not in running:
+                running[k] = robots[k].go(*left[k].pop(0))[1]
+        ros.spin_until(lambda: any(future.done() for future in running.values()))
+        for k in [k for k, future in running.items() if future.done()]:
+            assert running.pop(k).result().result.result.outcome == Outcome.SUCCEEDED
+            if not left[k]:
+                del left[k]
+                (gate, other)[k].publish(Bool(data=False))
+    ros.spin_until(lambda: all(len(robot.seen) == 4 for robot in robots))
+    time = node.world.time
+    ros.remove(node)
+    ros.remove(client)
+    return [robot.seen for robot in robots], time
+
+
+def test_lockstep_repeats_exactly(ros):
+    first, second = play(ros), play(ros)
+    assert first == second
+    assert first[0][0][0].pose == Pose((2.0, 2.0, 0.0), first[0][0][0].pose.yaw)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"robots": "[]"}, "at least one robot"),
+        ({"robots": '[{"name": "r 1", "embodiment": {"name": "x"}}]'}, "0.name"),
+        ({"robots": '[{"name": "r1", "embodiment": {"name": "x", "radius": -1}}]'}, "radius"),
+    ],
+)
+def test_wrong_robots_are_named(ros, parameters, message):
+    world = EmbeddedWorld(tiny_house(), threads=1)
+    node = ros.add(BridgeNode(context=ros.context, world=world, parameters=parameters))
+    ros.spin_until(lambda: node.failure)
+    assert message in node.failure
