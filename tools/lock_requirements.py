@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ("run.txt", "build.txt", "dev.txt", "ros.txt")
-#: Pinned elsewhere: what ROS needs in ros.txt, and numpy by where ROS comes from.
+#: Pinned where it is asked for: what ROS needs in ros.txt, numpy in run.txt and system.txt.
 PINNED_ELSEWHERE = re.compile(r"ros[-_].*|numpy|pip")
 HEADER = """\
 # Exact versions of everything that run.txt, build.txt and dev.txt pull in. Written by

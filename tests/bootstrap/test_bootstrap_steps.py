@@ -145,6 +145,21 @@ def test_stand_ins_only_where_the_real_package_is_absent(
     assert steps.missing_stand_ins(compat, [prefix]) == []
 
 
+def test_wheels_take_every_pin_as_it_stands(clone: steps.Layout) -> None:
+    required, constraints = steps.requirement_lines(clone.root / "requirements", wheels=True)
+    assert "ros-jazzy-rclpy[fastrtps]==7.1.6" in required
+    assert sum(line.startswith("numpy==") for line in required) == 2
+    assert any(line.startswith("contourpy==") for line in constraints)
+
+
+def test_installed_ros_brings_its_own_versions(clone: steps.Layout) -> None:
+    required, constraints = steps.requirement_lines(clone.root / "requirements", wheels=False)
+    assert [line for line in required if line.startswith("numpy")] == ["numpy==1.26.4"]
+    assert not any(line.startswith("ros-") for line in required)
+    assert any(line.startswith("colcon-core==") for line in required)
+    assert not any(line.startswith("contourpy==") for line in constraints)
+
+
 def test_pip_progress_counts_each_package_once() -> None:
     progress = steps.PipProgress(total=2)
     assert progress("Collecting numpy==2.4.6 (from -r requirements/ros.txt)") == "1/2 numpy"

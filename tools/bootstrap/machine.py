@@ -24,8 +24,8 @@ OLDEST_CMAKE = (3, 22)
 DISK_NEEDED = 4 * 10**9
 
 _ELSEWHERE = (
-    "where there are no wheels, use an installed ROS 2 Jazzy (/opt/ros/jazzy) or a container of ros:jazzy; "
-    "see docs/INSTALL.md"
+    "where there are no wheels, use an installed ROS 2 Jazzy (/opt/ros/jazzy) or a container of "
+    "ros:jazzy; see docs/INSTALL.md"
 )
 
 

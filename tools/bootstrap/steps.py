@@ -97,8 +97,7 @@ class Plan:
             python_version: Of the interpreter that makes the environment, e.g. ``3.11``.
         """
         tools = layout.root / "tools"
-        files = [layout.requirements(name) for name in _requirement_names(installation)]
-        files += [layout.requirements("constraints")]
+        files = sorted(layout.requirements("run").parent.glob("*.txt"))
         files += [tools / "relocate_cmake_exports.py", tools / "write_setup_files.py"]
         # The root is part of it: neither environments nor builds can be moved.
         facts = [RECIPE, str(layout.root), python_version, installation.name]
@@ -130,8 +129,39 @@ class Plan:
         return self.venv_ready and self.workspace_ready and self.layout.activation.is_file()
 
 
-def _requirement_names(installation: ros.Installation) -> tuple[str, ...]:
-    return ("ros" if installation.wheels else "system", "build", "run", "dev")
+_PIN = re.compile(r"([A-Za-z0-9_.-]+)(?:\[[\w,-]+\])?\s*==")
+
+
+def _name(line: str) -> str | None:
+    """Return the name of a pinned distribution, in the form in which spellings are equal."""
+    match = _PIN.match(line)
+    return re.sub(r"[-_.]+", "-", match[1]).lower() if match else None
+
+
+def _lines(file: Path) -> list[str]:
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line.strip() and not line.startswith("#")]
+
+
+def requirement_lines(folder: Path, *, wheels: bool) -> tuple[list[str], list[str]]:
+    """Return what pip is to install, and the constraints on what that pulls in.
+
+    Args:
+        folder: The folder ``requirements``.
+        wheels: Does ROS come from wheels? If not, what ``system.txt`` pins takes the place of the
+            other files' pins of the same name.
+    """
+    names = ["build", "run", "dev"]
+    required = [line for name in names for line in _lines(folder / f"{name}.txt")]
+    constraints = _lines(folder / "constraints.txt")
+    if wheels:
+        return [*_lines(folder / "ros.txt"), *required], constraints
+    chosen = _lines(folder / "system.txt")
+    taken = {_name(line) for line in chosen}
+    return (
+        [*chosen, *(line for line in required if _name(line) not in taken)],
+        [line for line in constraints if _name(line) not in taken],
+    )
 
 
 def ensure_system_packages(layout: Layout, environ: Mapping[str, str]) -> None:
@@ -191,14 +221,18 @@ def ensure_venv(plan: Plan, environ: Mapping[str, str]) -> None:
             command.insert(-1, "--system-site-packages")
         terminal.run(command, title="environment .venv", log=layout.log("venv"), environ=environ)
     made_for.write_text(origin)
-    files = [layout.requirements(name) for name in _requirement_names(plan.installation)]
+    required, constraints = requirement_lines(
+        layout.root / "requirements", wheels=plan.installation.wheels
+    )
+    wanted = layout.state / "requirements.txt"
+    wanted.write_text("\n".join(required) + "\n", encoding="utf-8")
+    limits = layout.state / "constraints.txt"
+    limits.write_text("\n".join(constraints) + "\n", encoding="utf-8")
     command = [
         str(layout.python), "-m", "pip", "install", "--no-input", "--disable-pip-version-check",
-        "--prefer-binary", "--constraint", str(layout.requirements("constraints")),
+        "--prefer-binary", "--constraint", str(limits), "--requirement", str(wanted),
     ]  # fmt: skip
-    for file in files:
-        command += ["--requirement", str(file)]
-    total = len(_pinned_names([*files, layout.requirements("constraints")]))
+    total = len({_name(line) for line in [*required, *constraints]})
     terminal.run(
         command,
         title="Python packages",
@@ -224,12 +258,6 @@ def _starts(python: Path) -> bool:
     except OSError:
         return False
     return done.returncode == 0
-
-
-def _pinned_names(files: Sequence[Path]) -> set[str]:
-    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
-    names = (re.match(r"[A-Za-z0-9_.-]+(?=(\[\w+\])?==)", line) for line in lines)
-    return {re.sub(r"[-_.]+", "-", match[0]).lower() for match in names if match}
 
 
 class PipProgress:
