@@ -9,10 +9,9 @@ import uuid
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from coterie_core.questions import Answer, Question
-
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, running_teams
+from coterie_core.questions import Answer, Question
 
 if TYPE_CHECKING:
     from coterie_bringup.operator import TeamAnswer
@@ -86,9 +85,8 @@ def as_data(question: str, answer: TeamAnswer) -> dict[str, Any]:
 
 
 async def _ask(state: RunState, text: str, timeout: float) -> TeamAnswer | str:
-    from coterie_ros.clients import NoAnswer
-
     from coterie_bringup.operator import in_loop, operating
+    from coterie_ros.clients import NoAnswer
 
     with operating(
         state.robots,

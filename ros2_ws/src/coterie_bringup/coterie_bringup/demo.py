@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from coterie_core.scene import SceneGraph
-from habitat_bridge.factory import make_world
 from rich.console import Console
 from rich.table import Table
 
@@ -27,6 +25,8 @@ from coterie_bringup.report import percent, write_report
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.teamrun import TeamRun, prepared
+from coterie_core.scene import SceneGraph
+from habitat_bridge.factory import make_world
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from cam_aggregator.base import Aggregator, accuracy
-from cam_aggregator.registry import make_aggregator
-from cam_aggregator.splits import split
-from coterie_core.answers import AnswerTable, IntArray
 
+from cam_aggregator.base import Aggregator, accuracy
+from cam_aggregator.registry import accepted_options, aggregator_names, make_aggregator
+from cam_aggregator.splits import split
 from coterie_bringup.drawing import TreeNode
 from coterie_bringup.record import Importance, MethodScore
+from coterie_core.answers import AnswerTable, IntArray
 
 METHODS = {
     "majority_vote": "Majority vote (MV)",
@@ -65,7 +65,9 @@ def evaluate(
                 result.scores.append(_debate_score(title, test, debate))
                 result.answers[method] = dict(debate)
             continue
-        aggregator = make_aggregator(method, seed=0)
+        if method not in aggregator_names():
+            continue
+        aggregator = _made(method, 0)
         score = MethodScore(method, title, learned=aggregator.needs_labels)
         try:
             finals = _fitted(aggregator, train, test).predict(test)
@@ -83,6 +85,11 @@ def evaluate(
     return result
 
 
+def _made(method: str, seed: int) -> Aggregator:
+    options = {"seed": seed} if "seed" in accepted_options(method) else {}
+    return make_aggregator(method, **options)
+
+
 def _fitted(aggregator: Aggregator, train: AnswerTable, test: AnswerTable) -> Aggregator:
     """Fit; a method without labels learns from all answers, and is never shown a truth."""
     if aggregator.needs_labels:
@@ -97,7 +104,7 @@ def _random_split(score: MethodScore, everything: AnswerTable) -> None:
     for seed in RANDOM_SEEDS:
         try:
             learn, ask = (everything.take(part) for part in split(everything, "random", seed))
-            aggregator = make_aggregator(score.method, seed=seed)
+            aggregator = _made(score.method, seed)
             aggregator.fit(learn if aggregator.needs_labels else everything)
             shares.append(accuracy(ask.truth, aggregator.p_yes(aggregator.aligned(ask))))
         except ValueError as error:
@@ -114,9 +121,7 @@ def _share(test: AnswerTable, answers: Mapping[str, bool | None]) -> float:
     return float(np.mean(right))
 
 
-def _debate_score(
-    title: str, test: AnswerTable, debate: Mapping[str, bool | None]
-) -> MethodScore:
+def _debate_score(title: str, test: AnswerTable, debate: Mapping[str, bool | None]) -> MethodScore:
     return MethodScore("debate", title, learned=False, held_out=_share(test, debate))
 
 

@@ -7,11 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from coterie_core.answers import AnswerTable
-from coterie_core.observation import Observation
-from coterie_core.questions import Answer, LabelledQuestion
-from coterie_msgs.action import Explore
-
 from coterie_bringup.errors import CommandError
 from coterie_bringup.evaluation import Evaluation, evaluate
 from coterie_bringup.operator import Operator, in_loop, operating
@@ -20,6 +15,10 @@ from coterie_bringup.record import AskedQuestion, DemoRecord, GivenAnswer, Track
 from coterie_bringup.referee import Examination
 from coterie_bringup.team import Team
 from coterie_bringup.teamrun import TeamRun
+from coterie_core.answers import AnswerTable
+from coterie_core.observation import Observation
+from coterie_core.questions import Answer, LabelledQuestion
+from coterie_msgs.action import Explore
 
 if TYPE_CHECKING:
     from coterie_bringup.demo import Timings
@@ -89,9 +88,7 @@ class Examiner:
 
     async def _explore(self, operator: Operator, name: str) -> None:
         limits = self._team.exploration
-        goal = Explore.Goal(
-            max_steps=limits.steps, max_time=limits.time, coverage=limits.coverage
-        )
+        goal = Explore.Goal(max_steps=limits.steps, max_time=limits.time, coverage=limits.coverage)
         track = self._tracks[name]
         total = limits.steps or 100
         self._progress.begin(name, total)
@@ -129,9 +126,7 @@ class Examiner:
         if track.points and track.points[-1].step == observation.step:
             return  # a repeat for nodes that came late
         x, y, z = observation.pose.position
-        track.points.append(
-            TrackPoint(observation.step, observation.time, x, y, z, track.coverage)
-        )
+        track.points.append(TrackPoint(observation.step, observation.time, x, y, z, track.coverage))
 
     # -- asking -----------------------------------------------------------------------------------
 
@@ -152,13 +147,9 @@ class Examiner:
         self._record.trained_on = len(exam)
         self._record.notes.append(text)
 
-    async def _ask(
-        self, operator: Operator, title: str, items: Sequence[LabelledQuestion]
-    ) -> None:
+    async def _ask(self, operator: Operator, title: str, items: Sequence[LabelledQuestion]) -> None:
         self._progress.begin(title, len(items))
-        operator.ask_all(
-            [item.question for item in items], deadline=self._team.aggregator.deadline
-        )
+        operator.ask_all([item.question for item in items], deadline=self._team.aggregator.deadline)
         count = await in_loop(
             operator,
             operator.answered(

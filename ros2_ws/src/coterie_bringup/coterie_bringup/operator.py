@@ -12,6 +12,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.context import Context
+from rclpy.signals import SignalHandlerOptions
+from std_srvs.srv import Trigger
+
 from coterie_core.observation import Observation
 from coterie_core.questions import Answer, FinalAnswer, Question
 from coterie_msgs.action import Explore
@@ -26,10 +31,6 @@ from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, ServiceClient
 from coterie_ros.executors import make_executor, spin
 from coterie_ros.parameters import Parameters
-from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.context import Context
-from rclpy.signals import SignalHandlerOptions
-from std_srvs.srv import Trigger
 
 T = TypeVar("T")
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from habitat_bridge.robots import EMBODIMENTS
 
 from coterie_bringup.program import Program
 from coterie_bringup.team import RobotSpec, StartSpec, Team
+from habitat_bridge.robots import EMBODIMENTS
 
 LOCALHOST_LIMIT = 25
 """Above so many processes discovery must not be restricted to localhost: Fast DDS then looks at
@@ -153,9 +153,7 @@ def aggregator_parameters(team: Team, run_directory: Path | None) -> dict[str, A
     }
 
 
-def explorer_parameters(
-    team: Team, robot: RobotSpec, run_directory: Path | None
-) -> dict[str, Any]:
+def explorer_parameters(team: Team, robot: RobotSpec, run_directory: Path | None) -> dict[str, Any]:
     """Return the parameters of one robot's explorer node.
 
     Every robot has a seed of its own. Its memory is kept in the run directory, so that a robot

@@ -59,7 +59,8 @@ class DemoProgress:
         """Fill a bar, whatever it holds, and say how it ended."""
         task = self._progress.tasks[self._tasks[name]]
         note = note or self._notes.get(name, "")
-        self._progress.update(task.id, total=task.completed or 1, completed=task.completed or 1,
-                              note=note)
+        self._progress.update(
+            task.id, total=task.completed or 1, completed=task.completed or 1, note=note
+        )
         if self._progress.disable:
             self._console.print(f"{name}: {note}" if note else name, markup=False, highlight=False)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
+from coterie_bringup.errors import CommandError
 from coterie_core.questions import LabelledQuestion
 from coterie_core.scene import SceneGraph
 from mele_explorer.bank import QuestionBank
-
-from coterie_bringup.errors import CommandError
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,6 +179,15 @@ class Team(_Part):
         """The file it was read from."""
         return self._file
 
+    def world_spec(self) -> WorldSpec:
+        """Return the world with its folders as absolute paths."""
+        return self.world
+
+    def house_name(self) -> str:
+        """Return the name of the house that the world is made of."""
+        scan = getattr(self.world, "scan", None)
+        return str(scan) if scan else f"house_{self.world.seed}"
+
     def profile(self, name: str) -> ModelProfile:
         """Return a model profile with its files as absolute paths; `rules` always exists."""
         found = self.models.get(name, ModelProfile())

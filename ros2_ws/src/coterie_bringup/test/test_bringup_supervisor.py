@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from coterie_bringup.program import Program, describe_exit, printable
 from coterie_bringup.supervisor import Event, Patience, Supervisor, alive
 

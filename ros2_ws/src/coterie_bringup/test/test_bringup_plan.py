@@ -1,0 +1,211 @@
+"""From a team to processes: parameters, namespaces, groups, discovery; the same for launch and up."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from coterie_bringup import launching
+from coterie_bringup.errors import CommandError
+from coterie_bringup.plan import PlanError, find_executable, plan, programs, write_parameters
+from coterie_bringup.team import parse_team
+
+TEAM = """\
+name: trio
+world: {kind: embedded, seed: 7}
+seed: 3
+robots:
+  - {name: rover, embodiment: wheels, malicious: true}
+  - {name: walker, embodiment: legs, start: {room: kitchen}}
+  - {name: drone, embodiment: air, start: {pose: {x: 1, y: 2, z: 0.5}}}
+aggregator: {method: majority_vote, deadline: 2.5}
+"""
+MANY = """\
+world: {kind: embedded}
+robots: [{name: "r{n}", count: 50, embodiment: air}]
+"""
+
+
+def test_processes_of_a_small_team(tmp_path: Path) -> None:
+    specs = plan(parse_team(TEAM), run_directory=tmp_path)
+    assert [s.name for s in specs] == [
+        "bridge",
+        "aggregator",
+        "explorer.rover",
+        "explorer.walker",
+        "explorer.drone",
+    ]
+    bridge, aggregator, rover = specs[:3]
+    assert bridge.essential and aggregator.essential and not rover.essential
+    robots = json.loads(bridge.parameters["bridge"]["robots"])
+    assert [r["name"] for r in robots] == ["rover", "walker", "drone"]
+    assert robots[0]["embodiment"]["mobility"] == "wheels"
+    assert robots[1]["start"] == {"room": "kitchen"}
+    assert robots[2]["start"] == {"position": [1.0, 2.0, 0.5], "yaw": 0.0}
+    assert aggregator.parameters["aggregator"]["robots"] == ["rover", "walker", "drone"]
+    assert aggregator.parameters["aggregator"]["deadline"] == 2.5
+    assert rover.arguments == ("--robots", "rover")
+    assert rover.parameters["rover/explorer"]["malicious"] is True
+    seeds = {s.parameters[f"{n}/explorer"]["seed"] for s, n in zip(specs[2:], ["rover", "walker", "drone"])}  # fmt: skip
+    assert len(seeds) == 3
+
+
+def test_the_parameter_file_is_rooted_at_the_namespace(tmp_path: Path) -> None:
+    team = parse_team("namespace: home\n" + TEAM)
+    specs = plan(team, run_directory=tmp_path)
+    write_parameters(specs, tmp_path / "p.yaml")
+    nodes = yaml.safe_load((tmp_path / "p.yaml").read_text())
+    assert set(nodes) == {
+        "/home/bridge",
+        "/home/aggregator",
+        "/home/rover/explorer",
+        "/home/walker/explorer",
+        "/home/drone/explorer",
+    }
+    assert nodes["/home/walker/explorer"]["ros__parameters"]["robot"] == "walker"
+    assert specs[0].ros_arguments(Path("p.yaml")) == [
+        "--ros-args",
+        "-r",
+        "__ns:=/home",
+        "--params-file",
+        "p.yaml",
+    ]
+
+
+def test_many_robots_share_processes() -> None:
+    specs = plan(parse_team(MANY))
+    explorers = specs[2:]
+    assert len(explorers) == 4
+    robots = [name for s in explorers for name in s.arguments[1:]]
+    assert robots == [f"r{n}" for n in range(1, 51)]
+    assert {len(s.arguments) - 1 for s in explorers} == {12, 13}
+    own = plan(parse_team(MANY + "processes: {robots_per_process: 1}\n"))
+    assert len(own) == 52
+
+
+def test_discovery_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = parse_team(TEAM)
+    many = parse_team(MANY + "processes: {robots_per_process: 1}\n")
+    key = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+    monkeypatch.delenv("ROS_DISCOVERY_SERVER", raising=False)
+    monkeypatch.delenv(key, raising=False)
+    assert plan(few)[0].environment == {key: "LOCALHOST"}
+    assert plan(many)[0].environment == {key: "SUBNET"}
+    monkeypatch.setenv(key, "LOCALHOST")  # the default of ./coterie: cannot work for many
+    assert plan(many)[0].environment == {key: "SUBNET"}
+    monkeypatch.setenv(key, "SUBNET")
+    assert plan(few)[0].environment == {key: "SUBNET"}
+    monkeypatch.setenv("ROS_DISCOVERY_SERVER", "127.0.0.1:11811")
+    assert plan(many)[0].environment == {}
+
+
+@pytest.fixture
+def fake_prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An install prefix that holds the executables of a team."""
+    for package, name in [
+        ("habitat_bridge", "bridge_node"),
+        ("cam_aggregator", "aggregator_node"),
+        ("mele_explorer", "explorer_node"),
+    ]:
+        file = tmp_path / "lib" / package / name
+        file.parent.mkdir(parents=True)
+        file.write_text("#!/bin/sh\n")
+        file.chmod(0o755)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere{os.pathsep}{tmp_path}")
+    return tmp_path
+
+
+def test_programs(fake_prefix: Path) -> None:
+    specs = plan(parse_team(TEAM))
+    made = programs(specs, Path("p.yaml"), {"ROS_DOMAIN_ID": "42"})
+    assert made[2].command == (
+        str(fake_prefix / "lib/mele_explorer/explorer_node"),
+        "--robots",
+        "rover",
+        "--ros-args",
+        "--params-file",
+        "p.yaml",
+    )
+    assert made[2].environment["ROS_DOMAIN_ID"] == "42"
+    assert made[0].essential
+
+
+def test_what_is_not_installed_is_named(fake_prefix: Path) -> None:
+    with pytest.raises(PlanError, match=r"package nothing is not in AMENT_PREFIX_PATH.*setup"):
+        find_executable("nothing", "node")
+    (fake_prefix / "share" / "cam_aggregator").mkdir(parents=True)
+    with pytest.raises(PlanError, match="has no executable 'aggregator'"):
+        find_executable("cam_aggregator", "aggregator")
+
+
+class FakeLaunch:
+    """Stands for the ROS package launch_ros, which has no wheels: records what is constructed."""
+
+    def __init__(self) -> None:
+        self.nodes: list[dict[str, Any]] = []
+
+    def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        package, actions = types.ModuleType("launch_ros"), types.ModuleType("launch_ros.actions")
+        actions.Node = lambda **options: self.nodes.append(options)  # type: ignore[attr-defined]
+        package.actions = actions  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "launch_ros", package)
+        monkeypatch.setitem(sys.modules, "launch_ros.actions", actions)
+
+
+def test_launch_and_up_start_the_same_processes(
+    fake_prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
+    file = tmp_path / "team.yaml"
+    file.write_text(TEAM)
+    fake = FakeLaunch()
+    fake.install(monkeypatch)
+    launching.team_actions(str(file))
+    specs = plan(parse_team(TEAM))
+    made = programs(specs, Path("p.yaml"), {})
+    assert len(fake.nodes) == len(made)
+    for options, program in zip(fake.nodes, made, strict=True):
+        ros_arguments = [*options["ros_arguments"][:-1], "p.yaml"]
+        command = [
+            str(find_executable(options["package"], options["executable"])),
+            *options["arguments"],
+            "--ros-args",
+            *ros_arguments,
+        ]
+        assert command == list(program.command)
+    written = Path(fake.nodes[0]["ros_arguments"][-1])
+    parameters = yaml.safe_load(written.read_text())
+    write_parameters(specs, tmp_path / "p.yaml")
+    expected = yaml.safe_load((tmp_path / "p.yaml").read_text())
+    for nodes in (parameters, expected):  # kept in the run directory, which differs
+        for node in nodes.values():
+            node["ros__parameters"].pop("model_directory", None)
+            node["ros__parameters"].pop("state_directory", None)
+    assert parameters == expected
+
+
+def test_one_robot_alone(tmp_path: Path) -> None:
+    team = parse_team(TEAM)
+    (spec,) = launching.chosen(team, tmp_path, robot="walker")
+    assert spec.arguments == ("--robots", "walker")
+    (bridge,) = launching.chosen(team, tmp_path, packages=["habitat_bridge"])
+    assert bridge.name == "bridge"
+    with pytest.raises(CommandError, match="it has rover, walker, drone"):
+        launching.chosen(team, tmp_path, robot="walkr")
+
+
+def test_launch_files_run_with_the_real_launch() -> None:
+    launch = pytest.importorskip("launch", reason="the ROS package launch has no wheels")
+    if not hasattr(launch, "LaunchDescription"):
+        pytest.skip("the installed package 'launch' is not ROS's")
+    for file in (Path(__file__).resolve().parents[4] / "launch").glob("*.launch.py"):
+        names: dict[str, Any] = {}
+        exec(compile(file.read_text(), str(file), "exec"), names)  # noqa: S102 (our own files)
+        assert isinstance(names["generate_launch_description"](), launch.LaunchDescription)

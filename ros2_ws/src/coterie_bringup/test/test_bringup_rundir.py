@@ -1,0 +1,116 @@
+"""Run directories, running teams, ROS domains, and leftovers in shared memory."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coterie_bringup import rundir
+from coterie_bringup.ask import choose_team
+from coterie_bringup.errors import CommandError
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def state(domain: int = 42, **options: object) -> rundir.RunState:
+    directory = rundir.new_run("trio")
+    values = {
+        "team": "trio",
+        "pid": os.getpid(),
+        "pid_birth": rundir.process_birth(os.getpid()),
+        "domain": domain,
+        "directory": str(directory),
+        "started": 1.0,
+        **options,
+    }
+    return rundir.RunState(**values)  # type: ignore[arg-type]
+
+
+def test_a_running_team_is_found_until_it_ends() -> None:
+    assert rundir.running_teams() == []
+    with rundir.registered(state(robots=["rover"])):
+        (found,) = rundir.running_teams()
+        assert (found.team, found.domain, found.robots) == ("trio", 42, ["rover"])
+    assert rundir.running_teams() == []
+
+
+def test_a_team_whose_process_died_is_not_found_even_if_its_id_lives_on() -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    with rundir.registered(state(pid=dead.pid)), rundir.registered(state(pid_birth=1)):
+        assert rundir.running_teams() == []
+
+
+def test_broken_state_files_do_no_harm() -> None:
+    for text in ("", "[]", "{", '{"team": 1}'):
+        (rundir.new_run("x") / "state.json").write_text(text)
+    assert rundir.running_teams() == []
+
+
+def test_old_runs_are_tidied_away() -> None:
+    with rundir.registered(state()):
+        for _ in range(rundir.KEPT_RUNS + 5):
+            rundir.new_run("x")
+        kept = list((rundir.state_root() / "runs").iterdir())
+        assert len(kept) <= rundir.KEPT_RUNS + 2
+        assert len(rundir.running_teams()) == 1
+
+
+def test_domains() -> None:
+    with rundir.domain(7, {}) as number:
+        assert number == 7
+    with rundir.domain(None, {"ROS_DOMAIN_ID": "13"}) as number:
+        assert number == 13
+    with rundir.domain(5, {"ROS_DOMAIN_ID": "13"}) as number:
+        assert number == 5
+    with rundir.domain(None, {}) as one, rundir.domain(None, {}) as other:
+        assert one != other
+    with pytest.raises(rundir.DomainError, match="expected a number from 0 to 232"):
+        with rundir.domain(None, {"ROS_DOMAIN_ID": "home"}):
+            pass
+
+
+def test_a_domain_that_somebody_listens_in_is_not_taken() -> None:
+    with rundir.domain(None, {}) as first:
+        pass
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
+        listener.bind(("127.0.0.1", 7400 + 250 * first + 11))
+        assert rundir.domain_in_use(first)
+        with rundir.domain(None, {}) as second:
+            assert second != first
+
+
+def test_shared_memory_of_the_dead_is_removed_and_that_of_the_living_kept(tmp_path: Path) -> None:
+    for name in ("fastrtps_dead", "fastrtps_alive", "fastrtps_port7411", "other"):
+        (tmp_path / name).write_text("data")
+        (tmp_path / f"{name}_el").write_text("")
+    with (tmp_path / "fastrtps_alive_el").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert rundir.clean_shared_memory(tmp_path) == 2
+    left = {p.name for p in tmp_path.iterdir() if p.is_file()}
+    assert left == {
+        "fastrtps_alive", "fastrtps_alive_el", "fastrtps_port7411", "fastrtps_port7411_el",
+        "other", "other_el",
+    }  # fmt: skip
+
+
+def test_which_team_is_asked() -> None:
+    a, b = state(40), state(41)
+    assert choose_team([a], None, "") is a
+    assert choose_team([a, b], 41, "") is b
+    assert choose_team([a], 99, "").domain == 99
+    assert choose_team([], None, "13").domain == 13
+    with pytest.raises(CommandError, match=r"no team runs.*\./coterie up"):
+        choose_team([], None, "")
+    with pytest.raises(CommandError, match=r"trio \(--domain 40\), trio \(--domain 41\)"):
+        choose_team([a, b], None, "")
