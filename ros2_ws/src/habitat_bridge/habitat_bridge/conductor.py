@@ -171,11 +171,11 @@ class Conductor:
         for goal, result in ended:
             goal.on_end(result, self.world.state(goal.robot))
 
-    def close(self, reason: str) -> None:
+    def close(self, reason: str, outcome: Outcome = Outcome.FAULT) -> None:
         """End all goals, for example because the world failed."""
         goals, self._goals = list(self._goals.values()), {}
         for goal in goals:
-            goal.on_end(SkillResult(Outcome.FAULT, reason), RobotState(goal.robot, _NOWHERE))
+            goal.on_end(SkillResult(outcome, reason), RobotState(goal.robot, _NOWHERE))
 
     def _start(self, goal: Goal) -> None:
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -26,8 +25,10 @@ from coterie_ros.serving import GoalContext
 from habitat_bridge.barrier import Barrier
 from habitat_bridge.conductor import Conductor, Goal, Step
 from habitat_bridge.driver import Driver
+from habitat_bridge.factory import make_world
 from habitat_bridge.guard import Guard
-from habitat_bridge.simulator import FrameRequest, RobotState, Simulator, Start
+from habitat_bridge.robots import load_embodiment
+from habitat_bridge.simulator import FrameRequest, RobotState, Simulator, Start, WorldError
 from habitat_bridge.urdf import urdf_of
 
 # In lockstep thousands of ticks a second are possible; nobody needs so many transforms [s].
@@ -61,7 +62,8 @@ class StartSpec(BaseModel):
     def start(self) -> Start:
         """Return it as worlds take it."""
         pose = self.pose
-        return Start(self.place, self.room, pose and Pose((pose.x, pose.y, pose.z), pose.yaw))
+        at = None if pose is None else Pose((pose.x, pose.y, pose.z), pose.yaw)
+        return Start(self.place, self.room, at)
 
 
 class RobotSpec(BaseModel):
@@ -76,16 +78,7 @@ class RobotSpec(BaseModel):
     @field_validator("embodiment", mode="before")
     @classmethod
     def _preset(cls, value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        from habitat_bridge.robots import EMBODIMENTS
-
-        if value not in EMBODIMENTS:
-            near = difflib.get_close_matches(value, EMBODIMENTS, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            known = ", ".join(EMBODIMENTS)
-            raise ValueError(f"no embodiment {value!r}; there are {known}{hint}")
-        return EMBODIMENTS[value]
+        return load_embodiment(value) if isinstance(value, str) else value
 
 
 class BridgeNode(AgentNode):
@@ -136,6 +129,12 @@ class BridgeNode(AgentNode):
 
     def on_setup(self, parameters: Parameters) -> None:
         """Make the world with its robots, and their topics and actions."""
+        try:
+            self._set_up(parameters)
+        except WorldError as error:  # what the user can mend
+            raise ValueError(str(error)) from error
+
+    def _set_up(self, parameters: Parameters) -> None:
         specs = _robots(parameters.json("robots"))
         self._lockstep = parameters["mode"] == "lockstep"
         self.world = world = self._given or _make_world(parameters)
@@ -187,7 +186,9 @@ class BridgeNode(AgentNode):
 
     def on_stop(self) -> None:
         """Stop the world's thread."""
-        if not self._driver.stop():
+        if self._driver.stop():
+            self._conductor.close("the bridge stopped", Outcome.CANCELLED)
+        else:
             self.problem("the world's thread did not end within 2 s")
 
     def on_release(self) -> None:
@@ -261,6 +262,10 @@ class BridgeNode(AgentNode):
             return await asyncio.shield(end)
         except asyncio.CancelledError:
             self._driver.post(lambda: self._cancel(goal.id))
+            if not self._driver.is_alive() and not end.done():
+                return SkillResult(Outcome.CANCELLED, "the bridge stopped"), RobotState(
+                    robot, _NOWHERE
+                )
             return await asyncio.wait_for(end, 2.0)
 
     def _hear(self, robot: str, message: Bool) -> None:
@@ -388,8 +393,6 @@ def _robots(value: Any) -> list[RobotSpec]:
 
 
 def _make_world(parameters: Parameters) -> Simulator:
-    from habitat_bridge.factory import make_world
-
     value = parameters.json("world")
     if not isinstance(value, dict):
         raise ValueError("parameter 'world': expected a world's description as a JSON object")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import signal
+import sys
 
 import numpy as np
 import pytest
@@ -374,3 +376,55 @@ def test_wrong_robots_are_named(ros, parameters, message):
     node = ros.add(BridgeNode(context=ros.context, world=world, parameters=parameters))
     ros.spin_until(lambda: node.failure)
     assert message in node.failure
+
+
+WORLD = {"kind": "embedded", "seed": 1, "floors": 1, "rooms": 4}
+ROBOTS = [{"name": "r1", "embodiment": "wheels"}, {"name": "r2", "embodiment": "legs"}]
+
+
+def start_process(ros, tmp_path, **parameters):
+    import yaml
+
+    given = {
+        "world": json.dumps(WORLD),
+        "robots": json.dumps(ROBOTS),
+        "mode": "real_time",
+        **parameters,
+    }
+    file = tmp_path / "parameters.yaml"
+    file.write_text(yaml.safe_dump({"/team/bridge": {"ros__parameters": given}}))
+    program = (sys.executable, "-m", "habitat_bridge.node")
+    return ros.start_process(
+        [*program, "--ros-args", "-r", "__ns:=/team", "--params-file", str(file)]
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_process_serves_a_generated_house_and_ends_with_0(ros, tmp_path, number):
+    process = start_process(ros, tmp_path)
+    robot = Robot(ros, ros.node(), "team/r1")
+    ros.spin_until(lambda: robot.seen)
+    robot.wait(1000.0)
+    ros.spin_until(lambda: robot.feedback)
+    process.send(number)
+    assert process.wait(5.0) == 0, process.output
+    assert "Traceback" not in process.output
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"world": json.dumps({"kind": "embeded"})}, "world.kind"),
+        ({"world": "{"}, "parameter 'world': expected JSON"),
+        ({"robots": '[{"name": "r1", "embodiment": "weels"}]'}, "did you mean 'wheels'"),
+        ({"mode": "turnbased"}, "none of lockstep, real_time"),
+        ({"raet": 10.0}, "did you mean 'rate'"),
+    ],
+)
+def test_process_with_wrong_parameters_says_which_and_ends_with_1(
+    ros, tmp_path, parameters, message
+):
+    process = start_process(ros, tmp_path, **parameters)
+    assert process.wait(30.0) == 1
+    assert message in process.output
+    assert "Traceback" not in process.output
