@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
+from std_srvs.srv import Trigger
+
+from cam_aggregator.base import Aggregator, AggregatorError
+from cam_aggregator.collector import Collector, OpenQuestion
+from cam_aggregator.registry import accepted_options, aggregator_names, make_aggregator
 from coterie_core.answers import AnswerTable
+from coterie_core.language import Decider, ModelProfile, UsageMeter, build_model
+from coterie_core.parsing import NotAQuestion, understand
 from coterie_core.questions import Answer, FinalAnswer, LabelledQuestion, Question
 from coterie_msgs.msg import Answer as AnswerMsg
-from coterie_msgs.msg import DiscussionTurn
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
 from coterie_msgs.msg import Label
 from coterie_msgs.msg import Question as QuestionMsg
@@ -22,22 +28,18 @@ from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.parameters import Parameters, ParameterSpec
-from std_srvs.srv import Trigger
-
-from cam_aggregator.base import Aggregator, AggregatorError
-from cam_aggregator.collector import Collector, OpenQuestion
-from cam_aggregator.registry import AGGREGATORS, make_aggregator
-from cam_aggregator.storage import load_aggregator, save_aggregator
 
 TICK = 0.05
 """How often deadlines are looked at [s]."""
+MOST_ROOMS = 1000
+"""How many names of rooms to remember."""
 
 
 class AggregatorNode(AgentNode):
     """`aggregator`; see docs/ros_graph.md for its topics and services."""
 
     PARAMETERS = (
-        ParameterSpec("method", "majority_vote", "Aggregator.", choices=tuple(AGGREGATORS)),
+        ParameterSpec("method", "majority_vote", "Aggregator.", choices=aggregator_names()),
         ParameterSpec("robots", [], "Names of the robots whose answers are waited for."),
         ParameterSpec(
             "deadline", 10.0, "How long to wait for answers.", "s", minimum=0.05, maximum=3600.0
@@ -47,6 +49,7 @@ class AggregatorNode(AgentNode):
         ParameterSpec("abstain_below", 0.0, "Least confidence.", minimum=0.0, maximum=1.0),
         ParameterSpec("turn_timeout", 30.0, "Per turn of a debate.", "s", minimum=0.1),
         ParameterSpec("seed", 0, "Of learned aggregators."),
+        ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
     )
 
     def on_setup(self, parameters: Parameters) -> None:
@@ -55,16 +58,21 @@ class AggregatorNode(AgentNode):
         if not self.robots:
             raise ValueError("parameter 'robots' is empty; list the robots whose answers count")
         self.method: str = parameters["method"]
+        profile = ModelProfile.model_validate(parameters.json("model_profile") or {"kind": "rules"})
+        self.meter = UsageMeter()
+        self.decider = Decider(
+            build_model(profile, meter=self.meter), timeout_s=profile.timeout_s, who="aggregator"
+        )
+        self._rooms: set[str] = set()
         self.fallback: Aggregator = make_aggregator("confidence_vote")
-        self.aggregator = self._restore(parameters)
+        aggregator = self._make(parameters)
+        self.aggregator: Aggregator | None = None if aggregator.needs_labels else aggregator
         self.collector = Collector(self.robots, parameters["deadline"])
         self._labels: dict[str, bool] = {}
         self._waiting: dict[str, list[asyncio.Future[FinalAnswer]]] = {}
         self._work: asyncio.Queue[OpenQuestion] = asyncio.Queue()
-        self._statements: dict[tuple[str, str, int, int], asyncio.Future[DiscussionTurn]] = {}
         self._finals = self.publisher(FinalAnswerMsg, "final_answer", "answers")
         self._questions = self.publisher(QuestionMsg, "question", "questions")
-        self._discussion = self.publisher(DiscussionTurn, "discussion", "messages")
         self.serve(AskTeam, "ask", self._on_ask, timeout=3600.0)
         self.serve(Trigger, "train", self._on_train, timeout=600.0)
         self.diagnostics.add_source("questions", self._figures)
@@ -89,29 +97,41 @@ class AggregatorNode(AgentNode):
         self.subscribe(
             Label, "label", "answers", self._on_label, convert=conversions.label_from_msg
         )
-        self.subscribe(
-            DiscussionTurn,
-            "discussion",
-            "messages",
-            self._on_turn,
-            convert=conversions.checked_turn,
-        )
         self.run(self._decide_all(), "decide")
         self.every(TICK, self._close_due, "deadlines")
 
     # -- collecting -----------------------------------------------------------------------------
 
-    def _on_question(self, asked: tuple[Question, float]) -> None:
+    async def _on_question(self, asked: tuple[Question, float]) -> None:
         question, deadline = asked
-        question = understood(question)
+        try:
+            question = await self._understood(question)
+        except NotAQuestion as error:
+            self.problem(f"question {question.id}: {error}")
+            return
+        self._note_rooms((question.room,))
         if self.collector.ask(question, deadline):
             self._close_if_complete(question.id)
+
+    def _note_rooms(self, names: Iterable[str]) -> None:
+        """Remember names of rooms, so that sentences about them are understood."""
+        if len(self._rooms) < MOST_ROOMS:
+            self._rooms.update(name for name in names if name)
+
+    async def _understood(self, question: Question) -> Question:
+        """Return the question with object and room, taken from its sentence where they lack."""
+        if question.object:
+            return question
+        return await understand(
+            question.text, sorted(self._rooms), decider=self.decider, id=question.id
+        )
 
     def _on_answer(self, robot: str, answer: Answer) -> None:
         if answer.robot != robot:
             self.diagnostics.count("forged_answers")
             self.problem(f"{robot}/answer: an answer in the name of {answer.robot!r}: dropped")
             return
+        self._note_rooms(answer.evidence.elsewhere)
         self.collector.add(answer)
         self._close_if_complete(answer.question)
 
@@ -170,7 +190,10 @@ class AggregatorNode(AgentNode):
     async def _on_ask(self, request: AskTeam.Request) -> AskTeam.Response:
         message = request.question
         message.id = message.id or f"ask-{uuid.uuid4().hex[:12]}"
-        question = understood(conversions.question_from_msg(message))
+        try:
+            question = await self._understood(conversions.question_from_msg(message, "ask"))
+        except ValueError as error:
+            return AskTeam.Response(success=False, message=str(error))
         message.object, message.room = question.object, question.room
         waiter: asyncio.Future[FinalAnswer] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(question.id, []).append(waiter)
@@ -193,7 +216,7 @@ class AggregatorNode(AgentNode):
     async def _on_train(self, request: Trigger.Request) -> Trigger.Response:
         table = self._labelled()
         try:
-            aggregator = make_aggregator(self.method, seed=self.parameters["seed"])
+            aggregator = self._make(self.parameters)
             if aggregator.needs_labels and len(table) == 0:
                 raise AggregatorError(
                     "no labelled question was answered yet; publish the truth on 'label'"
@@ -202,10 +225,18 @@ class AggregatorNode(AgentNode):
         except ValueError as error:
             return Trigger.Response(success=False, message=f"{self.method}: {error}")
         self.aggregator = aggregator
-        where = self._save(aggregator)
-        text = f"{self.method} trained on {len(table)} labelled questions{where}"
+        text = f"{self.method} trained on {len(table)} labelled questions"
         self.get_logger().info(text)
         return Trigger.Response(success=True, message=text)
+
+    def _make(self, parameters: Parameters) -> Aggregator:
+        options = {"seed": parameters["seed"], "abstain_below": parameters["abstain_below"]}
+        known = accepted_options(self.method)
+        return make_aggregator(self.method, **{k: v for k, v in options.items() if k in known})
+
+    def _now(self) -> float:
+        """Return the node's clock [s]."""
+        return float(self.get_clock().now().nanoseconds) * 1e-9
 
     def _labelled(self) -> AnswerTable:
         """Return the answers to all questions that somebody told the truth of."""
@@ -232,3 +263,17 @@ class AggregatorNode(AgentNode):
             "labels": len(self._labels),
             "method": self.method if self.aggregator is not None else "confidence_vote (untrained)",
         }
+
+
+def make_node(options: ProcessOptions) -> AgentNode:
+    """Make the team's aggregator."""
+    return AggregatorNode("aggregator", namespace=options.namespace, context=options.context)
+
+
+def main() -> None:
+    """Run the aggregator."""
+    raise SystemExit(run_nodes(make_node))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""From a topological house to a table of answers: K robots explore, then answer its question bank."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from coterie_core.answers import AnswerTable
+from habitat_bridge.graph import WALKER, list_scans, load_graph_world
+from mele_explorer import ExplorerRun, QuestionBank, answer_all, oracle_run, run_exploration
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One seed's exploration and answers.
+
+    `problems` are those that the reader of the files and the question bank report.
+    """
+
+    table: AnswerTable
+    nodes: int
+    problems: tuple[str, ...]
+    runs: tuple[ExplorerRun, ...] = ()
+
+
+def houses_in(directory: Path) -> list[str]:
+    """Return the names of the houses in a folder.
+
+    Raises:
+        WorldError: There is none, or the folder has another layout.
+    """
+    return list_scans(directory)
+
+
+def explore_house(directory: Path, scan: str, seed: int, agents: int, steps: int) -> Trial:
+    """Let `agents` robots walk `steps` hops each from different places and answer the bank.
+
+    The seed sets the starts, the order of equal choices and the rooms of the NO questions.
+
+    Raises:
+        WorldError: The house cannot be read, or is too small for so many robots.
+        ValueError: It has no question.
+    """
+    world = load_graph_world(directory, scan, seed=seed)
+    for k in range(agents):
+        world.add_robot(f"agent_{k + 1}", WALKER)
+    bank = QuestionBank.from_graph(world.truth(), seed)
+    _check(bank, scan)
+
+    async def explore() -> tuple[list[ExplorerRun], AnswerTable]:
+        runs = await run_exploration(world, steps=steps, seed=seed)
+        return runs, await answer_all(runs, bank, house=scan)
+
+    runs, table = asyncio.run(explore())
+    problems = (*world.report.problems, *bank.problems)
+    return Trial(table, len(world.house.viewpoints), problems, tuple(runs))
+
+
+def oracle_house(directory: Path, scan: str, seed: int, rooms: tuple[str, ...]) -> AnswerTable:
+    """Return the answers of robots that know exactly one of `rooms` each (MELE, section 5)."""
+    world = load_graph_world(directory, scan, seed=seed)
+    bank = QuestionBank.from_graph(world.truth(), seed)
+    _check(bank, scan)
+    runs = [oracle_run(world.truth(), room, f"knows {room}") for room in rooms]
+    return asyncio.run(answer_all(runs, bank, house=scan))
+
+
+def richest_rooms(directory: Path, scan: str, count: int) -> tuple[str, ...]:
+    """Return the rooms with most kinds of objects, most first."""
+    truth = load_graph_world(directory, scan).truth()
+    kinds = {
+        room.name: len({thing.label.top for thing in truth.objects_in(room.id)})
+        for room in truth.rooms.values()
+    }
+    return tuple(sorted(kinds, key=lambda name: (-kinds[name], name))[:count])
+
+
+def _check(bank: QuestionBank, scan: str) -> None:
+    if len(bank) < 10 or len({item.truth for item in bank}) < 2:
+        why = "; ".join(bank.problems) or "too few objects in known rooms"
+        raise ValueError(f"{scan}: {len(bank)} questions are too few to train and test on ({why})")
