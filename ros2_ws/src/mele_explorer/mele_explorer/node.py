@@ -1,0 +1,372 @@
+"""Explorer node: one robot that explores on request, remembers, and answers questions."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
+
+from coterie_core.language import Decider, ModelProfile, UsageMeter, build_model
+from coterie_core.observation import Observation
+from coterie_core.parsing import NotAQuestion, understand
+from coterie_core.questions import Answer, Question
+from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
+from coterie_msgs.action import Explore
+from coterie_msgs.action import NavigateTo as NavigateToAction
+from coterie_msgs.msg import Answer as AnswerMsg
+from coterie_msgs.msg import DiscussionTurn
+from coterie_msgs.msg import Observation as ObservationMsg
+from coterie_msgs.msg import Question as QuestionMsg
+from coterie_msgs.srv import Ask
+from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
+from coterie_ros.main import ProcessOptions, run_nodes
+from coterie_ros.names import team_name
+from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.serving import GoalContext
+from mele_explorer.answering import Answerer
+from mele_explorer.common_sense import load_common_sense
+from mele_explorer.explorer import Explorer, ExplorerLimits
+from mele_explorer.memory import Memory
+from mele_explorer.memory_file import MemoryFileError, load_memory, memory_to_json, save_memory
+
+OBSERVATION_TIMEOUT = 10.0
+"""How long to wait for the observation that follows a hop [s of wall time]."""
+
+
+class ExplorerNode(AgentNode):
+    """`<robot>/explorer`; see docs/ros_graph.md for its topics, services and actions."""
+
+    PARAMETERS = (
+        ParameterSpec("robot", "", "Name of the robot; empty: the last part of the namespace."),
+        ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
+        ParameterSpec("seed", 0, "For ties between places."),
+        ParameterSpec("malicious", False, "Invert every answer (experiments only)."),
+        ParameterSpec(
+            "hop_timeout", 300.0, "Longest wall time for one hop.", "s", minimum=1.0, maximum=3600.0
+        ),
+        ParameterSpec("state_directory", "", "Where the memory is kept; empty: nowhere."),
+        ParameterSpec("step_limit", 0, "Most hops of any exploration; 0: no limit.", minimum=0),
+        ParameterSpec("concurrency", 8, "Questions worked on at a time.", minimum=1, maximum=256),
+    )
+
+    def on_setup(self, parameters: Parameters) -> None:
+        """Make the model, load the memory, offer services and the action."""
+        self.robot = parameters["robot"] or self.get_namespace().rpartition("/")[2]
+        if not self.robot:
+            raise ValueError(
+                "parameter 'robot' is empty and the node has no namespace; give one of them"
+            )
+        profile = ModelProfile.model_validate(parameters.json("model_profile") or {"kind": "rules"})
+        self.meter = UsageMeter()
+        self.model = build_model(profile, meter=self.meter)
+        self.decider = Decider(
+            self.model,
+            timeout_s=profile.timeout_s,
+            who=self.robot,
+            on_decided=self.meter.watch(self.robot),
+        )
+        self.diagnostics.add_source("model", self._usage)
+        self._state_file = self._state_path(parameters["state_directory"])
+        self.memory = self._restore()
+        self._explorer: Explorer | None = None
+        self._latest: Observation | None = None
+        self._observed = asyncio.Event()
+        self._given: dict[str, Answer] = {}
+        self._slots = asyncio.Semaphore(parameters["concurrency"])
+        self.sense = load_common_sense()
+        self.answerer = Answerer(self.memory, self.sense, self.decider)
+        self._answers = self.publisher(AnswerMsg, "answer", "answers")
+        self._takes_part = self.publisher(Bool, "takes_part", "latched")
+        self._discussion = self.publisher(
+            DiscussionTurn, team_name(self.get_namespace(), "discussion"), "messages"
+        )
+        self._navigate = ActionClient(self, NavigateToAction, "navigate_to")
+        self.serve(Ask, "ask", self._on_ask, timeout=120.0)
+        self.serve(Trigger, "memory", self._on_memory)
+        self.serve_action(Explore, "explore", self._explore, when_busy="reject", check=_bounded)
+
+    def on_start(self) -> None:
+        """Listen to the bridge and to the team."""
+        namespace = self.get_namespace()
+        self.subscribe(
+            ObservationMsg,
+            "observation",
+            "observations",
+            self._on_observation,
+            convert=conversions.observation_from_msg,
+        )
+        self.subscribe(
+            QuestionMsg,
+            team_name(namespace, "question"),
+            "questions",
+            self._on_question,
+            convert=conversions.question_from_msg,
+        )
+        self.subscribe(
+            DiscussionTurn, team_name(namespace, "discussion"), "messages", self._on_discussion
+        )
+
+    def on_release(self) -> None:
+        """Keep the memory for the next start."""
+        self._save()
+
+    # -- seeing ---------------------------------------------------------------------------------
+
+    def _on_observation(self, observation: Observation) -> None:
+        if observation.robot != self.robot:
+            self.problem(
+                f"observation of {observation.robot!r} on the topic of {self.robot!r}: dropped"
+            )
+            return
+        if self._latest is not None and observation.step <= self._latest.step:
+            if observation.time >= self._latest.time:
+                return  # a repeat, for nodes that came late
+            self.problem("the world's clock went back: taking the new world's observations")
+        self._latest = observation
+        if self._explorer is None:
+            self.memory.update(observation)
+        self._observed.set()
+        self._observed.clear()
+
+    async def _observation_after(self, step: int) -> Observation | None:
+        """Wait for an observation newer than `step`; the latest one, or None, after a while."""
+        end = asyncio.get_running_loop().time() + OBSERVATION_TIMEOUT
+        while self._latest is None or self._latest.step <= step:
+            left = end - asyncio.get_running_loop().time()
+            if left <= 0.0:
+                return self._latest
+            try:
+                await asyncio.wait_for(self._observed.wait(), left)
+            except asyncio.TimeoutError:
+                return self._latest
+        return self._latest
+
+    # -- exploring ------------------------------------------------------------------------------
+
+    async def _explore(self, goal: GoalContext) -> Explore.Result:
+        request = goal.request
+        most = self.parameters["step_limit"]
+        wanted = request.max_steps or most
+        limits = ExplorerLimits(
+            steps=(min(wanted, most) if most else wanted) or None,
+            seconds=request.max_time or None,
+            coverage=request.coverage or None,
+        )
+        observation = await self._observation_after(-1)
+        if observation is None:
+            return goal.abort(
+                Explore.Result(
+                    reason=f"no observation on {self.get_namespace()}/observation within "
+                    f"{OBSERVATION_TIMEOUT:g} s; is the bridge running and does it know this robot?"
+                )
+            )
+        explorer = Explorer(self.robot, self.decider, limits, self.parameters["seed"], self.memory)
+        self._explorer = explorer
+        travelled = 0.0
+        explorer.observe(observation)
+        try:
+            while True:
+                skill = await explorer.next_skill()
+                if skill is None:
+                    return goal.succeed(self._result(explorer, travelled, explorer.stopped, True))
+                self._report(goal, explorer, skill)
+                result = await self._hop(skill)
+                travelled += result.distance
+                explorer.skill_ended(skill, result)
+                newer = await self._observation_after(observation.step)
+                if newer is None or newer.step <= observation.step:
+                    reason = result.reason or "no observation followed the hop"
+                    return goal.abort(self._result(explorer, travelled, reason, False))
+                observation = newer
+                explorer.observe(observation)
+                self._save()
+        except asyncio.CancelledError:
+            return goal.cancel(self._result(explorer, travelled, "cancelled", False))
+        finally:
+            self._explorer = None
+            self._takes_part.publish(Bool(data=False))
+
+    async def _hop(self, skill: Skill) -> SkillResult:
+        """Send one hop to the bridge and wait for how it ended."""
+        if not isinstance(skill, NavigateTo):
+            return SkillResult(Outcome.UNSUPPORTED, f"an explorer does not {type(skill).__name__}")
+        self._takes_part.publish(Bool(data=True))
+        try:
+            end = await self._navigate.run(
+                conversions.navigate_to_msg(skill), timeout=self.parameters["hop_timeout"]
+            )
+        except (NoAnswer, GoalRejected) as error:
+            return SkillResult(Outcome.FAULT, str(error))
+        return conversions.skill_result_from_msg(end.result.result)
+
+    def _report(self, goal: GoalContext, explorer: Explorer, skill: Skill) -> None:
+        feedback = explorer.feedback()
+        goal.feedback(
+            Explore.Feedback(
+                steps=feedback.steps,
+                coverage=feedback.coverage,
+                objects=feedback.objects,
+                rooms=feedback.rooms,
+                place=skill.place if isinstance(skill, NavigateTo) else "",
+            )
+        )
+
+    def _result(
+        self, explorer: Explorer, travelled: float, reason: str, success: bool
+    ) -> Explore.Result:
+        feedback = explorer.feedback()
+        return Explore.Result(
+            success=success,
+            reason=reason,
+            steps=feedback.steps,
+            coverage=feedback.coverage,
+            objects=feedback.objects,
+            rooms=feedback.rooms,
+            distance=travelled,
+        )
+
+    # -- answering ------------------------------------------------------------------------------
+
+    async def _on_question(self, question: Question) -> None:
+        try:
+            answer = await self._answer(question)
+        except NotAQuestion as error:
+            self.problem(f"question {question.id}: {error}")
+            return
+        self._answers.publish(conversions.answer_to_msg(answer, time=self._now()))
+
+    async def _answer(self, question: Question) -> Answer:
+        async with self._slots:
+            if not question.object:
+                question = await understand(
+                    question.text,
+                    (room.name for room in self.memory.graph.rooms.values()),
+                    self.memory.labels,
+                    decider=self.decider,
+                    id=question.id,
+                )
+            answer = await self.answerer.answer(question)
+        if self.parameters["malicious"]:
+            answer = replace(answer, yes=not answer.yes)
+        self.diagnostics.count("answers")
+        return answer
+
+    async def _on_ask(self, request: Ask.Request) -> Ask.Response:
+        try:
+            question = conversions.question_from_msg(request.question)
+            answer = await self._answer(question)
+        except ValueError as error:
+            return Ask.Response(success=False, message=str(error))
+        return Ask.Response(
+            success=True,
+            answer=conversions.answer_to_msg(answer, time=self._now()),
+        )
+
+    async def _on_discussion(self, turn: DiscussionTurn) -> None:
+        """Speak in a debate when it is this robot's turn."""
+
+    async def _on_memory(self, request: Trigger.Request) -> Trigger.Response:
+        return Trigger.Response(success=True, message=memory_to_json(self.memory))
+
+    def _now(self) -> float:
+        """Return the node's clock [s]."""
+        return float(self.get_clock().now().nanoseconds) * 1e-9
+
+    # -- keeping --------------------------------------------------------------------------------
+
+    def _state_path(self, directory: str) -> Path | None:
+        if not directory:
+            return None
+        folder = Path(directory)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / f"{self.robot}.memory.json"
+
+    def _restore(self) -> Memory:
+        """Return the memory of the last run, or an empty one; a broken file is set aside."""
+        path = self._state_file
+        if path is None or not path.exists():
+            return Memory(self.robot)
+        try:
+            memory = load_memory(path)
+            if memory.robot != self.robot:
+                raise MemoryFileError(f"{path}: is the memory of {memory.robot!r}")
+        except MemoryFileError as error:
+            aside = path.with_suffix(".broken")
+            path.replace(aside)
+            self.problem(f"{error}; set aside as {aside.name}, starting with an empty memory")
+            return Memory(self.robot)
+        self.get_logger().info(f"memory of {len(memory.graph.objects)} objects restored")
+        return memory
+
+    def _save(self) -> None:
+        if self._state_file is None:
+            return
+        try:
+            save_memory(self.memory, self._state_file)
+        except OSError as error:
+            self.problem(f"memory not saved: {error}")
+
+    def _usage(self) -> dict[str, Any]:
+        """Return who decided what, and what the model cost, for the diagnostics."""
+        usage = self.meter.total()
+        report: dict[str, Any] = {
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "cost": f"{usage.cost:.4f}",
+        }
+        for row in self.meter.as_json():
+            for key in ("by_model", "by_rule"):
+                report[f"{row['decision']}.{key}"] = row[key]
+        return report
+
+
+def _bounded(request: Any) -> str | None:
+    """Return why an Explore goal cannot be accepted, or None."""
+    if not (request.max_steps or request.max_time or request.coverage):
+        return "max_steps, max_time and coverage are all 0: set at least one limit"
+    if not request.max_time >= 0.0:
+        return f"max_time must be at least 0 s, got {request.max_time}"
+    if not 0.0 <= request.coverage <= 1.0:
+        return f"coverage must be within 0..1, got {request.coverage}"
+    return None
+
+
+def make_nodes(options: ProcessOptions) -> list[AgentNode]:
+    """Make one explorer per robot named on the command line."""
+    parser = argparse.ArgumentParser(prog="explorer_node", description=__doc__)
+    parser.add_argument(
+        "--robots",
+        nargs="+",
+        metavar="NAME",
+        help="one node per robot, each in the namespace of its robot; without it one node in "
+        "the namespace that the process was given",
+    )
+    chosen = parser.parse_args(options.arguments)
+    if not chosen.robots:
+        return [ExplorerNode("explorer", namespace=options.namespace, context=options.context)]
+    many = len(chosen.robots) > 4
+    return [
+        ExplorerNode(
+            "explorer",
+            namespace=options.below(robot),
+            context=options.context,
+            light=many,
+        )
+        for robot in chosen.robots
+    ]
+
+
+def main() -> None:
+    """Run the explorers of one process."""
+    raise SystemExit(run_nodes(make_nodes))
+
+
+if __name__ == "__main__":
+    main()
