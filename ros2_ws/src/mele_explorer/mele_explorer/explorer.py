@@ -9,11 +9,13 @@ import networkx as nx
 
 from coterie_core.language import Decider, RulesModel
 from coterie_core.observation import Observation, PlaceView
-from coterie_core.skills import NavigateTo, Skill, SkillResult
+from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
 from mele_explorer.choose_place import ChoosePlace, ChooseState, PlaceOption
 from mele_explorer.memory import Memory
 
 _PATIENCE = 20  # hops without a new place after which the rule decides instead of a model
+_TRIES = 3  # of a hop that fails
+_IMPOSSIBLE = (Outcome.UNREACHABLE, Outcome.UNKNOWN_TARGET, Outcome.UNSUPPORTED, Outcome.REFUSED)
 _JITTER = 0.1  # largest share by which equal promises are told apart at random
 _WAYS_ON = 0.15  # worth of a place that was seen, for the ways that may go on from it
 _NEW_LABEL = 0.25  # worth of a label not seen before, in places
@@ -80,7 +82,8 @@ class Explorer:
         self.seed = seed
         self._last: Observation | None = None
         self._started: float | None = None
-        self._blocked: set[tuple[str, str]] = set()
+        self._failures: dict[tuple[str, str], int] = {}  # hop -> how often it failed
+        self._tolerance = 1  # failures from which a hop is avoided
         self._tastes: dict[str, float] = {}
         self._idle = 0  # hops since the last new place
         self._met: set[str] = set()  # labels in all observations but the last
@@ -99,9 +102,15 @@ class Explorer:
         self.coverage_curve.append(self.memory.coverage)
 
     def skill_ended(self, skill: Skill, result: SkillResult) -> None:
-        """Learn how a skill ended: a hop that failed is not tried again from the same place."""
+        """Learn how a skill ended.
+
+        A hop that failed is tried again only when nothing else is left, and at most three times;
+        one that the world calls impossible, never.
+        """
         if isinstance(skill, NavigateTo) and not result.ok and self._last is not None:
-            self._blocked.add((self._last.place, skill.place))
+            hop = (self._last.place, skill.place)
+            failures = self._failures.get(hop, 0) + 1
+            self._failures[hop] = _TRIES if result.outcome in _IMPOSSIBLE else failures
 
     async def next_skill(self) -> Skill | None:
         """Return the next hop, or None when a limit is reached or nothing is left (`stopped`).
@@ -115,9 +124,12 @@ class Explorer:
         if self.stopped:
             return None
         state = self._state(self._last)
-        if not any(option.promise > 0.0 for option in state.options):
-            self.stopped = "everything that can be reached was seen"
-            return None
+        while not any(option.promise > 0.0 for option in state.options):
+            if self._tolerance >= _TRIES or not self._failures:
+                self.stopped = "everything that can be reached was seen"
+                return None
+            self._tolerance += 1
+            state = self._state(self._last)
         if self._idle >= _PATIENCE:
             decided = self._decider.decide_by_rule(ChoosePlace(), state)
         else:
@@ -157,7 +169,7 @@ class Explorer:
         options = [
             self._option(view, known, values)
             for view in sorted(last.neighbours, key=lambda view: view.id)
-            if (last.place, view.id) not in self._blocked
+            if not self._avoided(last.place, view.id)
         ]
         left = None if self.limits.steps is None else self.limits.steps - self.steps
         return ChooseState(
@@ -171,13 +183,16 @@ class Explorer:
             left,
         )
 
+    def _avoided(self, a: str, b: str) -> bool:
+        return self._failures.get((a, b), 0) >= self._tolerance
+
     def _known_ways(self) -> nx.Graph:
         """Return the ways between known places, without those that failed."""
         graph = nx.Graph()
         graph.add_nodes_from(self.memory.graph.places)
         for a, links in self.memory.graph.links.items():
             graph.add_edges_from(
-                (a, b) for b in links if (a, b) not in self._blocked and (b, a) not in self._blocked
+                (a, b) for b in links if not self._avoided(a, b) and not self._avoided(b, a)
             )
         return graph
 

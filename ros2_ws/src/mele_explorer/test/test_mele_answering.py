@@ -66,8 +66,8 @@ def test_what_was_not_seen_in_a_room_seen_whole_is_not_there() -> None:
     assert not answer.yes
     assert answer.evidence.kind == "not_there"
     assert (answer.evidence.looks, answer.evidence.visited_fraction) == (1, 1.0)
-    # Bayes: 0.6 * 0.2 / (0.6 * 0.2 + 0.4)
-    assert answer.p_yes == pytest.approx(0.12 / 0.52)
+    # Bayes: 0.6 * 0.25 / (0.6 * 0.25 + 0.4)
+    assert answer.p_yes == pytest.approx(0.15 / 0.55)
 
 
 def test_in_a_room_never_seen_common_sense_decides() -> None:

@@ -31,11 +31,13 @@ class Walk:
         starts: dict[str, int],
         labels: dict[int, list[str]] | None = None,
         refuse: frozenset[tuple[int, int]] = frozenset(),
+        fail: dict[tuple[int, int], int] | None = None,
     ) -> None:
         self.graph = graph
         self.at = {robot: str(place) for robot, place in starts.items()}
         self.labels = labels or {}
         self.refuse = refuse
+        self.fail = fail or {}  # hop -> how often it fails
         self.time = 0.0
         self.hops: dict[str, list[tuple[str, str]]] = {robot: [] for robot in starts}
         self._running: dict[str, str] = {}
@@ -78,8 +80,15 @@ class Walk:
 
     def tick(self, dt: float) -> dict[str, SkillResult]:
         self.time += 1.0
-        self.at |= self._running
-        done = dict.fromkeys(self._running, SkillResult(Outcome.SUCCEEDED, "", 1.0, 1.0))
+        done = {}
+        for robot, goal in self._running.items():
+            hop = (int(self.at[robot]), int(goal))
+            if self.fail.get(hop, 0) > 0:
+                self.fail[hop] -= 1
+                done[robot] = SkillResult(Outcome.BLOCKED, "somebody stands there", 1.0)
+            else:
+                self.at[robot] = goal
+                done[robot] = SkillResult(Outcome.SUCCEEDED, "", 1.0, 1.0)
         self._running.clear()
         return done
 
@@ -200,6 +209,19 @@ def test_a_refused_hop_is_not_tried_again() -> None:
     walled = Walk(nx.path_graph(3), {"a": 0}, refuse=frozenset({(0, 1)}))
     (run,) = explore(walled, steps=None)
     assert run.path == ("0",)
+
+
+@pytest.mark.parametrize(("failures", "reached"), [(1, True), (2, True), (3, False), (99, False)])
+def test_a_blocked_way_is_tried_again_when_nothing_else_is_left(
+    failures: int, reached: bool
+) -> None:
+    world = Walk(nx.path_graph(5), {"a": 2}, fail={(2, 3): failures})
+    (run,) = explore(world, steps=None)
+    assert {"0", "1"} <= set(run.path)
+    assert ("4" in run.path) == reached
+    first = world.hops["a"].index(("2", "3"))
+    again = [k for k, hop in enumerate(world.hops["a"]) if hop == ("2", "3")][1:]
+    assert all(k > world.hops["a"].index(("1", "0")) for k in again if k > first)
 
 
 async def test_one_must_look_before_one_goes() -> None:
