@@ -57,7 +57,7 @@ def _as_text(value: Any) -> str:
 def _bounded(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
-    return f"{text[:limit]} [{len(text) - limit} characters cut]"
+    return f"{text[:limit].rstrip()} [{len(text) - limit} characters cut]"
 
 
 def as_data(label: str, value: Any, *, limit: int = 4000) -> str:
