@@ -15,9 +15,7 @@ def generate_launch_description() -> LaunchDescription:
         [
             DeclareLaunchArgument("team", description="team file (YAML)"),
             OpaqueFunction(
-                function=lambda context: team_actions(
-                    LaunchConfiguration("team").perform(context)
-                )
+                function=lambda context: team_actions(LaunchConfiguration("team").perform(context))
             ),
         ]
     )

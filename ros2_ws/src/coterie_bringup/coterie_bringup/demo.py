@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import sys
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +15,7 @@ from rich.table import Table
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.examining import Examiner
-from coterie_bringup.progress import DemoProgress
+from coterie_bringup.progress import DemoProgress, Timings
 from coterie_bringup.record import DemoRecord
 from coterie_bringup.referee import Examination, examination
 from coterie_bringup.report import percent, write_report
@@ -26,7 +23,7 @@ from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.teamrun import TeamRun, prepared
 from coterie_core.scene import SceneGraph
-from habitat_bridge.factory import make_world
+from habitat_bridge.factory import WorldSpec, make_world
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +35,6 @@ class DemoOptions:
     world: str = "embedded"
     out: Path = Path("out/demo")
     domain: int | None = None
-
-
-@dataclass(slots=True)
-class Timings:
-    """How long each part took [s]."""
-
-    parts: dict[str, float] = field(default_factory=dict)
-    begin: float = field(default_factory=time.monotonic)
-
-    @contextlib.contextmanager
-    def part(self, name: str) -> Iterator[None]:
-        """Measure a block."""
-        start = time.monotonic()
-        try:
-            yield
-        finally:
-            self.parts[name] = time.monotonic() - start
-
-    def total(self) -> float:
-        """Time since the beginning [s]."""
-        return time.monotonic() - self.begin
 
 
 def demo(options: DemoOptions, *, open_report: bool = False) -> int:
@@ -149,6 +125,27 @@ def demo_file() -> Path:
         if file.is_file():
             return file
     raise CommandError("config/teams/demo.yaml is not there; run from a clone, or give --team FILE")
+
+
+def graph_world(seed: int) -> WorldSpec:
+    """Return a topological house: one of the scans in COTERIE_GRAPHS, chosen by the seed.
+
+    Raises:
+        CommandError: There are no such houses on this machine.
+    """
+    from habitat_bridge.graph import list_scans
+
+    given = os.environ.get("COTERIE_GRAPHS")
+    root = Path(os.environ.get("COTERIE_ROOT", "."))
+    folder = Path(given) if given else root.resolve().parent / "shared" / "data" / "mp3d_graphs"
+    scans = sorted(list_scans(folder)) if folder.is_dir() else []
+    if not scans:
+        raise CommandError(
+            f"--world graph: no houses in {folder}; set COTERIE_GRAPHS to a folder that holds "
+            "connectivity/, objects/ and rooms.json"
+        )
+    scan = scans[seed % len(scans)]
+    return WorldSpec(kind="graph", directory=str(folder), scan=scan, seed=seed)
 
 
 async def _main(

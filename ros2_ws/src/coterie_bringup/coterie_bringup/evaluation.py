@@ -192,10 +192,11 @@ _ANSWER_COLUMNS = (
 
 
 def _shuffled(table: AnswerTable, name: str, order: IntArray) -> AnswerTable:
+    changes: dict[str, Any] = {}
     if name in ("object", "room"):
         column = getattr(table, f"{name}s")
-        return replace(table, **{f"{name}s": tuple(column[i] for i in order)})
-    changes: dict[str, Any] = {}
+        changes[f"{name}s"] = tuple(column[i] for i in order)
+        return replace(table, **changes)
     k = table.column(name)
     for column_name in _ANSWER_COLUMNS:
         values = getattr(table, column_name).copy()

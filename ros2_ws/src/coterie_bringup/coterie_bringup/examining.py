@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.evaluation import Evaluation, evaluate
 from coterie_bringup.operator import Operator, in_loop, operating
-from coterie_bringup.progress import DemoProgress
+from coterie_bringup.progress import DemoProgress, Timings
 from coterie_bringup.record import AskedQuestion, DemoRecord, GivenAnswer, Track, TrackPoint
 from coterie_bringup.referee import Examination
 from coterie_bringup.team import Team
@@ -19,9 +19,6 @@ from coterie_core.answers import AnswerTable
 from coterie_core.observation import Observation
 from coterie_core.questions import Answer, LabelledQuestion
 from coterie_msgs.action import Explore
-
-if TYPE_CHECKING:
-    from coterie_bringup.demo import Timings
 
 BRINGUP_PATIENCE = 60.0
 """Longest time for all nodes to come up [s]."""

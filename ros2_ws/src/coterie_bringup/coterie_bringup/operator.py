@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -31,6 +32,8 @@ from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, ServiceClient
 from coterie_ros.executors import make_executor, spin
 from coterie_ros.parameters import Parameters
+
+from coterie_bringup.errors import CommandError
 
 T = TypeVar("T")
 
@@ -86,7 +89,7 @@ class Operator(AgentNode):
                 ObservationMsg,
                 f"{robot}/observation",
                 "observations",
-                lambda observation: self.on_observation(observation),
+                self._on_observation,
                 convert=conversions.observation_from_msg,
             )
             self.subscribe(
@@ -190,6 +193,9 @@ class Operator(AgentNode):
 
     # -- what comes in ----------------------------------------------------------------------------
 
+    def _on_observation(self, observation: Observation) -> None:
+        self.on_observation(observation)
+
     def _on_answer(self, robot: str, answer: Answer) -> None:
         if answer.robot == robot:
             self.answers[robot][answer.question] = answer
@@ -236,6 +242,10 @@ def operating(
     thread = threading.Thread(target=work, name="operator", daemon=True)
     thread.start()
     try:
+        while not operator.active and not operator.failure:
+            time.sleep(0.005)
+        if operator.failure:
+            raise CommandError(f"the operator's node: {operator.failure}", exit_code=1)
         yield operator
     finally:
         stop.set()

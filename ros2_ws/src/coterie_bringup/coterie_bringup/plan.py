@@ -162,11 +162,18 @@ def explorer_parameters(team: Team, robot: RobotSpec, run_directory: Path | None
     index = [r.name for r in team.robots].index(robot.name)
     return {
         "robot": robot.name,
-        "model_profile": team.profile(robot.model).model_dump_json(),
+        "model_profile": _profile(team, robot.model),
         "seed": (team.seed * 1009 + index) % 2**31,
         "malicious": robot.malicious,
         "state_directory": "" if run_directory is None else str(run_directory / "memory"),
     }
+
+
+def _profile(team: Team, name: str) -> str:
+    """Return a model profile as JSON, with what it sets only: the rest are the node's defaults."""
+    profile = team.profile(name)
+    given = profile.model_dump(mode="json", exclude_defaults=True)
+    return json.dumps({"kind": profile.kind, **given}, sort_keys=True)
 
 
 def discovery_environment(processes: int) -> dict[str, str]:

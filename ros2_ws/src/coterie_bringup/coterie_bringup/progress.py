@@ -1,7 +1,11 @@
-"""Progress bars of the demonstration: one a robot, one for the questions."""
+"""Progress bars and timings of the demonstration."""
 
 from __future__ import annotations
 
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from types import TracebackType
 
 from rich.console import Console
@@ -14,6 +18,27 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+
+
+@dataclass(slots=True)
+class Timings:
+    """How long each part took [s]."""
+
+    parts: dict[str, float] = field(default_factory=dict)
+    begin: float = field(default_factory=time.monotonic)
+
+    @contextlib.contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Measure a block."""
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self.parts[name] = time.monotonic() - start
+
+    def total(self) -> float:
+        """Time since the beginning [s]."""
+        return time.monotonic() - self.begin
 
 
 class DemoProgress:

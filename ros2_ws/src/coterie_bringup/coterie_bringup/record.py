@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(slots=True)
 class TrackPoint:
-    """Where a robot was when it looked: hop, simulated time [s], position [m], share seen (0..1)."""
+    """Where a robot looked: hop, simulated time [s], position [m], share of places seen (0..1)."""
 
     step: int
     time: float

@@ -180,13 +180,19 @@ class Team(_Part):
         return self._file
 
     def world_spec(self) -> WorldSpec:
-        """Return the world with its folders as absolute paths."""
-        return self.world
+        """Return the world with its files and folders as absolute paths."""
+        paths = {
+            field: str(self.resolve(value))
+            for field in ("directory", "house")
+            if (value := getattr(self.world, field)) is not None
+        }
+        return self.world.model_copy(update=paths)
 
     def house_name(self) -> str:
         """Return the name of the house that the world is made of."""
-        scan = getattr(self.world, "scan", None)
-        return str(scan) if scan else f"house_{self.world.seed}"
+        if self.world.scan:
+            return self.world.scan
+        return Path(self.world.house).stem if self.world.house else f"house_{self.world.seed}"
 
     def profile(self, name: str) -> ModelProfile:
         """Return a model profile with its files as absolute paths; `rules` always exists."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from coterie_bringup import rundir
 from coterie_bringup.plan import ProcessSpec, plan, programs, write_parameters
-from coterie_bringup.supervisor import Event, Patience, Supervisor
+from coterie_bringup.supervisor import Event, Supervisor
 from coterie_bringup.team import Team
 
 
@@ -34,7 +34,6 @@ def prepared(
     domain: int | None = None,
     on_line: Callable[[str, str], None] = lambda name, line: None,
     on_event: Callable[[Event], None] = lambda event: None,
-    patience: Patience = Patience(),
 ) -> Iterator[TeamRun]:
     """Choose a domain, write the parameters, make the supervisor, and let others find the team.
 
@@ -43,7 +42,6 @@ def prepared(
         domain: ROS domain; None: the team file's, else ROS_DOMAIN_ID's, else a free one.
         on_line: Hears of every line that a process writes (process name, line).
         on_event: Hears of starts, deaths and restarts.
-        patience: The supervisor's times.
 
     Raises:
         PlanError: A package is not installed.
@@ -61,7 +59,6 @@ def prepared(
             directory / "logs",
             on_line=on_line,
             on_event=on_event,
-            patience=patience,
         )
         state = rundir.RunState(
             team=team.name,

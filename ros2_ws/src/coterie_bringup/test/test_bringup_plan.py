@@ -1,4 +1,4 @@
-"""From a team to processes: parameters, namespaces, groups, discovery; the same for launch and up."""
+"""From a team to processes: parameters, namespaces, groups, discovery; launch and up agree."""
 
 from __future__ import annotations
 
@@ -53,8 +53,10 @@ def test_processes_of_a_small_team(tmp_path: Path) -> None:
     assert aggregator.parameters["aggregator"]["deadline"] == 2.5
     assert rover.arguments == ("--robots", "rover")
     assert rover.parameters["rover/explorer"]["malicious"] is True
-    seeds = {s.parameters[f"{n}/explorer"]["seed"] for s, n in zip(specs[2:], ["rover", "walker", "drone"])}  # fmt: skip
+    nodes = [n for s in specs[2:] for n in s.parameters.values()]
+    seeds = {n["seed"] for n in nodes}
     assert len(seeds) == 3
+    assert json.loads(nodes[0]["model_profile"]) == {"kind": "rules"}
 
 
 def test_the_parameter_file_is_rooted_at_the_namespace(tmp_path: Path) -> None:
