@@ -1,0 +1,141 @@
+"""run_nodes in real processes: signals, exit codes, messages, namespaces."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import textwrap
+
+import pytest
+
+pytest.importorskip("rclpy")
+pytest.importorskip("coterie_msgs")
+
+from std_msgs.msg import String
+
+from coterie_ros.main import take_namespace
+from coterie_ros.qos import NAMES, profile
+
+pytestmark = pytest.mark.ros
+
+PROGRAM = """
+    import asyncio, sys, threading, time
+    from coterie_ros.agent_node import AgentNode
+    from coterie_ros.main import run_nodes
+    from coterie_ros.parameters import ParameterSpec
+    from std_msgs.msg import String
+
+    class Speaker(AgentNode):
+        PARAMETERS = (ParameterSpec("word", "hello", "What it says."),)
+
+        def on_setup(self, parameters):
+            if parameters["word"] == "fail":
+                raise ValueError("no word; give one with -p word:=WORD")
+            self.out = self.publisher(String, "word", "latched")
+
+        def on_start(self):
+            self.out.publish(String(data=self.parameters["word"]))
+            if self.parameters["word"] == "hang":
+                self.run(self.hang())
+            if self.parameters["word"] == "raise":
+                self.create_timer(0.1, self.boom)
+
+        def on_stop(self):
+            print("stopped", flush=True)
+
+        def boom(self):
+            raise RuntimeError("boom in a callback")
+
+        async def hang(self):
+            while True:
+                try:
+                    await asyncio.sleep(3600)
+                except asyncio.CancelledError:
+                    pass
+
+    def make(options):
+        names = options.arguments or ["speaker"]
+        return [
+            Speaker("speaker", namespace=options.below(name), context=options.context, light=True)
+            for name in names
+        ]
+
+    sys.exit(run_nodes(make))
+"""
+
+
+def start(ros, tmp_path, *arguments):
+    file = tmp_path / "program.py"
+    file.write_text(textwrap.dedent(PROGRAM))
+    return ros.start_process([sys.executable, str(file), *arguments])
+
+
+def hear(ros, topic):
+    words = []
+    ros.node("listener").create_subscription(
+        String, topic, lambda m: words.append(m.data), profile("latched")
+    )
+    return words
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_cleanly(ros, tmp_path, number):
+    process = start(ros, tmp_path)
+    words = hear(ros, "speaker/word")
+    ros.spin_until(lambda: words)
+    process.send(number)
+    assert process.wait(10.0) == 0
+    assert process.lines[-1] == "stopped"
+
+
+def test_a_task_that_never_ends_does_not_keep_it(ros, tmp_path):
+    process = start(ros, tmp_path, "--ros-args", "-p", "word:=hang")
+    words = hear(ros, "speaker/word")
+    ros.spin_until(lambda: words)
+    process.send(signal.SIGINT)
+    process.wait(15.0)
+    assert "did not end within 2 s" in process.output
+
+
+def test_failing_setup_ends_with_1_and_the_message(ros, tmp_path):
+    process = start(ros, tmp_path, "--ros-args", "-p", "word:=fail")
+    assert process.wait() == 1
+    assert "no word; give one with -p word:=WORD" in process.output
+    assert "Traceback" not in process.output
+
+
+def test_wrong_parameter_ends_with_1_and_the_nearest_name(ros, tmp_path):
+    process = start(ros, tmp_path, "--ros-args", "-p", "wrod:=x")
+    assert process.wait() == 1
+    assert "no parameter 'wrod'; did you mean 'word'?" in process.output
+
+
+def test_uncaught_exception_ends_with_1_and_the_traceback(ros, tmp_path):
+    process = start(ros, tmp_path, "--ros-args", "-p", "word:=raise")
+    assert process.wait() == 1
+    assert "boom in a callback" in process.output and "Traceback" in process.output
+
+
+def test_several_nodes_keep_their_namespaces_below_the_teams(ros, tmp_path):
+    start(ros, tmp_path, "a", "b", "--ros-args", "-r", "__ns:=/team")
+    for name in ("a", "b"):
+        words = hear(ros, f"/team/{name}/word")
+        ros.spin_until(lambda words=words: words)
+
+
+def test_namespace_is_taken_out_of_ros_arguments_only():
+    line = ["x", "-r", "__ns:=/own", "--ros-args", "-p", "a:=1", "-r", "__ns:=/t", "-r", "b:=c"]
+    rest, namespace = take_namespace(line)
+    assert namespace == "/t"
+    assert rest == ["x", "-r", "__ns:=/own", "--ros-args", "-p", "a:=1", "-r", "b:=c"]
+
+
+def test_profiles_are_those_of_the_page():
+    from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+
+    assert set(NAMES) >= {"sensor_data", "observations", "latched", "questions", "answers"}
+    assert profile("sensor_data").reliability == ReliabilityPolicy.BEST_EFFORT
+    assert profile("answers").durability == DurabilityPolicy.TRANSIENT_LOCAL
+    assert (profile("answers").depth, profile("observations").depth) == (1000, 50)
+    with pytest.raises(KeyError, match="did you mean 'answers'"):
+        profile("answer")
