@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import NoReturn
 
 import shapely
+
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Vec2, Vec3
 from coterie_core.scene import SceneGraph
@@ -40,7 +42,7 @@ class AllowedArea:
         low: Lowest corner of the box [m].
         high: Highest corner [m].
         fence: Outline (x, y) [m] that targets must lie in; empty: no fence.
-        floors: Elevations [m] of the floors that are allowed, with their storey's height; empty: all.
+        floors: Lowest and highest height [m] of each storey that is allowed; empty: all.
     """
 
     low: Vec3
@@ -125,7 +127,7 @@ class Guard:
         places = {place.id: place.position for place in scene.places.values()}
         return Guard(area or AllowedArea.of(scene), places)
 
-    def check(self, skill: Skill, embodiment: Embodiment) -> None:
+    def check(self, skill: object, embodiment: Embodiment) -> None:
         """Let a skill pass.
 
         Raises:
@@ -194,11 +196,11 @@ class Guard:
             self._refuse(f"{what} {trouble}")
 
     @staticmethod
-    def _unable(skill: str, embodiment: Embodiment, why: str) -> None:
+    def _unable(skill: str, embodiment: Embodiment, why: str) -> NoReturn:
         raise SkillRefused(
             Outcome.UNSUPPORTED, f"{skill} is not possible for {embodiment.name}: {why}"
         )
 
     @staticmethod
-    def _refuse(reason: str) -> None:
+    def _refuse(reason: str) -> NoReturn:
         raise SkillRefused(Outcome.REFUSED, reason)

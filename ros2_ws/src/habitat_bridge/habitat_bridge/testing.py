@@ -7,7 +7,6 @@ import math
 from coterie_core.geometry import Box, Vec2, Vec3
 from coterie_core.scene import Floor, LabelBelief, Receptacle, Room, SceneObject
 from coterie_core.scene.model import ObjectKind
-
 from habitat_bridge.embedded.house import Door, House, Stairs, Wall
 
 RISER = 0.175

@@ -11,7 +11,6 @@ from typing import Protocol
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3, wrap_angle
 from coterie_core.skills import Outcome, Skill, SkillResult
-
 from habitat_bridge.embedded.body_places import BodyPlaces
 from habitat_bridge.embedded.detector import Sighting
 from habitat_bridge.embedded.navigation import NoWay, Route
@@ -82,7 +81,7 @@ class Body:
     walk: Walk | None = None
 
     def turn_toward(self, yaw: float, budget: float) -> tuple[float, bool]:
-        """Turn toward `yaw` [rad] for at most `budget` [s]; return time left, and whether it is there."""
+        """Turn toward `yaw` [rad] for at most `budget` [s]; return time left, and if done."""
         error = wrap_angle(yaw - self.pose.yaw)
         speed = self.embodiment.angular_speed
         step = min(abs(error), speed * budget)
@@ -206,7 +205,8 @@ class Walk:
             raise SkillFailed(
                 Outcome.BLOCKED,
                 f"{other} stands in the way at ({body.pose.position[0]:.2f}, "
-                f"{body.pose.position[1]:.2f}); waited {self.waited:.0f} s. Go elsewhere or ask it to move",
+                f"{body.pose.position[1]:.2f}); waited {self.waited:.0f} s. "
+                "Go elsewhere or ask it to move",
             )
         if self.tries < len(_REPLAN) and self.waited >= _REPLAN[self.tries]:
             self.tries += 1

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+import networkx as nx
 import numpy as np
-from coterie_core.geometry import Vec3
 
+from coterie_core.geometry import Vec3
 from habitat_bridge.embedded.navigation import BodySpace
 from habitat_bridge.embedded.places import PlaceMap
 
@@ -35,7 +36,7 @@ class BodyPlaces:
             self._links[pair[0]].append((pair[1], pair))
             self._links[pair[1]].append((pair[0], pair))
         self._stands: dict[str, Vec3 | None] = {}
-        self._ways: dict[tuple[str, str], float | None] = {}
+        self._ways: dict[tuple[str, str], float] | None = None
 
     def stand(self, place: str) -> Vec3 | None:
         """Return where base_link is [m] when the body stands at a place; None: it does not fit."""
@@ -46,13 +47,13 @@ class BodyPlaces:
 
     def ways(self, place: str) -> dict[str, float]:
         """Return neighbour -> way length [m] of the links this body can use, nearest first."""
-        out = {}
-        for other, pair in self._links[place]:
-            if pair not in self._ways:
-                self._ways[pair] = self._length(pair)
-            length = self._ways[pair]
-            if length is not None:
-                out[other] = length
+        if self._ways is None:
+            self._ways = self._usable()
+        out = {
+            other: length
+            for other, pair in self._links[place]
+            if (length := self._ways.get(pair)) is not None
+        }
         return dict(sorted(out.items(), key=lambda kv: (kv[1], kv[0])))
 
     def nearest(self, position: Vec3) -> str:
@@ -62,6 +63,31 @@ class BodyPlaces:
         far = np.hypot(self._positions[:, 0] - position[0], self._positions[:, 1] - position[1])
         far = far + _OTHER_ROOM * (self._rooms != room) + 1e3 * (self._floors != floor)
         return self.ids[int(np.argmin(far))]
+
+    def _usable(self) -> dict[tuple[str, str], float]:
+        """Return the links this body can use with their way lengths [m].
+
+        Where only a long way around joins places that the straight link joins for others, that
+        way counts, so that hops lead to every place the body can go to.
+        """
+        ways: dict[tuple[str, str], float] = {}
+        spare: list[tuple[str, str]] = []
+        for pair in self.map.links:
+            length = self._length(pair)
+            if length is not None:
+                ways[pair] = length
+            elif pair not in self.map.stairs:
+                spare.append(pair)
+        graph: nx.Graph = nx.Graph()
+        graph.add_nodes_from(self.ids)
+        graph.add_edges_from(ways)
+        for pair in spare:
+            a, b = self.stand(pair[0]), self.stand(pair[1])
+            if a is not None and b is not None and self.space.connected(a, b):
+                if not nx.has_path(graph, *pair):
+                    ways[pair] = self.space.plan(a, b).length
+                    graph.add_edge(*pair)
+        return ways
 
     def _length(self, pair: tuple[str, str]) -> float | None:
         a, b = self.stand(pair[0]), self.stand(pair[1])

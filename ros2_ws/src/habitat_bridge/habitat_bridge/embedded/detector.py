@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
 from coterie_core.geometry import Box, Vec3
 from coterie_core.observation import Detection, RoomView
 

@@ -9,10 +9,10 @@ from typing import cast
 import numpy as np
 
 from habitat_bridge.embedded.body import Body
-from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.sensors import Sensors, View
 from habitat_bridge.embedded.solids import Surface, structure_surface, upright_prism
+from habitat_bridge.embedded.things import Things
 from habitat_bridge.simulator import Channel, Frame, FrameRequest, WorldError
 
 _ROBOT_COLOR = (235, 120, 40)

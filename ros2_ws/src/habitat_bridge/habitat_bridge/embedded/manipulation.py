@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
+
 from coterie_core.geometry import Box, Vec3
 from coterie_core.scene import Receptacle, SceneObject
 from coterie_core.skills import Outcome, SkillRefused, Target
-
 from habitat_bridge.embedded.body import Body, SkillFailed
-from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.occupancy import Occupancy
 from habitat_bridge.embedded.sensors import Sensors, View
+from habitat_bridge.embedded.things import Things
 
 PICK_SNAP = 0.3
 """How far [m] a thing may be from where a robot believes it, for Pick."""
@@ -28,7 +27,7 @@ class Hands:
     """What robots' hands do to the contents of a house."""
 
     def __init__(self, contents: Things, sensors: Sensors, occupancy: Occupancy) -> None:
-        self._contents = contents
+        self._things = contents
         self._sensors = sensors
         self._occ = occupancy
 
@@ -44,7 +43,7 @@ class Hands:
             SkillRefused: HAND_FULL, HAND_EMPTY or OUT_OF_REACH.
         """
         if hand == "empty" and body.holding:
-            held = self._contents.things[body.holding].label.top
+            held = self._things.things[body.holding].label.top
             raise SkillRefused(Outcome.HAND_FULL, f"the hand holds a {held}; place it first")
         if hand == "full" and not body.holding:
             raise SkillRefused(Outcome.HAND_EMPTY, "the hand holds nothing; pick something first")
@@ -65,19 +64,17 @@ class Hands:
             SkillFailed: UNKNOWN_TARGET, CLOSED, NOT_VISIBLE, OUT_OF_REACH, HAND_FULL or REFUSED.
         """
         if body.holding:
-            held = self._contents.things[body.holding].label.top
+            held = self._things.things[body.holding].label.top
             raise SkillFailed(Outcome.HAND_FULL, f"the hand holds a {held}; place it first")
-        thing = self._match(
-            target, PICK_SNAP, [t for t in self._contents if t.id not in self._contents.held]
-        )
+        thing = self._match(target, PICK_SNAP)
         if thing.kind != "item" or max(thing.box.size) > _LARGEST:
             raise SkillFailed(
                 Outcome.REFUSED,
-                f"a {target.label} is too large or fixed: a hand holds things up to {_LARGEST:.1f} m",
+                f"a {target.label} is fixed or too large: hands hold things up to {_LARGEST:.1f} m",
             )
         self._in_reach(body, thing.box, thing.box.center[2], target.label)
         self._in_sight(body, thing, target.label)
-        self._contents.take(thing.id, body.name)
+        self._things.take(thing.id, body.name)
         body.holding = thing.id
         return thing
 
@@ -90,20 +87,18 @@ class Hands:
         """
         if not body.holding:
             raise SkillFailed(Outcome.HAND_EMPTY, "the hand holds nothing; pick something first")
-        item = self._contents.things[body.holding]
+        item = self._things.things[body.holding]
         if target.label == "floor":
             box = self._floor_spot(body, item, target.position)
-            self._contents.put(item.id, box, self._occ.room_id(box.center))
+            self._things.put(item.id, box, self._occ.room_id(box.center))
         else:
-            riders = {item.id, *(t.id for t in self._contents.upon(item.id))}
-            owner = self._match(
-                target, OWNER_SNAP, [t for t in self._contents if t.id not in self._contents.held]
-            )
+            riders = {item.id, *(t.id for t in self._things.upon(item.id))}
+            owner = self._match(target, OWNER_SNAP)
             if not owner.receptacles or owner.id in riders:
                 raise SkillFailed(Outcome.REFUSED, f"a {target.label} has nothing to put things on")
             box, receptacle = self._surface_spot(body, item, owner, target)
             inside = owner.id if receptacle.inside else ""
-            self._contents.put(item.id, box, owner.room, owner.id, inside)
+            self._things.put(item.id, box, owner.room, owner.id, inside)
         body.holding = ""
         return item
 
@@ -117,7 +112,7 @@ class Hands:
             raise SkillFailed(
                 Outcome.UNSUPPORTED, "the doors between rooms stand open in this world"
             )
-        thing = self._match(target, OWNER_SNAP, list(self._contents))
+        thing = self._match(target, OWNER_SNAP)
         if thing.is_open is None:
             raise SkillFailed(Outcome.UNSUPPORTED, f"a {target.label} cannot be opened or closed")
         arm = body.embodiment.arm
@@ -130,17 +125,17 @@ class Hands:
         self._in_reach(body, thing.box, floor + middle, target.label)
         self._in_sight(body, thing, target.label)
         if thing.is_open is not is_open:
-            self._contents.set_open(thing.id, is_open)
+            self._things.set_open(thing.id, is_open)
         return thing
 
     def drop(self, body: Body) -> None:
         """Put what the hand holds down at the robot's feet (when the robot leaves the world)."""
         if body.holding:
-            item = self._contents.things[body.holding]
+            item = self._things.things[body.holding]
             x, y, _ = body.pose.position
             z = self._elevation(body) + item.box.size[2] / 2.0
             box = Box((x, y, z), item.box.size, body.pose.yaw)
-            self._contents.put(item.id, box, self._occ.room_id(box.center))
+            self._things.put(item.id, box, self._occ.room_id(box.center))
             body.holding = ""
 
     def reach_point(self, body: Body, point: Vec3) -> None:
@@ -151,20 +146,20 @@ class Hands:
         """
         self._in_reach(body, Box(point, (0.0, 0.0, 0.0)), point[2], "point")
 
-    def _match(self, target: Target, snap: float, pool: Sequence[SceneObject]) -> SceneObject:
+    def _match(self, target: Target, snap: float) -> SceneObject:
         """Return the thing that a robot means: its label, nearest to where it believes it to be."""
         ranked = sorted(
             (_gap(t.box, target.position), t.id != target.instance, t.id)
-            for t in pool
-            if t.label.top == target.label
+            for t in self._things
+            if t.label.top == target.label and t.id not in self._things.held
         )
         near = [(gap, name) for gap, _, name in ranked if gap <= snap]
         wanted = [name for _, name in near if name == target.instance]
-        found = [self._contents.things[name] for name in wanted or [name for _, name in near]]
+        found = [self._things.things[name] for name in wanted or [name for _, name in near]]
         for thing in found:
-            if self._contents.closed_around(thing) is None:
+            if self._things.closed_around(thing) is None:
                 return thing
-        for thing in self._contents:
+        for thing in self._things:
             if thing.is_open is False and _gap(thing.box, target.position) <= 0.05:
                 raise SkillFailed(
                     Outcome.CLOSED,
@@ -250,9 +245,9 @@ class Hands:
             )
         others = [
             t.box
-            for t in self._contents
+            for t in self._things
             if t.id != item.id
-            and t.id not in self._contents.held
+            and t.id not in self._things.held
             and owner.id in (t.support, t.container)
             and abs(t.box.bottom - surface.center[2]) < 0.1
         ]
@@ -272,8 +267,8 @@ class Hands:
         z = self._elevation(body)
         blockers = [
             t.box
-            for t in self._contents
-            if t.id not in self._contents.held and t.box.bottom < z + 0.5 and t.box.top > z + 0.02
+            for t in self._things
+            if t.id not in self._things.held and t.box.bottom < z + 0.5 and t.box.top > z + 0.02
         ]
         spots = []
         for dx in _steps(1.0):

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
-from coterie_core.geometry import Vec2, Vec3
 from scipy import ndimage
 from scipy.sparse import coo_matrix, csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
+from coterie_core.geometry import Vec2, Vec3
 from habitat_bridge.embedded.house import House, Stairs
 from habitat_bridge.embedded.occupancy import CELL, BodyKey, Cell, Mask, Occupancy
 
@@ -121,7 +121,10 @@ class BodySpace:
         if key.moves != "air" and stairs.riser > key.step + 1e-9:
             return f"stairs {stairs.id}: risers {stairs.riser:.3g} m, step height {key.step:.2f} m"
         if stairs.width < 2.0 * key.radius:
-            return f"stairs {stairs.id} ({stairs.width:.2f} m) are too narrow for radius {key.radius:.2f} m"
+            return (
+                f"stairs {stairs.id} ({stairs.width:.2f} m) are too narrow for radius "
+                f"{key.radius:.2f} m"
+            )
         return ""
 
     def takes(self, stairs: str) -> bool:
@@ -231,20 +234,32 @@ class BodySpace:
         return Route(tuple(points + piece[1:]))
 
     def near_way(self, a: Vec3, b: Vec3, limit: float) -> float | None:
-        """Length [m] of the way between two free points on one floor if at most `limit`, else None."""
+        """Length [m] of the way between free points on one floor if at most `limit`, else None."""
         floor = self.occupancy.floor_index(a[2])
         if self.line_free(floor, a[:2], b[:2]):
             return math.dist(a, b)
         if not self.connected(a, b):
             return None
+        route = self.routes_to(b, [a], 1.5 * limit)[0]
+        return route.length if route is not None and route.length <= limit else None
+
+    def routes_to(self, goal: Vec3, starts: Sequence[Vec3], limit: float) -> list[Route | None]:
+        """Return the ways from several points to one on the same floor [m].
+
+        None stands for those that cost more than `limit` [m] (narrow ways cost up to half more).
+        """
+        if not starts:
+            return []
+        floor = self.occupancy.floor_index(goal[2])
         graph = self._graph(floor)
-        tree = graph.tree(self.occupancy.cell(b[0], b[1]), limit * 1.5)
-        node = graph.index[self.occupancy.cell(a[0], a[1])]
-        if not np.isfinite(tree.cost[node]):
-            return None
-        piece = self._piece(floor, a, b, ())
-        length = Route(tuple(piece)).length if piece is not None else math.inf
-        return length if length <= limit else None
+        tree = graph.tree(self.occupancy.cell(goal[0], goal[1]), limit)
+        out: list[Route | None] = []
+        for start in starts:
+            points = self._follow(graph, tree, start, goal)
+            out.append(
+                Route(tuple(self._shorten(floor, points, self.free[floor]))) if points else None
+            )
+        return out
 
     def why_not(self, start: Vec3, goal: Vec3) -> str:
         """Return what keeps the body from going from `start` to `goal`."""
@@ -315,17 +330,24 @@ class BodySpace:
             tree = graph.tree(there)
         else:
             graph, tree = self._graph(floor), self._tree(floor, there)
-        node = int(graph.index[here])
+        points = self._follow(graph, tree, start, goal)
+        return self._shorten(floor, points, free) if points else None
+
+    def _follow(
+        self, graph: _FloorGraph, tree: _Tree, start: Vec3, goal: Vec3
+    ) -> list[Vec3] | None:
+        """Return the cells' centres on the way from `start` to the root of a tree, `goal`."""
+        occ = self.occupancy
+        node = int(graph.index[occ.cell(start[0], start[1])])
         if node < 0 or not np.isfinite(tree.cost[node]):
             return None
-        z = start[2]
         points: list[Vec3] = [start]
         while tree.next[node] >= 0:
             node = int(tree.next[node])
             x, y = occ.point((int(graph.cells[node][0]), int(graph.cells[node][1])))
-            points.append((x, y, z))
+            points.append((x, y, start[2]))
         points[-1] = goal
-        return self._shorten(floor, points, free)
+        return points if len(points) > 1 else [start, goal]
 
     def _block(self, free: Mask, x: float, y: float, radius: float, keep: Cell) -> None:
         """Mark a disc as not free, but for the cells right around `keep`."""

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import shapely
-from coterie_core.embodiment import Embodiment
-from coterie_core.geometry import Box, Vec2, Vec3
 from scipy import ndimage
 
+from coterie_core.embodiment import Embodiment
+from coterie_core.geometry import Box, Vec2, Vec3
 from habitat_bridge.embedded.house import Door, House, Wall
 
 CELL = 0.05
 """Edge of a raster cell [m]."""
-DOOR_MARGIN = 0.05
+DOOR_MARGIN = 0.03
 """Room [m] a body needs on either side of a doorway, besides its own width."""
 _BORDER = 0.5  # [m] of raster around the house
+_DOORWAY = 0.4  # [m] across a wall up to which a door's frame decides how much room there is
 _RUG = 0.03  # [m] lower things are driven over by any body on the ground
 
 Mask = npt.NDArray[np.bool_]
@@ -40,12 +41,12 @@ class BodyKey:
 
     @staticmethod
     def of(embodiment: Embodiment) -> BodyKey:
-        """Return the key of an embodiment; `base` [m] is the height of base_link above the floor."""
+        """Return the key of an embodiment; `base` [m] is base_link's height above the floor."""
         flies = embodiment.mobility == "air"
         base = embodiment.flight_height if flies else 0.0
         step = 9.9 if flies else embodiment.step_height
         low = max(0.0, base - 0.05) if flies else max(_RUG, step)
-        moves = "legs" if embodiment.mobility == "legs" else "air" if flies else "wheels"
+        moves = embodiment.mobility if embodiment.mobility != "fixed" else "wheels"
         return BodyKey(moves, embodiment.radius, low, base + embodiment.height, step, base)
 
     def passes(self, door: Door) -> str:
@@ -57,7 +58,10 @@ class BodyKey:
                 f"(needs {need:.2f} m)"
             )
         if door.height < self.high:
-            return f"door {door.id} ({door.height:.2f} m high) is too low for a top at {self.high:.2f} m"
+            return (
+                f"door {door.id} ({door.height:.2f} m high) is too low for a top at "
+                f"{self.high:.2f} m"
+            )
         return ""
 
 
@@ -79,6 +83,7 @@ class _FloorRaster:
     inside: Mask
     room: npt.NDArray[np.int16]  # index of the nearest room
     layers: list[_Layer]
+    walls: list[_Layer]
     doors: list[tuple[Door, _Layer]]
 
 
@@ -134,7 +139,7 @@ class Occupancy:
         )
 
     def room_index(self, point: Vec3) -> int:
-        """Index of the room a point [m] lies in (nearest room for walls, -1 far outside or none)."""
+        """Index of the room a point [m] lies in (nearest room for walls, -1 far outside)."""
         row, col = self.cell(point[0], point[1])
         return int(self._rasters[self.floor_index(point[2])].room[row, col])
 
@@ -148,7 +153,7 @@ class Occupancy:
         return self._rasters[floor].room
 
     def clearance(self, key: BodyKey) -> list[npt.NDArray[np.float32]]:
-        """Distance [m] from every cell to the nearest obstacle for a body, per floor (0: blocked)."""
+        """Distance [m] of every cell to the nearest obstacle for a body, per floor (0: blocked)."""
         if key not in self._clearance:
             self._clearance[key] = [self._distances(k, key) for k in range(len(self.floors))]
         return self._clearance[key]
@@ -161,12 +166,35 @@ class Occupancy:
         for layer in raster.layers:
             if layer.low < key.high and layer.high > key.low:
                 free[layer.rows, layer.cols] &= ~layer.mask
+        unwalled = _edt(free)
+        for layer in raster.walls:
+            if layer.low < key.high and layer.high > key.low:
+                free[layer.rows, layer.cols] &= ~layer.mask
+        open_doors = [(door, layer) for door, layer in raster.doors if not key.passes(door)]
         for door, layer in raster.doors:
             if key.passes(door):
                 free[layer.rows, layer.cols] &= ~layer.mask
-        out: npt.NDArray[np.float32] = ndimage.distance_transform_edt(free).astype(np.float32)
-        out *= CELL
+        out = _edt(free)
+        for door, _ in open_doors:
+            self._widen(out, unwalled, door)
         return out
+
+    def _widen(
+        self, out: npt.NDArray[np.float32], unwalled: npt.NDArray[np.float32], door: Door
+    ) -> None:
+        """Give the cells in a doorway their exact distance to its frame.
+
+        The raster is too coarse to tell 0.56 m from 0.60 m, and a body that fits must get through.
+        """
+        way = Box(door.center, (door.width, 2.0 * _DOORWAY, 0.0), door.yaw)
+        layer = self._polygon(way.footprint())
+        rows, cols = np.nonzero(layer.mask)
+        rows, cols = rows + layer.rows.start, cols + layer.cols.start
+        xs = self.origin[0] + (cols + 0.5) * CELL - door.center[0]
+        ys = self.origin[1] + (rows + 0.5) * CELL - door.center[1]
+        along = np.abs(xs * np.cos(door.yaw) + ys * np.sin(door.yaw))
+        frame = np.minimum(door.width / 2.0 - along, unwalled[rows, cols])
+        out[rows, cols] = np.maximum(out[rows, cols], frame)
 
     def _raster(self, floor: int) -> _FloorRaster:
         house, info = self.house, self.house.floors[floor]
@@ -186,7 +214,8 @@ class Occupancy:
         gap_to, (near_row, near_col) = ndimage.distance_transform_edt(room < 0, return_indices=True)
         nearest = room[near_row, near_col]
         nearest[gap_to * CELL > 0.6] = -1
-        layers = [self._wall(wall, info.elevation) for wall in house.walls if wall.floor == info.id]
+        walls = [self._wall(wall, info.elevation) for wall in house.walls if wall.floor == info.id]
+        layers: list[_Layer] = []
         for thing in house.objects:
             if thing.kind == "item" or self.floor_index(thing.box.bottom) != floor:
                 continue
@@ -198,7 +227,9 @@ class Occupancy:
                 layers += [self._polygon(tread.footprint(), 0.0, 9.9) for tread in stairs.treads]
             if self.floor_index(stairs.top[2]) == floor and stairs.well:
                 layers.append(self._polygon(stairs.well, -9.9, 9.9))
-        return _FloorRaster(info.elevation, info.ceiling_height, inside, nearest, layers, doors)
+        return _FloorRaster(
+            info.elevation, info.ceiling_height, inside, nearest, layers, walls, doors
+        )
 
     def _wall(self, wall: Wall, elevation: float) -> _Layer:
         dx, dy = wall.end[0] - wall.start[0], wall.end[1] - wall.start[1]
@@ -209,7 +240,7 @@ class Occupancy:
             (float(np.hypot(dx, dy)), max(wall.thickness, 2 * CELL), 0.0),
             float(np.arctan2(dy, dx)),
         )
-        low = wall.base - elevation if wall.base >= elevation - 1e-6 else wall.base
+        low = wall.base - elevation
         return self._polygon(slab.footprint(), low, low + wall.height)
 
     def _polygon(
@@ -224,3 +255,10 @@ class Occupancy:
         grid_x, grid_y = np.meshgrid(gx, gy)
         mask = shapely.contains_xy(shapely.Polygon(corners), grid_x.ravel(), grid_y.ravel())
         return _Layer(slice(r0, r1 + 1), slice(c0, c1 + 1), mask.reshape(grid_x.shape), low, high)
+
+
+def _edt(free: Mask) -> npt.NDArray[np.float32]:
+    """Distance [m] of every free cell to the nearest one that is not."""
+    out: npt.NDArray[np.float32] = ndimage.distance_transform_edt(free).astype(np.float32)
+    out *= CELL
+    return out

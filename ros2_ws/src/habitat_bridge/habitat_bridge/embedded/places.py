@@ -1,16 +1,17 @@
-"""Places of a house: spots to stand on in every room, at doors and stairs, and ways between them."""
+"""Places of a house: spots to stand on in every room, at doors and stairs; ways between them."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
+
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Vec2, Vec3
 from coterie_core.scene import Place, PlaceLink
-
 from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.navigation import BodySpace
 from habitat_bridge.embedded.occupancy import BodyKey, Occupancy
@@ -19,11 +20,13 @@ WALKER = Embodiment(name="walker", mobility="legs", radius=0.22, height=1.0, ste
 """The body that places and links are laid out for: slim, and it takes stairs."""
 
 _ROOMY = 0.30  # [m] clearance a good place has
-_COVER = 1.7  # [m] how far from a place a room counts as covered
+_COVER = 2.0  # [m] how far from a place a room counts as covered
 _COVERED = 0.92  # share of a room's floor that shall be covered
 _DOORSIDE = 0.6  # [m] from a door's centre to the place beside it
-_NEAR = 0.8  # [m] closer than this two places are one
+_NEAR = 1.0  # [m] closer than this two places are one
 _LINK = 5.0  # [m] longest link
+_BENT = 1.3  # a link within a room may be so much longer than the straight line
+_DETOUR = 1.04  # a link is left out if going by a third place is no longer than this
 _COARSE = 4  # candidates lie on every fourth cell
 
 
@@ -44,10 +47,11 @@ def build_places(occupancy: Occupancy) -> PlaceMap:
     """Lay out the places of a house; deterministic.
 
     Every room gets a place at its most open spot near the middle, one inside each of its doors, one
-    at each end of stairs, and as many more as it takes to come within 1.7 m of nearly all of its
-    floor. Links are straight and free for `WALKER`; a link with a place well between its ends is
-    dropped (Gabriel graph). Where straight links leave parts apart that a walk joins, places are
-    added at the corners of the walk.
+    at each end of stairs, and as many more as it takes to come within 2 m of nearly all of its
+    floor. Links are straight ways free
+    for `WALKER`, or within a room ways around furniture that are hardly longer; a link is left out
+    where going by a third place is as short. Where links leave parts apart that a walk joins, that
+    walk becomes a link.
     """
     return _Builder(occupancy).build()
 
@@ -74,6 +78,7 @@ class _Builder:
             self._fill(index, room.id)
         graph = self._link()
         self._repair(graph)
+        self._drop_pockets(graph, ends)
         return self._map(graph, ends)
 
     def _add(self, point: Vec3, room: str) -> int:
@@ -155,43 +160,49 @@ class _Builder:
     def _link(self) -> nx.Graph:
         graph: nx.Graph = nx.Graph()
         graph.add_nodes_from(range(len(self.spots)))
-        self._join(graph, range(len(self.spots)))
+        self._join(graph)
         for a, b in sorted(graph.edges, key=lambda e: (-graph.edges[e]["length"], e)):
             length = graph.edges[a, b]["length"]
             for c in sorted(set(graph[a]) & set(graph[b])):
-                # c within the circle over a-b: going by c is hardly longer.
-                if graph.edges[a, c]["length"] ** 2 + graph.edges[c, b]["length"] ** 2 < length**2:
+                if graph.edges[a, c]["length"] + graph.edges[c, b]["length"] < _DETOUR * length:
                     graph.remove_edge(a, b)
                     break
         return graph
 
-    def _join(self, graph: nx.Graph, new: range) -> None:
-        """Add all straight free links of the spots in `new`."""
-        for b in new:
-            for a in range(b):
-                pa, pb = self.spots[a], self.spots[b]
-                floor = self.occ.floor_index(pa[2])
+    def _join(self, graph: nx.Graph) -> None:
+        """Add all links: straight free ways, and nearly straight ones within a room."""
+        for b, pb in enumerate(self.spots):
+            floor = self.occ.floor_index(pb[2])
+            bent: list[int] = []
+            for a, pa in enumerate(self.spots[:b]):
                 length = math.dist(pa, pb)
-                if floor == self.occ.floor_index(pb[2]) and length <= _LINK:
-                    if self.space.line_free(floor, pa[:2], pb[:2]):
-                        graph.add_edge(a, b, length=length)
+                if floor != self.occ.floor_index(pa[2]) or length > _LINK:
+                    continue
+                if self.space.line_free(floor, pa[:2], pb[:2]):
+                    graph.add_edge(a, b, length=length, points=(pa, pb))
+                elif self.room_of[a] == self.room_of[b]:
+                    bent.append(a)
+            routes = self.space.routes_to(pb, [self.spots[a] for a in bent], _BENT * _LINK)
+            for a, route in zip(bent, routes, strict=True):
+                if route is not None and route.length <= _BENT * math.dist(self.spots[a], pb):
+                    graph.add_edge(a, b, length=route.length, points=route.points)
 
     def _repair(self, graph: nx.Graph) -> None:
-        """Join parts that a walk joins, with places at the walk's corners."""
+        """Join parts that a walk joins by that walk, the shortest first."""
         for _ in range(len(self.spots)):
             parts = sorted((sorted(p) for p in nx.connected_components(graph)), key=lambda p: p[0])
             pair = self._closest_parts(parts)
             if pair is None:
                 return
-            route = self.space.plan(self.spots[pair[0]], self.spots[pair[1]]).points
-            before = pair[0]
-            for corner in route[1:-1]:
-                node = self._add(corner, self.occ.room_id(corner))
-                graph.add_edge(before, node, length=math.dist(self.spots[before], corner))
-                before = node
-            graph.add_edge(
-                before, pair[1], length=math.dist(self.spots[before], self.spots[pair[1]])
-            )
+            route = self.space.plan(self.spots[pair[0]], self.spots[pair[1]])
+            graph.add_edge(*pair, length=route.length, points=route.points)
+
+    def _drop_pockets(self, graph: nx.Graph, ends: dict[str, tuple[int, int]]) -> None:
+        """Leave out spots that furniture cuts off from the rest of the house."""
+        whole = graph.copy()
+        whole.add_edges_from(ends.values())
+        largest = max(nx.connected_components(whole), key=lambda part: (len(part), -min(part)))
+        graph.remove_nodes_from([k for k in range(len(self.spots)) if k not in largest])
 
     def _closest_parts(self, parts: list[list[int]]) -> tuple[int, int] | None:
         best: tuple[float, int, int] | None = None
@@ -210,9 +221,7 @@ class _Builder:
 
     def _map(self, graph: nx.Graph, ends: dict[str, tuple[int, int]]) -> PlaceMap:
         order = {room.id: k for k, room in enumerate(self.house.rooms)}
-        ranked = sorted(
-            range(len(self.spots)), key=lambda k: (order.get(self.room_of[k], 10**6), k)
-        )
+        ranked = sorted(graph.nodes, key=lambda k: (order.get(self.room_of[k], 10**6), k))
         name = {k: f"p{n}" for n, k in enumerate(ranked, start=1)}
         floors = self.house.floors
         places = {}
@@ -222,13 +231,14 @@ class _Builder:
             places[name[k]] = Place(name[k], (x, y, floor.elevation), self.room_of[k], floor.id)
         links: dict[tuple[str, str], PlaceLink] = {}
         for a, b in sorted(graph.edges):
-            width = self._width(self.spots[a], self.spots[b])
+            pieces = itertools.pairwise(graph.edges[a, b]["points"])
+            width = min(self._width(p, q) for p, q in pieces)
             links[_pair(name[a], name[b])] = PlaceLink(
                 name[a], name[b], graph.edges[a, b]["length"], width
             )
         stairs: dict[tuple[str, str], str] = {}
         for flight in self.house.stairs:
-            if flight.id in ends:
+            if flight.id in ends and ends[flight.id][0] in name:
                 low, high = (name[k] for k in ends[flight.id])
                 length = math.dist(places[low].position, places[high].position)
                 pair = _pair(low, high)
@@ -237,7 +247,7 @@ class _Builder:
         return PlaceMap(places, links, stairs)
 
     def _width(self, a: Vec3, b: Vec3) -> float:
-        """Clear width [m] of the straight way: of the door it goes through, or of what is narrowest."""
+        """Clear width [m] of the straight way: of its door, or of what is narrowest."""
         floor = self.occ.floor_index(a[2])
         width = min(10.0, 2.0 * self.space.narrowest(floor, a[:2], b[:2]))
         for door in self.house.doors:

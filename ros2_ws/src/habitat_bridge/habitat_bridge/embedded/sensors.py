@@ -1,4 +1,4 @@
-"""Cameras of the embedded house: images and lines of sight by ray casting, one structure for all."""
+"""Cameras of the embedded house: images and lines of sight by rays, one structure for all."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import open3d as o3d
+
 from coterie_core.embodiment import Camera
 from coterie_core.geometry import Pose, Vec3
-
+from habitat_bridge.embedded.detector import DetectorNoise, Sighting
 from habitat_bridge.embedded.solids import Floats, Surface
 from habitat_bridge.embedded.things import Things
-from habitat_bridge.embedded.detector import DetectorNoise, Sighting
 from habitat_bridge.simulator import Channel
 
 _SKY = np.array([176, 205, 235], dtype=np.uint8)
-_LIGHT = np.array([0.35, 0.25, 0.90])
-_LIGHT /= np.linalg.norm(_LIGHT)
+_LIGHT = np.array([0.351, 0.251, 0.902], dtype=np.float32)  # unit length
+Mask = npt.NDArray[np.bool_]
+
 _EYE_HEIGHTS = (0.35, 1.0)  # [m] above a place: where one looks whether it is in view
 
 
@@ -33,7 +34,7 @@ class View:
 
     @staticmethod
     def of(pose: Pose, camera: Camera, around: bool = False) -> View:
-        """Return the view of a camera on a base at `pose`; all around: turned about the base axis."""
+        """Return the view of a camera of a base at `pose`; around: turned about the base axis."""
         x, y, z = pose.position
         if around:
             return View((x, y, z + camera.mount_height), None, camera)
@@ -170,7 +171,7 @@ class Sensors:
 
     def look(
         self, view: View, noise: DetectorNoise, places: npt.NDArray[np.float64]
-    ) -> tuple[list[Sighting], npt.NDArray[np.bool_]]:
+    ) -> tuple[list[Sighting], Mask]:
         """Return the things in view, and which of the places (N, 3) [m] are in line of sight.
 
         A thing is in view if it is within range, large enough in the image, not in a closed
@@ -222,7 +223,8 @@ class Sensors:
                     float(pixels[row]),
                 )
             )
-        return sightings, clear.any(axis=1)
+        seen: Mask = np.any(clear, axis=1)
+        return sightings, seen
 
     def sees(self, eye: Vec3, name: str) -> bool:
         """Tell whether a line of sight leads from `eye` [m] to any point of a thing."""
@@ -357,8 +359,8 @@ class Sensors:
 
 def _shade(normals: Floats) -> Floats:
     """Return brightness (0..1) per normal (N, 3): two-sided Lambert with ambient light."""
-    lit: Floats = 0.55 + 0.45 * np.abs(normals @ _LIGHT.astype(np.float32))
-    return lit
+    lit = 0.55 + 0.45 * np.abs(normals @ _LIGHT)
+    return lit.astype(np.float32)
 
 
 def _scene(vertices: Floats, triangles: npt.NDArray[np.uint32]) -> o3d.t.geometry.RaycastingScene:

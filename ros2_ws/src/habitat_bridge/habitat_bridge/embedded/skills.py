@@ -1,4 +1,4 @@
-"""How the embedded house carries out each skill: the stages it takes, and what happens at its end."""
+"""How the embedded house carries out each skill: its stages, and what happens at its end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from coterie_core.skills import (
     SkillResult,
     Wait,
 )
-
 from habitat_bridge.embedded.body import Body, Hold, Job, SkillFailed, Spin, Stage, Turn, Walk
 from habitat_bridge.embedded.manipulation import Hands
 from habitat_bridge.embedded.navigation import Disc, NoWay, Route
@@ -78,8 +77,7 @@ class SkillBook:
             finish = self._manipulate(body, skill, stages)
         else:
             raise SkillRefused(Outcome.UNSUPPORTED, f"this world has no skill {skill!r}")
-        job = Job(skill, stages, finish, travelled=body.travelled)
-        return job
+        return Job(skill, stages, finish, travelled=body.travelled)
 
     def carry(self, body: Body) -> None:
         """Keep what a robot holds in its hand."""
@@ -119,7 +117,7 @@ class SkillBook:
             if spot is None:
                 raise SkillRefused(
                     Outcome.UNREACHABLE,
-                    f"there is no room for radius {body.embodiment.radius:.2f} m at place {skill.place}",
+                    f"place {skill.place} has no room for radius {body.embodiment.radius:.2f} m",
                 )
             return spot
         assert skill.position is not None

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from coterie_core.scene import SceneObject
 
+from coterie_core.scene import SceneObject
 from habitat_bridge.embedded.house import House
 
 Floats = npt.NDArray[np.float32]
@@ -58,6 +58,7 @@ def structure_surface(
 ) -> tuple[Surface, npt.NDArray[np.int32], dict[int, str]]:
     """Return walls, floors, ceilings and stairs: surface, instance per triangle, labels."""
     import shapely
+
     from coterie_core.geometry import Box
 
     parts: list[tuple[Surface, int]] = []

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
-
 from habitat_bridge.embedded.body_places import BodyPlaces
 from habitat_bridge.simulator import Start, WorldError
 
@@ -30,8 +29,8 @@ def choose_start(
         spot = places.space.nearest_free(start.pose.position, 0.5)
         if spot is None or not _clear(world, embodiment, spot):
             raise WorldError(
-                f"{embodiment.name} does not fit at {_text(start.pose.position)} or within 0.5 m of "
-                "it: a wall, furniture or another robot is there; choose another start"
+                f"{embodiment.name} does not fit within 0.5 m of {_text(start.pose.position)}: "
+                "a wall, furniture or another robot is there; choose another start"
             )
         return Pose(spot, start.pose.yaw)
     wanted = _wanted(world, places, start)
@@ -39,8 +38,9 @@ def choose_start(
     if not fitting:
         where = start.place or start.room or "the house"
         raise WorldError(
-            f"{embodiment.name} (radius {embodiment.radius:.2f} m, height {embodiment.height:.2f} m) "
-            f"fits at no place of {where}; use a smaller body or another start"
+            f"{embodiment.name} (radius {embodiment.radius:.2f} m, height "
+            f"{embodiment.height:.2f} m) fits at no place of {where}; use a smaller body or "
+            "another start"
         )
     if start.place is None and start.room is None:
         # Where most of the house is open to it.
@@ -75,7 +75,8 @@ def _wanted(world: EmbeddedWorld, places: BodyPlaces, start: Start) -> list[str]
             return [k for k in known if known[k].room == room.id]
     names = [room.name for room in world.house.rooms]
     raise WorldError(
-        f"{world.name} has no room {start.room!r}{_like(text, names)}; rooms here: {', '.join(names)}"
+        f"{world.name} has no room {start.room!r}{_like(text, names)}; rooms here: "
+        f"{', '.join(names)}"
     )
 
 

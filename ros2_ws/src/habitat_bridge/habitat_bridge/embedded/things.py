@@ -1,4 +1,4 @@
-"""The things in a house as they are now: where they stand, what is open, their surfaces for rays."""
+"""The things in a house as they are now: where they stand, what is open, their surfaces."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
+
 from coterie_core.geometry import Box, Vec3
 from coterie_core.scene import SceneObject
-
 from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.solids import Floats, Surface, thing_surface
 

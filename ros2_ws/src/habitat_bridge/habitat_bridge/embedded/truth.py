@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from coterie_core.scene import Connection, SceneGraph
 from coterie_core.scene.model import ConnectionKind
-
 from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.places import PlaceMap
 

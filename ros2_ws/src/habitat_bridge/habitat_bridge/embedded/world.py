@@ -9,16 +9,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+
 from coterie_core.embodiment import Embodiment
-from coterie_core.geometry import Pose, Vec3
+from coterie_core.geometry import Vec3
 from coterie_core.household import load_household
 from coterie_core.observation import Observation, PlaceView, RoomView
 from coterie_core.scene import AgentState, SceneGraph
-from coterie_core.skills import Outcome, Skill, SkillRefused, SkillResult
-
+from coterie_core.skills import Outcome, Skill, SkillResult
 from habitat_bridge.embedded.body import EPSILON, Body, Glance, Job, SkillFailed, Stage, Walk
 from habitat_bridge.embedded.body_places import BodyPlaces
-from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.detector import Detector, DetectorNoise, Sighting
 from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.imaging import Imaging
@@ -28,6 +27,8 @@ from habitat_bridge.embedded.occupancy import BodyKey, Occupancy
 from habitat_bridge.embedded.places import build_places
 from habitat_bridge.embedded.sensors import View
 from habitat_bridge.embedded.skills import SkillBook
+from habitat_bridge.embedded.start import choose_start
+from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.truth import house_scene
 from habitat_bridge.guard import Guard
 from habitat_bridge.simulator import (
@@ -39,6 +40,7 @@ from habitat_bridge.simulator import (
     WorldError,
 )
 
+_ANYWHERE = Start()
 _TOWARD = 3.0  # [m] how far from a place a thing may lie that is seen toward it
 
 
@@ -131,7 +133,7 @@ class EmbeddedWorld:
         """The robots themselves, in the order they were added."""
         return tuple(self._bodies.values())
 
-    def add_robot(self, name: str, embodiment: Embodiment, start: Start = Start()) -> RobotState:
+    def add_robot(self, name: str, embodiment: Embodiment, start: Start = _ANYWHERE) -> RobotState:
         """Put a robot into the house; without a start, at a free place chosen by seed.
 
         Raises:
@@ -145,7 +147,7 @@ class EmbeddedWorld:
         if key not in self._spaces:
             self._spaces[key] = BodyPlaces(BodySpace(self.occupancy, key), self.place_map)
         places = self._spaces[key]
-        body = Body(name, embodiment, places, self._start(name, embodiment, places, start))
+        body = Body(name, embodiment, places, choose_start(self, name, embodiment, places, start))
         self._bodies[name] = body
         if self.look_on_arrival:
             self.look_around(body)
@@ -382,8 +384,3 @@ class EmbeddedWorld:
             walked = body.travelled - job.travelled
             body.ended = replace(result, duration=job.elapsed, distance=walked)
             body.job, body.walk = None, None
-
-    def _start(self, name: str, embodiment: Embodiment, places: BodyPlaces, start: Start) -> Pose:
-        from habitat_bridge.embedded.start import choose_start
-
-        return choose_start(self, name, embodiment, places, start)

@@ -1,0 +1,136 @@
+"""Worlds from a description: the `world` part of a team file, or a bridge node's parameter."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from habitat_bridge.simulator import Simulator, WorldError
+
+NoiseLevel = Literal["none", "low", "normal", "high"]
+
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "embedded": ("floors", "rooms", "house", "look_on_arrival", "track_ids"),
+    "graph": ("directory", "scan"),
+}
+# (miss, wrong label, phantoms per look) of detectors in topological houses.
+_GRAPH_NOISE: dict[str, tuple[float, float, float]] = {
+    "none": (0.0, 0.0, 0.0),
+    "low": (0.1, 0.03, 0.03),
+    "normal": (0.25, 0.08, 0.1),
+    "high": (0.45, 0.2, 0.4),
+}
+
+
+class WorldSpec(BaseModel):
+    """Describes a world.
+
+    `embedded`: a generated house (seed, floors, rooms) or a saved one (`house`: a JSON file).
+    `graph`: a topological house: `directory` with `connectivity/` (and `objects/`, `rooms.json`),
+    and the `scan` in it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Literal["embedded", "graph"] = "embedded"
+    seed: int = Field(0, ge=0, lt=2**31, description="of the house, start places and noise")
+    noise: NoiseLevel = Field("normal", description="how badly detectors err")
+    floors: int | None = Field(None, ge=1, le=3, description="embedded: storeys; none: by seed")
+    rooms: int | None = Field(
+        None, ge=4, le=25, description="embedded: rooms in all; none: by seed"
+    )
+    house: str | None = Field(None, description="embedded: JSON file of a saved house")
+    look_on_arrival: bool = Field(True, description="embedded: turn once after every way")
+    track_ids: bool = Field(False, description="embedded: detections carry true ids")
+    directory: str | None = Field(None, description="graph: folder of connectivity/ and objects/")
+    scan: str | None = Field(None, description="graph: name of the house")
+
+    @model_validator(mode="after")
+    def _fields_fit_kind(self) -> WorldSpec:
+        for kind, names in _FIELDS.items():
+            for name in names:
+                if kind != self.kind and name in self.model_fields_set:
+                    if getattr(self, name) != type(self).model_fields[name].default:
+                        raise ValueError(
+                            f"{name} belongs to kind: {kind}, and this world is kind: {self.kind}; "
+                            f"remove {name} or change kind"
+                        )
+        if self.kind == "graph":
+            for name in ("directory", "scan"):
+                if not getattr(self, name):
+                    raise ValueError(f"{name} is missing; a graph world needs directory and scan")
+        if self.house is not None and (self.floors is not None or self.rooms is not None):
+            raise ValueError("house names a saved house, so remove floors and rooms")
+        return self
+
+
+def make_world(spec: WorldSpec | Mapping[str, Any]) -> Simulator:
+    """Return the world that `spec` describes.
+
+    Raises:
+        WorldError: A field is wrong, or the house cannot be read or generated; names the field and
+            what to do.
+    """
+    if not isinstance(spec, WorldSpec):
+        try:
+            spec = WorldSpec.model_validate(dict(spec))
+        except ValidationError as error:
+            raise WorldError("; ".join(_problem(dict(e)) for e in error.errors()[:4])) from None
+    return _graph(spec) if spec.kind == "graph" else _embedded(spec)
+
+
+def _embedded(spec: WorldSpec) -> Simulator:
+    from habitat_bridge.embedded.detector import DetectorNoise
+    from habitat_bridge.embedded.generator import generate_house
+    from habitat_bridge.embedded.world import EmbeddedWorld
+
+    if spec.house is not None:
+        raise WorldError("world.house: not there yet")
+    else:
+        try:
+            house = generate_house(spec.seed, floors=spec.floors, rooms=spec.rooms)
+        except ValueError as error:
+            raise WorldError(f"world: no house can be made: {error}") from None
+    noise: DetectorNoise = getattr(DetectorNoise, spec.noise)()
+    return EmbeddedWorld(
+        house,
+        seed=spec.seed,
+        noise=noise,
+        look_on_arrival=spec.look_on_arrival,
+        track_ids=spec.track_ids,
+    )
+
+
+def _graph(spec: WorldSpec) -> Simulator:
+    from habitat_bridge.graph import DetectorNoise, list_scans, load_graph_world
+
+    assert spec.directory is not None and spec.scan is not None
+    folder = Path(spec.directory)
+    if not folder.is_dir():
+        raise WorldError(
+            f"world.directory: {folder} is no folder; give one with connectivity/ in it"
+        )
+    scans = list_scans(folder)
+    if spec.scan not in scans:
+        close = difflib.get_close_matches(spec.scan, scans, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise WorldError(
+            f"world.scan: no house {spec.scan!r} in {folder}{hint} There are: "
+            f"{', '.join(scans[:8]) or 'none'}"
+        )
+    miss, wrong, phantom = _GRAPH_NOISE[spec.noise]
+    noise = DetectorNoise(miss, wrong, phantom)
+    return load_graph_world(folder, spec.scan, seed=spec.seed, noise=noise)
+
+
+def _problem(error: dict[str, Any]) -> str:
+    field = ".".join(["world", *(str(part) for part in error["loc"])])
+    if error["type"] == "extra_forbidden":
+        close = difflib.get_close_matches(str(error["loc"][-1]), WorldSpec.model_fields, n=1)
+        return f"{field}: unknown field" + (f"; did you mean {close[0]!r}?" if close else "")
+    got = "" if error["type"] == "value_error" else f", got {error.get('input')!r}"
+    return f"{field}: {error['msg'].removeprefix('Value error, ')}{got}"
