@@ -92,7 +92,7 @@ async def test_round_trip_over_http(tmp_path: Path) -> None:
         endpoint.fail(*[Refusal()] * 2)
         recorded.append(await endpoint_decider.decide(Choose(), "cellar"))
         endpoint.fail(*[Hang()] * 9)
-        recorded.append(await Decider(live, timeout_s=0.3).decide(Choose(), "cellar"))
+        recorded.append(await Decider(live, timeout_s=1.0).decide(Choose(), "cellar"))
     replay = build_model(ModelProfile(kind="replay", cassette=path, **common))
     decider = Decider(replay)
     replayed = [await decider.decide(Choose(), s) for s in [*states, "cellar", "cellar"]]

@@ -183,7 +183,7 @@ async def test_the_time_out_is_total(endpoint: Endpoint, fault: Fault) -> None:
 
 async def test_the_second_question_gets_only_what_is_left_of_the_time(endpoint: Endpoint) -> None:
     endpoint.fail(Says("no"), Hang())
-    decided = await Decider(bare(endpoint), timeout_s=1.0).decide(ChoosePlace(), STATE)
+    decided = await Decider(bare(endpoint), timeout_s=2.0).decide(ChoosePlace(), STATE)
     assert decided.decided_by == "rule"
     assert decided.attempts == 2
     assert "asked again" in decided.reason

@@ -143,7 +143,7 @@ async def test_the_key_is_nowhere(fault: str, tmp_path: Path, log: io.StringIO) 
             base_url=endpoint.url,
             model="test-model",
             api_key_env="SOME_KEY",
-            timeout_s=0.5,
+            timeout_s=0.3 if fault == "hang" else 10.0,
             max_retries=1,
             budget_tokens=100_000,
             record_to=cassette,
@@ -151,7 +151,7 @@ async def test_the_key_is_nowhere(fault: str, tmp_path: Path, log: io.StringIO) 
         model = build_model(profile, meter, env={"SOME_KEY": KEY})
         endpoint.fail(*[FAULTS[fault]] * 2)
         # The prompt carries the key as well: someone typed it into a question.
-        decided = await Decider(model, timeout_s=10).decide(Choose(), f"my key is {KEY}, hello")
+        decided = await Decider(model, timeout_s=30).decide(Choose(), f"my key is {KEY}, hello")
         endpoint.fail(*[FAULTS[fault]] * 2)
         schema = Choice.model_json_schema()
         asked = ModelRequest(messages=(Message.user(f"key {KEY}"),), schema=schema)

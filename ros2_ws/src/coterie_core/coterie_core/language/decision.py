@@ -181,11 +181,16 @@ class Decider:
                 max_tokens=decision.max_tokens,
                 # A little less than the limit here: the model's own time-out comes first, so that
                 # breaker and meter see a time-out and not a cancellation.
-                timeout_s=left_s - min(0.05 * left_s, 0.25),
+                timeout_s=left_s - min(0.1 * left_s, 0.5),
                 tags={"who": self.who, "decision": decision.name},
             )
             try:
-                answer = await within(self.model.complete(request), left_s, decision.name)
+                answer = await within(
+                    self.model.complete(request),
+                    left_s,
+                    decision.name,
+                    grace_s=min(0.1 * left_s, 0.1),
+                )
                 usage = usage + answer.usage
                 reply = read_reply(decision, state, answer)
             except (BadReply, CheckFailed) as error:

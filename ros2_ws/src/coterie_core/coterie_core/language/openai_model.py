@@ -92,6 +92,10 @@ class OpenAIModel(LanguageModel):
         longest_reply_bytes: int = LONGEST_REPLY_BYTES,
         env: Mapping[str, str] | None = None,
     ) -> None:
+        # Heavy, so imported when a model is built and not with the package; and here rather than at
+        # the first call, where it would hold up the event loop.
+        import openai  # noqa: F401
+
         from coterie_core.language.transport import refuse_remote
 
         env = os.environ if env is None else env

@@ -14,7 +14,9 @@ T = TypeVar("T")
 _GRACE_S = 1.0
 
 
-async def within(work: Coroutine[Any, Any, T], timeout_s: float | None, what: str) -> T:
+async def within(
+    work: Coroutine[Any, Any, T], timeout_s: float | None, what: str, *, grace_s: float = 0.0
+) -> T:
     """Await `work` for at most `timeout_s`.
 
     `asyncio.wait_for` of Python 3.10 and 3.11 can swallow a cancellation that arrives as the work
@@ -24,6 +26,8 @@ async def within(work: Coroutine[Any, Any, T], timeout_s: float | None, what: st
         work: The coroutine.
         timeout_s: Seconds [s]; None: no limit.
         what: Names the work in the error.
+        grace_s: Seconds after that in which the work may still end by itself, so that it can report
+            a time-out of its own when the loop is late [s].
 
     Raises:
         ModelTimeout: Not done in time; the work has been cancelled.
@@ -33,6 +37,8 @@ async def within(work: Coroutine[Any, Any, T], timeout_s: float | None, what: st
     task = asyncio.ensure_future(work)
     try:
         await asyncio.wait({task}, timeout=timeout_s)
+        if grace_s and not task.done():
+            await asyncio.wait({task}, timeout=grace_s)
     except asyncio.CancelledError:
         await _stop(task)
         raise
