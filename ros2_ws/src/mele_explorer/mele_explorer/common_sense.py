@@ -14,6 +14,10 @@ class CommonSense(Protocol):
         """Return the probability (0..1) that a room of this type holds such an object."""
         ...
 
+    def alike(self, label: str, other: str) -> bool:
+        """Tell whether two words stand for the same kind of thing."""
+        ...
+
 
 class HouseholdSense:
     """The household knowledge of coterie_core; remembers what it looked up."""
@@ -22,6 +26,7 @@ class HouseholdSense:
 
     def __init__(self, household: Household | None = None) -> None:
         self.household = household or load_household()
+        self._names: dict[str, str] = {}
         self._known: dict[tuple[str, str], float] = {}
 
     def likelihood(self, object_label: str, room: str) -> float:
@@ -32,6 +37,17 @@ class HouseholdSense:
                 self._known.clear()
             self._known[key] = self.household.likelihood(object_label, room)
         return self._known[key]
+
+    def alike(self, label: str, other: str) -> bool:
+        """Tell whether two labels have the same name in the household knowledge."""
+        return self._name(label) == self._name(other)
+
+    def _name(self, label: str) -> str:
+        if label not in self._names:
+            if len(self._names) >= self._MOST:
+                self._names.clear()
+            self._names[label] = self.household.canonical(label)
+        return self._names[label]
 
 
 def load_common_sense() -> CommonSense:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from coterie_core.geometry import Box, Pose, Vec3, distance, iou, wrap_angle
@@ -54,14 +55,15 @@ class MemoryLimits:
 class RoomKnowledge:
     """What a robot can say about one room and one label in it.
 
-    `looks` observations of the room, `visited_fraction` (0..1) of its known places seen well;
-    `found`: ids of matching objects with the probability that each is real and has the label;
-    `sightings`: detections of the label in the room.
+    `looks` views of the room, `visited_fraction` (0..1) of its known places seen well,
+    `looks_per_place` views for each of these (at least 1); `found`: ids of matching objects with
+    the share of their evidence that speaks for the labels; `sightings`: detections of the labels.
     """
 
     room: Room | None
     looks: int = 0
     visited_fraction: float = 0.0
+    looks_per_place: float = 1.0
     found: list[tuple[str, float]] = field(default_factory=list)
     sightings: int = 0
 
@@ -90,6 +92,7 @@ class Memory:
         self.made = 0
         self.revision = 0  # grows with every update; not saved
         self._by_label: dict[str, set[str]] = {}
+        self._labels: frozenset[str] | None = None
         self._view: Pose | None = None
         self._counted: set[str] = set()  # objects that count for this view already
 
@@ -98,6 +101,7 @@ class Memory:
     def update(self, observation: Observation) -> None:
         """Take in one observation of this robot."""
         self.revision += 1
+        self._labels = None
         new_view = self._is_new_view(observation)
         if new_view:
             self._view = observation.pose
@@ -227,7 +231,7 @@ class Memory:
 
     def restore_index(self) -> None:
         """Rebuild the index label -> objects after the graph was read from a file."""
-        self._by_label = {}
+        self._by_label, self._labels = {}, None
         for thing in self.graph.objects.values():
             for name in thing.label.weights:
                 self._by_label.setdefault(name, set()).add(thing.id)
@@ -242,9 +246,11 @@ class Memory:
         return done / len(known) if known else 0.0
 
     @property
-    def labels(self) -> set[str]:
+    def labels(self) -> frozenset[str]:
         """All labels that some object may have."""
-        return {label for label, keys in self._by_label.items() if keys}
+        if self._labels is None:
+            self._labels = frozenset(label for label, keys in self._by_label.items() if keys)
+        return self._labels
 
     def dictionary(self) -> dict[str, list[str]]:
         """Return room name -> labels seen in it, sorted: the memory of MELE, section 3.3.
@@ -257,33 +263,45 @@ class Memory:
                 view[room.name] = sorted(self.sightings.get(room.id, {}))
         return dict(sorted(view.items()))
 
-    def knowledge(self, label: str, room: Room | None) -> RoomKnowledge:
-        """Return what is known about a label in one room (None: a room never heard of)."""
+    def knowledge(self, labels: Collection[str], room: Room | None) -> RoomKnowledge:
+        """Return what is known about things of these labels in a room (None: never heard of)."""
         if room is None:
             return RoomKnowledge(None)
-        found: list[tuple[str, float]] = []
-        for key in sorted(self._by_label.get(label, ())):
-            share = self.graph.objects[key].label.probability(label)
-            votes = self.room_votes.get(key, {})
-            if votes.get(room.id):
-                found.append((key, share))
+        known, done = self._places_of(room.id)
+        looks = self.looks.get(room.id, 0)
+        shares: dict[str, float] = {}
+        for label in labels:
+            for key in self._by_label.get(label, ()):
+                if self.room_votes.get(key, {}).get(room.id):
+                    share = self.graph.objects[key].label.probability(label)
+                    shares[key] = min(1.0, shares.get(key, 0.0) + share)
+        counts = self.sightings.get(room.id, {})
         return RoomKnowledge(
             room,
-            self.looks.get(room.id, 0),
-            self.visited_fraction(room.id),
-            found,
-            self.sightings.get(room.id, {}).get(label, 0),
+            looks,
+            done / known if known else 0.0,
+            max(1.0, looks / max(done, 1)),
+            sorted(shares.items()),
+            sum(counts.get(label, 0) for label in labels),
         )
 
     def visited_fraction(self, room: str) -> float:
         """Share of a room's known places that were seen well (0..1)."""
-        places = [place.id for place in self.graph.places.values() if place.room == room]
-        done = sum(self.seen.get(place, 0.0) >= WELL_SEEN for place in places)
-        return done / len(places) if places else 0.0
+        known, done = self._places_of(room)
+        return done / known if known else 0.0
 
-    def rooms_with(self, label: str) -> list[str]:
-        """Return the ids of the rooms in which a label was seen, sorted."""
-        return sorted(room for room, counts in self.sightings.items() if counts.get(label))
+    def _places_of(self, room: str) -> tuple[int, int]:
+        """Return how many places of a room are known, and how many of them were seen well."""
+        places = [place.id for place in self.graph.places.values() if place.room == room]
+        return len(places), sum(self.seen.get(place, 0.0) >= WELL_SEEN for place in places)
+
+    def rooms_with(self, labels: Collection[str]) -> list[str]:
+        """Return the ids of the rooms in which one of the labels was seen, sorted."""
+        return sorted(
+            room
+            for room, counts in self.sightings.items()
+            if any(counts.get(label) for label in labels)
+        )
 
 
 def _clean(text: str) -> str:

@@ -26,6 +26,9 @@ class Sense:
     def likelihood(self, object_label: str, room: str) -> float:
         return self.prior
 
+    def alike(self, label: str, other: str) -> bool:
+        return {label, other} <= {"sofa", "couch"}
+
 
 KITCHEN = RoomView("k", "kitchen", "kitchen")
 BED_1 = RoomView("b1", "bedroom 1", "bedroom")
@@ -66,8 +69,8 @@ def test_what_was_not_seen_in_a_room_seen_whole_is_not_there() -> None:
     assert not answer.yes
     assert answer.evidence.kind == "not_there"
     assert (answer.evidence.looks, answer.evidence.visited_fraction) == (1, 1.0)
-    # Bayes: 0.6 * 0.25 / (0.6 * 0.25 + 0.4)
-    assert answer.p_yes == pytest.approx(0.15 / 0.55)
+    # Bayes: 0.6 * m / (0.6 * m + 0.4) with m = 0.1 + 0.9 * 0.17
+    assert answer.p_yes == pytest.approx(0.6 * 0.253 / (0.6 * 0.253 + 0.4))
 
 
 def test_in_a_room_never_seen_common_sense_decides() -> None:
@@ -141,7 +144,7 @@ def test_answers_are_definite_probabilities_and_looking_lowers_them(
 def test_the_posterior_is_calibrated_where_the_model_of_the_detector_is_right() -> None:
     """Worlds drawn from the prior and seen through such a detector: P(yes) must be the share."""
     rng = random.Random(7)
-    detector = DetectorModel(miss=0.3, false=0.0)
+    detector = DetectorModel(hidden=0.0, miss=0.3, false=0.0)
     told: dict[int, list[tuple[float, bool]]] = {}
     for _ in range(4000):
         prior = rng.choice([0.1, 0.3, 0.5, 0.7, 0.9])
@@ -166,6 +169,27 @@ def test_the_posterior_is_calibrated_where_the_model_of_the_detector_is_right() 
             mean = sum(p for p, _ in pairs) / len(pairs)
             share = sum(there for _, there in pairs) / len(pairs)
             assert share == pytest.approx(mean, abs=0.08)
+
+
+def test_looking_again_helps_but_not_against_what_is_hidden() -> None:
+    detector = DetectorModel(hidden=0.1, miss=0.2)
+    missed = [detector.overlooked(n) for n in (1, 2, 5, 100)]
+    assert missed == sorted(missed, reverse=True)
+    assert missed[0] == pytest.approx(0.28)
+    assert missed[-1] == pytest.approx(0.1)
+
+
+def test_synonyms_count_for_words_the_detector_does_not_use() -> None:
+    memory = memory_of(("a", KITCHEN, ["couch"]), ("b", BED_1, []))
+    answerer = Answerer(memory, Sense(0.1))
+    sofa = answerer.answer_by_rule(Question("q", "sofa", "kitchen"))
+    assert sofa.yes and sofa.evidence.objects == ("couch@k",)
+    assert "couch taken for it" in sofa.explanation
+    assert answerer.answer_by_rule(Question("q", "sofa", "bedroom 1")).evidence.elsewhere == (
+        "kitchen",
+    )
+    both = memory_of(("a", KITCHEN, ["couch"]), ("b", BED_1, ["sofa"]))
+    assert not Answerer(both, Sense(0.1)).answer_by_rule(Question("q", "sofa", "kitchen")).yes
 
 
 def test_common_sense_of_homes() -> None:

@@ -93,7 +93,7 @@ def test_a_track_id_keeps_an_object_together_while_labels_differ() -> None:
     (thing,) = memory.graph.objects.values()
     assert thing.label.top == "sofa"
     assert thing.label.probability("armchair") == pytest.approx(1 / 3)
-    assert memory.knowledge("armchair", memory.graph.rooms["k"]).found == [
+    assert memory.knowledge(["armchair"], memory.graph.rooms["k"]).found == [
         ("7", pytest.approx(1 / 3))
     ]
 
@@ -117,7 +117,7 @@ def test_an_object_seen_from_two_rooms_counts_in_both() -> None:
     memory.update(look("b", HALL, found("vase", HALL, instance="1")))
     memory.update(look("c", HALL, found("vase", HALL, instance="1")))
     assert memory.graph.objects["1"].room == "h"
-    assert memory.rooms_with("vase") == ["h", "k"]
+    assert memory.rooms_with(["vase"]) == ["h", "k"]
 
 
 def test_seeing_a_place_well_counts_as_a_look_into_its_room() -> None:
