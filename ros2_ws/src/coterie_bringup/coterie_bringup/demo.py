@@ -164,7 +164,7 @@ async def _main(
                 scene, exam = await asyncio.to_thread(_prepare, team)
             record.notes += exam.problems
             with DemoProgress(console) as progress:
-                examiner = Examiner(team, run, record, exam, timings, progress)
+                examiner = Examiner(team, run, record, exam, scene.places, timings, progress)
                 await _or_failure(run, examiner.run())
         return scene, examiner
     finally:

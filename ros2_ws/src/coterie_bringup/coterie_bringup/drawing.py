@@ -173,8 +173,7 @@ def _room_name(name: str, polygon: Sequence[Vec2], places: Sequence[Vec2], at: F
     if not points:
         return ""
     if polygon:
-        xs, ys = [p[0] for p in points], [p[1] for p in points]
-        x, y = (min(xs) + max(xs)) / 2.0, max(ys) - 0.35
+        x, y = _middle(polygon)
     else:
         x = sum(p[0] for p in points) / len(points)
         y = sum(p[1] for p in points) / len(points)
@@ -182,8 +181,37 @@ def _room_name(name: str, polygon: Sequence[Vec2], places: Sequence[Vec2], at: F
     return f'<text class="name" x="{px}" y="{py}">{text(name)}</text>'
 
 
-def coverage_curve(tracks: Sequence[Track], width: float = 560.0, height: float = 230.0) -> str:
-    """Return an SVG of the share of places each robot has seen against its hops."""
+def _middle(polygon: Sequence[Vec2], cells: int = 24) -> Vec2:
+    """Return the point of a grid inside a polygon that is farthest from its edges [m]."""
+    from shapely.geometry import Point, Polygon
+
+    shape = Polygon(polygon)
+    x0, y0, x1, y1 = shape.bounds
+    best, found = -1.0, (shape.representative_point().x, shape.representative_point().y)
+    for i in range(1, cells):
+        for j in range(1, cells):
+            point = Point(x0 + (x1 - x0) * i / cells, y0 + (y1 - y0) * j / cells)
+            # Upwards a little: furniture and ways are mostly around the middle.
+            room = shape.exterior.distance(point) + 0.02 * (point.y - y0)
+            if room > best and shape.contains(point):
+                best, found = room, (point.x, point.y)
+    return found
+
+
+def coverage_curve(
+    tracks: Sequence[Track],
+    together: Sequence[float] = (),
+    width: float = 560.0,
+    height: float = 250.0,
+) -> str:
+    """Return an SVG of the share of the house seen against hops, per robot and by all together.
+
+    Args:
+        tracks: The robots' ways with their coverage (0..1).
+        together: What all robots together had seen after each hop (0..1).
+        width: Of the drawing [px].
+        height: Of the drawing [px].
+    """
     longest = max((p.step for t in tracks for p in t.points), default=0) or 1
     left, bottom, top, right = 40.0, 34.0, 12.0, 78.0
     w, h = width - left - right, height - top - bottom
@@ -205,18 +233,23 @@ def coverage_curve(tracks: Sequence[Track], width: float = 560.0, height: float 
         parts.append(f'<text class="tick mid" x="{x}" y="{number(top + h + 14)}">{step}</text>')
     x = number(left + w / 2)
     parts.append(f'<text class="tick mid" x="{x}" y="{number(height - 4)}">hops</text>')
-    labels: list[tuple[float, int, str]] = []
+    labels: list[tuple[float, str, str]] = []
+    if together:
+        line = " L".join(at(hop, share) for hop, share in enumerate(together))
+        parts.append(f'<path class="team" d="M{line}"/>')
+        labels.append((top + h * (1.0 - together[-1]), "", "together"))
     for k, track in enumerate(tracks):
         if not track.points:
             continue
         line = " L".join(at(p.step, p.coverage) for p in track.points)
         parts.append(f'<path class="way r{k % ROBOT_COLOURS}" d="M{line}"/>')
-        labels.append((top + h * (1.0 - track.points[-1].coverage), k, track.robot))
+        css = f" t{k % ROBOT_COLOURS}"
+        labels.append((top + h * (1.0 - track.points[-1].coverage), css, track.robot))
     last = -math.inf
-    for y_end, k, name in sorted(labels):
+    for y_end, css, name in sorted(labels):
         y_end = last = max(y_end, last + 13.0)
         parts.append(
-            f'<text class="series t{k % ROBOT_COLOURS}" x="{number(left + w + 6)}" '
+            f'<text class="series{css}" x="{number(left + w + 6)}" '
             f'y="{number(y_end)}">{text(name)}</text>'
         )
     parts.append("</svg>")
@@ -237,7 +270,7 @@ class TreeNode:
     no: TreeNode | None = None
 
 
-def tree_picture(root: TreeNode, depth: int = 4) -> str:
+def tree_picture(root: TreeNode, depth: int = 3) -> str:
     """Return an SVG of the top of a decision tree; deeper parts are summed up in their root."""
     box_w, box_h, gap_x, gap_y = 128.0, 40.0, 10.0, 34.0
     places: list[tuple[TreeNode, float, int, bool]] = []

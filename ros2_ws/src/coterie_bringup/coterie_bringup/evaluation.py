@@ -44,6 +44,7 @@ def evaluate(
     test: AnswerTable,
     everything: AnswerTable,
     *,
+    seed: int = 0,
     debate: Mapping[str, bool | None] | None = None,
     on_method: Callable[[str], object] = lambda method: None,
 ) -> Evaluation:
@@ -53,6 +54,7 @@ def evaluate(
         train: Labelled answers to learn from.
         test: Answers to the scored questions; their truth is used for scoring only.
         everything: Both together, for the paper's random split (MELE, section 4.2).
+        seed: Of the learners, as the aggregator node has it.
         debate: What a debate ended with, question id -> answer; it cannot be replayed from a
             table, since the robots speak.
         on_method: Called before each method.
@@ -67,7 +69,7 @@ def evaluate(
             continue
         if method not in aggregator_names():
             continue
-        aggregator = _made(method, 0)
+        aggregator = _made(method, seed)
         score = MethodScore(method, title, learned=aggregator.needs_labels)
         try:
             finals = _fitted(aggregator, train, test).predict(test)
@@ -144,7 +146,7 @@ def tree_of(aggregator: Aggregator) -> TreeNode | None:
         feature, threshold = int(tree.feature[i]), float(tree.threshold[i])
         if feature < 2:  # a code in alphabetical order (MELE, Table 5)
             last = labels[feature][min(max(int(np.floor(threshold)), 0), len(labels[feature]) - 1)]
-            asks = f"{('object', 'room')[feature]} up to {last}?"
+            asks = f"{('object', 'room')[feature]} ≤ {last}?"
             return TreeNode(asks, count, share, yes=node(left), no=node(right))
         asks = f"{aggregator.agents[feature - 2]} says yes?"
         return TreeNode(asks, count, share, yes=node(right), no=node(left))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from coterie_core.answers import AnswerTable
 from coterie_core.observation import Observation
 from coterie_core.questions import Answer, LabelledQuestion
 from coterie_msgs.action import Explore
+from mele_explorer.memory import WELL_SEEN
 
 BRINGUP_PATIENCE = 60.0
 """Longest time for all nodes to come up [s]."""
@@ -36,6 +37,7 @@ class Examiner:
         run: TeamRun,
         record: DemoRecord,
         exam: Examination,
+        places: Collection[str],
         timings: Timings,
         progress: DemoProgress,
     ) -> None:
@@ -50,6 +52,9 @@ class Examiner:
             r.name: Track(r.name, r.embodiment, malicious=r.malicious) for r in team.robots
         }
         record.tracks = list(self._tracks.values())
+        self._places = frozenset(places)
+        self._seen: dict[str, set[str]] = {name: set() for name in self._tracks}
+        self._seen_by_hop: dict[int, set[str]] = {}
 
     async def run(self) -> None:
         """Do it all.
@@ -73,6 +78,7 @@ class Examiner:
                 self._progress.finish("starting", "all nodes are up")
             with self._timings.part("exploration"):
                 await asyncio.gather(*(self._explore(operator, name) for name in names))
+            self._record.team_coverage = self._team_coverage()
             with self._timings.part("questions to learn from"):
                 await self._learn(operator)
             with self._timings.part("questions that count"):
@@ -91,9 +97,7 @@ class Examiner:
         self._progress.begin(name, total)
 
         def on_feedback(feedback: Any) -> None:
-            track.coverage = float(feedback.coverage)
-            if track.points:
-                track.points[-1].coverage = max(track.points[-1].coverage, track.coverage)
+            track.known_coverage = float(feedback.coverage)
             done = feedback.steps if limits.steps else round(100 * track.coverage)
             note = f"{track.coverage:.0%} seen, {feedback.objects} things, {feedback.rooms} rooms"
             self._progress.show(name, done, note)
@@ -105,13 +109,11 @@ class Examiner:
             self._record.notes.append(f"{name}: exploration failed: {error}")
             self._progress.finish(name, f"failed: {error}")
             return
-        track.steps, track.coverage = int(result.steps), float(result.coverage)
+        track.steps, track.known_coverage = int(result.steps), float(result.coverage)
         track.objects, track.rooms = int(result.objects), int(result.rooms)
         track.distance, track.outcome = float(result.distance), str(result.reason)
         if not result.success:
             self._record.notes.append(f"{name}: {result.reason}")
-        if track.points:
-            track.points[-1].coverage = max(track.points[-1].coverage, track.coverage)
         self._progress.finish(
             name, f"{track.coverage:.0%} seen, {track.objects} things, {track.rooms} rooms"
         )
@@ -122,8 +124,21 @@ class Examiner:
             return
         if track.points and track.points[-1].step == observation.step:
             return  # a repeat for nodes that came late
+        seen = self._seen[observation.robot]
+        seen |= {p for p, well in observation.seen.items() if well >= WELL_SEEN} & self._places
+        track.coverage = len(seen) / len(self._places) if self._places else 0.0
+        self._seen_by_hop.setdefault(observation.step, set()).update(seen)
         x, y, z = observation.pose.position
         track.points.append(TrackPoint(observation.step, observation.time, x, y, z, track.coverage))
+
+    def _team_coverage(self) -> list[float]:
+        """Share of the house's places that the robots together had seen well, after each hop."""
+        together: set[str] = set()
+        shares = []
+        for hop in range(max(self._seen_by_hop, default=-1) + 1):
+            together |= self._seen_by_hop.get(hop, set())
+            shares.append(len(together) / len(self._places) if self._places else 0.0)
+        return shares
 
     # -- asking -----------------------------------------------------------------------------------
 
@@ -170,7 +185,9 @@ class Examiner:
         test = AnswerTable.of(house, names, exam.test, given)
         everything = AnswerTable.of(house, names, [*exam.train, *exam.test], given)
         self._progress.begin("scoring", 1)
-        self.evaluation = await asyncio.to_thread(evaluate, train, test, everything)
+        self.evaluation = await asyncio.to_thread(
+            evaluate, train, test, everything, seed=self._team.seed
+        )
         self._progress.finish("scoring")
         self._record.scores = self.evaluation.scores
         self._record.importances = self.evaluation.importances

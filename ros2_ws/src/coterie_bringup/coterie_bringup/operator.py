@@ -18,6 +18,7 @@ from rclpy.context import Context
 from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
 
+from coterie_bringup.errors import CommandError
 from coterie_core.observation import Observation
 from coterie_core.questions import Answer, FinalAnswer, Question
 from coterie_msgs.action import Explore
@@ -32,8 +33,6 @@ from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, ServiceClient
 from coterie_ros.executors import make_executor, spin
 from coterie_ros.parameters import Parameters
-
-from coterie_bringup.errors import CommandError
 
 T = TypeVar("T")
 

@@ -10,7 +10,10 @@ from typing import Any
 
 @dataclass(slots=True)
 class TrackPoint:
-    """Where a robot looked: hop, simulated time [s], position [m], share of places seen (0..1)."""
+    """Where a robot looked: hop, simulated time [s], position [m].
+
+    `coverage` (0..1): share of all places of the house that it has seen well by then.
+    """
 
     step: int
     time: float
@@ -22,7 +25,12 @@ class TrackPoint:
 
 @dataclass(slots=True)
 class Track:
-    """One robot's exploration. `outcome` says which limit ended it, or what went wrong."""
+    """One robot's exploration.
+
+    `coverage` is the share of the house's places that it saw well, `known_coverage` the share of
+    the places that it knows of, as the robot itself counts. `outcome` says which limit ended it,
+    or what went wrong.
+    """
 
     robot: str
     embodiment: str
@@ -30,6 +38,7 @@ class Track:
     points: list[TrackPoint] = field(default_factory=list)
     steps: int = 0
     coverage: float = 0.0
+    known_coverage: float = 0.0
     objects: int = 0
     rooms: int = 0
     distance: float = 0.0
@@ -100,6 +109,7 @@ class DemoRecord:
     live_method: str
     tracks: list[Track] = field(default_factory=list)
     questions: list[AskedQuestion] = field(default_factory=list)
+    team_coverage: list[float] = field(default_factory=list)
     trained_on: int = 0
     scores: list[MethodScore] = field(default_factory=list)
     live_accuracy: float | None = None

@@ -38,15 +38,20 @@ def write_report(
         record=record,
         tiles=_tiles(record),
         plans=floor_plans(scene, record.tracks),
-        curve=coverage_curve(record.tracks),
+        curve=coverage_curve(record.tracks, record.team_coverage),
         robots=_robots(record),
         scores=_scores(record),
         tree=tree_picture(tree) if tree is not None else "",
         tree_note=(
-            "CAM's decision tree on object, room and the robots' answers, top levels only; each "
-            "box says how many training answers reach it and how many of them were YES."
+            "CAM's decision tree on object, room and the robots' answers, top levels only. Objects "
+            "and rooms are numbered by the alphabet, so that “≤ lamp” means “up to lamp”; each "
+            "box says how many training questions reach it and how many of them were YES."
         ),
         importances=_importances(record),
+        importance_note=(
+            "CAM+: percentage points of accuracy lost when this input is shuffled over the "
+            "questions, mean ± std of 20 shuffles."
+        ),
         usage=_usage(record),
         timings=[(name, f"{seconds:.1f} s") for name, seconds in record.timings.items()],
         names=[t.robot for t in record.tracks],
@@ -72,8 +77,8 @@ def _tiles(record: DemoRecord) -> list[dict[str, str]]:
     if vote is not None:
         tiles.append({"value": percent(vote.held_out), "what": "with a plain majority vote"})
     if record.tracks:
-        best = max(t.coverage for t in record.tracks)
-        tiles.append({"value": percent(best), "what": "of its known places seen by the best robot"})
+        seen = record.team_coverage[-1] if record.team_coverage else 0.0
+        tiles.append({"value": percent(seen), "what": "of the house seen by the robots together"})
         hops = sum(t.steps for t in record.tracks)
         tiles.append({"value": str(hops), "what": f"hops of {len(record.tracks)} robots"})
     asked = f"questions, after {record.trained_on} to learn from"
