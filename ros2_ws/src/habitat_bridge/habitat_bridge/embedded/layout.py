@@ -89,40 +89,50 @@ def plan_layout(rng: np.random.Generator, household: Household, program: Program
     """Return the rectangles of all rooms and flights of a program."""
     ceiling = snap(float(rng.uniform(2.5, 2.8)))
     slab = 0.3
+    floors = len(program.floors)
     risers = round((ceiling + slab) / float(rng.uniform(*RISER)))
     living_hub = program.floors[0][0] == "living room"
     band = snap(float(rng.uniform(3.9, 4.5) if living_hub else rng.uniform(1.4, 1.9)))
     depths = (snap(float(rng.uniform(3.4, 4.4))), snap(float(rng.uniform(3.4, 4.4))))
+    # Above a living room lies a landing as wide as a hallway; the lower strip's rooms are deeper.
+    bases = [0.0 if k == 0 or not living_hub else snap(band - 1.7) for k in range(floors)]
     strips: list[tuple[list[_Cell], list[_Cell]]] = []
-    for names in program.floors:
-        cells = _cells(rng, household, names[1:], depths)
-        strips.append(_two_strips(rng, household, cells, depths))
+    for names, base in zip(program.floors, bases, strict=True):
+        cells = _cells(rng, household, names[1:], (depths[0], depths[1] + base))
+        strips.append(_two_strips(rng, household, cells))
     length = max(sum(c.width for c in strip) for pair in strips for strip in pair)
-    flights = len(program.floors) - 1
     length = snap(max(length, 3.2, 2.2 * min(len(program.floors[0]), 3)))
-    rooms: list[PlannedRoom] = []
-    plan_flights: list[PlannedFlight] = []
     run = (risers - 1) * TREAD
-    for k in range(flights):
-        plan_flights.append(_flight(rng, k, length, band, depths, run))
+    flights = [_flight(rng, k, length, band, depths, run) for k in range(floors - 1)]
+    rooms: list[PlannedRoom] = []
     for floor, names in enumerate(program.floors):
-        hub = PlannedRoom(names[0], floor, [(0.0, 0.0, length, band)], hub=True)
-        hub.rects += [f.wing for f in plan_flights if floor in (f.floor, f.floor + 1)]
+        base = bases[floor]
+        wings = [f for f in flights if floor in (f.floor, f.floor + 1)]
+        sides = {f.floor % 2 for f in wings}
+        hub = PlannedRoom(names[0], floor, [], hub=True)
         rooms.append(hub)
+        laid: list[PlannedRoom] = []
         for side, strip in enumerate(strips[floor]):
-            # A strip that is shorter than the band stands at the stairs.
-            ends = {f.floor % 2 for f in plan_flights if floor in (f.floor, f.floor + 1)} or {0, 1}
-            right = bool(rng.random() < 0.5) if len(ends) == 2 else 1 in ends
-            if len(ends) == 2 and len(plan_flights) > 1:
-                right = side == 1
-            start = len(rooms)
-            rooms += _lay_strip(
-                rng, strip, side, floor, band, depths[side], length, start, right=right
-            )
+            # A strip that is shorter than the hub stands at the stairs.
+            if len(sides) == 1:
+                right = 1 in sides
+            else:
+                right = side == 1 if sides else bool(rng.random() < 0.5)
+            depth = depths[0] if side == 0 else snap(depths[1] + base)
+            edges = (band, snap(band + depth)) if side == 0 else (base, -depths[1])
+            start = len(rooms) + len(laid)
+            laid += _lay_strip(rng, strip, edges, floor, length, start, right=right)
+        rooms += laid
+        x0, x1 = 0.0, length
+        if floor > 0:
+            # An upper hall is no longer than it must be.
+            x0 = 0.0 if 0 in sides else min(r[0] for room in laid for r in room.rects)
+            x1 = length if 1 in sides else max(r[2] for room in laid for r in room.rects)
+        hub.rects = [(x0, base, x1, band), *(f.wing for f in wings)]
         for name in names[1:]:
             if name == "balcony":
                 _balcony(rng, rooms, floor, band, depths)
-    layout = Layout(rooms, plan_flights, ceiling, slab, risers)
+    layout = Layout(rooms, flights, ceiling, slab, risers)
     _turn(rng, layout)
     return layout
 
@@ -219,7 +229,6 @@ def _two_strips(
     rng: np.random.Generator,
     household: Household,
     cells: list[_Cell],
-    depths: tuple[float, float],
 ) -> tuple[list[_Cell], list[_Cell]]:
     """Share the cells between the strips, equally long, wanted neighbours side by side."""
     best: tuple[float, list[_Cell], list[_Cell]] | None = None
@@ -247,18 +256,17 @@ def _two_strips(
 def _lay_strip(
     rng: np.random.Generator,
     strip: list[_Cell],
-    side: int,
+    edges: tuple[float, float],
     floor: int,
-    band: float,
-    depth: float,
     length: float,
     first: int,
     *,
     right: bool,
 ) -> list[PlannedRoom]:
-    """Return the rooms of a strip; `side` 0 lies above the band, 1 below; `first` is their index.
+    """Return the rooms of a strip between `edges`: y at the hub and at the back [m].
 
-    A strip that is shorter than the band stands at its left end, or at its `right` end.
+    A strip that is shorter than the hub's `length` stands at its left end, or at its `right` end.
+    `first` is the index of the strip's first room in the plan.
     """
     rooms: list[PlannedRoom] = []
     total = sum(cell.width for cell in strip)
@@ -269,7 +277,7 @@ def _lay_strip(
     target = snap(min(length, sum(widths)) if factor == STRETCH else length)
     widths[-1] = snap(widths[-1] + target - sum(widths))
     x = snap(length - target) if right else 0.0
-    hub_y, back_y = (band, snap(band + depth)) if side == 0 else (0.0, -depth)
+    hub_y, back_y = edges
 
     def rect(x0: float, y0: float, x1: float, y1: float) -> Rect:
         return (snap(x0), snap(min(y0, y1)), snap(x1), snap(max(y0, y1)))
