@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import Category
 from coterie_core.scene import Receptacle, SceneObject
-
 from habitat_bridge.embedded.furnish import Furnisher
 from habitat_bridge.embedded.space import RoomSpace, overlap, span_of
 from habitat_bridge.embedded.surfaces import clearances, to_map

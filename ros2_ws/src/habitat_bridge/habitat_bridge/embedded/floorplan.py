@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import shapely
+
 from coterie_core.geometry import Box, Vec2
 from coterie_core.scene import Floor, Room, SceneObject
-
 from habitat_bridge.embedded.house import Door, House, Stairs
 
 ROOM_COLORS = {

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import shapely
+
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import Category, Household
 from coterie_core.scene import LabelBelief, SceneObject
-
 from habitat_bridge.embedded.habits import ESSENTIAL, Habits
 from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.space import GAP, RoomSpace, open_space, span_of

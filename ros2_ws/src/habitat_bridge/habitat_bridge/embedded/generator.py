@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from coterie_core.household import load_household
 
+from coterie_core.household import load_household
 from habitat_bridge.embedded.clutter import fill
 from habitat_bridge.embedded.furnish import furnish
 from habitat_bridge.embedded.house import House

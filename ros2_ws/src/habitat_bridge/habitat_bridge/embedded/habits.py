@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
+
 from coterie_core.household import Category, Household
 from coterie_core.scene import Room
 

@@ -7,12 +7,13 @@ the end it is mirrored and turned at random. Outlines lie on the middle of the w
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
+
 from coterie_core.geometry import Vec2
 from coterie_core.household import Household
-
 from habitat_bridge.embedded.program import Program
 
 Rect = tuple[float, float, float, float]  # x0, y0, x1, y1 [m]
@@ -244,7 +245,7 @@ def _two_strips(
         widths = [sum(c.width for c in strip) for strip in strips]
         score = -abs(widths[0] - widths[1]) * 0.8
         for strip in strips:
-            for a, b in zip(strip, strip[1:], strict=False):
+            for a, b in itertools.pairwise(strip):
                 score += household.room_types[a.type].adjacent.get(b.type, 0.0)
                 score += household.room_types[b.type].adjacent.get(a.type, 0.0)
         if best is None or score > best[0]:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
+
 from coterie_core.household import Household, RoomType
 
 MIN_ROOMS, MAX_ROOMS = 4, 25

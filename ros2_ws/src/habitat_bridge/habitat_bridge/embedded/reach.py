@@ -6,9 +6,9 @@ import math
 
 import networkx as nx
 import shapely
-from coterie_core.scene import Floor, Room
 from shapely.geometry import Polygon
 
+from coterie_core.scene import Floor, Room
 from habitat_bridge.embedded.house import Door, House
 from habitat_bridge.embedded.space import hinders, middle_of, middle_reach
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import shapely
-from coterie_core.geometry import Box, Vec2
-from coterie_core.scene import Room
 from shapely.geometry import Polygon
 from shapely.geometry import box as rectangle
 
+from coterie_core.geometry import Box, Vec2
+from coterie_core.scene import Room
 from habitat_bridge.embedded.house import Door, House
 
 HALF_WALL = 0.05
@@ -193,7 +194,7 @@ def open_space(house: House, room: Room, others: Sequence[Polygon]) -> RoomSpace
 
 def _edges(inner: Polygon, neighbours: Polygon) -> Iterable[Edge]:
     points = list(shapely.geometry.polygon.orient(inner, 1.0).exterior.coords)
-    for p, q in zip(points, points[1:], strict=False):
+    for p, q in itertools.pairwise(points):
         length = math.dist(p, q)
         if length < 0.05:
             continue

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import shapely
-from coterie_core.geometry import Box, Vec2
-from coterie_core.household import Household
-from coterie_core.scene import Floor, Room
 from shapely.geometry import LineString, MultiLineString, Polygon
 from shapely.geometry import box as rectangle
 from shapely.geometry.polygon import orient
 
+from coterie_core.geometry import Box, Vec2
+from coterie_core.household import Household
+from coterie_core.scene import Floor, Room
 from habitat_bridge.embedded.house import Door, House, Stairs, Wall
 from habitat_bridge.embedded.layout import Layout, PlannedFlight
 
@@ -133,7 +134,7 @@ def shared_edges(a: Polygon, b: Polygon) -> list[Segment]:
     pieces: list[Segment] = []
     for line in getattr(merged, "geoms", [merged]):
         points = list(line.simplify(0.0).coords)
-        pieces += [(p, q) for p, q in zip(points, points[1:], strict=False)]
+        pieces += [(p, q) for p, q in itertools.pairwise(points)]
     return sorted(pieces, key=lambda s: (-math.dist(*s), s))
 
 
@@ -223,7 +224,7 @@ def _raise_walls(
     runs: dict[tuple[tuple[int, ...], bool, float], list[tuple[float, float]]] = {}
     for line in getattr(net, "geoms", [net]):
         points = list(line.coords)
-        for p, q in zip(points, points[1:], strict=False):
+        for p, q in itertools.pairwise(points):
             upright = abs(q[1] - p[1]) > abs(q[0] - p[0])
             middle = ((p[0] + q[0]) / 2.0, (p[1] + q[1]) / 2.0)
             off = (0.02, 0.0) if upright else (0.0, 0.02)

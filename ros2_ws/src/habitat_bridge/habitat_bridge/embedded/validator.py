@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 import shapely
+from shapely.geometry import Polygon
+
 from coterie_core.geometry import Box
 from coterie_core.household import load_household
 from coterie_core.scene import Room, SceneObject
-from shapely.geometry import Polygon
-
 from habitat_bridge.embedded.house import House, Stairs
 from habitat_bridge.embedded.reach import LEGS_RADIUS, reachable_rooms, ways_in_room
 
