@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
@@ -33,11 +33,11 @@ class Goal:
 
 @dataclass(slots=True)
 class Step:
-    """What one tick brought: states of all robots, and what those perceive whose skill ended."""
+    """What one tick brought: the time [s], states of all robots, how many skills ended."""
 
     time: float
     states: dict[str, RobotState]
-    observations: list[Observation] = field(default_factory=list)
+    ended: int = 0
 
 
 class Conductor:
@@ -46,11 +46,14 @@ class Conductor:
     In lockstep, goals that came while time stood still are started together, in the order of the
     robots, when the barrier opens: the same goals give the same world, whoever was first to send.
 
+    After every goal, however it ended, its robot perceives once, and then the goal is told.
+
     Args:
         world: The world, with all robots in it.
         bodies: Their embodiments.
         guard: Checks every goal before it may run.
         barrier: Makes it lockstep; None: goals start at once, and time never waits.
+        perceived: Gets every observation.
     """
 
     def __init__(
@@ -59,8 +62,10 @@ class Conductor:
         bodies: Mapping[str, Embodiment],
         guard: Guard,
         barrier: Barrier | None = None,
+        perceived: Callable[[Observation], object] = lambda observation: None,
     ) -> None:
         self.world = world
+        self._perceived = perceived
         self._bodies = bodies
         self._guard = guard
         self._barrier = barrier
@@ -73,11 +78,13 @@ class Conductor:
         """Number of robots that have a goal."""
         return len(self._goals)
 
-    def observe(self, robot: str) -> Observation:
-        """Return what a robot perceives now; `step` is its own count of observations."""
+    def perceive(self, robot: str) -> Observation:
+        """Let a robot perceive; `step` is its own count of observations."""
         step = self._looks.get(robot, 0)
         self._looks[robot] = step + 1
-        return replace(self.world.observe(robot), step=step)
+        observation = replace(self.world.observe(robot), step=step)
+        self._perceived(observation)
+        return observation
 
     def submit(self, goal: Goal, now: float) -> None:
         """Take a goal; one that the robot already has is ended as CANCELLED.
@@ -97,7 +104,7 @@ class Conductor:
         try:
             self._guard.check(goal.skill, body)
         except SkillRefused as refused:
-            goal.on_end(refused.result, self.world.state(goal.robot))
+            self._end(goal, refused.result)
             return
         older = self._goals.pop(goal.robot, None)
         if older is not None:
@@ -108,15 +115,14 @@ class Conductor:
         else:
             self._start(goal)
 
-    def cancel(self, goal_id: str, reason: str = "cancelled") -> Observation | None:
-        """End a goal as CANCELLED; returns what the robot perceives then (None: no such goal)."""
+    def cancel(self, goal_id: str, reason: str = "cancelled") -> bool:
+        """End a goal as CANCELLED; False where there is no such goal, for example any more."""
         goal = next((goal for goal in self._goals.values() if goal.id == goal_id), None)
         if goal is None:
-            return None
+            return False
         del self._goals[goal.robot]
-        ran = goal.running
         self._stop(goal, reason)
-        return self.observe(goal.robot) if ran else None
+        return True
 
     def takes_part(self, robot: str, value: bool, now: float) -> None:
         """Hear from a robot whether time has to wait for it."""
@@ -146,10 +152,9 @@ class Conductor:
         return self._barrier.open(self._goals, now)
 
     def step(self, dt: float) -> Step:
-        """Advance the world by `dt` [s]; goals that ended are told so after all have perceived."""
+        """Advance the world by `dt` [s]; call `conclude` next."""
         results = self.world.tick(dt)
         states = {robot: self.world.state(robot) for robot in self.world.robots}
-        step = Step(self.world.time, states)
         ended: list[tuple[Goal, SkillResult]] = []
         for robot, state in states.items():
             goal = self._goals.get(robot)
@@ -160,14 +165,15 @@ class Conductor:
                 goal.on_progress(state)
                 continue
             del self._goals[robot]
-            step.observations.append(self.observe(robot))
             ended.append((goal, result))
         self._ended = ended
-        return step
+        return Step(self.world.time, states, len(ended))
 
     def conclude(self) -> None:
-        """Tell the goals that ended in the last step; call it once their observations are out."""
+        """Let the robots perceive whose goals ended in the last step; then tell the goals."""
         ended, self._ended = self._ended, []
+        for goal, _ in ended:
+            self.perceive(goal.robot)
         for goal, result in ended:
             goal.on_end(result, self.world.state(goal.robot))
 
@@ -182,11 +188,15 @@ class Conductor:
             self.world.start_skill(goal.robot, goal.skill)
         except SkillRefused as refused:
             del self._goals[goal.robot]
-            goal.on_end(refused.result, self.world.state(goal.robot))
+            self._end(goal, refused.result)
             return
         goal.running = True
 
     def _stop(self, goal: Goal, reason: str) -> None:
         if goal.running:
             self.world.cancel_skill(goal.robot)
-        goal.on_end(SkillResult(Outcome.CANCELLED, reason), self.world.state(goal.robot))
+        self._end(goal, SkillResult(Outcome.CANCELLED, reason))
+
+    def _end(self, goal: Goal, result: SkillResult) -> None:
+        self.perceive(goal.robot)
+        goal.on_end(result, self.world.state(goal.robot))

@@ -14,6 +14,7 @@ from std_msgs.msg import Bool
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
+from coterie_core.observation import Observation
 from coterie_core.skills import Outcome, Skill, SkillResult
 from coterie_msgs.action import Manipulate, NavigateTo
 from coterie_ros import conversions
@@ -163,7 +164,11 @@ class BridgeNode(AgentNode):
             warn=self.problem,
         )
         self._conductor = Conductor(
-            world, self.bodies, Guard.of(world.truth()), barrier if self._lockstep else None
+            world,
+            self.bodies,
+            Guard.of(world.truth()),
+            barrier if self._lockstep else None,
+            self._perceived,
         )
         self._driver = Driver(
             self._conductor,
@@ -240,6 +245,7 @@ class BridgeNode(AgentNode):
         try:
             skill = read()
         except conversions.ConversionError as error:
+            self._driver.post(partial(self._conductor.perceive, robot))
             return SkillResult(Outcome.REFUSED, str(error)), RobotState(robot, _NOWHERE)
         loop = asyncio.get_running_loop()
         end: asyncio.Future[tuple[SkillResult, RobotState]] = loop.create_future()
@@ -261,7 +267,7 @@ class BridgeNode(AgentNode):
         try:
             return await asyncio.shield(end)
         except asyncio.CancelledError:
-            self._driver.post(lambda: self._cancel(goal.id))
+            self._driver.post(lambda: self._conductor.cancel(goal.id))
             if not self._driver.is_alive() and not end.done():
                 return SkillResult(Outcome.CANCELLED, "the bridge stopped"), RobotState(
                     robot, _NOWHERE
@@ -277,26 +283,22 @@ class BridgeNode(AgentNode):
     # -- in the world's thread -----------------------------------------------------------------
 
     def _begin(self) -> None:
-        for robot, port in self._ports.items():
-            port.publish_observation(self._conductor.observe(robot))
+        for robot in self._ports:
+            self._conductor.perceive(robot)
         self.idle()
 
     def _submit(self, goal: Goal) -> None:
         self._conductor.submit(goal, time.monotonic())
 
-    def _cancel(self, goal_id: str) -> None:
-        observation = self._conductor.cancel(goal_id)
-        if observation is not None:
-            self._ports[observation.robot].publish_observation(observation)
+    def _perceived(self, observation: Observation) -> None:
+        self._ports[observation.robot].publish_observation(observation)
 
     def stepped(self, step: Step) -> None:
         """Publish what a tick brought."""
         now = time.monotonic()
-        if now >= self._frames_due or step.observations:
+        if now >= self._frames_due or step.ended:
             self._frames_due = now + (_FRAMES_PERIOD if self._lockstep else 0.0)
             self._publish_moving(step.time, step.states)
-        for observation in step.observations:
-            self._ports[observation.robot].publish_observation(observation)
         if step.time >= self._images_due:
             self._render(step.time)
         if now >= self._idle_due:

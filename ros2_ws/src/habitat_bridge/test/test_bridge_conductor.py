@@ -30,8 +30,12 @@ def make(lockstep=True, bodies=None, **times):
         world.add_robot(name, body, Start(pose=Pose(spot)))
     warnings = []
     barrier = Barrier(bodies, warn=warnings.append, **times) if lockstep else None
-    conductor = Conductor(world, bodies, Guard.of(world.truth()), barrier)
+    conductor = Conductor(world, bodies, Guard.of(world.truth()), barrier, SEEN.append)
+    SEEN.clear()
     return world, conductor, warnings
+
+
+SEEN = []  # observations of the world made last
 
 
 class Ends(dict):
@@ -46,13 +50,11 @@ class Ends(dict):
 
 
 def run(conductor, ends, *wanted, now=0.0, limit=2000):
-    observations = []
     for _ in range(limit):
         if all(w in ends for w in wanted) or not conductor.ready(now):
             break
-        observations += conductor.step(0.1).observations
+        conductor.step(0.1)
         conductor.conclude()
-    return observations
 
 
 class TestBarrier:
@@ -105,16 +107,16 @@ class TestLockstep:
         conductor.submit(ends.goal("g1", "r1", Wait(1.0)), 0.0)
         assert not conductor.ready(0.1) and world.time == 0.0
         conductor.submit(ends.goal("g2", "r2", Wait(2.0)), 0.2)
-        seen = run(conductor, ends, "g1")
+        run(conductor, ends, "g1")
         assert ends["g1"][0].outcome is Outcome.SUCCEEDED
         assert world.time == pytest.approx(1.0)
-        assert [o.robot for o in seen] == ["r1"]
+        assert [o.robot for o in SEEN] == ["r1"]
         assert not conductor.ready(0.3)
 
     def test_order_of_sending_does_not_matter(self):
         def play(order):
             world, conductor, _ = make()
-            ends, trace = Ends(), []
+            ends = Ends()
             for turn in range(3):
                 skills = {
                     "r1": NavigateTo(position=(3.0 - turn, 1.0 + turn, 0.0)),
@@ -134,9 +136,9 @@ class TestLockstep:
                                     ends.goal(f"{robot}{turn}w{k}", robot, Wait(0.1)), 0.0
                                 )
                         continue
-                    trace += conductor.step(0.1).observations
+                    conductor.step(0.1)
                     conductor.conclude()
-            return trace, world.time
+            return list(SEEN), world.time
 
         assert play(["r1", "r2"]) == play(["r2", "r1"])
 
@@ -154,14 +156,16 @@ class TestLockstep:
         assert result.outcome is Outcome.UNREACHABLE and "stairs" in result.reason
         assert state.pose == world.state("r1").pose
         assert "up2" not in ends
+        # Whoever waits for what a robot perceives after a goal waits after refused ones, too.
+        assert [(o.robot, o.step) for o in SEEN] == [("r1", 0), ("r1", 1)]
 
     def test_cancel_ends_at_once_although_time_stands_still(self):
         _, conductor, _ = make()
         ends = Ends()
         conductor.submit(ends.goal("g1", "r1", Wait(1.0)), 0.0)
-        assert conductor.cancel("g1") is None
+        assert conductor.cancel("g1")
         assert ends["g1"][0].outcome is Outcome.CANCELLED
-        assert conductor.cancel("g1") is None
+        assert not conductor.cancel("g1")
 
     def test_unknown_robot_is_refused_by_name(self):
         _, conductor, _ = make()
@@ -191,7 +195,8 @@ class TestRealTime:
         goal = ends.goal("go", "r1", NavigateTo(position=(3.0, 1.0, 0.0)))
         conductor.submit(goal, 0.0)
         conductor.step(0.5)
-        observation = conductor.cancel("go")
+        conductor.cancel("go")
+        (observation,) = SEEN
         assert observation.pose == world.state("r1").pose != Pose((2.0, 2.0, 0.0))
         assert ends["go"][0].outcome is Outcome.CANCELLED
         conductor.step(0.5)
@@ -200,8 +205,8 @@ class TestRealTime:
 
     def test_steps_count_a_robots_own_observations(self):
         _, conductor, _ = make(lockstep=False)
-        assert [conductor.observe("r1").step for _ in range(3)] == [0, 1, 2]
-        assert conductor.observe("r2").step == 0
+        assert [conductor.perceive("r1").step for _ in range(3)] == [0, 1, 2]
+        assert conductor.perceive("r2").step == 0
 
 
 class Log:
@@ -279,7 +284,7 @@ def test_driver_reports_a_world_that_fails_and_ends_the_goals():
     driver.post(lambda: conductor.submit(ends.goal("g", "r1", Wait(50.0)), time.monotonic()))
     # A robot that is gone without the conductor knowing is a fault of the world.
     driver.post(lambda: world.remove_robot("r1"))
-    driver.post(lambda: conductor.observe("r1"))
+    driver.post(lambda: conductor.perceive("r1"))
     driver.start()
     driver.join(10.0)
     assert not driver.is_alive()
