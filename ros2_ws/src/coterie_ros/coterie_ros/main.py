@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import logging
 import os
 import signal
 import sys
@@ -78,8 +79,19 @@ def run_nodes(factory: Factory, args: Sequence[str] | None = None) -> int:
 
     Args:
         factory: Makes the node or nodes.
-        args: Command line with the program's name; None for that of the process.
+        args: Command line with the program's name; None for that of the process, which then ends
+            here: tearing down all the libraries it has loaded would take seconds.
     """
+    code = _run_nodes(factory, args)
+    if args is None:
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _run_nodes(factory: Factory, args: Sequence[str] | None) -> int:
     arguments, namespace = take_namespace(sys.argv if args is None else args)
     context = Context()
     stop = threading.Event()
