@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from coterie_core.answers import EVIDENCE_KINDS, AnswerTable
 from coterie_core.embodiment import Embodiment
+from coterie_core.parsing import ParseQuestion, ParseState
 from habitat_bridge.graph import (
     WALKER,
     DetectorNoise,
@@ -170,3 +171,13 @@ def test_a_noisy_detector_leads_to_uncertain_answers() -> None:
     tables = [ask(world, team(world)) for world in (clean, noisy)]
     kinds = [table.evidence == EVIDENCE_KINDS.index("seen") for table in tables]
     assert tables[1].confidence[kinds[1]].mean() < tables[0].confidence[kinds[0]].mean()
+
+
+@real
+def test_the_questions_of_real_houses_are_understood_as_sentences() -> None:
+    for scan in list_scans(DATA):
+        bank = QuestionBank.from_graph(load_graph_world(DATA, scan).truth())
+        for item in bank:
+            state = ParseState(item.question.text, bank.rooms, bank.objects)
+            reply = ParseQuestion().rule(state)
+            assert (reply.object, reply.room) == (item.question.object, item.question.room)

@@ -127,6 +127,11 @@ class QuestionBank:
 
 
 def _question(index: int, thing: str, room: str, truth: bool) -> LabelledQuestion:
-    article = "an" if thing[:1] in "aeiou" else "a"
-    text = f"Is there {article} {thing} in the {room}?"
+    text = f"{_existence(thing)} in {room if room[-1:].isdigit() else f'the {room}'}?"
     return LabelledQuestion(Question(f"q{index + 1:05d}", thing, room, text), truth, thing)
+
+
+def _existence(thing: str) -> str:
+    if thing.endswith("s") and not thing.endswith(("ss", "us", "is")):
+        return f"Are there any {thing}"
+    return f"Is there {'an' if thing[:1] in tuple('aeiou') else 'a'} {thing}"

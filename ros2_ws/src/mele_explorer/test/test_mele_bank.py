@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection, Observation, RoomView
+from coterie_core.parsing import ParseQuestion, ParseState
 from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject
 from mele_explorer.bank import QuestionBank
 
@@ -92,11 +93,28 @@ def test_a_detected_bank_and_a_true_one_differ_only_where_the_detector_errs() ->
         [look("k", "oven", "mug", "mug"), look("b", "bed"), look("h")], seed=3
     )
     assert list(seen) == list(truth)
-    assert seen.items[0].question.text == "Is there a bed in the bedroom 1?"
+    assert seen.items[0].question.text == "Is there a bed in bedroom 1?"
     wrong = QuestionBank.from_observations([look("k", "oven"), look("b", "sofa"), look("h")])
     assert ("sofa", "bedroom 1", True) in [
         (i.question.object, i.question.room, i.truth) for i in wrong
     ]
+
+
+def test_questions_are_sentences_that_are_understood_again() -> None:
+    things = ["oven", "glass", "books", "mug", "playing cards"]
+    bank = QuestionBank.from_pairs([(thing, "kitchen") for thing in things], ["bedroom 2"])
+    texts = [item.question.text for item in bank if item.truth]
+    assert texts == [
+        "Are there any books in the kitchen?",
+        "Is there a glass in the kitchen?",
+        "Is there a mug in the kitchen?",
+        "Is there an oven in the kitchen?",
+        "Are there any playing cards in the kitchen?",
+    ]
+    for item in bank:
+        state = ParseState(item.question.text, bank.rooms, bank.objects)
+        reply = ParseQuestion().rule(state)
+        assert (reply.object, reply.room) == (item.question.object, item.question.room)
 
 
 def test_samples_are_small_and_repeat() -> None:
