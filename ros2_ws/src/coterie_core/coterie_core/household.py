@@ -132,7 +132,7 @@ class Household(_Model):
             for name in entries:
                 table[normalized(name)] = name
             for name, entry in entries.items():
-                for synonym in entry.synonyms:  # type: ignore[attr-defined]
+                for synonym in entry.synonyms:
                     table.setdefault(normalized(synonym), name)
 
     def members(self, name: str) -> tuple[str, ...]:

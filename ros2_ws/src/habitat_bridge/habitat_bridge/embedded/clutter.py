@@ -95,13 +95,13 @@ def put(f: Furnisher, here: _RoomSurfaces, category: Category) -> bool:
     for _ in range(min(4, len(options))):
         chance = np.array(weights)
         index = int(f.rng.choice(len(options), p=chance / chance.sum()))
-        surface = options.pop(index)
+        spot = options.pop(index)
         weights.pop(index)
         size = f.size(category)
         done = (
             _put_on_floor(f, here, category, size)
-            if surface is None
-            else _put_on(f, here, category, size, surface)
+            if spot is None
+            else _put_on(f, here, category, size, spot)
         )
         if done:
             return True
@@ -172,7 +172,7 @@ def _touch(a: Rect, b: Rect) -> bool:
 def _clear(space: RoomSpace, box: Box, owner: SceneObject) -> bool:
     """Whether the thing meets nothing in the room but the piece that it stands on."""
     span, own = span_of(box), span_of(owner.box)
-    if not space._inside(span) or any(overlap(span, c) for c in space.keep_clear):
+    if not space.inside(span) or any(overlap(span, c) for c in space.keep_clear):
         return False
     return not any(other != own and overlap(span, other) for other in space.taken)
 

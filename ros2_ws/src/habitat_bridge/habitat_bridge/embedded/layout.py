@@ -1,14 +1,14 @@
 """Where the rooms of each floor lie: rectangles around a hub, stairwells at its ends (seeded).
 
-The plan is drawn in a frame of its own: the hub (a hallway, or the living room of a small home) is a
-band along x, rooms stand in a strip above and one below it, stairs in wings at the band's ends. At
-the end it is mirrored and turned at random. Outlines lie on the middle of the walls.
+The plan is drawn in a frame of its own: the hub (a hallway, or the living room of a small home) is
+a band along x, rooms stand in a strip above and one below it, stairs in wings at the band's ends.
+At the end it is mirrored and turned at random. Outlines lie on the middle of the walls.
 """
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -75,10 +75,8 @@ class _Cell:
     child: str = ""
     child_area: float = 0.0
     width: float = 0.0
-    least: float = 0.0
     child_size: tuple[float, float] = (0.0, 0.0)
     child_at_hub: bool = False
-    extra: list[str] = field(default_factory=list)
 
 
 def snap(value: float) -> float:
@@ -206,7 +204,6 @@ def _cells(
         least = {"bedroom": 2.7, "living room": 3.4, "garage": 3.2, "kitchen": 2.5}.get(
             cell.type, 1.6 if cell.type in SMALL else 2.5
         )
-        cell.least = least
         width = max(least, cell.area / depth)
         longest = kind.aspect * depth
         width = min(width, longest)
@@ -221,7 +218,6 @@ def _cells(
                 width + child_width * cell_depth / depth * 0.9,
                 child_width + (1.4 if cell.child_at_hub else 1.2),
             )
-            cell.least = max(least, child_width + 1.4)
         cell.width = snap(width)
     return large + alone
 

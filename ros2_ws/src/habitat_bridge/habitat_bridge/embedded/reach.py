@@ -1,4 +1,4 @@
-"""What a round robot can reach in a house: exact free space by polygons, floor by floor, and stairs."""
+"""What a round robot can reach in a house: free space as polygons, floor by floor, and stairs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEGS_RADIUS = 0.25
 
 
 def free_floor(house: House, floor: Floor) -> Polygon:
-    """Return where a point may be on a floor: rooms without walls, plus door gaps, less furniture."""
+    """Return where a point may be on a floor: rooms and door gaps, less what stands there."""
     rooms = [room for room in house.rooms if room.floor == floor.id]
     free = [Polygon(room.polygon).buffer(-HALF_WALL, join_style="mitre") for room in rooms] + [
         door_gap(door) for door in house.doors if door.floor == floor.id
@@ -69,14 +69,14 @@ def reachable_rooms(house: House, radius: float, *, climbs: bool = True) -> set[
     if climbs:
         for stairs in house.stairs:
             ends = []
-            for room, point in (
+            for room_id, point in (
                 (stairs.room_low, stairs.bottom),
                 (stairs.room_high, stairs.top),
             ):
-                here = shapely.Point(point[:2])
-                near = [(part.distance(here), k) for k, part in enumerate(parts[floors[room]])]
-                if near and min(near)[0] < 0.1:
-                    ends.append((floors[room], min(near)[1]))
+                floor_id, here = floors[room_id], shapely.Point(point[:2])
+                away = [(part.distance(here), k) for k, part in enumerate(parts[floor_id])]
+                if away and min(away)[0] < 0.1:
+                    ends.append((floor_id, min(away)[1]))
             if len(ends) == 2:
                 graph.add_edge(*ends)
     rooms: dict[tuple[str, int], set[str]] = {node: set() for node in graph}

@@ -52,7 +52,7 @@ class Edge:
 
 @dataclass(slots=True)
 class RoomSpace:
-    """Bookkeeping of one room. Footprints are axis-aligned: all furniture stands at right angles."""
+    """Bookkeeping of one room. Furniture stands at right angles: footprints are axis-aligned."""
 
     room: Room
     floor_z: float
@@ -71,7 +71,7 @@ class RoomSpace:
     def fits(self, box: Box, *, floor_standing: bool = True, gap: float = GAP) -> bool:
         """Whether the box lies inside the room and touches nothing that is there."""
         span = span_of(box)
-        if not self._inside(span):
+        if not self.inside(span):
             return False
         grown = (span[0] - gap, span[1] - gap, span[2], span[3] + gap, span[4] + gap, span[5])
         if any(overlap(grown, other) for other in self.taken):
@@ -91,7 +91,8 @@ class RoomSpace:
         if hinders(box, self.floor_z):
             self.blocked.append(span_of(box))
 
-    def _inside(self, span: Span) -> bool:
+    def inside(self, span: Span) -> bool:
+        """Whether the extent lies between the room's walls."""
         return bool(self.inner.covers(rectangle(span[0], span[1], span[3], span[4])))
 
 
@@ -200,14 +201,12 @@ def _edges(inner: Polygon, neighbours: Polygon) -> Iterable[Edge]:
             continue
         along = ((q[0] - p[0]) / length, (q[1] - p[1]) / length)
         normal = (-along[1], along[0])
-        middle = ((p[0] + q[0]) / 2 - normal[0] * 0.1, (p[1] + q[1]) / 2 - normal[1] * 0.1)
         behind = shapely.LineString(
             [
                 (p[0] - normal[0] * 0.1, p[1] - normal[1] * 0.1),
                 (q[0] - normal[0] * 0.1, q[1] - normal[1] * 0.1),
             ]
         )
-        del middle
         yield Edge(p, along, normal, length, not behind.intersects(neighbours))
 
 

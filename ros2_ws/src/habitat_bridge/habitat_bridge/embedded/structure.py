@@ -206,7 +206,7 @@ def _cut_door(
 
 
 def _door_position(rng: np.random.Generator, length: float, width: float, margin: float) -> float:
-    """Return where along the wall the door's middle goes: mostly near an end, so walls stay free."""
+    """Return where along the wall a door's middle goes: mostly near an end; walls stay free."""
     low, high = width / 2.0 + margin, length - width / 2.0 - margin
     draw = float(rng.random())
     if draw < 0.4:

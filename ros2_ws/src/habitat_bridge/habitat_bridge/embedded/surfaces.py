@@ -1,7 +1,7 @@
 """Where things can stand on or in a piece of furniture, and the measures its mesh is built from.
 
-An object's own frame: x is ahead (the side one uses), y to the left, z up; the box is centred on it.
-So `Box.size` is (depth, width, height), and a thing with its back to a wall has the yaw of the
+An object's own frame: x is ahead (the side one uses), y to the left, z up; the box is centred on
+it. So `Box.size` is (depth, width, height), and a thing with its back to a wall has the yaw of the
 wall's inward normal. Receptacles and meshes share these measures so that what stands on a board
 touches the board.
 """
@@ -164,7 +164,7 @@ def receptacles_of(object_id: str, shape: str, box: Box, floor: float) -> list[R
 
 
 def clearances(shape: str, box: Box) -> dict[str, float]:
-    """Return the free height [m] above each surface, by the name at the end of its receptacle id."""
+    """Return the free height [m] above each surface, by the last part of its receptacle's id."""
     return {level.name.replace(" ", "-"): level.clearance for level in levels(shape, box.size)}
 
 
