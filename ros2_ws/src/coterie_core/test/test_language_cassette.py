@@ -221,6 +221,12 @@ async def test_a_line_cut_by_a_crash_costs_only_itself(tmp_path: Path) -> None:
     assert (await ReplayModel(path).complete(request("b"))).text == "b 1"
 
 
+async def test_a_cassette_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    recording = Recording(Parrot(), tmp_path)  # a directory
+    with pytest.raises(LanguageError, match=r"cannot be written.*remove record_to"):
+        await recording.complete(request())
+
+
 def test_what_is_no_cassette_is_named(tmp_path: Path) -> None:
     with pytest.raises(LanguageError, match="cannot be read"):
         ReplayModel(tmp_path / "absent.jsonl")

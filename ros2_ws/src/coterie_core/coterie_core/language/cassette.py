@@ -108,8 +108,7 @@ class Recording(Wrapper):
         """Answer the request and record the outcome.
 
         Raises:
-            LanguageError: The inner model's.
-            OSError: The cassette cannot be written.
+            LanguageError: The inner model's, or the cassette cannot be written.
         """
         try:
             reply = await self.inner.complete(request)
@@ -123,17 +122,26 @@ class Recording(Wrapper):
         canonical = canonical_request(self.name, request)
         line = {"v": _VERSION, "key": _key_of(canonical), "request": canonical, **outcome}
         data = scrub(json.dumps(line, sort_keys=True)).encode() + b"\n"
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
-        file = os.open(self.path, flags, 0o644)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            size = os.fstat(file).st_size
-            if size and os.pread(file, 1, size - 1) != b"\n":
-                data = b"\n" + data  # a process died in the middle of a line
-            while data:
-                data = data[os.write(file, data) :]
-        finally:
-            os.close(file)
+            _append_line(self.path, data)
+        except OSError as error:
+            raise LanguageError(
+                f"cassette {self.path} cannot be written ({error.strerror}); make room or remove "
+                "record_to from the profile"
+            ) from None
+
+
+def _append_line(path: Path, data: bytes) -> None:
+    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        size = os.fstat(file).st_size
+        if size and os.pread(file, 1, size - 1) != b"\n":
+            data = b"\n" + data  # a process died in the middle of a line
+        while data:
+            data = data[os.write(file, data) :]
+    finally:
+        os.close(file)
 
 
 class ReplayModel(LanguageModel):
