@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import GoalEvent, RCLError, ServerGoalHandle
+from rclpy.clock import Clock, ClockType
 from rclpy.service import Service
 
 if TYPE_CHECKING:
@@ -80,6 +81,24 @@ class GoalContext:
         return result
 
 
+class _WithOwnClock:
+    """A node with another clock, for what rclpy's action server takes from a node.
+
+    It keeps a timer on that clock to forget old results. On the node's own clock the timers of many
+    servers get into each other's way, and while simulated time stands still none would ever fire.
+    """
+
+    def __init__(self, node: AgentNode) -> None:
+        self._node = node
+        self._clock = Clock(clock_type=ClockType.SYSTEM_TIME)
+
+    def get_clock(self) -> Clock:
+        return self._clock
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._node, name)
+
+
 class CoroutineActionServer:
     """An action server that runs one coroutine per goal; made by `AgentNode.serve_action`."""
 
@@ -101,7 +120,7 @@ class CoroutineActionServer:
         self._check = check
         self._running: dict[str, tuple[GoalContext, asyncio.Task[Any] | None]] = {}
         self._server = ActionServer(
-            node,
+            _WithOwnClock(node),
             action_type,
             name,
             execute_callback=lambda handle: action_type.Result(),

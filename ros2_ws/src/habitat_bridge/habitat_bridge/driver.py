@@ -34,7 +34,7 @@ class Timing:
 
     ticks: int = 0
     late: int = 0
-    worst: float = 0.0  # longest tick with all that follows from it [s]
+    worst: float = 0.0  # longest tick with the goals it started and all that followed from it [s]
     spent: float = 0.0  # in ticks altogether [s]
 
 
@@ -95,9 +95,9 @@ class Driver(threading.Thread):
     def _run(self) -> None:
         due = time.monotonic()
         while not self._ended.is_set():
-            now = time.monotonic()
+            now, begin = time.monotonic(), time.perf_counter()
             if now >= due and self._conductor.ready(now):
-                self._tick()
+                self._tick(begin)
                 due += self._period
                 after = time.monotonic()
                 if due < after:
@@ -114,8 +114,7 @@ class Driver(threading.Thread):
                 if not self._obey(wait):
                     self._listener.idle()
 
-    def _tick(self) -> None:
-        begin = time.perf_counter()
+    def _tick(self, begin: float) -> None:
         step = self._conductor.step(self._dt)
         self._listener.stepped(step)
         self._conductor.conclude()
