@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from coterie_core.household import load_household
@@ -42,3 +44,48 @@ def generate_house(
     house = build_structure(rng, household, layout, seed)
     fill(furnish(rng, household, house), clutter)
     return house
+
+
+def main() -> None:
+    """Generate a house and write it to a folder (command line)."""
+    import typer
+
+    folder = typer.Option(..., help="folder to write to")
+
+    def run(
+        out: Path = folder,
+        seed: int = typer.Option(0, min=0, help="which house"),
+        floors: int = typer.Option(None, help="1 to 3; the seed decides if left out"),
+        rooms: int = typer.Option(None, help="4 to 25; the seed decides if left out"),
+        clutter: float = typer.Option(1.0, help="how many small things, 1 as usual"),
+    ) -> None:
+        """Write a generated house: JSON, truth, GLB, Habitat data set, floor plan."""
+        from habitat_bridge.embedded.export import save_house
+        from habitat_bridge.embedded.validator import validate_house
+
+        try:
+            house = generate_house(seed, floors=floors, rooms=rooms, clutter=clutter)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+        try:
+            files = save_house(house, out)
+        except OSError as error:
+            typer.echo(f"{out}: cannot be written ({error.strerror or error})", err=True)
+            raise typer.Exit(1) from None
+        typer.echo(
+            f"house {seed}: {len(house.floors)} floors, {len(house.rooms)} rooms, "
+            f"{len(house.objects)} objects"
+        )
+        for path in files:
+            typer.echo(f"  {path}")
+        problems = validate_house(house)
+        for problem in problems:
+            typer.echo(f"problem: {problem}", err=True)
+        if problems:
+            raise typer.Exit(2)
+
+    typer.run(run)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 
 from coterie_core.geometry import Box, Vec2, Vec3
-from coterie_core.scene import Floor, Room, SceneObject
+from coterie_core.scene import Connection, Floor, Room, SceneGraph, SceneObject
 
 
 @dataclass(slots=True)
@@ -82,3 +83,39 @@ class House:
             if room.id == room_id:
                 return room
         raise KeyError(f"house {self.seed} has no room {room_id!r}")
+
+    def truth(self) -> SceneGraph:
+        """Return the house as a scene graph: floors, rooms, connections and copies of all objects.
+
+        Places are left to who walks in it. Stairs are connections with their riser [m].
+        """
+        graph = SceneGraph()
+        for floor in self.floors:
+            graph.add_floor(floor)
+        for room in self.rooms:
+            graph.add_room(room)
+        for door in self.doors:
+            graph.add_connection(
+                Connection(
+                    door.id,
+                    door.room_a,
+                    door.room_b,
+                    "opening" if door.kind == "opening" else "door",
+                    door.center,
+                    door.width,
+                )
+            )
+        for flight in self.stairs:
+            graph.add_connection(
+                Connection(
+                    flight.id,
+                    flight.room_low,
+                    flight.room_high,
+                    "stairs",
+                    flight.bottom,
+                    flight.width,
+                    flight.riser,
+                )
+            )
+        graph.extend(copy.deepcopy(self.objects))
+        return graph
