@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3, wrap_angle
@@ -15,9 +15,12 @@ from habitat_bridge.embedded.body_places import BodyPlaces
 from habitat_bridge.embedded.detector import Sighting
 from habitat_bridge.embedded.navigation import NoWay, Route
 
+if TYPE_CHECKING:
+    from habitat_bridge.embedded.yielding import Aside
+
 EPSILON = 1e-9
 _TURN_FIRST = 0.35  # [rad] larger turns are made standing
-_REPLAN = (1.5, 4.0, 8.0)  # [s] of waiting after which another way is looked for
+_REPLAN = (1.0, 2.5, 5.0, 8.0, 11.0)  # [s] of waiting after which another way is looked for
 _GIVE_UP = 15.0  # [s] of waiting after which a way counts as blocked
 
 
@@ -79,6 +82,7 @@ class Body:
     glance: Glance | None = None
     hand: Vec3 | None = None
     walk: Walk | None = None
+    aside: Aside | None = None
 
     def turn_toward(self, yaw: float, budget: float) -> tuple[float, bool]:
         """Turn toward `yaw` [rad] for at most `budget` [s]; return time left, and if done."""
@@ -141,11 +145,13 @@ class Walk:
         route: The way.
         blocker: Tells which robot is in the way of a step to a position ("" for none).
         replan: Returns a way around other robots from where the body stands.
+        ask: Asks the robot of that name to make way, where there is no way around it.
     """
 
     route: Route
     blocker: Callable[[Body, Vec3], str]
     replan: Callable[[Body, Vec3], Route]
+    ask: Callable[[Body, str], bool]
     at: int = 1
     waited: float = 0.0
     tries: int = 0
@@ -210,12 +216,18 @@ class Walk:
             )
         if self.tries < len(_REPLAN) and self.waited >= _REPLAN[self.tries]:
             self.tries += 1
-            try:
-                self.route = self.replan(body, self.route.points[-1])
-            except NoWay:
-                return
-            self.at = 1
-            self._measure()
+            if not self.resume(body):
+                self.ask(body, other)
+
+    def resume(self, body: Body) -> bool:
+        """Look for a way from where the body stands now; tell whether there is one."""
+        try:
+            self.route = self.replan(body, self.route.points[-1])
+        except NoWay:
+            return False
+        self.at = 1
+        self._measure()
+        return True
 
     def _measure(self) -> None:
         points = self.route.points

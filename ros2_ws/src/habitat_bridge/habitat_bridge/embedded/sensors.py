@@ -359,7 +359,7 @@ class Sensors:
 
 def _shade(normals: Floats) -> Floats:
     """Return brightness (0..1) per normal (N, 3): two-sided Lambert with ambient light."""
-    lit = 0.55 + 0.45 * np.abs(normals @ _LIGHT)
+    lit = 0.62 + 0.38 * np.abs(normals @ _LIGHT)
     return lit.astype(np.float32)
 
 

@@ -28,6 +28,7 @@ from coterie_core.skills import (
 from habitat_bridge.embedded.body import Body, Hold, Job, SkillFailed, Spin, Stage, Turn, Walk
 from habitat_bridge.embedded.manipulation import Hands
 from habitat_bridge.embedded.navigation import Disc, NoWay, Route
+from habitat_bridge.embedded.yielding import make_way
 
 if TYPE_CHECKING:
     from habitat_bridge.embedded.world import EmbeddedWorld
@@ -99,7 +100,7 @@ class SkillBook:
             route = space.plan(here, goal)
         except NoWay as trouble:
             raise SkillRefused(Outcome.UNREACHABLE, str(trouble)) from None
-        stages.append(Walk(route, self._blocker, self._replan))
+        stages.append(Walk(route, self._blocker, self._replan, self._ask))
         if skill.yaw is not None:
             stages.append(Turn(skill.yaw))
         if self._world.look_on_arrival:
@@ -191,6 +192,12 @@ class SkillBook:
             if gap < near and gap < math.dist(there, here) - 1e-6:
                 return other.name
         return ""
+
+    def _ask(self, body: Body, blocker: str) -> bool:
+        """Ask the robot in the way to step aside."""
+        bodies = self._world.bodies
+        other = next(b for b in bodies if b.name == blocker)
+        return make_way(body, other, bodies)
 
     def _replan(self, body: Body, goal: Vec3) -> Route:
         """Return a way around the robots nearby.

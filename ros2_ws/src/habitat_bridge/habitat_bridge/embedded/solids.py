@@ -1,26 +1,15 @@
-"""Surfaces made of upright prisms, and the structure of a house as one."""
+"""The structure of a house as one surface for rays, and prisms for robots' bodies."""
 
 from __future__ import annotations
-
-import zlib
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from coterie_core.scene import SceneObject
 from habitat_bridge.embedded.house import House
+from habitat_bridge.embedded.mesh import ObjectMesh, structure_meshes
 
+Surface = ObjectMesh
 Floats = npt.NDArray[np.float32]
-
-
-@dataclass(slots=True)
-class Surface:
-    """Triangles: vertices (V, 3) [m], triangles (T, 3), RGB per triangle (T, 3) uint8."""
-
-    vertices: Floats
-    triangles: npt.NDArray[np.uint32]
-    color: npt.NDArray[np.uint8]
 
 
 def upright_prism(
@@ -57,55 +46,15 @@ def structure_surface(
     house: House,
 ) -> tuple[Surface, npt.NDArray[np.int32], dict[int, str]]:
     """Return walls, floors, ceilings and stairs: surface, instance per triangle, labels."""
-    import shapely
-
-    from coterie_core.geometry import Box
-
-    parts: list[tuple[Surface, int]] = []
-    for wall in house.walls:
-        dx, dy = wall.end[0] - wall.start[0], wall.end[1] - wall.start[1]
-        center = ((wall.start[0] + wall.end[0]) / 2, (wall.start[1] + wall.end[1]) / 2, 0.0)
-        slab = Box(
-            center, (float(np.hypot(dx, dy)), wall.thickness, 0.0), float(np.arctan2(dy, dx))
-        )
-        ring = np.array(slab.footprint())
-        parts.append((upright_prism(ring, wall.base, wall.base + wall.height, (225, 220, 210)), 1))
-    wells = [shapely.Polygon(stairs.well) for stairs in house.stairs if stairs.well]
-    for floor in house.floors:
-        for room in house.rooms:
-            if room.floor != floor.id:
-                continue
-            shape = shapely.Polygon(room.polygon)
-            for well in wells:
-                shape = shape.difference(well) if floor.index > 0 else shape
-            for tri in shapely.get_parts(shapely.constrained_delaunay_triangles(shape)):
-                ring = np.array(tri.exterior.coords)[:3]
-                z = floor.elevation
-                parts.append((upright_prism(ring, z - 0.02, z, (180, 150, 120)), 2))
-    for stairs in house.stairs:
-        for tread in stairs.treads:
-            ring = np.array(tread.footprint())
-            parts.append((upright_prism(ring, tread.bottom, tread.top, (150, 120, 90)), 3))
-    shift = np.cumsum([0, *(len(s.vertices) for s, _ in parts)])
+    parts = {name: mesh for name, mesh in structure_meshes(house).items() if len(mesh.triangles)}
+    shift = np.cumsum([0, *(len(mesh.vertices) for mesh in parts.values())])
     surface = Surface(
-        np.concatenate([s.vertices for s, _ in parts]),
+        np.concatenate([mesh.vertices for mesh in parts.values()]),
         np.concatenate(
-            [s.triangles + np.uint32(k) for (s, _), k in zip(parts, shift, strict=False)]
+            [m.triangles + np.uint32(k) for m, k in zip(parts.values(), shift, strict=False)]
         ),
-        np.concatenate([s.color for s, _ in parts]),
+        np.concatenate([mesh.color for mesh in parts.values()]),
     )
-    instances = np.concatenate([np.full(len(s.triangles), n, dtype=np.int32) for s, n in parts])
-    return surface, instances, {1: "wall", 2: "floor", 3: "stairs"}
-
-
-def thing_surface(thing: SceneObject) -> Surface:
-    """Return a thing's surface; an open container has no front."""
-    ring = np.array(thing.box.footprint())
-    seed = zlib.crc32(thing.label.top.encode())
-    color = (80 + seed % 150, 80 + (seed >> 8) % 150, 80 + (seed >> 16) % 150)
-    full = upright_prism(ring, thing.box.bottom, thing.box.top, color)
-    if thing.is_open:
-        keep = np.ones(len(full.triangles), dtype=bool)
-        keep[[0, 4]] = False
-        return Surface(full.vertices, full.triangles[keep], full.color[keep])
-    return full
+    numbers = dict(enumerate(parts, start=1))
+    counts = [len(mesh.triangles) for mesh in parts.values()]
+    return surface, np.repeat(np.arange(1, len(parts) + 1, dtype=np.int32), counts), numbers

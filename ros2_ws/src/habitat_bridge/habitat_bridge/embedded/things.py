@@ -12,7 +12,8 @@ import numpy as np
 from coterie_core.geometry import Box, Vec3
 from coterie_core.scene import SceneObject
 from habitat_bridge.embedded.house import House
-from habitat_bridge.embedded.solids import Floats, Surface, thing_surface
+from habitat_bridge.embedded.mesh import ObjectMesh, object_mesh
+from habitat_bridge.embedded.solids import Floats
 
 SAMPLES = 16
 """Points per thing that rays are sent to when its visible share is measured."""
@@ -34,13 +35,13 @@ class Things:
         self.held: dict[str, str] = {}
         self.labels: list[str] = [self.things[name].label.top for name in self.ids]
         count = len(self.ids)
-        self.surfaces: list[Surface] = []
+        self.surfaces: list[ObjectMesh] = []
         self.points: Floats = np.zeros((count, SAMPLES, 3), dtype=np.float32)
         self.centers = np.zeros((count, 3))
         self.extents = np.zeros(count)
         self.hidden = np.zeros(count, dtype=bool)
         for row, name in enumerate(self.ids):
-            self.surfaces.append(thing_surface(self.things[name]))
+            self.surfaces.append(object_mesh(self.things[name]))
             self._measure(row)
         self._hide()
 
@@ -104,7 +105,7 @@ class Things:
         self.revision += 1
         for name in names:
             row = self.rows[name]
-            self.surfaces[row] = thing_surface(self.things[name])
+            self.surfaces[row] = object_mesh(self.things[name])
             self._measure(row)
         self._hide()
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from coterie_core.embodiment import Embodiment
-from coterie_core.geometry import Vec3
+from coterie_core.geometry import Pose, Vec3
 from coterie_core.household import load_household
 from coterie_core.observation import Observation, PlaceView, RoomView
 from coterie_core.scene import AgentState, SceneGraph
@@ -30,6 +30,7 @@ from habitat_bridge.embedded.skills import SkillBook
 from habitat_bridge.embedded.start import choose_start
 from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.truth import house_scene
+from habitat_bridge.embedded.yielding import advance_aside
 from habitat_bridge.guard import Guard
 from habitat_bridge.simulator import (
     Capabilities,
@@ -189,7 +190,7 @@ class EmbeddedWorld:
         self.guard.check(skill, body.embodiment)
         job = self._book.begin(body, skill)
         self._stop(body)
-        body.ended = None
+        body.ended, body.aside = None, None
         body.job = job
         body.walk = next((stage for stage in job.stages if isinstance(stage, Walk)), None)
 
@@ -210,10 +211,14 @@ class EmbeddedWorld:
         self._steps += 1
         results: dict[str, SkillResult] = {}
         for name, body in self._bodies.items():
-            if body.job is not None:
+            before = body.pose
+            if body.aside is not None:
+                advance_aside(body, dt)
+                if body.job is not None:
+                    body.job.elapsed += dt
+            elif body.job is not None:
                 self._advance(body, body.job, dt)
-            elif body.ended is None:
-                body.linear, body.angular = (0.0, 0.0, 0.0), 0.0
+            self._moved(body, before, dt)
             if body.ended is not None:
                 results[name], body.ended = body.ended, None
         return results
@@ -357,7 +362,7 @@ class EmbeddedWorld:
 
     def _advance(self, body: Body, job: Job, dt: float) -> None:
         """Let a skill run for `dt` [s]."""
-        before, budget = body.pose, dt
+        budget = dt
         stages: deque[Stage] = job.stages
         result: SkillResult | None = None
         try:
@@ -372,6 +377,13 @@ class EmbeddedWorld:
                 result = job.finish()
         except SkillFailed as failed:
             result = SkillResult(failed.outcome, failed.reason)
+        if result is not None:
+            walked = body.travelled - job.travelled
+            body.ended = replace(result, duration=job.elapsed, distance=walked)
+            body.job, body.walk = None, None
+
+    def _moved(self, body: Body, before: Pose, dt: float) -> None:
+        """Note how a robot has moved during a tick, and what that does to what it holds and saw."""
         moved = body.pose.position
         if body.glance is not None and math.dist(body.glance.pose.position, moved) > 0.02:
             body.glance = None
@@ -380,7 +392,3 @@ class EmbeddedWorld:
         old = before.position
         body.linear = ((moved[0] - old[0]) / dt, (moved[1] - old[1]) / dt, (moved[2] - old[2]) / dt)
         body.angular = math.remainder(body.pose.yaw - before.yaw, math.tau) / dt
-        if result is not None:
-            walked = body.travelled - job.travelled
-            body.ended = replace(result, duration=job.elapsed, distance=walked)
-            body.job, body.walk = None, None
