@@ -90,8 +90,12 @@ def ask(
 @app.command()
 def house(
     seed: Annotated[int, typer.Option(min=0, help="Which house.")] = 0,
-    floors: Annotated[int, typer.Option(min=1, max=3, help="Storeys.")] = 2,
-    rooms: Annotated[int, typer.Option(min=0, max=25, help="Rooms; 0: chosen by the seed.")] = 0,
+    floors: Annotated[
+        int | None, typer.Option(min=1, max=3, help="Storeys; default: by the seed.")
+    ] = None,
+    rooms: Annotated[
+        int | None, typer.Option(min=4, max=25, help="Rooms in all; default: by the seed.")
+    ] = None,
     out: Out = None,
 ) -> None:
     """Generate a house: ground truth (JSON), GLB, Habitat scene and a floor plan."""

@@ -45,7 +45,6 @@ def evaluate(
     everything: AnswerTable,
     *,
     seed: int = 0,
-    debate: Mapping[str, bool | None] | None = None,
     on_method: Callable[[str], object] = lambda method: None,
 ) -> Evaluation:
     """Score all methods.
@@ -55,18 +54,11 @@ def evaluate(
         test: Answers to the scored questions; their truth is used for scoring only.
         everything: Both together, for the paper's random split (MELE, section 4.2).
         seed: Of the learners, as the aggregator node has it.
-        debate: What a debate ended with, question id -> answer; it cannot be replayed from a
-            table, since the robots speak.
         on_method: Called before each method.
     """
     result = Evaluation()
     for method, title in METHODS.items():
         on_method(title)
-        if method == "debate":
-            if debate is not None:
-                result.scores.append(_debate_score(title, test, debate))
-                result.answers[method] = dict(debate)
-            continue
         if method not in aggregator_names():
             continue
         aggregator = _made(method, seed)
@@ -121,10 +113,6 @@ def _share(test: AnswerTable, answers: Mapping[str, bool | None]) -> float:
         for question, truth in zip(test.questions, test.truth, strict=True)
     ]
     return float(np.mean(right))
-
-
-def _debate_score(title: str, test: AnswerTable, debate: Mapping[str, bool | None]) -> MethodScore:
-    return MethodScore("debate", title, learned=False, held_out=_share(test, debate))
 
 
 def tree_of(aggregator: Aggregator) -> TreeNode | None:

@@ -1,0 +1,49 @@
+"""`./coterie house`: generate a house and write all that others can use of it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from coterie_core.scene import save
+from habitat_bridge.embedded.floorplan import save_floor_plan
+from habitat_bridge.embedded.generator import generate_house as generate
+from habitat_bridge.factory import WorldSpec, make_world
+from rich.console import Console
+
+from coterie_bringup.errors import CommandError
+
+
+def generate_house(*, seed: int, floors: int | None, rooms: int | None, out: Path) -> None:
+    """Generate, export and describe a house.
+
+    Args:
+        seed: Which house.
+        floors: Storeys; None: by seed.
+        rooms: Rooms in all; None: by seed.
+        out: Folder for the files.
+
+    Raises:
+        CommandError: No house can be made with so many rooms.
+    """
+    console = Console(highlight=False)
+    begin = time.monotonic()
+    try:
+        house = generate(seed, floors=floors, rooms=rooms)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+    took = time.monotonic() - begin
+    out.mkdir(parents=True, exist_ok=True)
+    world = make_world(WorldSpec(seed=seed, floors=floors, rooms=rooms))
+    try:
+        save(world.truth(), out / "truth.json")
+    finally:
+        world.close()
+    save_floor_plan(house, out / "floor_plan.png")
+    kinds = ", ".join(sorted({room.type for room in house.rooms}))
+    console.print(
+        f"house {seed}: {len(house.floors)} floors, {len(house.rooms)} rooms ({kinds}), "
+        f"{len(house.objects)} things, made in {took:.1f} s"
+    )
+    for file in sorted(out.iterdir()):
+        console.print(f"  {file} ({file.stat().st_size / 1000:.0f} kB)")
