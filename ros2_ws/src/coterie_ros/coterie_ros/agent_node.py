@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from rclpy.clock import Clock, ClockType
 from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
@@ -21,6 +22,8 @@ from coterie_ros.diagnostics import Diagnostics
 from coterie_ros.loop import LoopThread
 from coterie_ros.parameters import Parameters, ParameterSpec, declare
 from coterie_ros.qos import profile
+
+RCLError = rclpy_implementation.RCLError
 
 T = TypeVar("T")
 
@@ -38,15 +41,17 @@ COMMON_PARAMETERS = (
 class Outlet:
     """A publisher that any thread may use and that keeps silent once its node has ended."""
 
-    def __init__(self, publisher: Publisher) -> None:
+    def __init__(self, node: AgentNode, publisher: Publisher) -> None:
+        self._node = node
         self._publisher = publisher
 
     def publish(self, message: Any) -> None:
         """Publish a message."""
         try:
             self._publisher.publish(message)
-        except InvalidHandle:
-            pass
+        except (InvalidHandle, RCLError):
+            if self._node.context.ok() and not self._node.loop.closed:
+                raise
 
     @property
     def topic(self) -> str:
@@ -105,7 +110,8 @@ class AgentNode(LifecycleNode):
             enable_rosout=not light,
             start_parameter_services=not light,
         )
-        self.failure = ""
+        self.failure = ""  # why the process has to end, if it has to
+        self._trouble = ""
         self._scopes: dict[str, list[Callable[[], object]]] = {"setup": [], "start": []}
         self._scope = "setup"
         self._stopped = False
@@ -211,9 +217,8 @@ class AgentNode(LifecycleNode):
             return
         self.destroy_timer(self._starter)
         self._starter = None
-        if self.trigger_configure() == _OK and self.trigger_activate() == _OK:
-            return
-        self.failure = self.failure or "could not start"
+        if self.trigger_configure() != _OK or self.trigger_activate() != _OK:
+            self.failure = self._trouble or "could not start"
 
     def _attempt(
         self, what: str, hook: Callable[[], object], undo: str | None
@@ -221,11 +226,11 @@ class AgentNode(LifecycleNode):
         try:
             hook()
         except Exception as error:
-            self.failure = f"could not {what}: {error}"
-            self.get_logger().error(self.failure)
+            self._trouble = f"could not {what}: {error}"
+            self.get_logger().error(self._trouble)
             if not isinstance(error, (ValueError, OSError)):
                 self.get_logger().error(traceback.format_exc())
-            self.diagnostics.error(self.failure)
+            self.diagnostics.error(self._trouble)
             if undo is not None:
                 self._end(undo)
                 return _FAILED
@@ -313,7 +318,7 @@ class AgentNode(LifecycleNode):
         """Create a publisher with a named QoS profile."""
         publisher = self.create_publisher(message_type, topic, profile(qos))
         self._scopes[self._scope].append(lambda: self.destroy_publisher(publisher))
-        return Outlet(publisher)
+        return Outlet(self, publisher)
 
     def subscribe(
         self,

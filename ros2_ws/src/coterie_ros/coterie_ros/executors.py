@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 
@@ -13,8 +14,11 @@ def make_executor(context: Context | None = None) -> Executor:
     """Return an EventsExecutor, or a SingleThreadedExecutor where rclpy has none.
 
     Events cost a fifth of the processor time of waiting on sets. Awaiting an rclpy future inside
-    a callback burns a whole core on it, so nothing in this stack does that: see AgentNode.
+    a callback burns a whole core on it, so nothing in this stack does that: see AgentNode. For
+    debugging, COTERIE_EXECUTOR=single in the environment asks for the latter.
     """
+    if os.environ.get("COTERIE_EXECUTOR") == "single":
+        return SingleThreadedExecutor(context=context)
     try:
         from rclpy.experimental.events_executor import EventsExecutor
     except ImportError:

@@ -30,6 +30,7 @@ class LoopThread:
 
     def _main(self) -> None:
         asyncio.set_event_loop(self.loop)
+        self.loop.set_exception_handler(self._raised)
         self.loop.run_forever()
 
     @property
@@ -116,6 +117,12 @@ class LoopThread:
         if not self._thread.is_alive():
             self.loop.close()
         return clean and not self._thread.is_alive()
+
+    def _raised(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if error is None:
+            error = RuntimeError(context.get("message", "unknown"))
+        self._on_failure("callback", error)
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)

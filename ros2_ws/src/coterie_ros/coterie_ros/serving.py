@@ -22,6 +22,10 @@ WhenBusy = Literal["parallel", "preempt", "reject"]
 Execute = Callable[["GoalContext"], Awaitable[Any]]
 Check = Callable[[Any], "str | None"]
 
+# How long the result of a goal can be asked for after its end [s]; longer than any link is cut for
+# before peers are forgotten, and short enough for thousands of goals.
+_KEEP_RESULTS = 120
+
 
 class GoalContext:
     """One goal of an action server, as its coroutine sees it. Use it in the loop's thread.
@@ -127,6 +131,7 @@ class CoroutineActionServer:
             goal_callback=self._on_goal,
             handle_accepted_callback=self._on_accepted,
             cancel_callback=self._on_cancel,
+            result_timeout=_KEEP_RESULTS,
         )
 
     @property

@@ -11,6 +11,7 @@ pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
 from action_msgs.msg import GoalStatus
+from rclpy.lifecycle import TransitionCallbackReturn
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -183,6 +184,14 @@ def test_failing_setup_says_why_and_stays_unconfigured(ros):
     ros.spin_until(lambda: node.failure)
     assert "no model directory; give one" in node.failure
     assert node.state_label == "unconfigured"
+
+
+def test_without_autostart_a_failing_setup_fails_the_transition_only(ros):
+    given = {"fail": True, "autostart": False}
+    node = ros.add(Worker("worker", context=ros.context, parameters=given))
+    assert node.trigger_configure() != TransitionCallbackReturn.SUCCESS
+    assert node.state_label == "unconfigured" and not node.failure
+    assert "no model directory" in node.diagnostics.status().message
 
 
 def test_without_autostart_it_waits_for_the_lifecycle_services(ros):

@@ -20,6 +20,12 @@ from coterie_ros.conversions.basics import (
 )
 from coterie_ros.conversions.body import embodiment_from_msg, resume_to_msg
 from coterie_ros.conversions.checks import Checks, ConversionError
+from coterie_ros.conversions.debate import (
+    call_to_speak,
+    conversation_from_msg,
+    utterance_from_msg,
+    utterance_to_msg,
+)
 from coterie_ros.conversions.frames import (
     MAP,
     base_frame,
@@ -83,6 +89,10 @@ from coterie_ros.conversions.talk import (
 )
 
 __all__ = [
+    "utterance_to_msg",
+    "utterance_from_msg",
+    "conversation_from_msg",
+    "call_to_speak",
     "Checks",
     "ConversionError",
     "MAP",
