@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,23 +14,27 @@ from std_srvs.srv import Trigger
 
 from cam_aggregator.base import Aggregator, AggregatorError
 from cam_aggregator.collector import Collector, OpenQuestion
+from cam_aggregator.debate import Debate
 from cam_aggregator.registry import accepted_options, aggregator_names, make_aggregator
 from coterie_core.answers import AnswerTable
-from coterie_core.language import Decider, ModelProfile, UsageMeter, build_model
+from coterie_core.debate import ROUNDS, Speaker, Utterance, debate
 from coterie_core.parsing import NotAQuestion, understand
 from coterie_core.questions import Answer, FinalAnswer, LabelledQuestion, Question
 from coterie_msgs.msg import Answer as AnswerMsg
+from coterie_msgs.msg import DiscussionTurn, Label
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
-from coterie_msgs.msg import Label
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.srv import AskTeam
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import ProcessOptions, run_nodes
+from coterie_ros.model import node_decider
 from coterie_ros.parameters import Parameters, ParameterSpec
 
 TICK = 0.05
 """How often deadlines are looked at [s]."""
+WORKERS = 8
+"""How many questions are worked on at a time (a debate waits for robots most of the time)."""
 MOST_ROOMS = 1000
 """How many names of rooms to remember."""
 
@@ -58,11 +62,7 @@ class AggregatorNode(AgentNode):
         if not self.robots:
             raise ValueError("parameter 'robots' is empty; list the robots whose answers count")
         self.method: str = parameters["method"]
-        profile = ModelProfile.model_validate(parameters.json("model_profile") or {"kind": "rules"})
-        self.meter = UsageMeter()
-        self.decider = Decider(
-            build_model(profile, meter=self.meter), timeout_s=profile.timeout_s, who="aggregator"
-        )
+        self.decider = node_decider(self, parameters.json("model_profile"), "aggregator")
         self._rooms: set[str] = set()
         self.fallback: Aggregator = make_aggregator("confidence_vote")
         aggregator = self._make(parameters)
@@ -71,6 +71,8 @@ class AggregatorNode(AgentNode):
         self._labels: dict[str, bool] = {}
         self._waiting: dict[str, list[asyncio.Future[FinalAnswer]]] = {}
         self._work: asyncio.Queue[OpenQuestion] = asyncio.Queue()
+        self._heard: dict[tuple[str, str, int], asyncio.Future[Utterance]] = {}
+        self._discussion = self.publisher(DiscussionTurn, "discussion", "messages")
         self._finals = self.publisher(FinalAnswerMsg, "final_answer", "answers")
         self._questions = self.publisher(QuestionMsg, "question", "questions")
         self.serve(AskTeam, "ask", self._on_ask, timeout=3600.0)
@@ -97,7 +99,15 @@ class AggregatorNode(AgentNode):
         self.subscribe(
             Label, "label", "answers", self._on_label, convert=conversions.label_from_msg
         )
-        self.run(self._decide_all(), "decide")
+        self.subscribe(
+            DiscussionTurn,
+            "discussion",
+            "messages",
+            self._on_turn,
+            convert=conversions.checked_turn,
+        )
+        for worker in range(WORKERS):
+            self.run(self._decide_all(), f"decide {worker}")
         self.every(TICK, self._close_due, "deadlines")
 
     # -- collecting -----------------------------------------------------------------------------
@@ -164,6 +174,8 @@ class AggregatorNode(AgentNode):
             self._publish(entry, final)
 
     async def _decide(self, entry: OpenQuestion) -> FinalAnswer:
+        if self.method == Debate.name:
+            return await self._debate(entry)
         if self.aggregator is None:
             final = self.fallback.decide(entry.question, entry.answers, self.robots)
             note = f"{self.method} is not trained yet"
@@ -172,6 +184,51 @@ class AggregatorNode(AgentNode):
         return await asyncio.to_thread(
             self.aggregator.decide, entry.question, entry.answers, self.robots
         )
+
+    async def _debate(self, entry: OpenQuestion) -> FinalAnswer:
+        """Let the robots that answered debate over the `discussion` topic; then the majority."""
+        first = {answer.robot: answer for answer in entry.answers if answer.robot in self.robots}
+        speakers: list[Speaker] = [
+            _RemoteSpeaker(self, robot) for robot in self.robots if robot in first
+        ]
+        result = await debate(entry.question, speakers)
+        last = [
+            replace(first[said.speaker], yes=said.yes, confidence=said.confidence)
+            for said in result.finals
+        ]
+        final = make_aggregator("majority_vote").decide(entry.question, last, self.robots)
+        changed = [a.robot for a in last if a.yes != first[a.robot].yes]
+        talk = f"after {len(result.conversation)} statements"
+        if changed:
+            talk += f", {', '.join(changed)} changed their minds"
+        return replace(final, method=Debate.name, explanation=f"{talk}; {final.explanation}")
+
+    async def call(
+        self, question: Question, robot: str, talk: Sequence[Utterance], *, final: bool
+    ) -> Utterance | None:
+        """Give a robot the floor and wait for what it says; None where it keeps silent."""
+        turn = ROUNDS if final else sum(1 for said in talk if said.speaker == robot)
+        heard: asyncio.Future[Utterance] = asyncio.get_running_loop().create_future()
+        key = (question.id, robot, turn)
+        self._heard[key] = heard
+        try:
+            self._discussion.publish(
+                conversions.call_to_speak(
+                    question, robot, turn, talk, final=final, time=self._now()
+                )
+            )
+            return await asyncio.wait_for(heard, self.parameters["turn_timeout"])
+        except asyncio.TimeoutError:
+            self.problem(f"debate on {question.id}: {robot} kept silent in round {turn + 1}")
+            return None
+        finally:
+            del self._heard[key]
+
+    def _on_turn(self, turn: DiscussionTurn) -> None:
+        heard = self._heard.get((turn.topic, turn.speaker, turn.round))
+        if heard is None or heard.done() or turn.kind == DiscussionTurn.PROPOSE:
+            return
+        heard.set_result(conversions.utterance_from_msg(turn))
 
     def _publish(self, entry: OpenQuestion, final: FinalAnswer) -> None:
         elapsed = time.monotonic() - entry.asked
@@ -263,6 +320,20 @@ class AggregatorNode(AgentNode):
             "labels": len(self._labels),
             "method": self.method if self.aggregator is not None else "confidence_vote (untrained)",
         }
+
+
+class _RemoteSpeaker:
+    """A robot that speaks on the other side of the `discussion` topic."""
+
+    def __init__(self, node: AggregatorNode, robot: str) -> None:
+        self.node = node
+        self.robot = robot
+
+    async def speak(
+        self, question: Question, conversation: Sequence[Utterance], *, final: bool
+    ) -> Utterance | None:
+        """Take a turn; None where the robot keeps silent."""
+        return await self.node.call(question, self.robot, conversation, final=final)
 
 
 def make_node(options: ProcessOptions) -> AgentNode:

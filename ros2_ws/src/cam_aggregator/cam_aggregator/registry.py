@@ -68,9 +68,10 @@ def _unknown(what: str, name: str, known: list[str]) -> str:
 def _register_all() -> None:
     from cam_aggregator.cam import CAM_CLASSES
     from cam_aggregator.cam_plus import CamPlus
+    from cam_aggregator.debate import Debate
     from cam_aggregator.votes import ConfidenceWeightedVote, MajorityVote
 
-    for kind in (MajorityVote, ConfidenceWeightedVote, *CAM_CLASSES, CamPlus):
+    for kind in (MajorityVote, ConfidenceWeightedVote, Debate, *CAM_CLASSES, CamPlus):
         register(kind.name, kind)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections import OrderedDict
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ from typing import Any
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
-from coterie_core.language import Decider, ModelProfile, UsageMeter, build_model
+from coterie_core.debate import LocalSpeaker
 from coterie_core.observation import Observation
 from coterie_core.parsing import NotAQuestion, understand
 from coterie_core.questions import Answer, Question
+from coterie_core.scene import rooms_text
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
 from coterie_msgs.action import Explore
 from coterie_msgs.action import NavigateTo as NavigateToAction
@@ -27,6 +29,7 @@ from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.main import ProcessOptions, run_nodes
+from coterie_ros.model import node_decider
 from coterie_ros.names import team_name
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
@@ -38,6 +41,8 @@ from mele_explorer.memory_file import MemoryFileError, load_memory, memory_to_js
 
 OBSERVATION_TIMEOUT = 10.0
 """How long to wait for the observation that follows a hop [s of wall time]."""
+GIVEN_ANSWERS = 5000
+"""How many own answers are remembered for debates."""
 
 
 class ExplorerNode(AgentNode):
@@ -63,22 +68,13 @@ class ExplorerNode(AgentNode):
             raise ValueError(
                 "parameter 'robot' is empty and the node has no namespace; give one of them"
             )
-        profile = ModelProfile.model_validate(parameters.json("model_profile") or {"kind": "rules"})
-        self.meter = UsageMeter()
-        self.model = build_model(profile, meter=self.meter)
-        self.decider = Decider(
-            self.model,
-            timeout_s=profile.timeout_s,
-            who=self.robot,
-            on_decided=self.meter.watch(self.robot),
-        )
-        self.diagnostics.add_source("model", self._usage)
+        self.decider = node_decider(self, parameters.json("model_profile"), self.robot)
         self._state_file = self._state_path(parameters["state_directory"])
         self.memory = self._restore()
         self._explorer: Explorer | None = None
         self._latest: Observation | None = None
         self._observed = asyncio.Event()
-        self._given: dict[str, Answer] = {}
+        self._given: OrderedDict[str, tuple[Question, Answer]] = OrderedDict()
         self._slots = asyncio.Semaphore(parameters["concurrency"])
         self.sense = load_common_sense()
         self.answerer = Answerer(self.memory, self.sense, self.decider)
@@ -110,7 +106,11 @@ class ExplorerNode(AgentNode):
             convert=conversions.question_from_msg,
         )
         self.subscribe(
-            DiscussionTurn, team_name(namespace, "discussion"), "messages", self._on_discussion
+            DiscussionTurn,
+            team_name(namespace, "discussion"),
+            "messages",
+            self._on_discussion,
+            convert=conversions.checked_turn,
         )
 
     def on_release(self) -> None:
@@ -240,6 +240,9 @@ class ExplorerNode(AgentNode):
         except NotAQuestion as error:
             self.problem(f"question {question.id}: {error}")
             return
+        self._given[question.id] = (question, answer)
+        while len(self._given) > GIVEN_ANSWERS:
+            self._given.popitem(last=False)
         self._answers.publish(conversions.answer_to_msg(answer, time=self._now()))
 
     async def _answer(self, question: Question) -> Answer:
@@ -271,6 +274,21 @@ class ExplorerNode(AgentNode):
 
     async def _on_discussion(self, turn: DiscussionTurn) -> None:
         """Speak in a debate when it is this robot's turn."""
+        if turn.kind != DiscussionTurn.PROPOSE or self.robot not in turn.recipients:
+            return
+        first = self._given.get(turn.topic)
+        if first is None:
+            self.problem(f"debate on question {turn.topic}: never heard that question; silent")
+            return
+        question, answer = first
+        conversation = conversions.conversation_from_msg(turn)
+        notes = rooms_text(self.memory.graph)
+        speaker = LocalSpeaker(answer, notes, self.decider)
+        said = await speaker.speak(question, conversation, final=turn.yes)
+        said = replace(said, round=turn.round)
+        self._discussion.publish(
+            conversions.utterance_to_msg(said, turn.topic, final=turn.yes, time=self._now())
+        )
 
     async def _on_memory(self, request: Trigger.Request) -> Trigger.Response:
         return Trigger.Response(success=True, message=memory_to_json(self.memory))
@@ -312,19 +330,6 @@ class ExplorerNode(AgentNode):
             save_memory(self.memory, self._state_file)
         except OSError as error:
             self.problem(f"memory not saved: {error}")
-
-    def _usage(self) -> dict[str, Any]:
-        """Return who decided what, and what the model cost, for the diagnostics."""
-        usage = self.meter.total()
-        report: dict[str, Any] = {
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "cost": f"{usage.cost:.4f}",
-        }
-        for row in self.meter.as_json():
-            for key in ("by_model", "by_rule"):
-                report[f"{row['decision']}.{key}"] = row[key]
-        return report
 
 
 def _bounded(request: Any) -> str | None:

@@ -232,3 +232,32 @@ def test_a_model_decides_and_a_wrong_place_is_asked_again(ros) -> None:
         told = site.ask("ann", object="piano", room="kitchen")
         assert told.answer.decided_by == Answer.BY_MODEL
         assert told.answer.confidence == pytest.approx(0.77)
+
+
+def test_robots_debate_over_topics_and_the_one_that_saw_it_wins(ros) -> None:
+    from cam_aggregator.node import AggregatorNode
+    from coterie_msgs.msg import DiscussionTurn, FinalAnswer
+
+    site = Site(ros, ("ann", "bob"))  # ann stands in the kitchen, bob far from it
+    aggregator = AggregatorNode(
+        "aggregator",
+        context=ros.context,
+        parameters={"robots": ["ann", "bob"], "method": "debate", "turn_timeout": 60.0},
+    )
+    ros.add(aggregator)
+    ros.wait_active(aggregator)
+    finals: list[FinalAnswer] = []
+    turns: list[DiscussionTurn] = []
+    site.node.create_subscription(FinalAnswer, "final_answer", finals.append, profile("answers"))
+    site.node.create_subscription(DiscussionTurn, "discussion", turns.append, profile("messages"))
+    discussion = [aggregator._discussion, *(e._discussion for e in site.explorers.values())]
+    ros.wait_for_matched(*discussion, count=4)
+    ros.wait_for_matched(site.questions, count=3)
+    site.questions.publish(conversions.question_to_msg(Question("q", "microwave", "kitchen")))
+    ros.spin_until(lambda: finals)
+    assert finals[0].method == "debate" and not finals[0].missing
+    said = [(t.speaker, t.round) for t in turns if t.kind == DiscussionTurn.STATEMENT]
+    assert said == [("ann", 0), ("bob", 0), ("ann", 1), ("bob", 1)]
+    assert sorted(t.speaker for t in turns if t.kind == DiscussionTurn.FINAL) == ["ann", "bob"]
+    by_robot = {vote.robot: vote.yes for vote in finals[0].votes}
+    assert by_robot["ann"] == by_robot["bob"]

@@ -1,0 +1,240 @@
+"""Debate (MELE, section 3.4.1): robots talk turn by turn, then each gives a final answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol
+
+from pydantic import BaseModel, Field
+
+from coterie_core.language import Decider, Decision, Message, as_data
+from coterie_core.questions import Answer, EvidenceKind, Question
+
+ROUNDS = 2
+"""Rounds of talk before the final answers."""
+STATEMENT_LIMIT = 300
+"""Longest statement [characters]."""
+
+_FLOOR = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """What one robot said in one round: where it stands now, how sure it is, and on what ground."""
+
+    speaker: str
+    round: int
+    yes: bool
+    confidence: float
+    evidence: EvidenceKind
+    text: str = ""
+
+    @property
+    def p_yes(self) -> float:
+        """Probability of YES that the utterance stands for."""
+        return self.confidence if self.yes else 1.0 - self.confidence
+
+
+@dataclass(frozen=True, slots=True)
+class DebateState:
+    """A robot's turn: what is asked, its first answer, its notes, and what was said so far.
+
+    `prior` is what common sense says of the question (0..1), which all robots share.
+    """
+
+    robot: str
+    question: Question
+    first: Answer
+    notes: str = ""
+    conversation: tuple[Utterance, ...] = ()
+    final: bool = False
+
+    @property
+    def prior(self) -> float:
+        """Common-sense probability of YES."""
+        return self.first.evidence.prior
+
+
+class DebateReply(BaseModel):
+    """One turn."""
+
+    answer: Literal["yes", "no"] = Field(description="where you stand now")
+    confidence: float = Field(ge=0.5, le=1.0, description="probability that this is right")
+    statement: str = Field("", max_length=STATEMENT_LIMIT, description="what you say to the others")
+
+
+class DebateTurn(Decision[DebateState, DebateReply]):
+    """Speak to the others, or give the last word."""
+
+    name: ClassVar[str] = "mele.debate"
+    reply_type: ClassVar[type[BaseModel]] = DebateReply
+    max_tokens: ClassVar[int] = 250
+
+    def prompt(self, state: DebateState) -> Sequence[Message]:
+        """Give identity, notes, own first answer and the talk so far; ask to speak or to settle."""
+        question = state.question
+        asked = {"object": question.object, "room": question.room or "the whole house"}
+        first = {
+            "answer": "yes" if state.first.yes else "no",
+            "confidence": round(state.first.confidence, 2),
+            "ground": state.first.evidence.kind,
+        }
+        talk = [
+            {
+                "robot": said.speaker,
+                "round": said.round + 1,
+                "says": "yes" if said.yes else "no",
+                "confidence": round(said.confidence, 2),
+                "words": said.text,
+            }
+            for said in state.conversation
+        ]
+        task = (
+            "The talk is over. Settle on yes or no."
+            if state.final
+            else "Speak to the others now: what did you see, whom do you believe, and why?"
+        )
+        return (
+            Message.system(
+                "You are one of several robots that walked through the same home by different "
+                "ways. A person wants to know whether an object is in a room, and the robots "
+                "disagree or are unsure. Weigh what each of you saw against what each of you only "
+                "supposes; a robot that saw the thing knows more than one that never was there. "
+                "Change your mind for a good reason, not because you are outnumbered."
+            ),
+            Message.user(
+                f"You are {as_data('robot', state.robot)}\n{as_data('question', asked)}\n"
+                f"{as_data('your notes', state.notes, limit=8000)}\n"
+                f"{as_data('your first answer', first)}\n"
+                + (f"{as_data('talk so far', talk)}\n" if talk else "Nobody has spoken yet.\n")
+                + task
+            ),
+        )
+
+    def rule(self, state: DebateState) -> DebateReply:
+        """Add up what each robot knows beyond the common sense that they share.
+
+        With prior p and each robot's own probability p_k, the log-odds are
+        logit(p) + sum_k (logit(p_k) - logit(p)): naive Bayes over independent observations. When
+        a robot speaks first it tells what it found itself; of another robot only that first
+        utterance counts, since later ones repeat what it heard.
+        """
+        prior = _logit(state.prior)
+        heard: dict[str, Utterance] = {}
+        for said in state.conversation:
+            heard.setdefault(said.speaker, said)
+        total = _logit(state.first.p_yes)
+        if state.final or state.robot in heard:
+            others = [said for speaker, said in heard.items() if speaker != state.robot]
+            total += sum(_logit(said.p_yes) - prior for said in others)
+        p = 1.0 / (1.0 + math.exp(-max(min(total, 30.0), -30.0)))
+        ground = {
+            "seen": "I saw it there",
+            "not_there": "I looked in that room and did not see it",
+            "prior_only": "I have not been there and go by what is usual",
+        }[state.first.evidence.kind]
+        return DebateReply(
+            answer="yes" if p > 0.5 else "no", confidence=max(p, 1.0 - p), statement=ground
+        )
+
+
+def _logit(p: float) -> float:
+    q = min(max(p, _FLOOR), 1.0 - _FLOOR)
+    return math.log(q / (1.0 - q))
+
+
+class Speaker(Protocol):
+    """A robot that takes part in a debate, here or on the other side of a topic."""
+
+    @property
+    def robot(self) -> str:
+        """Its name."""
+        ...
+
+    async def speak(
+        self, question: Question, conversation: Sequence[Utterance], *, final: bool
+    ) -> Utterance | None:
+        """Take a turn; None where it does not answer in time."""
+        ...
+
+
+class LocalSpeaker:
+    """A speaker in this process.
+
+    Args:
+        first: The robot's own first answer.
+        notes: What it remembers, as text for a model.
+        decider: Who speaks; None: the rule.
+    """
+
+    def __init__(self, first: Answer, notes: str = "", decider: Decider | None = None) -> None:
+        self.first = first
+        self.notes = notes
+        self.decider = decider
+
+    @property
+    def robot(self) -> str:
+        """Its name."""
+        return self.first.robot
+
+    async def speak(
+        self, question: Question, conversation: Sequence[Utterance], *, final: bool
+    ) -> Utterance:
+        """Take a turn."""
+        state = DebateState(
+            self.robot, question, self.first, self.notes, tuple(conversation), final
+        )
+        decision = DebateTurn()
+        if self.decider is None:
+            reply = decision.rule(state)
+        else:
+            reply = (await self.decider.decide(decision, state)).reply
+        turn = conversation[-1].round if conversation else 0
+        return Utterance(
+            self.robot,
+            turn,
+            reply.answer == "yes",
+            reply.confidence,
+            self.first.evidence.kind,
+            reply.statement,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DebateResult:
+    """How a debate ended: all that was said, and each robot's last word."""
+
+    conversation: tuple[Utterance, ...]
+    finals: tuple[Utterance, ...]
+
+
+async def debate(
+    question: Question, speakers: Sequence[Speaker], *, rounds: int = ROUNDS
+) -> DebateResult:
+    """Let robots talk: `rounds` rounds turn by turn in the given order, then a last word each.
+
+    Everybody hears everything said before. In the last words nobody hears the others' last words,
+    so that the order does not matter there. A speaker that keeps silent is passed over.
+    """
+    conversation: list[Utterance] = []
+    for turn in range(rounds):
+        for speaker in speakers:
+            said = await speaker.speak(question, conversation, final=False)
+            if said is not None:
+                conversation.append(
+                    Utterance(
+                        speaker.robot, turn, said.yes, said.confidence, said.evidence, said.text
+                    )
+                )
+    finals = []
+    for speaker in speakers:
+        said = await speaker.speak(question, conversation, final=True)
+        if said is not None:
+            finals.append(
+                Utterance(
+                    speaker.robot, rounds, said.yes, said.confidence, said.evidence, said.text
+                )
+            )
+    return DebateResult(tuple(conversation), tuple(finals))

@@ -1,0 +1,67 @@
+"""A node's language model: built from its profile, metered, shown in the diagnostics, closed."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from coterie_core.language import Decider, ModelProfile, UsageMeter, build_model
+
+if TYPE_CHECKING:
+    from coterie_ros.agent_node import AgentNode
+
+_ATTEMPTS_IN_TIME = 2.0
+"""A decision may take so many of the model's time-outs: one hang leaves time for another try."""
+
+
+def node_decider(node: AgentNode, profile: Any, who: str) -> Decider:
+    """Return who decides for a node; call it in `on_setup`.
+
+    Args:
+        node: Shows the usage in its diagnostics and closes the model when it is cleaned up.
+        profile: A ModelProfile as parsed JSON; None or empty: the rules.
+        who: Name under which usage is counted.
+
+    Raises:
+        ValueError: The profile is wrong; names its fields.
+    """
+    try:
+        settings = ModelProfile.model_validate(profile or {"kind": "rules"})
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(str(part) for part in e['loc']) or 'profile'}: {e['msg']}"
+            for e in error.errors(include_input=False, include_url=False)[:5]
+        )
+        raise ValueError(f"parameter 'model_profile': {problems}") from None
+    meter = UsageMeter()
+    model = build_model(settings, meter=meter)
+
+    def usage() -> dict[str, object]:
+        total = meter.total()
+        report: dict[str, object] = {
+            "kind": settings.kind,
+            "prompt_tokens": total.prompt_tokens,
+            "completion_tokens": total.completion_tokens,
+            "cost": f"{total.cost:.4f}",
+        }
+        for row in meter.as_json():
+            for key in ("by_model", "by_rule"):
+                report[f"{row['decision']}.{key}"] = row[key]
+        return report
+
+    def close() -> None:
+        try:
+            node.run(model.aclose(), "close the model").result(1.0)
+        except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
+            node.get_logger().warning("the model's connections did not close within 1 s")
+
+    node.diagnostics.add_source("model", usage)
+    node.at_end(close)
+    return Decider(
+        model,
+        timeout_s=_ATTEMPTS_IN_TIME * settings.timeout_s,
+        who=who,
+        on_decided=meter.watch(who),
+    )
