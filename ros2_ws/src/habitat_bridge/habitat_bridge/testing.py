@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from coterie_core.geometry import Box, Vec2, Vec3
 from coterie_core.scene import Floor, LabelBelief, Receptacle, Room, SceneObject
@@ -71,18 +72,21 @@ def thing(
     container: str = "",
     is_open: bool | None = None,
     receptacles: list[Receptacle] | None = None,
+    yaw: float = 0.0,
+    shape: str = "box",
 ) -> SceneObject:
-    """Return an object whose box stands at height `bottom` [m]."""
+    """Return an object whose box stands at height `bottom` [m]; its front looks along `yaw`."""
     return SceneObject(
         name,
         LabelBelief.of(label),
-        _box(center, bottom, size),
+        replace(_box(center, bottom, size), yaw=yaw),
         room,
         kind,
         support,
         container,
         is_open,
         receptacles or [],
+        properties={"shape": shape},
     )
 
 
@@ -130,7 +134,7 @@ def _furniture() -> list[SceneObject]:
         thing("o_counter", "kitchen counter", "r_kitchen", (0.4, 1.6), 0.0, (0.6, 2.0, 0.9),
               "furniture", receptacles=[_shelf("o_counter.top", (0.4, 1.6), 0.9, (0.55, 1.9))]),
         thing("o_fridge", "refrigerator", "r_kitchen", (3.5, 3.55), 0.0, (0.7, 0.7, 1.8),
-              "furniture", is_open=False,
+              "furniture", is_open=False, yaw=-math.pi / 2, shape="fridge",
               receptacles=[_shelf("o_fridge.shelf", (3.5, 3.55), 1.0, (0.6, 0.6), True)]),
         thing("o_table", "coffee table", "r_living", (7.5, 1.7), 0.0, (1.0, 0.6, 0.45),
               "furniture", receptacles=[_shelf("o_table.top", (7.5, 1.7), 0.45, (0.95, 0.55))]),
@@ -140,8 +144,8 @@ def _furniture() -> list[SceneObject]:
               receptacles=[_shelf("o_shelf.top", (10.8, 1.0), 1.74, (0.22, 0.95))]),
         thing("o_toilet", "toilet", "r_bath", (3.5, 6.4), 0.0, (0.5, 0.7, 0.75), "fixture"),
         thing("o_bed", "bed", "r_bed", (5.2, 1.0), up, (1.8, 1.6, 0.55), "furniture"),
-        thing("o_wardrobe", "wardrobe", "r_bed", (8.0, 0.4), up, (1.4, 0.6, 2.0), "furniture",
-              is_open=False,
+        thing("o_wardrobe", "wardrobe", "r_bed", (8.0, 0.4), up, (0.6, 1.4, 2.0), "furniture",
+              is_open=False, yaw=math.pi / 2, shape="cabinet",
               receptacles=[_shelf("o_wardrobe.in", (8.0, 0.4), up + 0.5, (1.3, 0.5), True)]),
     ]  # fmt: skip
 

@@ -256,8 +256,7 @@ class Sensors:
         if self._scene is None or self._built != self._contents.revision:
             shown = [
                 (self._contents.surfaces[row], self._contents.first_instance + row)
-                for row, name in enumerate(self._contents.ids)
-                if name not in self._contents.held
+                for row in np.flatnonzero(~self._contents.hidden)
             ]
             parts = [self._structure, *(surface for surface, _ in shown)]
             shift = np.cumsum([0, *(len(part.vertices) for part in parts)])
