@@ -260,7 +260,11 @@ def parse_household(text: str, source: str = "household data") -> Household:
         entries = data.get(key)
         if not isinstance(entries, dict):
             raise HouseholdError(f"{source}: {key}: expected a mapping of names to entries")
-        data[key] = {name: {field: name, **(entry or {})} for name, entry in entries.items()}
+        # YAML 1.1 reads a bare `on` as true.
+        data[key] = {
+            name: {field: name} | {("on" if k is True else k): v for k, v in (entry or {}).items()}
+            for name, entry in entries.items()
+        }
     try:
         return Household.model_validate(data)
     except ValidationError as error:
