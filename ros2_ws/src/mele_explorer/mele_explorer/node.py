@@ -91,6 +91,8 @@ class ExplorerNode(AgentNode):
     def on_start(self) -> None:
         """Listen to the bridge and to the team."""
         namespace = self.get_namespace()
+        # A process that died in the middle of an exploration must not hold up the others' time.
+        self._takes_part.publish(Bool(data=False))
         self.subscribe(
             ObservationMsg,
             "observation",
