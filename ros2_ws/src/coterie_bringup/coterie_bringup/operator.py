@@ -51,6 +51,7 @@ class Operator(AgentNode):
     Attributes:
         answers: robot -> question id -> the robot's answer.
         finals: question id -> the team's answer.
+        final_times: question id -> when that came, by time.monotonic() [s].
         diagnostics_of: node name -> its latest figures.
         on_observation: Hears of every robot's observations.
     """
@@ -61,6 +62,7 @@ class Operator(AgentNode):
         self.robots = tuple(robots)
         self.answers: dict[str, dict[str, Answer]] = {r: {} for r in robots}
         self.finals: dict[str, FinalAnswer] = {}
+        self.final_times: dict[str, float] = {}
         self.diagnostics_of: dict[str, dict[str, str]] = {}
         self.on_observation: Callable[[Observation], object] = lambda observation: None
         self._news = asyncio.Event()
@@ -202,6 +204,7 @@ class Operator(AgentNode):
 
     def _on_final(self, final: FinalAnswer) -> None:
         self.finals[final.question] = final
+        self.final_times.setdefault(final.question, time.monotonic())
         self._news.set()
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:

@@ -30,7 +30,7 @@ MAX_ROBOTS = 200
 
 Method = Literal[
     "majority_vote",
-    "weighted_vote",
+    "confidence_vote",
     "debate",
     "xgboost",
     "decision_tree",

@@ -1,0 +1,123 @@
+"""Processes that die while a team works: who is named, what goes on, what is said about it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from coterie_core.questions import Question
+
+PATIENCE = 120.0
+
+pytestmark = [pytest.mark.ros, pytest.mark.slow]
+
+TEAM = """\
+name: faults
+world: {kind: embedded, seed: 5, floors: 1, rooms: 6}
+seed: 5
+robots:
+  - {name: rover, embodiment: wheels}
+  - {name: walker, embodiment: legs}
+  - {name: drone, embodiment: air}
+exploration: {steps: 40}
+aggregator: {method: majority_vote, deadline: 4.0}
+"""
+
+
+def asked(*ids: str) -> list[Question]:
+    return [Question(i, "chair", "kitchen", "Is there a chair in the kitchen?") for i in ids]
+
+
+def exploring(
+    running: Any, on_feedback: Callable[[str, Any], None]
+) -> dict[str, asyncio.Task[Any]]:
+    """Let all robots explore; return the task of each one."""
+    from coterie_msgs.action import Explore
+
+    def work(name: str) -> Any:
+        goal = Explore.Goal(max_steps=40)
+        return running.loop(running.operator.explore(name, goal, partial(on_feedback, name)))
+
+    return {r.name: asyncio.create_task(work(r.name)) for r in running.run.team.robots}
+
+
+async def test_a_robot_killed_while_it_explores(
+    ros_domain: int, running_team: Callable[..., Any]
+) -> None:
+    async with running_team(TEAM, ros_domain) as running:
+        supervisor = running.run.supervisor
+        victim = supervisor.pid("explorer.walker")
+        killed = False
+
+        def on_feedback(name: str, feedback: Any) -> None:
+            nonlocal killed
+            if name == "walker" and feedback.steps >= 3 and not killed:
+                killed = True
+                os.kill(victim, signal.SIGKILL)
+
+        tasks = exploring(running, on_feedback)
+        await running.until(lambda: supervisor.restarts["explorer.walker"] == 1, "a restart")
+        died = next(e for e in running.events if e.kind == "died")
+        assert died.program == "explorer.walker"
+        assert "SIGKILL" in died.text
+        # The others are not held up for ever by the one that is gone.
+        for name in ("rover", "drone"):
+            result = await asyncio.wait_for(tasks[name], PATIENCE)
+            assert result.success, f"{name}: {result.reason}"
+        tasks["walker"].cancel()
+        running.operator.ask_all(asked("after"), deadline=10.0)
+        await running.finals(["after"])
+        final = running.operator.finals["after"]
+        assert {v.robot for v in final.votes} == {"rover", "walker", "drone"}
+        # What it had seen before its death was kept for it.
+        memory = json.loads(await running.loop(running.operator.memory("walker")))
+        places = memory.get("graph", memory)["places"]
+        assert len(places) >= 3
+
+
+async def test_final_answers_say_who_is_missing(
+    ros_domain: int, running_team: Callable[..., Any]
+) -> None:
+    text = TEAM + "processes: {restart_limit: 0}\n"
+    async with running_team(text, ros_domain) as running:
+        os.kill(running.run.supervisor.pid("explorer.drone"), signal.SIGKILL)
+        await running.until(lambda: running.run.supervisor.failed, "the drone to be given up")
+        assert running.run.supervisor.failed == ("explorer.drone",)
+        running.operator.ask_all(asked("q1", "q2"), deadline=5.0)
+        await running.finals(["q1", "q2"])
+        for final in running.operator.finals.values():
+            assert final.missing == ("drone",)
+            assert {v.robot for v in final.votes} == {"rover", "walker"}
+
+
+async def test_the_aggregator_restarts_in_the_middle_of_a_question(
+    ros_domain: int, running_team: Callable[..., Any]
+) -> None:
+    async with running_team(TEAM, ros_domain) as running:
+        supervisor, operator = running.run.supervisor, running.operator
+        stopped = supervisor.pid("explorer.drone")
+        os.kill(stopped, signal.SIGSTOP)  # so that the question stays open
+        try:
+            ids = [f"open-{i}" for i in range(5)]
+            operator.ask_all(asked(*ids), deadline=60.0)
+            await running.until(
+                lambda: all(set(ids) <= operator.answers[r].keys() for r in ("rover", "walker")),
+                "the answers of the two robots that are awake",
+            )
+            assert not operator.finals
+            os.kill(supervisor.pid("aggregator"), signal.SIGKILL)
+            await running.until(lambda: supervisor.restarts["aggregator"] == 1, "a restart")
+        finally:
+            os.kill(stopped, signal.SIGCONT)
+        await running.finals(ids)
+        for key in ids:
+            final = operator.finals[key]
+            assert {v.robot for v in final.votes} == {"rover", "walker", "drone"}
+            assert final.missing == ()
