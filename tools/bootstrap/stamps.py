@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 #: Files of a Python package that end up in the build; its modules are linked, not copied.
-_PACKAGE_FILES = ("package.xml", "setup.py", "setup.cfg", "CMakeLists.txt")
-_INTERFACES = ("msg/*.msg", "srv/*.srv", "action/*.action")
+_PACKAGE_FILES = ("package.xml", "setup.py", "setup.cfg", "CMakeLists.txt", "colcon.pkg")
+_PATTERNS = ("msg/*.msg", "srv/*.srv", "action/*.action", "hook/*")
 
 
 def digest(facts: Iterable[str], files: Iterable[Path], root: Path) -> str:
@@ -54,6 +54,6 @@ def build_inputs(packages: Iterable[Path]) -> list[Path]:
     files = []
     for package in packages:
         files += [package / name for name in _PACKAGE_FILES if (package / name).is_file()]
-        for pattern in _INTERFACES:
+        for pattern in _PATTERNS:
             files += package.glob(pattern)
     return files

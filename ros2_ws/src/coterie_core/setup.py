@@ -12,6 +12,7 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
+        (f"share/{PACKAGE}/hook", ["hook/coterie_libraries.sh"]),
     ],
     zip_safe=False,
     maintainer="Coterie contributors",
