@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import ClassVar, cast
 
 import numpy as np
+
 from coterie_core.answers import AnswerTable, FloatArray
 from coterie_core.questions import Answer, FinalAnswer, LabelledQuestion, Question, Vote
 
@@ -76,7 +77,8 @@ class Aggregator(abc.ABC):
         table = AnswerTable.of("", agents, [item], list(kept.values()))
         final = self._final(table, 0, float(self.p_yes(table)[0]), self.weights(table)[0])
         votes = [
-            replace(vote, note=_joined(vote.note, notes.pop(vote.robot, ""))) for vote in final.votes
+            replace(vote, note=_joined(vote.note, notes.pop(vote.robot, "")))
+            for vote in final.votes
         ]
         counted = {vote.robot for vote in votes}
         for robot, answer in kept.items():
@@ -147,7 +149,7 @@ def logit(p: FloatArray) -> FloatArray:
 
 def sigmoid(x: FloatArray) -> FloatArray:
     """Return 1 / (1 + exp(-x)) without overflow."""
-    return cast(FloatArray, 0.5 * (1.0 + np.tanh(0.5 * np.asarray(x, dtype=float))))
+    return 0.5 * (1.0 + np.tanh(0.5 * np.asarray(x, dtype=float)))
 
 
 def _sift(

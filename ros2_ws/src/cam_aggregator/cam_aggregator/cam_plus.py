@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
-from coterie_core.answers import AnswerTable, BoolArray, FloatArray, IntArray
 
 from cam_aggregator.base import Aggregator, AggregatorError, logit
+from cam_aggregator.calibration import Calibration
 from cam_aggregator.features import (
     GROUPS,
     TWIN,
     TrainingFacts,
     TwinFacts,
+    as_lists,
     feature_names,
     features,
 )
+from cam_aggregator.folds import folds_by_group
 from cam_aggregator.linear import LinearModel
+from coterie_core.answers import AnswerTable, BoolArray, FloatArray, IntArray
 
 DEFAULT_GROUPS: tuple[str, ...] = (*GROUPS, TWIN)
 STRENGTHS: tuple[float, ...] = (0.03, 0.1, 0.3, 1.0)
-_FOLDS = 10
 
 
 class CamPlus(Aggregator):
@@ -61,6 +64,7 @@ class CamPlus(Aggregator):
         self.strength = 1.0
         self.facts: TrainingFacts | None = None
         self.first: LinearModel | None = None
+        self.calibration = Calibration()
         self.second: LinearModel | None = None
 
     def fit(self, table: AnswerTable | None) -> None:
@@ -70,7 +74,9 @@ class CamPlus(Aggregator):
             AggregatorError: There are no labelled questions.
         """
         if table is None or len(table) == 0:
-            raise AggregatorError(f"{self.name} needs labelled questions to be trained on, got none")
+            raise AggregatorError(
+                f"{self.name} needs labelled questions to be trained on, got none"
+            )
         self.agents, self.house, self.trained_on = table.agents, table.house, len(table)
         self.facts = TrainingFacts.of(table)
         inputs = features(table, self.facts, self.columns)
@@ -78,6 +84,7 @@ class CamPlus(Aggregator):
         held_out = {c: _held_out(inputs, table.truth, fold, c) for c in STRENGTHS}
         self.strength = min(STRENGTHS, key=lambda c: (_loss(table.truth, held_out[c]), c))
         self.first = LinearModel.trained(inputs, table.truth, self.strength)
+        self.calibration = Calibration.of(held_out[self.strength], table.truth, "platt")
         self.second = None
         if TWIN in self.groups:
             twin = TwinFacts.of(table, self.facts, training=True)
@@ -95,8 +102,27 @@ class CamPlus(Aggregator):
         if self.second is not None:
             twin = TwinFacts.of(table, self.facts, training=False)
             known = twin.counts > 0
-            p = np.where(known, self.second.probability(_second_inputs(p, twin)), p)
-        return p
+            both = self.second.probability(_second_inputs(p, twin))
+            return np.where(known, both, self.calibration.apply(p))
+        return self.calibration.apply(p)
+
+    def state(self) -> dict[str, Any]:
+        """Return all that was learned as plain data for a file.
+
+        Raises:
+            AggregatorError: It is not trained.
+        """
+        if self.facts is None or self.first is None:
+            raise AggregatorError(f"{self.name} is not trained; call fit with labels first")
+        return {
+            "groups": list(self.groups),
+            "columns": list(self.columns),
+            "strength": self.strength,
+            "facts": as_lists(self.facts),
+            "first": self.first.as_lists(),
+            "calibration": self.calibration.as_lists(),
+            "second": None if self.second is None else self.second.as_lists(),
+        }
 
     def weights(self, table: AnswerTable) -> FloatArray:
         """Return how far P(yes) would move without that robot's answer (N, K)."""
@@ -110,25 +136,12 @@ class CamPlus(Aggregator):
 
 def without(table: AnswerTable, k: int) -> AnswerTable:
     """Return the table in which robot `k` has given no answer."""
-    from dataclasses import replace
-
     present = table.present.copy()
     present[:, k] = False
     return replace(table, present=present)
 
 
-def folds_by_group(groups: Sequence[str], seed: int, folds: int = _FOLDS) -> IntArray:
-    """Return the fold of each question (N,); questions of one group share theirs."""
-    names = sorted(set(groups))
-    number = max(2, min(folds, len(names)))
-    shuffled = np.random.default_rng([seed, 11]).permutation(len(names)) % number
-    place = {name: int(shuffled[i]) for i, name in enumerate(names)}
-    return np.array([place[group] for group in groups], dtype=np.int64)
-
-
-def _held_out(
-    inputs: FloatArray, truth: BoolArray, fold: IntArray, strength: float
-) -> FloatArray:
+def _held_out(inputs: FloatArray, truth: BoolArray, fold: IntArray, strength: float) -> FloatArray:
     """Return the predictions for each question by a model that was trained on other folds."""
     p = np.full(len(truth), 0.5)
     for k in range(int(fold.max()) + 1):

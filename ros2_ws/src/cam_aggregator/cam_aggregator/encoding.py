@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+
 from coterie_core.answers import AnswerTable, FloatArray
 
 MISSING = -1.0
@@ -42,7 +43,9 @@ def paper_inputs(table: AnswerTable, objects: Codes, rooms: Codes) -> FloatArray
         np.array([rooms.code(label) for label in table.rooms], dtype=float),
     ]
     answers = np.where(table.present, table.answers.astype(float), MISSING)
-    return np.column_stack([*columns, answers]) if len(table) else np.zeros((0, 2 + answers.shape[1]))
+    return (
+        np.column_stack([*columns, answers]) if len(table) else np.zeros((0, 2 + answers.shape[1]))
+    )
 
 
 def input_names(agents: Iterable[str]) -> list[str]:

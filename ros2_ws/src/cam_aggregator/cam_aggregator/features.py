@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from coterie_core.answers import AnswerTable, BoolArray, FloatArray, IntArray
 
 from cam_aggregator.base import logit
 from cam_aggregator.reliability import Reliability
+from coterie_core.answers import AnswerTable, BoolArray, FloatArray, IntArray
 
 SEEN, NOT_THERE = 0, 1
 
@@ -60,7 +60,7 @@ class TrainingFacts:
     def of(table: AnswerTable) -> TrainingFacts:
         """Return the facts of a labelled table."""
         reliability = Reliability.of(table)
-        seen = reliability.trusted(table, SEEN).any(axis=1)
+        seen = np.asarray(reliability.trusted(table, SEEN).any(axis=1), dtype=bool)
         return TrainingFacts(table.objects, table.rooms, table.truth.copy(), seen, reliability)
 
 
@@ -115,7 +115,8 @@ def _mean_prior(table: AnswerTable, told: BoolArray) -> FloatArray:
 
 def _room_and_similar(table: AnswerTable, facts: TrainingFacts) -> dict[str, FloatArray]:
     """Return how often training questions on this room, unseen by robots, were YES; and the like
-    for objects with words in common ("kitchen cabinet" and "cabinet")."""
+    for objects with words in common ("kitchen cabinet" and "cabinet").
+    """
     other = _equal(table.objects, facts.objects, same=False)
     here = _equal(table.rooms, facts.rooms)
     truth = facts.truth.astype(float)[None, :]
@@ -179,7 +180,8 @@ class TwinFacts:
     @staticmethod
     def of(table: AnswerTable, facts: TrainingFacts, *, training: bool) -> TwinFacts:
         """Return the facts; with `training` the table is the training table itself, and each of
-        its questions is left out of its own facts."""
+        its questions is left out of its own facts.
+        """
         same = _equal(table.objects, facts.objects)
         if training:
             same = same & ~np.eye(len(table), dtype=bool)

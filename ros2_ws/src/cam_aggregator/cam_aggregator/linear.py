@@ -1,4 +1,4 @@
-"""Regularised logistic regression in a few lines of numpy: fast, exact, and plain numbers in a file."""
+"""Regularised logistic regression in numpy: fast, exact, and plain numbers in a file."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from coterie_core.answers import BoolArray, FloatArray
 
 from cam_aggregator.base import sigmoid
+from coterie_core.answers import BoolArray, FloatArray
 
 _STEPS = 50
 _TOLERANCE = 1e-8

@@ -6,6 +6,7 @@ import warnings
 from typing import Any, Protocol, cast
 
 import numpy as np
+
 from coterie_core.answers import BoolArray, FloatArray
 
 MODELS: tuple[str, ...] = (
@@ -19,24 +20,14 @@ MODELS: tuple[str, ...] = (
 )
 """Names in the order of the paper's Table 1."""
 
-SHORT = {
-    "neural_network": "NN",
-    "random_forest": "RF",
-    "decision_tree": "DT",
-    "xgboost": "XG",
-    "svm_rbf": "SVM",
-    "svm_linear": "SVM-L",
-    "logistic_regression": "LR",
-}
-
 
 class Classifier(Protocol):
     """What the libraries' classifiers have in common here."""
 
     classes_: Any
 
-    def fit(self, X: FloatArray, y: Any) -> Any: ...  # noqa: N803
-    def predict(self, X: FloatArray) -> Any: ...  # noqa: N803
+    def fit(self, X: FloatArray, y: Any) -> Any: ...
+    def predict(self, X: FloatArray) -> Any: ...
 
 
 def make_classifier(name: str, seed: int, *, trees: int = 1000, n_jobs: int = 1) -> Classifier:
@@ -100,6 +91,6 @@ def positive_score(model: Classifier, inputs: FloatArray) -> FloatArray:
     """
     any_model = cast(Any, model)
     if hasattr(any_model, "predict_proba"):
-        return cast(FloatArray, np.asarray(any_model.predict_proba(inputs), dtype=float)[:, 1])
+        return np.asarray(any_model.predict_proba(inputs), dtype=float)[:, 1]
     distance = np.asarray(any_model.decision_function(inputs), dtype=float)
-    return cast(FloatArray, 0.5 * (1.0 + np.tanh(0.5 * distance)))
+    return 0.5 * (1.0 + np.tanh(0.5 * distance))

@@ -69,9 +69,18 @@ def _register_all() -> None:
     from cam_aggregator.cam import CAM_CLASSES
     from cam_aggregator.cam_plus import CamPlus
     from cam_aggregator.debate import Debate
+    from cam_aggregator.label_free import LABEL_FREE_CLASSES
     from cam_aggregator.votes import ConfidenceWeightedVote, MajorityVote
 
-    for kind in (MajorityVote, ConfidenceWeightedVote, Debate, *CAM_CLASSES, CamPlus):
+    kinds: tuple[type[Aggregator], ...] = (
+        MajorityVote,
+        ConfidenceWeightedVote,
+        Debate,
+        *CAM_CLASSES,
+        CamPlus,
+        *LABEL_FREE_CLASSES,
+    )
+    for kind in kinds:
         register(kind.name, kind)
 
 

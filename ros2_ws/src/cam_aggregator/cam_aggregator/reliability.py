@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+
 from coterie_core.answers import AnswerTable, BoolArray, FloatArray
 
 _CLAIM_YES, _CLAIM_NO = 9.0, 1.0  # belief in a claim "I saw it there" before any was checked

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+
 from coterie_core.answers import AnswerTable, IntArray
 
 SPLITS: tuple[str, ...] = ("random", "grouped")

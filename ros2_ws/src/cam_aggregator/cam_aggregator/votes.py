@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-from coterie_core.answers import AnswerTable, FloatArray
 
 from cam_aggregator.base import Aggregator, logit, sigmoid
+from coterie_core.answers import AnswerTable, FloatArray
 
 Tie = Literal["no", "yes", "abstain"]
 

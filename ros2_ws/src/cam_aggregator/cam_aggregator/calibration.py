@@ -1,0 +1,109 @@
+"""Turns scores into probabilities that mean what they say, and measures what abstaining buys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from cam_aggregator.base import logit, sigmoid
+from cam_aggregator.linear import LinearModel
+from coterie_core.answers import BoolArray, FloatArray
+
+Kind = Literal["none", "platt", "isotonic"]
+KINDS: tuple[Kind, ...] = ("none", "platt", "isotonic")
+_LEAST = 20  # examples below which a step function would only repeat the noise
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A rising curve from scores to probabilities.
+
+    `platt`: sigmoid(slope * logit(score) + intercept), `points` = (slope, intercept). `isotonic`:
+    linear between the knots `points` = scores, then as many probabilities. `none`: unchanged.
+    """
+
+    kind: Kind = "none"
+    points: tuple[float, ...] = ()
+
+    @staticmethod
+    def of(scores: FloatArray, truth: BoolArray, kind: Kind) -> Calibration:
+        """Fit on scores (N,) of examples that the model was not trained on.
+
+        With fewer than 20 examples, or labels that are all alike, isotonic becomes platt or none.
+        """
+        if kind not in KINDS:
+            raise ValueError(f"no calibration named {kind!r}; kinds: {', '.join(KINDS)}")
+        if kind == "none" or len(set(truth.tolist())) < 2:
+            return Calibration()
+        if kind == "platt" or len(truth) < _LEAST:
+            model = LinearModel.trained(logit(scores)[:, None], truth, 1.0)
+            slope = float(model.weight[0] / model.scale[0])
+            if slope <= 0.0:  # worse than chance out of fold: nothing to be sure of
+                return Calibration("platt", (0.0, 0.0))
+            return Calibration("platt", (slope, model.intercept - slope * float(model.mean[0])))
+        from sklearn.isotonic import IsotonicRegression
+
+        model = IsotonicRegression(y_min=0.02, y_max=0.98, out_of_bounds="clip")
+        model.fit(scores, truth.astype(float))
+        knots = (*model.X_thresholds_.tolist(), *model.y_thresholds_.tolist())
+        return Calibration("isotonic", tuple(float(v) for v in knots))
+
+    def apply(self, scores: FloatArray) -> FloatArray:
+        """Return probabilities (N,)."""
+        if self.kind == "none":
+            return scores
+        if self.kind == "platt":
+            slope, intercept = self.points
+            return sigmoid(slope * logit(scores) + intercept)
+        half = len(self.points) // 2
+        return cast(FloatArray, np.interp(scores, self.points[:half], self.points[half:]))
+
+    def as_lists(self) -> dict[str, Any]:
+        """Return plain data for a file."""
+        return {"kind": self.kind, "points": list(self.points)}
+
+    @staticmethod
+    def from_lists(data: dict[str, Any]) -> Calibration:
+        """Return what `as_lists` wrote.
+
+        Raises:
+            KeyError, ValueError, TypeError: The data is not of that form.
+        """
+        kind, points = data["kind"], tuple(float(v) for v in data["points"])
+        right = {
+            "none": len(points) == 0,
+            "platt": len(points) == 2,
+            "isotonic": len(points) % 2 == 0,
+        }
+        if not right.get(kind, False) or not np.isfinite(points).all():
+            raise ValueError(f"no calibration: kind {kind!r} with {len(points)} points")
+        return Calibration(kind, points)
+
+
+def selective(truth: BoolArray, p: FloatArray, below: float) -> tuple[float, float]:
+    """Return (accuracy among questions answered, share answered) when abstaining below `below`.
+
+    Accuracy is NaN where nothing is answered. NaN in `p` counts as abstaining.
+    """
+    sure = np.maximum(p, 1.0 - p) >= below
+    sure &= ~np.isnan(p)
+    if not sure.any():
+        return float("nan"), 0.0
+    right = (p[sure] > 0.5) == truth[sure]
+    return float(right.mean()), float(sure.mean())
+
+
+def calibration_error(truth: BoolArray, p: FloatArray, bins: int = 5) -> float:
+    """Return the expected calibration error of the confidence (0..1), in equal bins of 0.5..1."""
+    keep = ~np.isnan(p)
+    confidence = np.maximum(p, 1.0 - p)[keep]
+    right = ((p > 0.5) == truth)[keep]
+    place = np.minimum(((confidence - 0.5) * 2.0 * bins).astype(int), bins - 1)
+    error = 0.0
+    for b in range(bins):
+        chosen = place == b
+        if chosen.any():
+            error += chosen.mean() * abs(right[chosen].mean() - confidence[chosen].mean())
+    return float(error)
