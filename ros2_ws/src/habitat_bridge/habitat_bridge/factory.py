@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from habitat_bridge.simulator import Simulator, WorldError
+
+if TYPE_CHECKING:
+    from habitat_bridge.embedded.house import House
 
 NoiseLevel = Literal["none", "low", "normal", "high"]
 
@@ -89,7 +92,7 @@ def _embedded(spec: WorldSpec) -> Simulator:
     from habitat_bridge.embedded.world import EmbeddedWorld
 
     if spec.house is not None:
-        raise WorldError("world.house: not there yet")
+        house = _saved(Path(spec.house))
     else:
         try:
             house = generate_house(spec.seed, floors=spec.floors, rooms=spec.rooms)
@@ -103,6 +106,20 @@ def _embedded(spec: WorldSpec) -> Simulator:
         look_on_arrival=spec.look_on_arrival,
         track_ids=spec.track_ids,
     )
+
+
+def _saved(path: Path) -> House:
+    from coterie_core.scene import SceneError
+    from habitat_bridge.embedded.export import house_from_json
+
+    try:
+        return house_from_json(path.read_bytes(), str(path))
+    except OSError as error:
+        raise WorldError(
+            f"world.house: cannot read {path}: {error.strerror}; give a house's JSON file"
+        ) from None
+    except SceneError as error:
+        raise WorldError(f"world.house: {error}") from None
 
 
 def _graph(spec: WorldSpec) -> Simulator:

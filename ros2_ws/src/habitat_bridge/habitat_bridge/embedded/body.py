@@ -40,6 +40,7 @@ class Glance:
     pose: Pose
     sightings: tuple[Sighting, ...]
     places: frozenset[str]
+    revision: int
 
 
 class Stage(Protocol):

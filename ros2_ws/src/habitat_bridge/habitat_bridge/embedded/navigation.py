@@ -74,10 +74,27 @@ class _FloorGraph:
         one_way = coo_matrix((w, (r, c)), shape=(size, size))
         self.matrix: csr_matrix = (one_way + one_way.T).tocsr()
 
-    def tree(self, cell: Cell, limit: float = np.inf) -> _Tree:
-        """Return the shortest ways of all cells to `cell`, not farther than `limit` [m]."""
+    def tree(self, cell: Cell, limit: float = np.inf, free: Mask | None = None) -> _Tree:
+        """Return the shortest ways of all cells to `cell`, not farther than `limit` [m].
+
+        Args:
+            cell: Where the ways lead.
+            limit: Longest way that matters.
+            free: Which cells may be used (None: all that are free for the body).
+        """
+        matrix = self.matrix
+        if free is not None:
+            closed = ~free[self.cells[:, 0], self.cells[:, 1]]
+            matrix = csr_matrix(
+                (
+                    np.where(closed[matrix.indices], np.inf, matrix.data),
+                    matrix.indices,
+                    matrix.indptr,
+                ),
+                shape=matrix.shape,
+            )
         cost, before = dijkstra(
-            self.matrix, indices=int(self.index[cell]), return_predecessors=True, limit=limit
+            matrix, indices=int(self.index[cell]), return_predecessors=True, limit=limit
         )
         return _Tree(cost.astype(np.float32), before.astype(np.int32))
 
@@ -315,7 +332,6 @@ class BodySpace:
     ) -> list[Vec3] | None:
         """Return straight pieces from `start` to `goal` on one floor, None if there are none."""
         occ, free = self.occupancy, self.free[floor]
-        graph: _FloorGraph | None = None
         here, there = occ.cell(start[0], start[1]), occ.cell(goal[0], goal[1])
         if avoid:
             free = free.copy()
@@ -325,11 +341,12 @@ class BodySpace:
                 return None
         if self.line_free(floor, start[:2], goal[:2], free):
             return [start, goal]
+        graph = self._graph(floor)
         if avoid:
-            graph = _FloorGraph(free, self.clearance[floor], self.key.radius)
-            tree = graph.tree(there)
+            limit = 2.0 * self._cost(floor, start, goal) + 3.0
+            tree = graph.tree(there, limit, free)
         else:
-            graph, tree = self._graph(floor), self._tree(floor, there)
+            tree = self._tree(floor, there)
         points = self._follow(graph, tree, start, goal)
         return self._shorten(floor, points, free) if points else None
 

@@ -141,7 +141,7 @@ class Sensors:
             batches.append(rays)
         if not batches:
             return []
-        rays = np.concatenate(batches)
+        rays = batches[0] if len(batches) == 1 else np.concatenate(batches)
         shaded = any("color" in wanted for wanted in channels)
         hit = self._cast(rays)
         far = hit["t_hit"].numpy()

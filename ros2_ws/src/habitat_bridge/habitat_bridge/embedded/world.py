@@ -306,7 +306,7 @@ class EmbeddedWorld:
     def look_around(self, body: Body) -> None:
         """Note what comes into view during a full turn where a robot stands."""
         sightings, places = self._look(body, around=True)
-        body.glance = Glance(body.pose, tuple(sightings), frozenset(places))
+        body.glance = Glance(body.pose, tuple(sightings), frozenset(places), self.contents.revision)
 
     def current_view(self, body: Body) -> list[Sighting]:
         """Return what is in view now, without an earlier look around."""
@@ -333,10 +333,13 @@ class EmbeddedWorld:
 
     def _in_view(self, body: Body) -> tuple[list[Sighting], set[str]]:
         """Return what is in view now, and what a look around from this very spot has shown."""
-        sightings, places = self._look(body, around=False)
         glance = body.glance
-        if glance is None or math.dist(glance.pose.position, body.pose.position) > 0.02:
-            body.glance = None
+        if glance is not None and math.dist(glance.pose.position, body.pose.position) > 0.02:
+            glance = body.glance = None
+        if glance is not None and glance.revision == self.contents.revision:
+            return list(glance.sightings), set(glance.places)
+        sightings, places = self._look(body, around=False)
+        if glance is None:
             return sightings, places
         now = {s.id: s for s in sightings}
         for old in glance.sightings:

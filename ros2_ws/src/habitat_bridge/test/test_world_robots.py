@@ -1,0 +1,137 @@
+"""Robots by name and worlds by description: files, errors that help, and what comes out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from habitat_bridge.embedded.detector import DetectorNoise
+from habitat_bridge.embedded.export import house_to_json
+from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.factory import WorldSpec, make_world
+from habitat_bridge.robots import EMBODIMENTS, RobotError, load_embodiment, load_embodiments
+from habitat_bridge.simulator import WorldError
+from habitat_bridge.testing import tiny_house
+
+
+def test_the_robots_that_come_along() -> None:
+    assert {"wheels", "slim", "legs", "tracks", "air"} <= set(EMBODIMENTS)
+    assert EMBODIMENTS["legs"].climbs_stairs
+    assert not EMBODIMENTS["wheels"].climbs_stairs
+    assert EMBODIMENTS["air"].flight_height > 0.5
+    assert EMBODIMENTS["air"].arm is None
+    for name, body in EMBODIMENTS.items():
+        assert body.name == name
+        assert body.cameras
+    assert load_embodiment("wheels") == EMBODIMENTS["wheels"]
+
+
+def test_the_nearest_name_is_suggested() -> None:
+    with pytest.raises(RobotError, match=r"no robot 'whels'; did you mean 'wheels'\?"):
+        load_embodiment("whels")
+
+
+def test_robots_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "cart.yaml").write_text("mobility: wheels\nradius: 0.4\n")
+    assert load_embodiments(tmp_path)["cart"].radius == 0.4
+    (tmp_path / "cart.yaml").write_text("mobility: wheels\nradus: 0.4\n")
+    with pytest.raises(
+        RobotError, match=r"cart.yaml: unknown field 'radus'; did you mean 'radius'"
+    ):
+        load_embodiments(tmp_path)
+    (tmp_path / "cart.yaml").write_text("radius: fat\n")
+    with pytest.raises(RobotError, match=r"cart.yaml: radius: .*got 'fat'"):
+        load_embodiments(tmp_path)
+    (tmp_path / "cart.yaml").write_text("- a\n")
+    with pytest.raises(RobotError, match="expected fields of a robot, got list"):
+        load_embodiments(tmp_path)
+    (tmp_path / "cart.yaml").write_text("a: [\n")
+    with pytest.raises(RobotError, match="not YAML"):
+        load_embodiments(tmp_path)
+    with pytest.raises(RobotError, match="no such folder"):
+        load_embodiments(tmp_path / "nowhere")
+    (tmp_path / "cart.yaml").unlink()
+    with pytest.raises(RobotError, match="holds no YAML"):
+        load_embodiments(tmp_path)
+
+
+def test_an_embedded_world() -> None:
+    world = make_world(WorldSpec(kind="embedded", seed=3, floors=1, rooms=5, noise="none"))
+    assert isinstance(world, EmbeddedWorld)
+    assert world.detector.noise == DetectorNoise.none()
+    assert len(world.house.rooms) == 5
+    assert world.seed == 3
+    again = make_world({"seed": 3, "floors": 1, "rooms": 5})
+    assert again.truth().rooms == world.truth().rooms
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"kind": "embeded"}, "world.kind"),
+        ({"sed": 3}, "world.sed: unknown field; did you mean 'seed'?"),
+        ({"noise": "loud"}, "world.noise"),
+        ({"floors": 9}, "world.floors"),
+        ({"kind": "graph", "floors": 2}, "floors belongs to kind: embedded"),
+        ({"kind": "graph", "scan": "x"}, "directory is missing"),
+        ({"scan": "x"}, "scan belongs to kind: graph"),
+        ({"kind": "graph", "directory": "nowhere", "scan": "x"}, "world.directory: nowhere"),
+        ({"house": "nowhere.json"}, "nowhere.json"),
+        ({"house": "h.json", "rooms": 5}, "remove floors and rooms"),
+    ],
+)
+def test_errors_name_the_field(spec: dict[str, object], words: str) -> None:
+    with pytest.raises(WorldError) as caught:
+        make_world(spec)
+    assert words in str(caught.value)
+
+
+def test_a_saved_house(tmp_path: Path) -> None:
+    file = tmp_path / "house.json"
+    file.write_text(house_to_json(tiny_house()))
+    world = make_world(WorldSpec(house=str(file)))
+    assert isinstance(world, EmbeddedWorld)
+    assert world.house == tiny_house()
+    file.write_text("{}")
+    with pytest.raises(WorldError, match=r"world.house: .*house.json"):
+        make_world(WorldSpec(house=str(file)))
+
+
+def test_a_description_survives_json() -> None:
+    spec = WorldSpec(seed=2, floors=2, noise="low")
+    assert WorldSpec.model_validate(json.loads(spec.model_dump_json())) == spec
+    with pytest.raises(ValidationError):
+        WorldSpec.model_validate({"seed": -1})
+
+
+def _graphs(folder: Path) -> None:
+    (folder / "connectivity").mkdir()
+    pose = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1.5, 0, 0, 0, 1]
+    nodes = []
+    for k in range(3):
+        here = list(pose)
+        here[3] = 2.0 * k
+        joined = [abs(k - j) == 1 for j in range(3)]
+        nodes.append(
+            {
+                "image_id": f"n{k}",
+                "pose": here,
+                "included": True,
+                "visible": joined,
+                "unobstructed": joined,
+                "height": 1.5,
+            }
+        )
+    (folder / "connectivity" / "toy_connectivity.json").write_text(json.dumps(nodes))
+
+
+def test_a_graph_world(tmp_path: Path) -> None:
+    _graphs(tmp_path)
+    world = make_world({"kind": "graph", "directory": str(tmp_path), "scan": "toy", "seed": 1})
+    assert world.name == "toy"
+    assert not world.capabilities.pixels
+    with pytest.raises(WorldError, match=r"no house 'tot' in .*; did you mean 'toy'\?"):
+        make_world({"kind": "graph", "directory": str(tmp_path), "scan": "tot"})
