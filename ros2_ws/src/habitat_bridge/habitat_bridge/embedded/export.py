@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +14,9 @@ from coterie_core.frames import quaternion_zup_to_yup, zup_to_yup
 from coterie_core.geometry import Box, yaw_to_quaternion
 from coterie_core.household import load_household
 from coterie_core.scene import SceneError, save
+from habitat_bridge.embedded.glb import glb_bytes
 from habitat_bridge.embedded.house import House
-from habitat_bridge.embedded.mesh import ObjectMesh, object_mesh, structure_meshes
+from habitat_bridge.embedded.mesh import object_mesh, structure_meshes
 
 FORMAT = "coterie-house/1"
 # What a habitat-sim agent may push; the rest stands still.
@@ -64,15 +64,9 @@ def save_glb(house: House, path: str | Path) -> None:
     Raises:
         OSError: The file cannot be written.
     """
-    scene = _trimesh().Scene()
-    for name, mesh in structure_meshes(house).items():
-        if len(mesh.triangles):
-            node = f"structure/{name}"
-            scene.add_geometry(_colored(mesh), node_name=node, geom_name=node)
-    for thing in house.objects:
-        mesh = object_mesh(thing)
-        scene.add_geometry(_colored(mesh), node_name=thing.id, geom_name=thing.id)
-    Path(path).write_bytes(scene.export(file_type="glb"))
+    nodes = [(f"structure/{name}", mesh) for name, mesh in structure_meshes(house).items()]
+    nodes += [(thing.id, object_mesh(thing)) for thing in house.objects]
+    Path(path).write_bytes(glb_bytes(nodes))
 
 
 def save_habitat(house: House, folder: str | Path, name: str | None = None) -> Path:
@@ -100,7 +94,8 @@ def save_habitat(house: House, folder: str | Path, name: str | None = None) -> P
         class_id = classes[thing.label.top]
         center, turn = thing.box.center, thing.box.yaw
         local = object_mesh(thing, box=Box((0.0, 0.0, 0.0), thing.box.size))
-        _write_glb(folder / "objects" / f"{template}.glb", local)
+        glb = folder / "objects" / f"{template}.glb"
+        glb.write_bytes(glb_bytes([(thing.id, local)], linear=False))
         _write_json(
             folder / "objects" / f"{template}.object_config.json",
             {
@@ -134,7 +129,7 @@ def save_habitat(house: House, folder: str | Path, name: str | None = None) -> P
         {
             "stage_instance": {"template_name": f"{name}-stage"},
             "default_lighting": "no_lights",
-            "semantic_scene_instance": f"{name}.semantic_lexicon",
+            "semantic_scene_instance": f"{name}-lexicon",
             "object_instances": instances,
         },
     )
@@ -151,7 +146,7 @@ def save_habitat(house: House, folder: str | Path, name: str | None = None) -> P
             "objects": {"paths": {".json": ["objects"]}},
             "scene_instances": {"paths": {".json": [f"scenes/{name}.scene_instance.json"]}},
             "semantic_scene_descriptor_instances": {
-                "paths": {".json": [f"semantics/{name}.semantic_lexicon.json"]}
+                f"{name}-lexicon": f"semantics/{name}.semantic_lexicon.json"
             },
         },
     )
@@ -181,7 +176,8 @@ def save_house(house: House, folder: str | Path) -> list[Path]:
 
 
 def _write_stage(house: House, folder: Path, name: str) -> None:
-    _write_glb(folder / "stages" / f"{name}-stage.glb", *structure_meshes(house).values())
+    glb = glb_bytes(list(structure_meshes(house).items()), linear=False)
+    (folder / "stages" / f"{name}-stage.glb").write_bytes(glb)
     _write_json(
         folder / "stages" / f"{name}-stage.stage_config.json",
         {
@@ -201,29 +197,6 @@ def _write_stage(house: House, folder: Path, name: str) -> None:
 def _mass(box: Box) -> float:
     """A guess [kg]: things are mostly air."""
     return round(max(0.05, 120.0 * box.volume), 3)
-
-
-def _write_glb(path: Path, *meshes: ObjectMesh) -> None:
-    whole = _trimesh().util.concatenate([_colored(mesh) for mesh in meshes if len(mesh.triangles)])
-    path.write_bytes(_trimesh().Scene(whole).export(file_type="glb"))
-
-
-def _colored(mesh: ObjectMesh) -> Any:
-    """Return a y-up mesh whose triangles share no corners, so that each keeps its own colour."""
-    corners = zup_to_yup(mesh.vertices[mesh.triangles.astype(np.int64)].reshape(-1, 3))
-    faces = np.arange(len(corners)).reshape(-1, 3)
-    colors = np.repeat(mesh.color, 3, axis=0)
-    alpha = np.full((len(colors), 1), 255, dtype=np.uint8)
-    return _trimesh().Trimesh(
-        vertices=corners, faces=faces, vertex_colors=np.hstack([colors, alpha]), process=False
-    )
-
-
-def _trimesh() -> Any:
-    # Loading it takes a while, and only exports need it.
-    import trimesh
-
-    return trimesh
 
 
 def _rounded(values: npt.NDArray[np.float64]) -> list[float]:
