@@ -92,10 +92,18 @@ def _translate(
 ) -> list[Problem]:
     problems = []
     for detail in details:
+        if detail["type"] == "too_short" and _explained(detail, details):
+            continue
         path = _real_path(detail["loc"], marked.data, detail["type"] == "missing")
         line = marked.line(path)
         problems.append(Problem(path, line, _message(model, detail, path)))
     return problems
+
+
+def _explained(detail: ErrorDetails, details: list[ErrorDetails]) -> bool:
+    """Whether a list is too short only because its entries are wrong."""
+    depth = len(detail["loc"])
+    return any(len(d["loc"]) > depth and d["loc"][:depth] == detail["loc"] for d in details)
 
 
 def _message(model: type[BaseModel], detail: ErrorDetails, path: Path_) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -24,6 +25,7 @@ from coterie_bringup.team import Team, load_team
 from coterie_bringup.teamrun import TeamRun, prepared
 from coterie_core.scene import SceneGraph
 from habitat_bridge.factory import WorldSpec, make_world
+from habitat_bridge.simulator import WorldError
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,9 @@ def graph_world(seed: int) -> WorldSpec:
     given = os.environ.get("COTERIE_GRAPHS")
     root = Path(os.environ.get("COTERIE_ROOT", "."))
     folder = Path(given) if given else root.resolve().parent / "shared" / "data" / "mp3d_graphs"
-    scans = sorted(list_scans(folder)) if folder.is_dir() else []
+    scans: list[str] = []
+    with contextlib.suppress(WorldError):
+        scans = sorted(list_scans(folder))
     if not scans:
         raise CommandError(
             f"--world graph: no houses in {folder}; set COTERIE_GRAPHS to a folder that holds "

@@ -315,7 +315,7 @@ def tree_picture(root: TreeNode, depth: int = 3) -> str:
         first = node.label if not leaf or node.yes is None else f"{node.label} …"
         if leaf:
             first = "YES" if node.yes_share >= 0.5 else "NO"
-        share = f"{node.count} answers, {node.yes_share:.0%} yes"
+        share = f"{node.count} asked, {node.yes_share:.0%} yes"
         parts.append(
             f'<g class="{css}"><title>{text(node.label)}</title><rect x="{number(x - box_w / 2)}" '
             f'y="{number(y)}" width="{number(box_w)}" height="{number(box_h)}" rx="6"/>'

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from rich.console import Console
+
+from coterie_bringup.errors import CommandError
 from coterie_core.scene import save
 from habitat_bridge.embedded.floorplan import save_floor_plan
 from habitat_bridge.embedded.generator import generate_house as generate
 from habitat_bridge.factory import WorldSpec, make_world
-from rich.console import Console
-
-from coterie_bringup.errors import CommandError
 
 
 def generate_house(*, seed: int, floors: int | None, rooms: int | None, out: Path) -> None:

@@ -41,6 +41,9 @@ Method = Literal[
     "logistic_regression",
     "cam_plus",
     "dawid_skene",
+    "one_coin",
+    "glad",
+    "mace",
 ]
 
 
