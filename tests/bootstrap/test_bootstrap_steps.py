@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -219,6 +220,41 @@ def test_commands_never_wait_for_input(tmp_path: Path) -> None:
         environ={},
     )
     assert log.read_text().splitlines()[-1] == "''"
+
+
+def test_interrupting_ends_what_the_command_started(tmp_path: Path) -> None:
+    script = (
+        "import subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        "print('started', child.pid, flush=True)\n"
+        "child.wait()\n"
+    )
+
+    def interrupt(line: str) -> None:
+        if line.startswith("started"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        terminal.run(
+            [sys.executable, "-c", script],
+            title="step",
+            log=tmp_path / "step.log",
+            environ={},
+            describe=interrupt,
+        )
+    child = int((tmp_path / "step.log").read_text().split()[-1])
+    deadline = time.monotonic() + 30
+    while _runs(child):
+        assert time.monotonic() < deadline, f"process {child} outlived the command"
+        time.sleep(0.01)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
 
 
 def test_progress_without_a_terminal_has_no_control_characters() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -36,6 +37,8 @@ def main(arguments: Sequence[str]) -> int:
     Returns:
         The exit code: 0, 1 where the set-up failed, 130 where it was interrupted.
     """
+    # A service manager's SIGTERM ends a set-up as Ctrl-C does: with the commands it started.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return _run(arguments, dict(os.environ))
     except SetupError as error:

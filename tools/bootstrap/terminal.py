@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -48,6 +51,17 @@ class Progress:
         self._say(f"{self.title}: failed")
 
 
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a command and everything that it started."""
+    for ending in (signal.SIGTERM, signal.SIGKILL):
+        # The group may be gone already.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, ending)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=5)
+            return
+
+
 def run(
     command: Sequence[str],
     *,
@@ -86,6 +100,8 @@ def run(
                 stderr=subprocess.STDOUT,
                 text=True,
                 errors="replace",
+                # A group of its own: what the command starts ends with it.
+                start_new_session=True,
             )
         except OSError as error:
             progress.fail()
@@ -99,8 +115,7 @@ def run(
                     progress.update(detail)
             code = process.wait()
         except BaseException:
-            process.terminate()
-            process.wait()
+            _end(process)
             progress.fail()
             raise
     if code != 0:
