@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,11 +19,13 @@ from rclpy.context import Context
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
-from coterie_ros.agent_node import AgentNode
+from coterie_ros.agent_node import AgentNode, RCLError
 from coterie_ros.executors import make_executor, spin
 
 # After so many seconds a shutdown that hangs is ended from outside [s].
 _PATIENCE = 4.0
+# A second signal so long after the first ends the process without more ado [s].
+_INSIST = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +99,15 @@ def _run_nodes(factory: Factory, args: Sequence[str] | None) -> int:
     context = Context()
     stop = threading.Event()
 
+    asked = 0.0
+
     def on_signal(number: int, frame: FrameType | None) -> None:
-        if stop.is_set():  # asked twice: go at once
+        nonlocal asked
+        # A terminal and ros2 launch both pass on one Ctrl-C; only a later one means: at once.
+        if stop.is_set() and time.monotonic() - asked > _INSIST:
             os._exit(1)
+        if not stop.is_set():
+            asked = time.monotonic()
         stop.set()
 
     before = {
@@ -114,7 +123,8 @@ def _run_nodes(factory: Factory, args: Sequence[str] | None) -> int:
         return wish.code if isinstance(wish.code, int) else 1
     except Exception as error:
         print(f"{os.path.basename(arguments[0])}: {error}", file=sys.stderr, flush=True)
-        if not isinstance(error, (ValueError, OSError)):
+        # What rcl says about a command line needs no traceback, nor do errors of the user's input.
+        if not isinstance(error, (ValueError, OSError, RCLError)):
             traceback.print_exc()
         return 1
     finally:

@@ -72,6 +72,7 @@ class NodeProcess:
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self.lines: deque[str] = deque(maxlen=5000)
+        self._may_end = False
         self._process = subprocess.Popen(
             list(command),
             env=dict(environment),
@@ -105,12 +106,19 @@ class NodeProcess:
         """Exit code; None while it runs."""
         return self._process.poll()
 
+    @property
+    def broke(self) -> bool:
+        """Whether it ended with an error although nobody asked it to end."""
+        return not self._may_end and self.exit_code not in (None, 0)
+
     def send(self, number: int) -> None:
         """Send a signal."""
+        self._may_end = True
         self._process.send_signal(number)
 
     def wait(self, timeout: float = PATIENCE) -> int:
         """Wait for the end and return the exit code; fails the test after `timeout` [s]."""
+        self._may_end = True
         try:
             code = self._process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -121,6 +129,7 @@ class NodeProcess:
 
     def kill(self) -> None:
         """End the process and all it started."""
+        self._may_end = True
         try:
             os.killpg(self._process.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -175,16 +184,17 @@ class RosHarness:
     def spin_until(
         self, condition: Callable[[], Any], timeout: float = PATIENCE, what: str = ""
     ) -> None:
-        """Spin until the condition holds; fails the test after `timeout` [s]."""
+        """Spin until the condition holds; fails the test after `timeout` [s].
+
+        It fails at once where a process that was started ended with an error by itself.
+        """
         from coterie_ros.executors import spin
 
-        if not spin(
-            self.executor,
-            self.context,
-            until=lambda: bool(condition()),
-            timeout=timeout,
-            period=0.02,
-        ):
+        def over() -> bool:
+            return bool(condition()) or any(process.broke for process in self._processes)
+
+        spin(self.executor, self.context, until=over, timeout=timeout, period=0.02)
+        if not condition():
             notes = "".join(
                 f"\n--- output of process {p.pid} (exit code {p.exit_code}) ---\n{p.output}"
                 for p in self._processes
