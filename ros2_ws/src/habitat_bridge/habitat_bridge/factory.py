@@ -34,14 +34,16 @@ class WorldSpec(BaseModel):
 
     `embedded`: a generated house (seed, floors, rooms) or a saved one (`house`: a JSON file).
     `graph`: a topological house: `directory` with `connectivity/` (and `objects/`, `rooms.json`),
-    and the `scan` in it.
+    and the `scan` in it; these files tell what a detector saw, so that it errs no more by default.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: Literal["embedded", "graph"] = "embedded"
     seed: int = Field(0, ge=0, lt=2**31, description="of the house, start places and noise")
-    noise: NoiseLevel = Field("normal", description="how badly detectors err")
+    noise: NoiseLevel | None = Field(
+        None, description="how badly detectors err; none given: normal, in graph worlds none"
+    )
     floors: int | None = Field(None, ge=1, le=3, description="embedded: storeys; none: by seed")
     rooms: int | None = Field(
         None, ge=4, le=25, description="embedded: rooms in all; none: by seed"
@@ -98,7 +100,7 @@ def _embedded(spec: WorldSpec) -> Simulator:
             house = generate_house(spec.seed, floors=spec.floors, rooms=spec.rooms)
         except ValueError as error:
             raise WorldError(f"world: no house can be made: {error}") from None
-    noise: DetectorNoise = getattr(DetectorNoise, spec.noise)()
+    noise: DetectorNoise = getattr(DetectorNoise, spec.noise or "normal")()
     return EmbeddedWorld(
         house,
         seed=spec.seed,
@@ -139,7 +141,7 @@ def _graph(spec: WorldSpec) -> Simulator:
             f"world.scan: no house {spec.scan!r} in {folder}{hint} There are: "
             f"{', '.join(scans[:8]) or 'none'}"
         )
-    miss, wrong, phantom = _GRAPH_NOISE[spec.noise]
+    miss, wrong, phantom = _GRAPH_NOISE[spec.noise or "none"]
     noise = DetectorNoise(miss, wrong, phantom)
     return load_graph_world(folder, spec.scan, seed=spec.seed, noise=noise)
 

@@ -248,6 +248,33 @@ def test_cancel_and_replace() -> None:
     assert sim.state("r").linear == (0.0, 0.0, 0.0)
 
 
+def test_a_robot_that_stopped_on_the_stairs_goes_on() -> None:
+    sim = world()
+    sim.add_robot("r", LEGS, at((5.0, 2.6, 0.0)))
+    for goal, room in ((BEDROOM, "r_bed"), (LIVING, "r_living")):
+        sim.start_skill("r", NavigateTo(position=BEDROOM))
+        while not 1.0 < sim.state("r").pose.position[2] < 2.0:
+            assert sim.tick(0.1) == {}
+        sim.cancel_skill("r")
+        sim.tick(0.1)
+        assert sim.observe("r").place
+        assert run_skill(sim, "r", NavigateTo(position=goal)).ok
+        assert sim.state("r").room == room
+        run_skill(sim, "r", NavigateTo(position=LIVING))
+
+
+def test_one_goes_around_a_robot_in_an_open_room() -> None:
+    sim = world()
+    sim.add_robot(
+        "post", Embodiment(name="post", mobility="fixed", radius=0.2), at((2.2, 2.0, 0.0))
+    )
+    sim.add_robot("r", SLIM, at((1.2, 2.0, 0.0)))
+    assert sim.observe("post").neighbours == ()
+    result = run_skill(sim, "r", NavigateTo(position=(3.4, 2.0, 0.0)))
+    assert result.ok, result.reason
+    assert result.duration < 12.0
+
+
 def test_a_refused_skill_leaves_the_running_one_alone() -> None:
     sim = world()
     sim.add_robot("r", WIDE, at(KITCHEN))

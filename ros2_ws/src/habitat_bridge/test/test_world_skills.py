@@ -232,9 +232,16 @@ def test_truth_is_a_copy() -> None:
     sim = world()
     scene = sim.truth()
     scene.objects["o_mug"].room = "nowhere"
+    scene.objects["o_mug"].label.weights["cup"] = 9.0
+    scene.places.clear()
+    scene.links["p1"].clear()
     del scene.objects["o_bowl"]
-    assert sim.truth().objects["o_mug"].room == "r_kitchen"
-    assert "o_bowl" in sim.truth().objects
+    again = sim.truth()
+    assert again.objects["o_mug"].room == "r_kitchen"
+    assert again.objects["o_mug"].label.top == "mug"
+    assert "o_bowl" in again.objects
+    assert again.places
+    assert again.links["p1"]
 
 
 @pytest.mark.slow

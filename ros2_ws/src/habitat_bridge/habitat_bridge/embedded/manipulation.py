@@ -99,6 +99,7 @@ class Hands:
             box, receptacle = self._surface_spot(body, item, owner, target)
             inside = owner.id if receptacle.inside else ""
             self._things.put(item.id, box, owner.room, owner.id, inside)
+            item.properties["receptacle"] = receptacle.id
         body.holding = ""
         return item
 

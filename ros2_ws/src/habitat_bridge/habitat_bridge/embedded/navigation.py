@@ -10,12 +10,10 @@ from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 from scipy import ndimage
-from scipy.sparse import coo_matrix, csr_matrix
-from scipy.sparse.csgraph import dijkstra
 
 from coterie_core.geometry import Vec2, Vec3
+from habitat_bridge.embedded.floor_graph import FloorGraph, Tree
 from habitat_bridge.embedded.house import House, Stairs
 from habitat_bridge.embedded.occupancy import CELL, BodyKey, Cell, Mask, Occupancy
 
@@ -23,7 +21,6 @@ Disc = tuple[float, float, float]
 """A round obstacle: centre (x, y) [m] and radius [m]."""
 
 _TREES = 48  # shortest-path trees kept per body; each a few hundred kB
-_COMFORT = 0.15  # [m] of clearance beyond the radius that paths prefer
 _SNAP = 0.5  # [m] how far an end of stairs may lie from free space
 _EVERYWHERE = np.ones((3, 3), dtype=bool)
 
@@ -44,61 +41,6 @@ class Route:
         return sum(math.dist(a, b) for a, b in itertools.pairwise(self.points))
 
 
-@dataclass(slots=True)
-class _Tree:
-    """All shortest ways on a floor to one cell: cost per free cell, next cell on the way."""
-
-    cost: npt.NDArray[np.float32]
-    next: npt.NDArray[np.int32]
-
-
-class _FloorGraph:
-    """The free cells of one floor as a sparse graph, eight neighbours each."""
-
-    def __init__(self, free: Mask, clearance: npt.NDArray[np.float32], radius: float) -> None:
-        self.index = np.full(free.shape, -1, dtype=np.int32)
-        self.cells = np.argwhere(free).astype(np.int32)
-        self.index[free] = np.arange(len(self.cells), dtype=np.int32)
-        tight = np.clip(1.0 - (clearance - radius) / _COMFORT, 0.0, 1.0)
-        rows, cols, weights = [], [], []
-        height, width = free.shape
-        for dr, dc in ((0, 1), (1, 0), (1, 1), (1, -1)):
-            a = np.s_[: height - dr, max(0, -dc) : width - max(0, dc)]
-            b = np.s_[dr:, max(0, dc) : width + min(0, dc)]
-            both = free[a] & free[b]
-            rows.append(self.index[a][both])
-            cols.append(self.index[b][both])
-            weights.append(CELL * math.hypot(dr, dc) * (1.0 + 0.25 * (tight[a] + tight[b])[both]))
-        r, c, w = np.concatenate(rows), np.concatenate(cols), np.concatenate(weights)
-        size = len(self.cells)
-        one_way = coo_matrix((w, (r, c)), shape=(size, size))
-        self.matrix: csr_matrix = (one_way + one_way.T).tocsr()
-
-    def tree(self, cell: Cell, limit: float = np.inf, free: Mask | None = None) -> _Tree:
-        """Return the shortest ways of all cells to `cell`, not farther than `limit` [m].
-
-        Args:
-            cell: Where the ways lead.
-            limit: Longest way that matters.
-            free: Which cells may be used (None: all that are free for the body).
-        """
-        matrix = self.matrix
-        if free is not None:
-            closed = ~free[self.cells[:, 0], self.cells[:, 1]]
-            matrix = csr_matrix(
-                (
-                    np.where(closed[matrix.indices], np.inf, matrix.data),
-                    matrix.indices,
-                    matrix.indptr,
-                ),
-                shape=matrix.shape,
-            )
-        cost, before = dijkstra(
-            matrix, indices=int(self.index[cell]), return_predecessors=True, limit=limit
-        )
-        return _Tree(cost.astype(np.float32), before.astype(np.int32))
-
-
 class BodySpace:
     """Where one kind of body can stand and go in a house.
 
@@ -114,8 +56,8 @@ class BodySpace:
         self.clearance = occupancy.clearance(key)
         self.free: list[Mask] = [c >= key.radius for c in self.clearance]
         self._parts = [ndimage.label(free, _EVERYWHERE)[0] for free in self.free]
-        self._graphs: dict[int, _FloorGraph] = {}
-        self._trees: OrderedDict[tuple[int, Cell], _Tree] = OrderedDict()
+        self._graphs: dict[int, FloorGraph] = {}
+        self._trees: OrderedDict[tuple[int, Cell], Tree] = OrderedDict()
         self._stairs: dict[str, tuple[Stairs, Vec3, Vec3]] = {}
         for stairs in self.house.stairs:
             if not self.stairs_trouble(stairs):
@@ -229,10 +171,18 @@ class BodySpace:
         Raises:
             NoWay: There is none; says what is in the way.
         """
-        occ = self.occupancy
-        first, last = occ.floor_index(start[2]), occ.floor_index(goal[2])
         if not self.connected(start, goal):
             raise NoWay(self.why_not(start, goal))
+        if self.is_free(start):
+            return self._plan(start, goal, avoid)
+        # It stopped on stairs, or was put where it does not fit: out of there first.
+        exits = [point for point in self._exits(start) if self.connected(point, goal)]
+        routes = [self._plan(point, goal, ()) for point in exits]
+        return min((Route((start, *r.points)) for r in routes), key=lambda route: route.length)
+
+    def _plan(self, start: Vec3, goal: Vec3, avoid: Sequence[Disc]) -> Route:
+        occ = self.occupancy
+        first, last = occ.floor_index(start[2]), occ.floor_index(goal[2])
         if first == last:
             piece = self._piece(first, start, goal, avoid)
             if piece is not None:
@@ -305,14 +255,14 @@ class BodySpace:
             f"({start[0]:.2f}, {start[1]:.2f}) to ({goal[0]:.2f}, {goal[1]:.2f})"
         )
 
-    def _graph(self, floor: int) -> _FloorGraph:
+    def _graph(self, floor: int) -> FloorGraph:
         if floor not in self._graphs:
-            self._graphs[floor] = _FloorGraph(
+            self._graphs[floor] = FloorGraph(
                 self.free[floor], self.clearance[floor], self.key.radius
             )
         return self._graphs[floor]
 
-    def _tree(self, floor: int, cell: Cell) -> _Tree:
+    def _tree(self, floor: int, cell: Cell) -> Tree:
         key = (floor, cell)
         if key in self._trees:
             self._trees.move_to_end(key)
@@ -332,11 +282,11 @@ class BodySpace:
     ) -> list[Vec3] | None:
         """Return straight pieces from `start` to `goal` on one floor, None if there are none."""
         occ, free = self.occupancy, self.free[floor]
-        here, there = occ.cell(start[0], start[1]), occ.cell(goal[0], goal[1])
+        there = occ.cell(goal[0], goal[1])
         if avoid:
             free = free.copy()
             for x, y, radius in avoid:
-                self._block(free, x, y, radius, here)
+                self._block(free, x, y, radius, start)
             if not free[there]:
                 return None
         if self.line_free(floor, start[:2], goal[:2], free):
@@ -350,9 +300,7 @@ class BodySpace:
         points = self._follow(graph, tree, start, goal)
         return self._shorten(floor, points, free) if points else None
 
-    def _follow(
-        self, graph: _FloorGraph, tree: _Tree, start: Vec3, goal: Vec3
-    ) -> list[Vec3] | None:
+    def _follow(self, graph: FloorGraph, tree: Tree, start: Vec3, goal: Vec3) -> list[Vec3] | None:
         """Return the cells' centres on the way from `start` to the root of a tree, `goal`."""
         occ = self.occupancy
         node = int(graph.index[occ.cell(start[0], start[1])])
@@ -366,17 +314,21 @@ class BodySpace:
         points[-1] = goal
         return points if len(points) > 1 else [start, goal]
 
-    def _block(self, free: Mask, x: float, y: float, radius: float, keep: Cell) -> None:
-        """Mark a disc as not free, but for the cells right around `keep`."""
-        occ, reach = self.occupancy, radius + self.key.radius
+    def _block(self, free: Mask, x: float, y: float, radius: float, start: Vec3) -> None:
+        """Mark a disc as not free; one that reaches `start` is made so small that it does not."""
+        occ = self.occupancy
+        reach = min(radius + self.key.radius, math.hypot(start[0] - x, start[1] - y) - CELL / 2.0)
+        if reach <= 0.0:
+            return
         r0, c0 = occ.cell(x - reach, y - reach)
         r1, c1 = occ.cell(x + reach, y + reach)
         ys = occ.origin[1] + (np.arange(r0, r1 + 1) + 0.5) * CELL
         xs = occ.origin[0] + (np.arange(c0, c1 + 1) + 0.5) * CELL
         disc = (xs[None, :] - x) ** 2 + (ys[:, None] - y) ** 2 < reach**2
-        kept = free[keep]
+        here = occ.cell(start[0], start[1])
+        kept = free[here]
         free[r0 : r1 + 1, c0 : c1 + 1] &= ~disc
-        free[keep] = kept
+        free[here] = kept
 
     def _shorten(self, floor: int, points: list[Vec3], free: Mask) -> list[Vec3]:
         """Cut corners wherever the straight line is free; keeps the ends."""
@@ -410,12 +362,26 @@ class BodySpace:
 
     def _reachable(self, point: Vec3, floor: int) -> list[int]:
         """Numbers of the parts of `floor` that can be reached from a point."""
-        here = self.occupancy.floor_index(point[2])
-        part = (here, int(self._parts[here][self.occupancy.cell(point[0], point[1])]))
-        if part[1] == 0:
-            return []
-        parts = nx.node_connected_component(self._joined, part) if part in self._joined else {part}
-        return [number for level, number in parts if level == floor]
+        spots = [point] if self.is_free(point) else self._exits(point)
+        found: set[int] = set()
+        for spot in spots:
+            here = self.occupancy.floor_index(spot[2])
+            part = (here, int(self._parts[here][self.occupancy.cell(spot[0], spot[1])]))
+            parts = (
+                nx.node_connected_component(self._joined, part) if part in self._joined else {part}
+            )
+            found.update(number for level, number in parts if level == floor)
+        return sorted(found)
+
+    def _exits(self, point: Vec3) -> list[Vec3]:
+        """Return where a body can go at once from a point where it cannot stand, as on stairs."""
+        for _, low, high in self._stairs.values():
+            a, d = np.array(low), np.array(high) - np.array(low)
+            t = min(1.0, max(0.0, float((np.array(point) - a) @ d) / float(d @ d)))
+            if math.dist((a + t * d).tolist(), point) < 0.2:
+                return [low, high]
+        near = self.nearest_free(point, _SNAP, same_room=False)
+        return [near] if near is not None else []
 
     def _flights(self, start: Vec3, goal: Vec3) -> list[tuple[Vec3, Vec3]]:
         """Return the stairs to take, each as (where it is entered, where it is left)."""

@@ -194,15 +194,9 @@ class Sensors:
         targets = np.concatenate([offsets[inside], spots[watched].astype(np.float32)])
         if not len(targets):
             return [], np.zeros(len(places), dtype=bool)
-        rays = np.empty((len(targets), 6), dtype=np.float32)
-        rays[:, :3] = eye
-        rays[:, 3:] = targets
-        hit = self._cast(rays)
-        far = hit["t_hit"].numpy()
+        far, instance = self.meets(view.eye, targets)
         count = int(inside.sum())
-        triangle = np.where(np.isfinite(far), hit["primitive_ids"].numpy(), 0)[:count]
-        met = self._instance[triangle] - contents.first_instance
-        met[~np.isfinite(far[:count])] = -1
+        met = instance[:count] - contents.first_instance
         own = np.broadcast_to(rows[:, None], inside.shape)[inside]
         shares = np.zeros(inside.shape, dtype=np.float32)
         shares[inside] = met == own
@@ -231,13 +225,29 @@ class Sensors:
         row = self._contents.rows[name]
         if self._contents.hidden[row]:
             return False
-        rays = np.empty((self._contents.points.shape[1], 6), dtype=np.float32)
+        targets = self._contents.points[row] - np.asarray(eye, dtype=np.float32)
+        _, instance = self.meets(eye, targets)
+        return bool(np.any(instance == self._contents.first_instance + row))
+
+    def meets(self, eye: Vec3, targets: Floats) -> tuple[Floats, npt.NDArray[np.int32]]:
+        """Return what lines of sight from `eye` [m] meet first, however far.
+
+        Args:
+            eye: Where they begin.
+            targets: Points (N, 3) relative to the eye [m] that they go through.
+
+        Returns:
+            Where it is met (N,), 1 at the target and infinite for nothing; and the instance
+            number of what is met (N,), 0 for nothing.
+        """
+        rays = np.empty((len(targets), 6), dtype=np.float32)
         rays[:, :3] = eye
-        rays[:, 3:] = self._contents.points[row] - np.asarray(eye, dtype=np.float32)
+        rays[:, 3:] = targets
         hit = self._cast(rays)
-        found = np.isfinite(hit["t_hit"].numpy())
-        triangle = hit["primitive_ids"].numpy()[found]
-        return bool(np.any(self._instance[triangle] == self._contents.first_instance + row))
+        far: Floats = hit["t_hit"].numpy()
+        found = np.isfinite(far)
+        triangle = np.where(found, hit["primitive_ids"].numpy(), 0)
+        return far, np.where(found, self._instance[triangle], 0).astype(np.int32)
 
     def labels(self, structure: Mapping[int, str]) -> dict[int, str]:
         """Return instance number -> label for the structure and all things."""

@@ -42,6 +42,7 @@ _TIMES: dict[type, float] = {
     MoveArmTo: 1.0,
     Detect: 0.5,
 }
+_BRUSH = 0.04  # [m] that bodies may overlap in passing; radii are those of circles around them
 _AVOID = 3.0  # [m] robots nearer than this are gone around
 _DONE = SkillResult(Outcome.SUCCEEDED)
 
@@ -188,7 +189,7 @@ class SkillBook:
             if abs(there[2] - position[2]) > 1.5:
                 continue
             gap = math.dist(there, position)
-            near = body.embodiment.radius + other.embodiment.radius
+            near = body.embodiment.radius + other.embodiment.radius - _BRUSH
             if gap < near and gap < math.dist(there, here) - 1e-6:
                 return other.name
         return ""

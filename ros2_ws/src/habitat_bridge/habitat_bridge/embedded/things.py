@@ -80,6 +80,7 @@ class Things:
         for item in (thing, *self.upon(name)):
             self.held[item.id] = robot
         thing.support, thing.container, thing.room = "", "", ""
+        thing.properties.pop("receptacle", None)
         self._changed([name])
 
     def put(self, name: str, box: Box, room: str, support: str = "", container: str = "") -> None:

@@ -14,7 +14,7 @@ from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.household import load_household
 from coterie_core.observation import Observation, PlaceView, RoomView
-from coterie_core.scene import AgentState, SceneGraph
+from coterie_core.scene import AgentState, LabelBelief, SceneGraph
 from coterie_core.skills import Outcome, Skill, SkillResult
 from habitat_bridge.embedded.body import EPSILON, Body, Glance, Job, SkillFailed, Stage, Walk
 from habitat_bridge.embedded.body_places import BodyPlaces
@@ -85,6 +85,7 @@ class EmbeddedWorld:
         self.imaging = Imaging(house, threads)
         self.contents: Things = self.imaging.contents
         self._scene = house_scene(house, self.place_map)
+        self._bodies: dict[str, Body] = {}
         self.guard = guard or Guard.of(self.truth())
         household = load_household()
         labels = self.contents.labels
@@ -99,7 +100,6 @@ class EmbeddedWorld:
         hands = Hands(self.contents, self.imaging.sensors, self.occupancy)
         self._book = SkillBook(self, hands)
         self._hands = hands
-        self._bodies: dict[str, Body] = {}
         self._spaces: dict[BodyKey, BodyPlaces] = {}
         self._rooms = {room.id: RoomView(room.id, room.name, room.type) for room in house.rooms}
         self._place_ids = list(self.place_map.places)
@@ -247,7 +247,7 @@ class EmbeddedWorld:
             quality = round(1.0 - away / reach, 4)
             if quality > 0.0:
                 seen.setdefault(other, quality)
-        ways = body.places.ways(place)
+        ways = body.places.ways(place) if body.embodiment.mobility != "fixed" else {}
         views = []
         toward: dict[str, set[str]] = {k: set() for k in (place, *ways)}
         if toward:
@@ -288,10 +288,25 @@ class EmbeddedWorld:
 
     def truth(self) -> SceneGraph:
         """Return the whole truth about the house as it is now; a copy of what may change."""
-        scene = replace(self._scene, objects={}, agents={})
+        fixed = self._scene
+        scene = SceneGraph(
+            fixed.frame,
+            dict(fixed.floors),
+            dict(fixed.rooms),
+            dict(fixed.connections),
+            dict(fixed.places),
+            {place: dict(links) for place, links in fixed.links.items()},
+        )
         for thing in self.contents:
-            scene.add_object(replace(thing, receptacles=list(thing.receptacles)))
-        for name, body in getattr(self, "_bodies", {}).items():
+            scene.add_object(
+                replace(
+                    thing,
+                    label=LabelBelief(dict(thing.label.weights)),
+                    receptacles=list(thing.receptacles),
+                    properties=dict(thing.properties),
+                )
+            )
+        for name, body in self._bodies.items():
             room = self.occupancy.room_id(body.pose.position)
             scene.agents[name] = AgentState(name, body.pose, room, body.holding)
         return scene
