@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from std_srvs.srv import Trigger
@@ -16,6 +17,7 @@ from cam_aggregator.base import Aggregator, AggregatorError
 from cam_aggregator.collector import Collector, OpenQuestion
 from cam_aggregator.debate import Debate
 from cam_aggregator.registry import accepted_options, aggregator_names, make_aggregator
+from cam_aggregator.store import ModelFileError, load_model, save_model
 from coterie_core.answers import AnswerTable
 from coterie_core.debate import ROUNDS, Speaker, Utterance, debate
 from coterie_core.parsing import NotAQuestion, understand
@@ -65,8 +67,7 @@ class AggregatorNode(AgentNode):
         self.decider = node_decider(self, parameters.json("model_profile"), "aggregator")
         self._rooms: set[str] = set()
         self.fallback: Aggregator = make_aggregator("confidence_vote")
-        aggregator = self._make(parameters)
-        self.aggregator: Aggregator | None = None if aggregator.needs_labels else aggregator
+        self.aggregator: Aggregator | None = self._first(parameters)
         self.collector = Collector(self.robots, parameters["deadline"])
         self._labels: dict[str, bool] = {}
         self._waiting: dict[str, list[asyncio.Future[FinalAnswer]]] = {}
@@ -282,9 +283,40 @@ class AggregatorNode(AgentNode):
         except ValueError as error:
             return Trigger.Response(success=False, message=f"{self.method}: {error}")
         self.aggregator = aggregator
-        text = f"{self.method} trained on {len(table)} labelled questions"
+        where = await asyncio.to_thread(self._store, aggregator)
+        text = f"{self.method} trained on {len(table)} labelled questions{where}"
         self.get_logger().info(text)
         return Trigger.Response(success=True, message=text)
+
+    def _first(self, parameters: Parameters) -> Aggregator | None:
+        """Return the aggregator to begin with: one that needs no labels, a stored one, or None."""
+        aggregator = self._make(parameters)
+        if not aggregator.needs_labels:
+            return aggregator
+        folder = self._folder(parameters)
+        if folder is None or not folder.exists():
+            return None
+        house = parameters["house"]
+        stored = load_model(folder, house=house, agents=self.robots, method=self.method)
+        self.get_logger().info(f"{self.method} for {house!r} loaded from {folder}")
+        return stored
+
+    def _store(self, aggregator: Aggregator) -> str:
+        """Keep a trained model for the next start; returns where, as the end of a sentence."""
+        folder = self._folder(self.parameters)
+        if folder is None or not aggregator.needs_labels:
+            return ""
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            save_model(aggregator, folder)
+        except (ModelFileError, OSError) as error:
+            self.problem(f"model not stored: {error}")
+            return f", but not stored: {error}"
+        return f", stored in {folder}"
+
+    def _folder(self, parameters: Parameters) -> Path | None:
+        directory = parameters["model_directory"]
+        return Path(directory) / self.method if directory else None
 
     def _make(self, parameters: Parameters) -> Aggregator:
         options = {"seed": parameters["seed"], "abstain_below": parameters["abstain_below"]}

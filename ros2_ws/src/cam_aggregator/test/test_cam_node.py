@@ -259,3 +259,40 @@ def test_bad_parameters_are_named(ros, parameters, words) -> None:
     ros.add(node)
     ros.spin_until(lambda: node.failure)
     assert words in node.failure
+
+
+def test_a_stored_model_of_another_house_is_refused_with_the_reason(ros, start, tmp_path) -> None:
+    (tmp_path / "cam_plus").mkdir()
+    (tmp_path / "cam_plus" / "manifest.json").write_text("{}")
+    node = AggregatorNode(
+        "aggregator",
+        context=ros.context,
+        parameters={
+            "robots": ROBOTS,
+            "method": "cam_plus",
+            "model_directory": str(tmp_path),
+            "house": "h2",
+        },
+    )
+    ros.add(node)
+    ros.spin_until(lambda: node.failure)
+    assert "manifest.json" in node.failure and "train" in node.failure
+
+
+def test_robots_of_another_team_count_for_nothing_in_a_trained_model(ros, start) -> None:
+    start(method="xgboost")
+    team = Team(ros)
+    team.ready()
+    client = team.node.create_client(Trigger, "train")
+    ros.wait_for_matched(client)
+    for k in range(12):
+        team.ask(f"q{k}", f"thing {k}", "kitchen")
+        for robot in ROBOTS:
+            team.answer(robot, f"q{k}", k % 2 == 0)
+        team.labels.publish(conversions.label_to_msg(f"q{k}", k % 2 == 0, "test"))
+    ros.spin_until(lambda: len({f.question for f in team.heard}) == 12)
+    assert ros.result(client.call_async(Trigger.Request())).success
+    team.ask("late", "thing 3", "kitchen", deadline=0.5)
+    team.answer("ann", "late", True)
+    final = team.wait_final("late")
+    assert final.method == "xgboost" and sorted(final.missing) == ["bob", "cid"]
