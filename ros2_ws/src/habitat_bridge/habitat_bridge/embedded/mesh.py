@@ -156,8 +156,9 @@ def _add_wall(parts: Parts, wall: Wall, color: Rgb) -> None:
 
 def _add_frame(parts: Parts, door: Door) -> None:
     """Jambs and lintel outside the clear width, a little proud of the wall."""
-    half, wide, deep = door.width / 2.0, 0.05, 0.06
-    z, top = door.center[2], door.center[2] + door.height
+    # 2 mm within the gap: faces that lie in the wall's own would flicker in images.
+    half, wide, deep = door.width / 2.0 - 0.002, 0.052, 0.06
+    z, top = door.center[2], door.center[2] + door.height - 0.002
     upright = abs(math.sin(door.yaw)) > 0.5
     x, y = door.center[:2]
     for a0, a1, z0, z1 in (
