@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import os
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -192,3 +196,30 @@ def test_truth_is_a_scene_graph_of_its_own():
     graph.objects[first.id].is_open = True
     graph.objects[first.id].properties["mount"] = "changed"
     assert first.properties["mount"] != "changed"
+
+
+def test_every_process_makes_the_same_house():
+    """Nothing hangs on the order of sets, which differs from process to process."""
+    code = (
+        "from habitat_bridge.embedded.export import house_to_json\n"
+        "from habitat_bridge.embedded.generator import generate_house\n"
+        "import hashlib; text = house_to_json(generate_house(5, rooms=12)).encode()\n"
+        "print(hashlib.sha256(text).hexdigest())"
+    )
+    found = set()
+    for seed in ("1", "2"):
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found.add(done.stdout.strip())
+    here = house_to_json(generate_house(5, rooms=12)).encode()
+    assert found == {hashlib.sha256(here).hexdigest()}

@@ -15,7 +15,7 @@ from coterie_core.household import Category, Household
 from coterie_core.scene import LabelBelief, SceneObject
 from habitat_bridge.embedded.habits import ESSENTIAL, Habits
 from habitat_bridge.embedded.house import House
-from habitat_bridge.embedded.space import GAP, RoomSpace, open_space, span_of
+from habitat_bridge.embedded.space import GAP, RoomSpace, open_space
 from habitat_bridge.embedded.surfaces import receptacles_of, to_map
 
 # What is placed first has the best choice; within a rule, larger things come first.
@@ -104,9 +104,6 @@ def furnish(rng: np.random.Generator, household: Household, house: House) -> Fur
     wishes = furnisher.habits.wishes(large, house.rooms)
     for room in house.rooms:
         _furnish_room(furnisher, spaces[room.id], wishes[room.id])
-    _front_door(furnisher)
-    for stairs in house.stairs:
-        _railings(furnisher, stairs.room_high, stairs.well, stairs.bottom, stairs.top)
     return furnisher
 
 
@@ -152,7 +149,7 @@ def place_one(f: Furnisher, space: RoomSpace, category: Category) -> bool:
                 continue
             if standing or mount == "wall":
                 front = _use_zone(category, box)
-                if front is not None and not _front_free(space, front):
+                if front is not None and not front_free(space, front):
                     continue
                 if not space.leaves_way([box]):
                     continue
@@ -166,7 +163,7 @@ def _candidates(
 ) -> Iterator[tuple[Box, str]]:
     rule = category.place
     if rule in ("wall", "window", "hung"):
-        yield from _along_walls(f, space, category, size)
+        yield from along_walls(f, space, category, size)
     elif rule == "corner":
         yield from _in_corners(f, space, size)
     elif rule == "center":
@@ -180,9 +177,10 @@ def _candidates(
         yield from _rugs(f, space, size)
 
 
-def _along_walls(
+def along_walls(
     f: Furnisher, space: RoomSpace, category: Category, size: Vec3
 ) -> Iterator[tuple[Box, str]]:
+    """Yield spots with the back to a wall, or on it for what hangs there."""
     depth, width, height = size
     edges = [e for e in space.edges if e.length >= width + 2 * GAP]
     if category.place == "window":
@@ -280,7 +278,7 @@ def _near(
         else:
             yield from _around(f, space, category, size, other)
     if not others and category.label == "chair":
-        yield from _along_walls(f, space, category.model_copy(update={"place": "wall"}), size)
+        yield from along_walls(f, space, category.model_copy(update={"place": "wall"}), size)
 
 
 def _around(
@@ -345,70 +343,6 @@ def _use_zone(category: Category, box: Box) -> Box | None:
     return Box((x, y, box.bottom + 0.5), (deep, min(box.size[1], 0.7), 0.9), box.yaw)
 
 
-def _front_free(space: RoomSpace, zone: Box) -> bool:
+def front_free(space: RoomSpace, zone: Box) -> bool:
     """Whether nobody stands in the use zone; it may reach over the ways that stay free anyway."""
     return space.fits(zone, floor_standing=False, gap=0.0)
-
-
-def _front_door(f: Furnisher) -> None:
-    """Hang the front door on an outer wall of the entryway, else of a hub, on the ground floor."""
-    ground = [room for room in f.house.rooms if room.floor == f.house.floors[0].id]
-    order = ("entryway", "hallway", "living room")
-    door = f.household.categories["door"]
-    for kind in (*order, *sorted({r.type for r in ground} - set(order))):
-        for room in (r for r in ground if r.type == kind):
-            space = f.spaces[room.id]
-            category = door.model_copy(update={"place": "window", "height": None})
-            for _ in range(6):
-                size = f.size(door)
-                for box, mount in _along_walls(f, space, category, size):
-                    if space.fits(box) and _front_free(space, _door_zone(box)):
-                        f.add(door, space, box, mount)
-                        span = span_of(_door_zone(box))
-                        space.keep_free.append(span)
-                        space.doors.append(to_map(box, (0.4, 0.0)))
-                        return
-
-
-def _door_zone(box: Box) -> Box:
-    x, y = to_map(box, (0.45, 0.0))
-    return Box((x, y, box.center[2]), (0.8, box.size[1], 1.9), box.yaw)
-
-
-def _railings(
-    f: Furnisher,
-    room_id: str,
-    well: list[tuple[float, float]],
-    bottom: Vec3,
-    top: Vec3,
-) -> None:
-    """Guard a well on all sides but the one where one steps off, unless a wall is there."""
-    space = f.spaces[room_id]
-    category = f.household.categories["railing"]
-    x0, y0 = min(p[0] for p in well), min(p[1] for p in well)
-    x1, y1 = max(p[0] for p in well), max(p[1] for p in well)
-    sides = {
-        (-1, 0): ((x0, y0), (x0, y1)),
-        (1, 0): ((x1, y0), (x1, y1)),
-        (0, -1): ((x0, y0), (x1, y0)),
-        (0, 1): ((x0, y1), (x1, y1)),
-    }
-    ahead = (top[0] - bottom[0], top[1] - bottom[1])
-    exit_side = (
-        (int(math.copysign(1, ahead[0])), 0)
-        if abs(ahead[0]) > abs(ahead[1])
-        else (0, int(math.copysign(1, ahead[1])))
-    )
-    color = f.color(category)
-    for (nx, ny), (p, q) in sides.items():
-        if (nx, ny) == exit_side:
-            continue
-        thick, tall = 0.05, 1.0
-        middle = ((p[0] + q[0]) / 2 + nx * thick / 2, (p[1] + q[1]) / 2 + ny * thick / 2)
-        box = Box(
-            (middle[0], middle[1], space.floor_z + tall / 2),
-            (thick, math.dist(p, q), tall),
-            math.atan2(ny, nx),
-        )
-        if space.inner.covers(shapely.Polygon(box.footprint())):
-            f.add(category, space, box, "floor").properties["color"] = color

@@ -8,6 +8,7 @@ import numpy as np
 
 from coterie_core.household import load_household
 from habitat_bridge.embedded.clutter import fill
+from habitat_bridge.embedded.fixtures import add_fixtures
 from habitat_bridge.embedded.furnish import furnish
 from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.layout import plan_layout
@@ -42,7 +43,9 @@ def generate_house(
     program = choose_rooms(rng, household, n_floors, n_rooms)
     layout = plan_layout(rng, household, program)
     house = build_structure(rng, household, layout, seed)
-    fill(furnish(rng, household, house), clutter)
+    furnisher = furnish(rng, household, house)
+    add_fixtures(furnisher)
+    fill(furnisher, clutter)
     return house
 
 
