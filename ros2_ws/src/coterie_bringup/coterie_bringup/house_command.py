@@ -8,10 +8,8 @@ from pathlib import Path
 from rich.console import Console
 
 from coterie_bringup.errors import CommandError
-from coterie_core.scene import save
-from habitat_bridge.embedded.floorplan import save_floor_plan
+from habitat_bridge.embedded.export import save_house
 from habitat_bridge.embedded.generator import generate_house as generate
-from habitat_bridge.factory import WorldSpec, make_world
 
 
 def generate_house(*, seed: int, floors: int | None, rooms: int | None, out: Path) -> None:
@@ -33,17 +31,11 @@ def generate_house(*, seed: int, floors: int | None, rooms: int | None, out: Pat
     except ValueError as error:
         raise CommandError(str(error)) from None
     took = time.monotonic() - begin
-    out.mkdir(parents=True, exist_ok=True)
-    world = make_world(WorldSpec(seed=seed, floors=floors, rooms=rooms))
-    try:
-        save(world.truth(), out / "truth.json")
-    finally:
-        world.close()
-    save_floor_plan(house, out / "floor_plan.png")
+    files = save_house(house, out)
     kinds = ", ".join(sorted({room.type for room in house.rooms}))
     console.print(
         f"house {seed}: {len(house.floors)} floors, {len(house.rooms)} rooms ({kinds}), "
         f"{len(house.objects)} things, made in {took:.1f} s"
     )
-    for file in sorted(out.iterdir()):
-        console.print(f"  {file} ({file.stat().st_size / 1000:.0f} kB)")
+    for file in files:
+        console.print(f"  {file}", soft_wrap=True)
