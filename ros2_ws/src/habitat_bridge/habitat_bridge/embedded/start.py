@@ -70,9 +70,11 @@ def _wanted(world: EmbeddedWorld, places: BodyPlaces, start: Start) -> list[str]
     if start.room is None:
         return list(known)
     text = start.room.strip().lower()
-    for room in world.house.rooms:
-        if text in (room.id.lower(), room.name.lower()):
-            return [k for k in known if known[k].room == room.id]
+    rooms = world.house.rooms
+    found = {r.id for r in rooms if text in (r.id.lower(), r.name.lower())}
+    found = found or {r.id for r in rooms if r.type.lower() == text}
+    if found:
+        return [k for k in known if known[k].room in found]
     names = [room.name for room in world.house.rooms]
     raise WorldError(
         f"{world.name} has no room {start.room!r}{_like(text, names)}; rooms here: "
