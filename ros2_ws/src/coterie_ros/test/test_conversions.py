@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 from std_msgs.msg import Header
 
+from coterie_core.debate import Utterance
 from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection, Observation, PlaceView, RoomView
@@ -46,7 +47,7 @@ from coterie_core.skills import (
 from coterie_core.skills import Place as PlaceSkill
 from coterie_msgs.msg import DiscussionTurn, SemanticMap, TeamMessage
 from coterie_ros import conversions as cv
-from coterie_ros.conversions import ConversionError
+from coterie_ros.conversions import ConversionError, debate
 
 # Fields of messages that are float32 hold only such numbers.
 numbers = st.floats(-1000, 1000, width=32)
@@ -444,3 +445,38 @@ def test_times_that_no_message_holds(value):
 def test_a_second_is_not_lost_by_rounding():
     message = cv.time_to_msg(1.9999999999)
     assert (message.sec, message.nanosec) == (2, 0)
+
+
+UTTERANCES = st.builds(
+    Utterance,
+    speaker=names,
+    round=st.integers(0, 100),
+    yes=st.booleans(),
+    confidence=confidences,
+    evidence=evidences,
+    text=texts,
+)
+
+
+@given(UTTERANCES, st.booleans())
+def test_what_was_said_in_a_debate_comes_back(value, final):
+    message = over_the_wire(debate.utterance_to_msg(value, "q1", final=final))
+    assert cv.checked_turn(message) is message
+    assert debate.utterance_from_msg(message) == value
+
+
+@given(st.lists(UTTERANCES, max_size=4).map(tuple))
+def test_a_call_to_speak_carries_the_talk_so_far(talk):
+    question = Question("q1", "mug", "kitchen")
+    call = over_the_wire(debate.call_to_speak(question, "r1", 1, talk, final=False))
+    assert debate.conversation_from_msg(call) == talk
+
+
+@pytest.mark.parametrize("data", ["{", "[1]", '[{"speaker": "r1"}]'])
+def test_broken_talk_is_named(data):
+    turn = DiscussionTurn(topic="q1", speaker="r1", data=data)
+    with pytest.raises(ConversionError, match="discussion, field data: expected"):
+        debate.conversation_from_msg(turn)
+    turn.data = "[]"
+    with pytest.raises(ConversionError, match="one utterance"):
+        debate.utterance_from_msg(turn)

@@ -6,6 +6,7 @@ import json
 import math
 import signal
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -53,7 +54,8 @@ def start_bridge(ros, robots=("r1",), mode="real_time", **parameters):
     ]
     node = BridgeNode(
         context=ros.context,
-        world=EmbeddedWorld(tiny_house(), seed=3, threads=1),
+        # In real time a turn at the end of every way would cost four seconds.
+        world=EmbeddedWorld(tiny_house(), seed=3, threads=1, look_on_arrival=mode == "lockstep"),
         parameters={"robots": json.dumps(specs), "mode": mode, "rate": 50.0, **parameters},
     )
     ros.add(node)
@@ -94,7 +96,7 @@ class Robot:
 
 
 def test_observation_at_the_start_and_after_a_way(ros):
-    start_bridge(ros)
+    start_bridge(ros, mode="lockstep")
     robot = Robot(ros, ros.node(), "r1")
     ros.spin_until(lambda: robot.seen)
     first = robot.seen[0]
@@ -188,7 +190,7 @@ def test_cancel_of_a_goal_that_waits_for_the_other_robot(ros):
 
 
 def test_frames_of_two_robots_hang_together(ros):
-    node = start_bridge(ros, ("r1", "r2"))
+    node = start_bridge(ros, ("r1", "r2"), mode="lockstep", assembly_timeout=0.0)
     client = ros.node()
     moving, fixed, odometry = {}, {}, []
 
@@ -361,6 +363,60 @@ def test_lockstep_repeats_exactly(ros):
     first, second = play(ros), play(ros)
     assert first == second
     assert first[0][0][0].pose == Pose((2.0, 2.0, 0.0), first[0][0][0].pose.yaw)
+
+
+def test_time_goes_on_without_a_robot_that_vanished(ros):
+    node = start_bridge(ros, ("r1", "r2"), mode="lockstep", barrier_timeout=1.0)
+    robots = [Robot(ros, ros.node(f"client{k}"), name) for k, name in enumerate(("r1", "r2"))]
+    first = [robot.wait(0.5)[1] for robot in robots]
+    for result in first:
+        assert ros.result(result).status == GoalStatus.STATUS_SUCCEEDED
+    # r2's client is gone for good now.
+    assert ros.result(robots[0].wait(0.5)[1]).status == GoalStatus.STATUS_SUCCEEDED
+    assert "r2 had no goal for 1 s and is left out" in node.diagnostics.status().message
+
+
+def test_who_says_it_takes_no_part_is_not_waited_for(ros):
+    start_bridge(
+        ros, ("r1", "r2"), mode="lockstep", barrier_timeout=1000.0, assembly_timeout=1000.0
+    )
+    client = ros.node()
+    robots = [Robot(ros, client, name) for name in ("r1", "r2")]
+    gate = client.create_publisher(Bool, "r2/takes_part", profile("latched"))
+    ros.wait_for_matched(gate)
+    _, first = robots[0].wait(0.5)
+    _, second = robots[1].wait(0.5)
+    assert ros.result(second).status == ros.result(first).status == GoalStatus.STATUS_SUCCEEDED
+    _, third = robots[0].wait(0.5)
+    ros.spin(0.3)
+    assert not third.done()
+    gate.publish(Bool(data=False))
+    assert ros.result(third).status == GoalStatus.STATUS_SUCCEEDED
+
+
+def test_topological_houses_have_no_camera_topics(ros):
+    data = Path(__file__).parents[4].parent / "shared" / "data" / "mp3d_graphs"
+    if not data.is_dir():
+        pytest.skip(f"no topological houses at ../shared/data/{data.name}")
+    from habitat_bridge.graph import list_scans, load_graph_world
+
+    node = BridgeNode(
+        context=ros.context,
+        world=load_graph_world(data, list_scans(data)[0], seed=1),
+        parameters={"robots": '[{"name": "r1", "embodiment": "legs"}]'},
+    )
+    ros.add(node)
+    ros.wait_active(node)
+    client = ros.node()
+    robot = Robot(ros, client, "r1")
+    ros.spin_until(lambda: robot.seen)
+    assert robot.seen[0].detections[0].box is None
+    place = robot.seen[0].neighbours[0].id
+    end = ros.result(robot.send(robot.navigate, NavigateTo.Goal(place=place))[1])
+    assert end.result.result.outcome == Outcome.SUCCEEDED
+    ros.spin_until(lambda: len(robot.seen) == 2)
+    assert robot.seen[1].place == place
+    assert not [t for t, _ in client.get_topic_names_and_types() if "camera" in t]
 
 
 @pytest.mark.parametrize(

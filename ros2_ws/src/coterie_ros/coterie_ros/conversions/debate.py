@@ -59,11 +59,11 @@ def conversation_from_msg(message: DiscussionTurn) -> tuple[Utterance, ...]:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "top level"
         raise ConversionError(
-            f"discussion, field data: expected the talk so far as JSON, {where}: {first['msg']}"
+            "discussion", "data", "the talk so far as JSON", f"{where}: {first['msg']}"
         ) from None
     if len(talk) > _MOST_UTTERANCES:
         raise ConversionError(
-            f"discussion, field data: {len(talk)} utterances, at most {_MOST_UTTERANCES}"
+            "discussion", "data", f"at most {_MOST_UTTERANCES} utterances", f"{len(talk)}"
         )
     return talk
 
@@ -93,7 +93,7 @@ def utterance_from_msg(message: DiscussionTurn) -> Utterance:
     """
     talk = conversation_from_msg(message)
     if len(talk) != 1:
-        raise ConversionError("discussion, field data: expected one utterance as JSON")
+        raise ConversionError("discussion", "data", "one utterance as JSON", f"{len(talk)}")
     return Utterance(
         message.speaker,
         message.round,

@@ -12,7 +12,7 @@ from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.msg import Vote as VoteMsg
 from coterie_ros.conversions.basics import header
-from coterie_ros.conversions.checks import DOCUMENT, SENTENCE, Checks
+from coterie_ros.conversions.checks import SENTENCE, Checks
 
 _EVIDENCE: dict[int, EvidenceKind] = {
     EvidenceMsg.SEEN: "seen",
@@ -36,6 +36,9 @@ _TURNS = {
     DiscussionTurn.REJECT: "REJECT",
     DiscussionTurn.FINAL: "FINAL",
 }
+
+# Longest typed JSON beside a text [characters]: the talk of a long debate of many robots.
+_DATA = 4_000_000
 
 # Longest text of a TeamMessage [characters].
 MESSAGE_LIMIT = 500
@@ -254,6 +257,7 @@ def checked_turn(message: DiscussionTurn, topic: str = "discussion") -> Discussi
     _names(checks, "recipients", message.recipients)
     kind = checks.choice("kind", message.kind, _TURNS)
     checks.text("text", message.text, SENTENCE)
+    checks.text("data", message.data, _DATA)
     # Discussions of tasks carry no vote: their turns leave the confidence at 0.
     if kind == "FINAL" or message.confidence != 0.0:
         _confidence(checks, message.confidence)
@@ -272,7 +276,7 @@ def checked_team_message(message: TeamMessage, topic: str = "message") -> TeamMe
     _names(checks, "recipients", message.recipients)
     checks.choice("kind", message.kind, {k: str(k) for k in range(TeamMessage.HELP + 1)})
     checks.text("text", message.text, MESSAGE_LIMIT)
-    checks.text("data", message.data, DOCUMENT // 1000)
+    checks.text("data", message.data, _DATA)
     return message
 
 
