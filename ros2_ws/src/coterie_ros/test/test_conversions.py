@@ -453,7 +453,7 @@ UTTERANCES = st.builds(
     round=st.integers(0, 100),
     yes=st.booleans(),
     confidence=confidences,
-    evidence=evidences,
+    evidence=st.sampled_from(["seen", "not_there", "prior_only"]),
     text=texts,
 )
 
