@@ -18,7 +18,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.examining import Examiner
 from coterie_bringup.progress import DemoProgress, Timings
 from coterie_bringup.record import DemoRecord
-from coterie_bringup.referee import Examination, examination
+from coterie_bringup.referee import Examination, bank_of_file, bank_of_house, examination
 from coterie_bringup.report import percent, write_report
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
@@ -205,9 +205,12 @@ def _prepare(team: Team) -> tuple[SceneGraph, Examination]:
     finally:
         world.close()
     questions = team.questions
-    return scene, examination(
-        scene, train=questions.train, test=questions.count, seed=team.seed * 31 + questions.seed
-    )
+    seed = team.seed * 31 + questions.seed
+    if questions.source == "file":
+        bank = bank_of_file(team.resolve(questions.path))
+    else:
+        bank = bank_of_house(scene, seed)
+    return scene, examination(bank, train=questions.train, test=questions.count, seed=seed)
 
 
 def results_table(record: DemoRecord) -> Table:

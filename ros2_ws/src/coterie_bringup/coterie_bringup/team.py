@@ -126,9 +126,9 @@ class ExplorationSpec(_Part):
 
 
 class QuestionsSpec(_Part):
-    """Where the demo's and benchmarks' questions come from."""
+    """Where the demonstration's questions come from."""
 
-    source: Literal["none", "bank", "file"] = Field(
+    source: Literal["bank", "file"] = Field(
         "bank", description="bank: made from the house's truth; file: JSON list at `path`"
     )
     count: int = Field(40, ge=0, le=100_000, description="questions that are scored")

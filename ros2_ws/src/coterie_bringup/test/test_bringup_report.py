@@ -16,7 +16,7 @@ from coterie_bringup.drawing import TreeNode, coverage_curve, floor_plans, tree_
 from coterie_bringup.errors import CommandError
 from coterie_bringup.evaluation import METHODS, evaluate
 from coterie_bringup.record import AskedQuestion, DemoRecord, GivenAnswer, Track, TrackPoint
-from coterie_bringup.referee import examination
+from coterie_bringup.referee import bank_of_file, bank_of_house, examination
 from coterie_bringup.report import write_report
 from coterie_bringup.team import Method
 from coterie_core.answers import AnswerTable
@@ -46,15 +46,35 @@ def answers_of(robot: str, items: list[LabelledQuestion], right: float, seed: in
 
 
 def test_no_object_is_both_in_training_and_test(house: SceneGraph) -> None:
-    exam = examination(house, train=100, test=40, seed=1)
+    exam = examination(bank_of_house(house, 1), train=100, test=40, seed=1)
     assert len(exam.test) == 40 and len(exam.train) == 100
     assert not {i.group for i in exam.train} & {i.group for i in exam.test}
-    again = examination(house, train=100, test=40, seed=1)
+    again = examination(bank_of_house(house, 1), train=100, test=40, seed=1)
     assert [i.question.id for i in again.test] == [i.question.id for i in exam.test]
-    other = examination(house, train=100, test=40, seed=2)
+    other = examination(bank_of_house(house, 1), train=100, test=40, seed=2)
     assert [i.question.id for i in other.test] != [i.question.id for i in exam.test]
     with pytest.raises(CommandError, match=r"lower questions\.count"):
-        examination(house, train=10, test=5000, seed=1)
+        examination(bank_of_house(house, 1), train=10, test=5000, seed=1)
+
+
+def test_questions_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "q.json"
+    entry = {"object": "mug", "room": "kitchen", "truth": True}
+    file.write_text(json.dumps([entry, {"object": "bed", "truth": False}]))
+    bank = bank_of_file(file)
+    assert [(i.question.object, i.question.room, i.truth) for i in bank] == [
+        ("mug", "kitchen", True),
+        ("bed", "", False),
+    ]
+    for content, expected in [
+        ("{", "no questions can be read"),
+        ("{}", "expected a list"),
+        (json.dumps([entry, {"object": "mug"}]), "entry 1"),
+        (json.dumps([{**entry, "room": 3}]), "must be text"),
+    ]:
+        file.write_text(content)
+        with pytest.raises(CommandError, match=expected):
+            bank_of_file(file)
 
 
 def test_team_files_know_all_aggregators() -> None:
@@ -63,7 +83,7 @@ def test_team_files_know_all_aggregators() -> None:
 
 
 def test_evaluation_of_answers_that_were_given(house: SceneGraph) -> None:
-    exam = examination(house, train=120, test=40, seed=3)
+    exam = examination(bank_of_house(house, 1), train=120, test=40, seed=3)
     items = [*exam.train, *exam.test]
     robots = ["a", "b", "c"]
     given = [x for k, r in enumerate(robots) for x in answers_of(r, items, 0.95 - 0.2 * k, k)]
