@@ -212,13 +212,17 @@ class Examiner:
     def _read_usage(self, operator: Operator) -> None:
         for robot in self._team.robots:
             figures = _figures(operator, f"{robot.name}/explorer")
+            tokens = sum(
+                int(figures.get(f"model.{kind}_tokens", "0")) for kind in ("prompt", "completion")
+            )
             self._record.usage.append(
                 {
                     "who": robot.name,
                     "by": robot.model,
-                    "calls": figures.get("model.calls", "0"),
-                    "tokens": figures.get("model.tokens", "0"),
-                    "cost": figures.get("model.cost", "0"),
+                    "by_model": _sum(figures, ".by_model"),
+                    "by_rule": _sum(figures, ".by_rule"),
+                    "tokens": tokens,
+                    "cost": float(figures.get("model.cost", "0")),
                 }
             )
 
@@ -238,6 +242,10 @@ def _given(answer: Answer) -> GivenAnswer:
         answer.explanation,
         answer.decided_by,
     )
+
+
+def _sum(figures: dict[str, str], ending: str) -> int:
+    return sum(int(value) for key, value in figures.items() if key.endswith(ending))
 
 
 def _figures(operator: Operator, node: str) -> dict[str, str]:

@@ -40,7 +40,7 @@ def bank_of_file(file: Path) -> QuestionBank:
     for i, entry in enumerate(data):
         if not isinstance(entry, dict) or not isinstance(entry.get("truth"), bool):
             raise CommandError(
-                f'{file}: entry {i}: expected {{"object": ..., "room": ..., "truth": true or false}}'
+                f"{file}: entry {i}: expected object, room, and truth (true or false)"
             )
         words = {k: entry.get(k, "") for k in ("object", "room", "text")}
         if not all(isinstance(w, str) for w in words.values()) or not words["object"]:

@@ -148,7 +148,8 @@ def _usage(record: DemoRecord) -> list[dict[str, str]]:
         {
             "who": str(u.get("who", "")),
             "by": str(u.get("by", "rules")),
-            "calls": str(u.get("calls", 0)),
+            "by_model": str(u.get("by_model", 0)),
+            "by_rule": str(u.get("by_rule", 0)),
             "tokens": str(u.get("tokens", 0)),
             "cost": f"{float(u.get('cost', 0.0)):.4f}",
         }
