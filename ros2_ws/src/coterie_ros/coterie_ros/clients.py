@@ -105,7 +105,8 @@ class ActionClient:
         accept_timeout: float = 5.0,
         attempts: int = 3,
         timeout: float | None = None,
-        poll: float = 10.0,
+        poll: float = 5.0,
+        lost_after: float = 15.0,
     ) -> GoalEnd:
         """Send a goal and return how it ended; cancelling the caller cancels the goal.
 
@@ -119,6 +120,7 @@ class ActionClient:
             attempts: How many times to send the goal.
             timeout: Longest wall time [s], after which the goal is cancelled; None: no limit.
             poll: Time between requests for the result [s].
+            lost_after: How long the server may be out of sight before the goal is given up [s].
 
         Raises:
             GoalRejected: The server does not accept the goal.
@@ -128,7 +130,7 @@ class ActionClient:
         handle = None
         try:
             handle = await self._accepted(goal, identity, on_feedback, accept_timeout, attempts)
-            return await asyncio.wait_for(self._result(handle, poll), timeout)
+            return await asyncio.wait_for(self._result(handle, poll, lost_after), timeout)
         except asyncio.TimeoutError as error:
             self._cancel(handle)
             if isinstance(error, NoAnswer):
@@ -180,9 +182,18 @@ class ActionClient:
             "s); is the node that offers it running and reachable (same ROS_DOMAIN_ID)?"
         )
 
-    async def _result(self, handle: ClientGoalHandle, poll: float) -> GoalEnd:
-        answers = []
+    async def _result(self, handle: ClientGoalHandle, poll: float, lost_after: float) -> GoalEnd:
+        answers: list[_Answer] = []
+        clock = asyncio.get_running_loop().time
+        seen = clock()
         while True:
+            if self._client.server_is_ready():
+                seen = clock()
+            elif clock() - seen > lost_after:
+                raise NoAnswer(
+                    f"action {self.name}: its server has been gone for {lost_after:g} s while a "
+                    "goal was running; start it again, and send the goal again"
+                )
             answers.append(await _sent(self._node, handle.get_result_async))
             tasks = [asyncio.ensure_future(answer.wait()) for answer in answers]
             try:
@@ -195,7 +206,10 @@ class ActionClient:
             if done:
                 response = done.pop().result()
                 if response.status == GoalStatus.STATUS_UNKNOWN:
-                    raise GoalRejected(f"action {self.name}: the server does not know the goal")
+                    raise GoalRejected(
+                        f"action {self.name}: the server does not know the goal (any more); it was "
+                        "started again: send the goal again"
+                    )
                 return GoalEnd(response.status, response.result)
             del answers[:-2]
 

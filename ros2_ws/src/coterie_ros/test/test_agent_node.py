@@ -17,7 +17,7 @@ from std_srvs.srv import Trigger
 
 from coterie_msgs.action import Explore
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.clients import ActionClient, NoAnswer, ServiceClient
+from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer, ServiceClient
 from coterie_ros.parameters import ParameterError, ParameterSpec
 from coterie_ros.qos import profile
 
@@ -130,6 +130,26 @@ def test_cancelling_the_caller_cancels_the_goal(ros, worker, client):
     assert worker.server.busy == 1
     run.cancel()
     ros.spin_until(lambda: worker.server.busy == 0)
+
+
+def test_goal_of_a_server_that_is_gone_is_given_up(ros, worker, client):
+    action = ActionClient(client, Explore, "explore")
+    run = client.run(action.run(Explore.Goal(max_steps=10000), poll=0.1, lost_after=0.3))
+    ros.spin_until(lambda: worker.server.busy == 1)
+    # Gone without a word: nothing is cancelled or told to anybody.
+    worker.server._server.destroy()
+    with pytest.raises(NoAnswer, match=r"gone for 0\.3 s"):
+        ros.result(run)
+
+
+def test_goal_that_a_restarted_server_does_not_know_is_given_up(ros, worker, client):
+    action = ActionClient(client, Explore, "explore")
+    run = client.run(action.run(Explore.Goal(max_steps=10000), poll=0.2))
+    ros.spin_until(lambda: worker.server.busy == 1)
+    worker.server._server.destroy()
+    ros.add(Worker("worker2", context=ros.context))
+    with pytest.raises(GoalRejected, match="started again"):
+        ros.result(run)
 
 
 def test_server_side_cancel_returns_what_was_reached(ros, worker):
