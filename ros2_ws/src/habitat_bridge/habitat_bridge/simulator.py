@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.observation import Observation
@@ -28,7 +29,7 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a robot starts: a place id, a room name, or a pose; all None: the world chooses by seed."""
+    """Where a robot starts: a place, a room or a pose; all None: the world chooses by seed."""
 
     place: str | None = None
     room: str | None = None
