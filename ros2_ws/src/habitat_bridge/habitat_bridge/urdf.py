@@ -121,4 +121,4 @@ def _cube(edge: float) -> Xml.Element:
 
 
 def _numbers(values: tuple[float, float, float]) -> str:
-    return " ".join(f"{value:.6g}" for value in values)
+    return " ".join(f"{value:.10g}" for value in values)

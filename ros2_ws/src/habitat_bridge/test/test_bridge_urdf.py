@@ -56,6 +56,6 @@ def test_a_urdf_parser_reads_it_and_the_optical_frame_looks_ahead_and_down():
     pinocchio.framesForwardKinematics(model, data, pinocchio.neutral(model))
     frame = data.oMf[model.getFrameId("r1/camera_optical_frame")]
     ahead, right = frame.rotation[:, 2], frame.rotation[:, 0]
-    assert ahead == pytest.approx([np.cos(0.3), 0.0, -np.sin(0.3)])
-    assert right == pytest.approx([0.0, -1.0, 0.0])
-    assert frame.translation == pytest.approx([0.0, 0.0, 1.2])
+    assert ahead == pytest.approx([np.cos(0.3), 0.0, -np.sin(0.3)], abs=1e-6)
+    assert right == pytest.approx([0.0, -1.0, 0.0], abs=1e-6)
+    assert frame.translation == pytest.approx([0.0, 0.0, 1.2], abs=1e-6)
