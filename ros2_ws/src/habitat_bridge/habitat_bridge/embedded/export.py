@@ -75,6 +75,7 @@ def save_habitat(house: House, folder: str | Path, name: str | None = None) -> P
     A stage with the structure, one object template per thing (they differ in size and colour) and
     a scene instance that puts each where it is. Open containers are exported open. Semantic ids
     are those of the classes in the lexicon; `<name>.instances.json` maps objects to templates.
+    Rooms are region annotations; the whole truth lies next to it, and the scene instance names it.
 
     Raises:
         OSError: The folder cannot be written.
@@ -134,8 +135,11 @@ def save_habitat(house: House, folder: str | Path, name: str | None = None) -> P
             "default_lighting": "no_lights",
             "semantic_scene_instance": f"{name}-lexicon",
             "object_instances": instances,
+            "user_defined": {"coterie_scene_graph": f"../{name}.truth.json"},
         },
     )
+    save(house.truth(), folder / f"{name}.truth.json")
+    _write_json(folder / "semantics" / f"{name}.semantic_config.json", _regions(house))
     _write_json(
         folder / "semantics" / f"{name}.semantic_lexicon.json",
         {"classes": [{"name": label, "id": number} for label, number in classes.items()]},
@@ -149,7 +153,8 @@ def save_habitat(house: House, folder: str | Path, name: str | None = None) -> P
             "objects": {"paths": {".json": ["objects"]}},
             "scene_instances": {"paths": {".json": [f"scenes/{name}.scene_instance.json"]}},
             "semantic_scene_descriptor_instances": {
-                f"{name}-lexicon": f"semantics/{name}.semantic_lexicon.json"
+                f"{name}-lexicon": f"semantics/{name}.semantic_lexicon.json",
+                f"{name}.semantic_config": f"semantics/{name}.semantic_config.json",
             },
         },
     )
@@ -197,6 +202,26 @@ def _write_stage(house: House, folder: Path, name: str) -> None:
             "origin": [0.0, 0.0, 0.0],
         },
     )
+
+
+def _regions(house: House) -> dict[str, object]:
+    """Rooms as habitat-sim's region annotations: outlines at floor height, y up [m]."""
+    floors = {floor.id: floor for floor in house.floors}
+    regions = []
+    for room in house.rooms:
+        base = floors[room.floor].elevation
+        loop = zup_to_yup(np.array([(x, y, base) for x, y in room.polygon]))
+        regions.append(
+            {
+                "name": room.id,
+                "label": room.type,
+                "poly_loop": [_rounded(point) for point in loop],
+                "floor_height": base,
+                "extrusion_height": floors[room.floor].ceiling_height,
+                "user_defined": {"id": room.id, "name": room.name},
+            }
+        )
+    return {"region_annotations": regions}
 
 
 def _mass(box: Box) -> float:

@@ -1,0 +1,61 @@
+"""Rooms and ways that a scene's data set does not tell, computed from its navmesh."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy.typing as npt
+
+from habitat_bridge.habitat.description import SceneDescription
+from habitat_bridge.habitat.regions import (
+    RegionSettings,
+    connections_from_navmesh,
+    regions_from_navmesh,
+)
+from habitat_bridge.habitat.scene_rooms import guess_types, name_rooms, place_objects
+
+
+def with_regions(
+    scene: SceneDescription, triangles: npt.ArrayLike, settings: RegionSettings | None = None
+) -> SceneDescription:
+    """Return a copy of a scene in which rooms and the ways between them are known.
+
+    A scene without regions gets computed ones, "region 3 (kitchen)", with kinds guessed from
+    their objects; one with regions but without connections gets these only. The notes say what
+    is computed. A scene that has both is returned as it is.
+
+    Args:
+        scene: The scene.
+        triangles: (n, 3, 3) corners of the navmesh's triangles in the z-up map frame [m].
+        settings: How the floor is parted; `agent_radius` must be that of the navmesh.
+
+    Raises:
+        ValueError: `triangles` is no such array, or it holds no area.
+    """
+    if scene.graph.rooms and scene.graph.connections:
+        return scene
+    result = copy.deepcopy(scene)
+    graph = result.graph
+    if graph.rooms:
+        ways = connections_from_navmesh(graph.rooms, graph.floors, triangles, settings)
+        result.notes = [n for n in result.notes if "with_regions" not in n]
+        result.notes.append(f"{len(ways)} ways between rooms are computed from the navmesh")
+        for way in ways:
+            graph.add_connection(way)
+        return result
+    found = regions_from_navmesh(triangles, settings)
+    result.notes = [n for n in result.notes if "with_regions" not in n] + found.notes
+    graph.floors = {floor.id: floor for floor in found.floors}
+    for room in found.rooms:
+        graph.add_room(room)
+    for way in found.connections:
+        graph.add_connection(way)
+    lost = place_objects(graph)
+    if lost:
+        result.notes.append(f"{lost} objects lie in no region")
+    guessed = guess_types(graph)
+    if guessed:
+        result.notes.append(f"kinds of {len(guessed)} regions are guessed from their objects")
+    name_rooms(graph, computed=True)
+    result.regions = "computed"
+    return result

@@ -1,0 +1,135 @@
+"""Boxes of annotated objects from a semantic mesh, by the colours of its vertices or face ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from coterie_core.frames import yup_to_zup
+from coterie_core.geometry import Box
+from habitat_bridge.habitat.assets import load_mesh
+from habitat_bridge.habitat.data_files import Refused
+from habitat_bridge.habitat.transforms import Array
+
+_FACE_IDS = ("object_id", "objectid", "segment_id")
+
+
+def colour_boxes(path: Path, rotation: Array, offset: Array) -> dict[int, Box]:
+    """Return colour (RRGGBB as a number) -> upright box in the map frame [m].
+
+    Vertex colours are taken where the mesh has them, else the colour of its texture at each
+    vertex. A vertex between two objects counts for the colour that it has.
+
+    Args:
+        path: A mesh as HM3D's `.semantic.glb`.
+        rotation: (3, 3) from the mesh's frame to the y-up world.
+        offset: (3,) then added [m].
+
+    Raises:
+        Refused: The mesh cannot be read, or has neither vertex colours nor a texture.
+    """
+    parts = []
+    for geometry, matrix in _geometries(path):
+        colors = _vertex_colors(geometry)
+        if colors is None:
+            continue
+        points = np.asarray(geometry.vertices, dtype=np.float64)
+        points = points @ matrix[:3, :3].T + matrix[:3, 3]
+        parts.append((colors, yup_to_zup(points @ rotation.T + offset)))
+    if not parts:
+        raise Refused(f"{path}: expected vertex colours or a texture, it has neither")
+    codes = np.concatenate([code for code, _ in parts])
+    points = np.concatenate([p for _, p in parts])
+    return _boxes_by(codes, points)
+
+
+def face_boxes(path: Path, rotation: Array, offset: Array) -> dict[int, Box]:
+    """Return object number -> box of a mesh whose faces carry numbers, as `_semantic.ply` does.
+
+    Raises:
+        Refused: The mesh cannot be read, or its faces carry no numbers.
+    """
+    mesh = load_mesh(path)
+    raw = mesh.metadata.get("_ply_raw", {}).get("face", {}).get("data")
+    ids = None
+    if raw is not None:
+        names = raw.dtype.names or () if hasattr(raw, "dtype") else tuple(raw)
+        name = next((n for n in _FACE_IDS if n in names), None)
+        ids = None if name is None else np.asarray(raw[name]).reshape(-1)
+    if ids is None or len(ids) != len(mesh.faces):
+        raise Refused(f"{path}: expected faces with one of {', '.join(_FACE_IDS)}")
+    points = yup_to_zup(np.asarray(mesh.triangles, dtype=np.float64) @ rotation.T + offset)
+    return _boxes_by(np.repeat(ids.astype(np.int64), 3), points.reshape(-1, 3))
+
+
+def _boxes_by(codes: npt.NDArray[np.int64], points: Array) -> dict[int, Box]:
+    order = np.argsort(codes, kind="stable")
+    codes, points = codes[order], points[order]
+    starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
+    low = np.minimum.reduceat(points, starts)
+    high = np.maximum.reduceat(points, starts)
+    boxes = {}
+    for code, a, b in zip(codes[starts], low, high, strict=True):
+        c, s = (a + b) / 2.0, b - a
+        boxes[int(code)] = Box(
+            (float(c[0]), float(c[1]), float(c[2])), (float(s[0]), float(s[1]), float(s[2]))
+        )
+    return boxes
+
+
+def _geometries(path: Path) -> list[tuple[Any, Array]]:
+    """Return each mesh of a file with the (4, 4) that puts it into the file's frame."""
+    import trimesh
+
+    if path.suffix.lower() not in (".glb", ".gltf"):
+        return [(load_mesh(path), np.eye(4))]
+    from habitat_bridge.habitat.data_files import MESH_LIMIT
+
+    try:
+        if path.stat().st_size > MESH_LIMIT:
+            raise Refused(f"{path}: over the limit for meshes")
+        scene = trimesh.load(path, force="scene", process=False)
+        found = []
+        for node in scene.graph.nodes_geometry:
+            matrix, name = scene.graph[node]
+            found.append((scene.geometry[name], np.asarray(matrix, dtype=np.float64)))
+        return found
+    except Refused:
+        raise
+    except Exception as error:  # Each of trimesh's readers has exceptions of its own.
+        raise Refused(f"{path}: cannot be read as a mesh ({type(error).__name__})") from None
+
+
+def _vertex_colors(mesh: Any) -> npt.NDArray[np.int64] | None:
+    visual = mesh.visual
+    attributes = getattr(visual, "vertex_attributes", {}) or {}
+    rgba = None
+    if visual.kind == "vertex":
+        rgba = np.asarray(visual.vertex_colors)
+    elif "color" in attributes:
+        rgba = np.asarray(attributes["color"])
+        if rgba.dtype.kind == "f":
+            rgba = np.round(rgba * 255.0)
+    elif visual.kind == "texture":
+        rgba = _texel_colors(visual)
+    if rgba is None or rgba.ndim != 2 or len(rgba) != len(mesh.vertices):
+        return None
+    rgb = rgba[:, :3].astype(np.int64)
+    return np.asarray((rgb[:, 0] << 16) | (rgb[:, 1] << 8) | rgb[:, 2], dtype=np.int64)
+
+
+def _texel_colors(visual: Any) -> npt.NDArray[Any] | None:
+    """The texel at each vertex, unfiltered: mixed colours would be those of other objects."""
+    image = getattr(visual.material, "baseColorTexture", None)
+    if image is None:
+        image = getattr(visual.material, "image", None)
+    if image is None or visual.uv is None:
+        return None
+    pixels = np.asarray(image.convert("RGB"))
+    uv = np.asarray(visual.uv, dtype=np.float64) % 1.0
+    rows = np.clip(((1.0 - uv[:, 1]) * pixels.shape[0]).astype(int), 0, pixels.shape[0] - 1)
+    columns = np.clip((uv[:, 0] * pixels.shape[1]).astype(int), 0, pixels.shape[1] - 1)
+    return np.asarray(pixels[rows, columns])
