@@ -1,0 +1,147 @@
+"""Parameters: types, ranges, lists, JSON, changes at run time; subscriptions that overflow."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+pytest.importorskip("rclpy")
+pytest.importorskip("coterie_msgs")
+
+from rcl_interfaces.srv import DescribeParameters
+from rclpy.parameter import Parameter
+from std_msgs.msg import String
+
+from coterie_core.questions import Question
+from coterie_msgs.msg import Question as QuestionMsg
+from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.parameters import ParameterError, ParameterSpec
+from coterie_ros.qos import profile
+
+pytestmark = pytest.mark.ros
+
+
+class Tunable(AgentNode):
+    PARAMETERS = (
+        ParameterSpec("rate", 10.0, "Ticks.", "Hz", minimum=1.0, maximum=100.0, read_only=False),
+        ParameterSpec("count", 3, "How many.", minimum=0, maximum=9, read_only=False),
+        ParameterSpec("mode", "calm", "How.", choices=("calm", "wild"), read_only=False),
+        ParameterSpec("names", (), "Whose."),
+        ParameterSpec("weights", (1.0,), "How much."),
+        ParameterSpec("profile", "", "What.", json=True),
+        ParameterSpec("house", "", "Where."),
+    )
+
+
+def make(ros, **given):
+    return ros.add(Tunable("tunable", context=ros.context, parameters=given))
+
+
+def test_defaults_and_types(ros):
+    values = make(ros).parameters
+    wanted = {"rate": 10.0, "count": 3, "mode": "calm", "names": [], "weights": [1.0]}
+    assert {name: values[name] for name in wanted} == wanted
+    assert values.json("profile") is None
+
+
+def test_given_values_come_in_the_declared_type(ros):
+    values = make(
+        ros, rate=20, names=["r1", "r2"], weights=[1, 2], profile='{"kind": "rules"}', house=17
+    ).parameters
+    assert values["rate"] == 20.0 and isinstance(values["rate"], float)
+    assert values["names"] == ["r1", "r2"] and values["weights"] == [1.0, 2.0]
+    assert values.json("profile") == {"kind": "rules"}
+    # `-p house:=17` is read as a number; the name of a house is a text all the same.
+    assert values["house"] == "17"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"rate": 1000.0}, "'rate': 1000.0 is out of range; expected 1 to 100 Hz"),
+        ({"rate": float("nan")}, "'rate': expected a number, got nan"),
+        ({"count": 1.5}, "'count': expected a whole number, got 1.5"),
+        ({"count": True}, "'count': expected a whole number, got True"),
+        ({"mode": "wilt"}, "'wilt' is none of calm, wild; did you mean 'wild'"),
+        ({"names": "r1"}, "'names': expected a list of strings, got 'r1'"),
+        ({"weights": ["a"]}, "'weights': expected a list of numbers, got"),
+        ({"profile": "{"}, "'profile': expected JSON, got '{'"),
+        ({"huose": "x"}, "has no parameter 'huose'; did you mean 'house'"),
+    ],
+)
+def test_mistakes_are_named(ros, given, message):
+    with pytest.raises(ParameterError) as caught:
+        make(ros, **given)
+    assert message in str(caught.value)
+
+
+def test_changes_at_run_time_are_checked_and_seen(ros):
+    node = make(ros)
+    (done,) = node.set_parameters([Parameter("mode", value="wild")])
+    assert done.successful and node.parameters["mode"] == "wild"
+    for name, value in (("mode", "odd"), ("rate", 0.5), ("count", 77), ("house", "x")):
+        (done,) = node.set_parameters([Parameter(name, value=value)])
+        assert not done.successful, name
+        assert done.reason
+    assert node.parameters["rate"] == 10.0
+
+
+def test_descriptions_with_units_and_ranges_are_served(ros):
+    make(ros)
+    client = ros.node().create_client(DescribeParameters, "tunable/describe_parameters")
+    ros.wait_for_matched(client)
+    request = DescribeParameters.Request(names=["rate", "mode", "count"])
+    rate, mode, count = ros.result(client.call_async(request)).descriptors
+    assert rate.description == "Ticks. [Hz]"
+    assert rate.floating_point_range[0].to_value == 100.0
+    assert mode.additional_constraints == "one of: calm, wild"
+    assert count.integer_range[0].to_value == 9 and not count.read_only
+
+
+class Listener(AgentNode):
+    def on_start(self):
+        self.words, self.questions = [], []
+        self.gate = threading.Event()
+        self.subscribe(String, "word", "messages", self.hear, limit=5)
+        self.subscribe(
+            QuestionMsg,
+            "question",
+            "questions",
+            self.questions.append,
+            convert=conversions.question_from_msg,
+        )
+
+    def hear(self, message):
+        self.gate.wait(20.0)  # what an agent must not do: it holds up its own loop
+        self.words.append(message.data)
+
+
+def test_a_loop_that_hangs_does_not_pile_up_messages(ros):
+    node = ros.add(Listener("listener", context=ros.context))
+    ros.wait_active(node)
+    out = ros.node().create_publisher(String, "word", profile("messages"))
+    ros.wait_for_matched(out)
+    for k in range(40):
+        out.publish(String(data=str(k)))
+    ros.spin_until(lambda: node.diagnostics.counter("word.dropped") >= 34)
+    node.gate.set()
+    ros.spin_until(lambda: len(node.words) + node.diagnostics.counter("word.dropped") == 40)
+    assert node.words == [str(k) for k in range(len(node.words))]
+    assert "more than 5 messages wait" in node.diagnostics.status().message
+
+
+def test_broken_messages_are_dropped_counted_and_named(ros):
+    node = ros.add(Listener("listener", context=ros.context))
+    ros.wait_active(node)
+    out = ros.node().create_publisher(QuestionMsg, "question", profile("questions"))
+    ros.wait_for_matched(out)
+    out.publish(QuestionMsg(id="", object="mug"))
+    out.publish(QuestionMsg(id="q2", object="mug", deadline=float("nan")))
+    out.publish(QuestionMsg(id="q3", object="mug"))
+    ros.spin_until(lambda: node.questions)
+    assert node.questions == [Question("q3", "mug", "")]
+    status = node.diagnostics.status()
+    assert {v.key: v.value for v in status.values}["question.invalid"] == "2"
+    assert "question, field deadline: expected a number" in status.message
