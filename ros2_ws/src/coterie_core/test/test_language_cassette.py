@@ -258,7 +258,8 @@ def _record_many(path: str, who: str) -> None:
 
 def test_processes_share_a_cassette(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
-    context = multiprocessing.get_context("spawn")
+    # Forked, not spawned: a spawned child would have to import this test module by name.
+    context = multiprocessing.get_context("fork")
     workers = [
         context.Process(target=_record_many, args=(str(path), f"robot{n}")) for n in range(3)
     ]
