@@ -114,10 +114,12 @@ def draw_tree(aggregator: Aggregator, path: Path, *, depth: int = 4) -> None:
     model = aggregator.model if isinstance(aggregator, CentralAnswerModel) else None
     if not isinstance(aggregator, CentralAnswerModel) or not hasattr(model, "tree_"):
         raise AggregatorError(f"{aggregator.name} is no decision tree; only decision_tree is drawn")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from sklearn.tree import plot_tree
 
     figure = Figure(figsize=(4.0 * 2 ** min(depth, 3), 2.2 * (depth + 1)), layout="constrained")
+    FigureCanvasAgg(figure)  # plot_tree measures its text
     plot_tree(
         model,
         max_depth=depth,

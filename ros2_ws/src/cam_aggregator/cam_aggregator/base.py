@@ -103,7 +103,7 @@ class Aggregator(abc.ABC):
         absent = [agent for agent in self.agents if agent not in table.agents]
         if absent:
             raise AggregatorError(
-                f"{self.name} was fitted for the robots {', '.join(self.agents)}, but the table has "
+                f"{self.name} was fitted for {', '.join(self.agents)}, but the table has "
                 f"{', '.join(table.agents)}; fit it again, or add columns for {', '.join(absent)}"
             )
         return table.with_agents(self.agents)

@@ -80,9 +80,8 @@ class CentralAnswerModel(Aggregator):
             AggregatorError: It is not trained, or all its training labels were alike.
         """
         if self._model is None:
-            raise AggregatorError(
-                f"{self.name} has no trained classifier; call fit with labels first"
-            )
+            why = "all training labels were alike" if self.trained_on else "call fit with labels first"
+            raise AggregatorError(f"{self.name} has no trained classifier: {why}")
         return self._model
 
     def fit(self, table: AnswerTable | None) -> None:
@@ -134,6 +133,8 @@ class CentralAnswerModel(Aggregator):
 
     def p_yes(self, table: AnswerTable) -> FloatArray:
         """Return the classifier's score of YES (N,)."""
+        if not self.trained_on:
+            raise AggregatorError(f"{self.name} is not trained: call fit with labels first")
         table = self.aligned(table)
         if self.constant is not None:
             return np.full(len(table), self.constant)

@@ -114,8 +114,10 @@ def _mean_prior(table: AnswerTable, told: BoolArray) -> FloatArray:
 
 
 def _room_and_similar(table: AnswerTable, facts: TrainingFacts) -> dict[str, FloatArray]:
-    """Return how often training questions on this room, unseen by robots, were YES; and the like
-    for objects with words in common ("kitchen cabinet" and "cabinet").
+    """Return what training questions say of a room, and of objects with words in common.
+
+    The room's rate counts questions on things that no robot saw there. "kitchen cabinet" is like
+    "cabinet": a YES of such an object in this room speaks for YES.
     """
     other = _equal(table.objects, facts.objects, same=False)
     here = _equal(table.rooms, facts.rooms)
@@ -179,8 +181,9 @@ class TwinFacts:
 
     @staticmethod
     def of(table: AnswerTable, facts: TrainingFacts, *, training: bool) -> TwinFacts:
-        """Return the facts; with `training` the table is the training table itself, and each of
-        its questions is left out of its own facts.
+        """Return the facts of a table.
+
+        With `training` it is the training table: each question is left out of its own facts.
         """
         same = _equal(table.objects, facts.objects)
         if training:

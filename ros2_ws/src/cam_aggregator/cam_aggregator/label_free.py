@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -24,8 +25,8 @@ class LabelFree(Aggregator):
     questions, answers that are all alike - or where the result says that most robots are wrong more
     often than right, the majority decides.
 
-    With three robots this rests on little: pairwise agreement is all there is, and robots that share
-    the same common sense err together, which such methods take for skill.
+    With three robots this rests on little: pairwise agreement is all there is, and robots that
+    share one common sense err together, which such methods take for skill.
     """
 
     def __init__(self, *, seed: int = 0, abstain_below: float = 0.0) -> None:
@@ -69,7 +70,9 @@ class LabelFree(Aggregator):
         import pandas as pd
 
         frame = pd.DataFrame({"task": questions, "worker": robots, "label": answers})
-        shares = self.method().fit_predict_proba(frame)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # crowd-kit uses what pandas will drop one day
+            shares = self.method().fit_predict_proba(frame)
         p = np.full(count, 0.5)
         p[np.asarray(shares.index, dtype=int)] = (
             shares[1].to_numpy(dtype=float) if 1 in shares.columns else 0.0

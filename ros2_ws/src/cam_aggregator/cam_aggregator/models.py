@@ -26,8 +26,11 @@ class Classifier(Protocol):
 
     classes_: Any
 
-    def fit(self, X: FloatArray, y: Any) -> Any: ...
-    def predict(self, X: FloatArray) -> Any: ...
+    def fit(self, X: FloatArray, y: Any) -> Any:
+        """Train on inputs (N, F) and classes (N,)."""
+
+    def predict(self, X: FloatArray) -> Any:
+        """Return the class of each row."""
 
 
 def make_classifier(name: str, seed: int, *, trees: int = 1000, n_jobs: int = 1) -> Classifier:

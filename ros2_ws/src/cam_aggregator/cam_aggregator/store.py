@@ -32,7 +32,7 @@ _LARGEST_MODEL = 512 * 1024 * 1024  # bytes
 
 
 class ModelFileError(AggregatorError):
-    """A stored model is missing, broken, or belongs to something else; says which and what to do."""
+    """A stored model is missing, broken, or belongs to something else; says what to do."""
 
 
 def save_model(aggregator: Aggregator, folder: str | Path) -> None:

@@ -1,4 +1,4 @@
-"""From a topological house to a table of answers: K robots explore, then answer its question bank."""
+"""From a topological house to a table of answers: K robots explore it, then answer its bank."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
+from cam_aggregator.analysis import draw_tree
+from cam_aggregator.cam import CamDecisionTree
+from cam_aggregator.splits import split
 from coterie_core.answers import AnswerTable
 from habitat_bridge.graph import WALKER, list_scans, load_graph_world
 from mele_explorer import ExplorerRun, QuestionBank, answer_all, oracle_run, run_exploration
@@ -80,3 +83,15 @@ def _check(bank: QuestionBank, scan: str) -> None:
     if len(bank) < 10 or len({item.truth for item in bank}) < 2:
         why = "; ".join(bank.problems) or "too few objects in known rooms"
         raise ValueError(f"{scan}: {len(bank)} questions are too few to train and test on ({why})")
+
+
+def tree_picture(
+    directory: Path, scan: str, seed: int, agents: int, steps: int, path: Path
+) -> None:
+    """Draw the decision-tree CAM of one trial (MELE, Fig. 9)."""
+    table = explore_house(directory, scan, seed, agents, steps).table
+    train, _ = split(table, "random", seed)
+    aggregator = CamDecisionTree(seed=seed, vocabulary=(table.objects, table.rooms))
+    aggregator.fit(table.take(train))
+    if aggregator.constant is None:
+        draw_tree(aggregator, path)

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+
 from cam_aggregator.base import Aggregator, accuracy
+from cam_aggregator.cam_plus import DEFAULT_GROUPS
+from cam_aggregator.features import TWIN
 from cam_aggregator.models import MODELS
 from cam_aggregator.registry import accepted_options, make_aggregator
 from cam_aggregator.splits import SPLITS, split
 from coterie_core.answers import AnswerTable, FloatArray, IntArray
 
+NO_TWIN = "cam_plus_no_twin"
+"""CAM+ without what labels of the same object say (feature group `twin` off)."""
+
 DEFAULT_METHODS: tuple[str, ...] = (
     "majority_vote",
+    "debate",
     "confidence_vote",
     *MODELS,
     "cam_plus",
+    NO_TWIN,
+    "dawid_skene",
+    "one_coin",
 )
 
 
@@ -26,41 +36,41 @@ class Methods:
     """What is compared, and how thoroughly.
 
     `trees`: of the random forest (1000 in the paper). `liars`: positions of the malicious agent,
-    one at a time; None: every position. `n_jobs`: threads for forest and boosting.
+    one at a time; None: every position. `extras`: also agreement, importance, curves, ...
     """
 
     names: tuple[str, ...] = DEFAULT_METHODS
     splits: tuple[str, ...] = SPLITS
     trees: int = 1000
     liars: tuple[int, ...] | None = None
-    n_jobs: int = 2
+    extras: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One method on the test part of one trial."""
+    """One method on the test part of one trial: P(yes) (T,) of the questions `test` (T,)."""
 
     split: str
     method: str
-    malicious: bool
     liar: int
     accuracy: float
-    n_test: int
     p_yes: FloatArray = field(repr=False)
     test: IntArray = field(repr=False)
 
 
 def build(name: str, table: AnswerTable, seed: int, methods: Methods) -> Aggregator:
-    """Return an aggregator with the options it knows of: seed, trees, threads, vocabulary.
+    """Return an aggregator with the options it knows of: seed, trees, vocabulary.
 
     The vocabulary is that of all questions of the house, as the paper encodes them.
     """
-    wanted: Mapping[str, Any] = {
+    wanted: dict[str, Any] = {
         "seed": seed,
         "trees": methods.trees,
-        "n_jobs": methods.n_jobs,
         "vocabulary": (table.objects, table.rooms),
     }
+    if name == NO_TWIN:
+        name = "cam_plus"
+        wanted["groups"] = tuple(group for group in DEFAULT_GROUPS if group != TWIN)
     options = {k: wanted[k] for k in accepted_options(name) if k in wanted}
     return make_aggregator(name, **options)
 
@@ -70,7 +80,7 @@ def fitted(
 ) -> Aggregator:
     """Return a trained aggregator: on labels of the training part, or on all answers without any.
 
-    A label-free method may look at the answers to test questions, as it would at home; the truth
+    A label-free method sees the answers to the test questions too, as it would at home; the truth
     it is given is blank.
     """
     aggregator = build(name, table, seed, methods)
@@ -80,25 +90,29 @@ def fitted(
 
 def without_truth(table: AnswerTable) -> AnswerTable:
     """Return the table with every truth set to NO, so that nothing can be learned from it."""
-    from dataclasses import replace
-
     return replace(table, truth=np.zeros(len(table), dtype=bool))
 
 
 def score_trial(table: AnswerTable, seed: int, methods: Methods) -> Iterator[Score]:
-    """Yield the score of every method on both splits, honest and for each malicious agent.
+    """Yield the score of every method on both splits, honest (liar -1) and for each liar.
 
     The malicious agent lies in training too, as in MELE, section 4.3.
     """
     count = len(table.agents)
     liars = tuple(range(count)) if methods.liars is None else methods.liars
-    for kind in methods.splits:
-        train, test = split(table, kind, seed)
-        for liar in (-1, *(k for k in liars if k < count)):
-            told = table if liar < 0 else table.invert(table.agents[liar])
-            asked = told.take(test)
+    splits = {kind: split(table, kind, seed) for kind in methods.splits}
+    for liar in (-1, *(k for k in liars if k < count and count > 1)):
+        told = table if liar < 0 else table.invert(table.agents[liar])
+        shared: dict[str, Aggregator] = {}
+        for kind, (train, test) in splits.items():
             for name in methods.names:
-                aggregator = fitted(name, told, train, seed, methods)
-                p = aggregator.p_yes(asked)
-                right = accuracy(table.truth[test], p)
-                yield Score(kind, name, liar >= 0, liar, right, len(test), p, test)
+                aggregator = shared.get(name) or fitted(name, told, train, seed, methods)
+                if not aggregator.needs_labels:
+                    shared[name] = aggregator
+                p = aggregator.p_yes(told.take(test))
+                yield Score(kind, name, liar, accuracy(table.truth[test], p), p, test)
+
+
+def score_of(scores: Mapping[tuple[str, str, int], Score], split_: str, name: str) -> Score:
+    """Return the honest score of a method on a split."""
+    return scores[split_, name, -1]

@@ -1,7 +1,8 @@
-"""Prints the results of `bench mele`: the layout of the paper's Table 1, ours beside its figures."""
+"""Prints the results of `bench mele` in the layout of the paper's tables, with its figures."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,8 +23,9 @@ SHORT: Mapping[str, str] = {
     "debate": "Debate",
     "confidence_vote": "ConfV",
     "cam_plus": "CAM+",
-    "cam_plus_no_twin": "CAM+ w/o twin",
+    "cam_plus_no_twin": "CAM+ no twin",
     "dawid_skene": "DS",
+    "one_coin": "1-coin",
 }
 
 _TITLES = {
@@ -43,6 +45,58 @@ def print_tables(records: Records, console: Console) -> None:
         if rows:
             console.print(table_1(rows, title, paper=split == "random"))
             console.print()
+
+
+def print_extras(measures: Records, console: Console) -> None:
+    """Print agreement, team size and the other analyses, as means over houses."""
+    for analysis, title in _EXTRAS.items():
+        rows = [m for m in measures if m["analysis"] == analysis]
+        if rows:
+            console.print(_extra(rows, title))
+            console.print()
+    for analysis in sorted({m["analysis"] for m in measures if m["analysis"].startswith("oracle")}):
+        for house in sorted({m["house"] for m in measures if m["analysis"] == analysis}):
+            rows = [m for m in measures if m["analysis"] == analysis and m["house"] == house]
+            values = ", ".join(f"{m['x']} {100 * m['mean']:.1f}" for m in rows)
+            console.print(
+                f"importance [%], {analysis} ({house}): {values}", highlight=False, markup=False
+            )
+
+
+_EXTRAS = {
+    "agreement": "Agreement [%] of each agent with the final answer (Eq. 2), mean over houses",
+    "importance": "Permutation importance [%] (Eq. 3), mean over houses",
+    "agent_accuracy": "One agent against the majority of all, accuracy [%], mean over houses",
+    "agents": "Number of agents against accuracy [%], mean over houses",
+    "labels": "Share of training labels against accuracy [%], mean over houses",
+    "missing_answers": "Share of answers missing against accuracy [%], mean over houses",
+    "forged_evidence": "Accuracy [%] with an agent that also forges its evidence, mean over houses",
+    "selective_accuracy": "Accuracy [%] of what is answered at or above a confidence",
+    "selective_share": "Share [%] of questions answered at or above a confidence",
+    "calibration_error": "Expected calibration error [%], mean over houses",
+    "ceiling": "No function of these inputs can be right more often [%], mean over houses",
+}
+
+
+def _extra(rows: Records, title: str) -> Table:
+    columns = list(dict.fromkeys(str(m["x"]) for m in rows))
+    table = Table(title=title, title_justify="left")
+    table.add_column("method")
+    table.add_column("split")
+    for column in columns:
+        table.add_column(column or "all", justify="right")
+    for method, split in dict.fromkeys((str(m["method"]), str(m["split"])) for m in rows):
+        cells = []
+        for column in columns:
+            chosen = [
+                m["mean"]
+                for m in rows
+                if (m["method"], m["split"], m["x"]) == (method, split, column)
+                and not math.isnan(m["mean"])
+            ]
+            cells.append(f"{100 * sum(chosen) / len(chosen):.1f}" if chosen else "-")
+        table.add_row(SHORT.get(method, method), split, *cells)
+    return table
 
 
 def table_1(records: Records, title: str, *, paper: bool) -> Table:

@@ -1,4 +1,4 @@
-"""Results of benchmarks as flat records, written whole: results.json, CSV, and nothing half done."""
+"""Results of benchmarks as flat records: JSON and CSV, each written whole."""
 
 from __future__ import annotations
 
@@ -6,41 +6,24 @@ import csv
 import io
 import json
 import math
-import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from coterie_core.files import write_atomically
+
 Record = Mapping[str, Any]
 
 
-def write_atomically(path: Path, data: str | bytes) -> None:
-    """Write a file so that it is either as before or complete; makes its folder.
-
-    Raises:
-        OSError: The folder cannot be written to.
-    """
+def write_json(path: Path, data: Sequence[Record] | Record) -> None:
+    """Write records (or one object) as JSON; NaN becomes null. Makes the folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    raw = data.encode("utf-8") if isinstance(data, str) else data
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(raw)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def write_json(path: Path, records: Sequence[Record] | Record) -> None:
-    """Write records (or one object) as JSON; NaN becomes null."""
-    write_atomically(path, json.dumps(_plain(records), indent=1, allow_nan=False) + "\n")
+    write_atomically(path, json.dumps(_plain(data), indent=1, allow_nan=False) + "\n")
 
 
 def write_csv(path: Path, records: Sequence[Record]) -> None:
-    """Write records as CSV; columns are all fields, in order of appearance."""
+    """Write records as CSV; columns are all fields, in order of appearance. Makes the folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     columns = list(dict.fromkeys(name for record in records for name in record))
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
@@ -51,7 +34,7 @@ def write_csv(path: Path, records: Sequence[Record]) -> None:
 
 
 def mean_std(values: Iterable[float]) -> tuple[float, float]:
-    """Return mean and standard deviation (of the population, as the paper's few trials are)."""
+    """Return mean and standard deviation (divided by n) of the numbers that are not NaN."""
     numbers = [v for v in values if not math.isnan(v)]
     if not numbers:
         return math.nan, math.nan
@@ -68,6 +51,4 @@ def _plain(value: Any) -> Any:
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
-    if hasattr(value, "item") and not isinstance(value, (str, bytes)):
-        value = value.item()
     return None if _is_nan(value) else value
