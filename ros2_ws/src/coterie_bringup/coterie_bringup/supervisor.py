@@ -76,6 +76,7 @@ class Supervisor:
         self._patience = patience
         self._running: dict[str, Running] = {}
         self._stop: asyncio.Event | None = None
+        self._started = asyncio.Event()
         self._kill_now = False
         self._failed: list[str] = []
         self._keepers: list[asyncio.Task[None]] = []
@@ -127,10 +128,15 @@ class Supervisor:
         self.logs.mkdir(parents=True, exist_ok=True)
         self._stop = asyncio.Event()
         self._keepers = [asyncio.create_task(self._keep(p), name=p.name) for p in self.programs]
+        self._started.set()
         try:
             yield self
         finally:
             await self.close()
+
+    async def started(self) -> None:
+        """Wait until the programs are being kept running."""
+        await self._started.wait()
 
     async def stopped(self) -> None:
         """Wait until somebody asked everything to end."""

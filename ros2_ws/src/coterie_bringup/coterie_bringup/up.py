@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import TextIO
 
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import load_team
-from coterie_bringup.teamrun import prepared
+from coterie_bringup.teamrun import TeamRun, prepared
 
 _COLOURS = ("36", "33", "35", "32", "34", "96", "93", "95")
 _MARKS = {"died": "31;1", "given_up": "31;1", "failed": "31;1", "restarting": "33"}
@@ -73,7 +74,48 @@ def up(file: Path, *, domain: int | None = None, quiet: bool = False) -> int:
             f"ROS_DOMAIN_ID={run.domain}, logs in {run.directory / 'logs'}; Ctrl-C ends it",
             flush=True,
         )
-        code = asyncio.run(run.supervisor.run())
+        code = asyncio.run(_run(run))
     failed = f"; given up: {', '.join(run.supervisor.failed)}" if run.supervisor.failed else ""
     print(f"team {team.name}: ended after {time.monotonic() - begin:.0f} s{failed}", flush=True)
     return code
+
+
+async def _run(run: TeamRun) -> int:
+    """Run the supervisor, and say when the team can be spoken to."""
+    leaving = threading.Event()
+
+    async def watch() -> None:
+        await run.supervisor.started()
+        telling = asyncio.create_task(asyncio.to_thread(_tell_when_up, run, leaving))
+        try:
+            await run.supervisor.stopped()
+        finally:
+            leaving.set()
+            await telling
+
+    watching = asyncio.create_task(watch())
+    code = await run.supervisor.run()
+    await watching
+    return code
+
+
+def _tell_when_up(run: TeamRun, leaving: threading.Event) -> None:
+    """Wait until all nodes can be spoken to, and say so; for a thread of its own."""
+    from coterie_bringup.operator import operating
+
+    begin = time.monotonic()
+    with operating(
+        [r.name for r in run.team.robots],
+        domain=run.domain,
+        namespace=run.team.namespace,
+        environment=run.environment,
+    ) as operator:
+        while not leaving.is_set():
+            if not operator.run(operator.wait_for_team(0.3)).result(30.0):
+                took = time.monotonic() - begin
+                print(
+                    f"team {run.team.name}: up after {took:.0f} s; ask it from another terminal: "
+                    './coterie ask "Is there a mug in the kitchen?"',
+                    flush=True,
+                )
+                return
