@@ -12,18 +12,15 @@ from typing import Any, ClassVar, TypeVar
 from rclpy.clock import Clock, ClockType
 from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle
-from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
-from rclpy.publisher import Publisher
 
 from coterie_ros import serving
 from coterie_ros.diagnostics import Diagnostics
 from coterie_ros.loop import LoopThread
+from coterie_ros.outlet import Outlet
 from coterie_ros.parameters import Parameters, ParameterSpec, declare
 from coterie_ros.qos import profile
-
-RCLError = rclpy_implementation.RCLError
 
 T = TypeVar("T")
 
@@ -36,35 +33,6 @@ COMMON_PARAMETERS = (
         "diagnostics_period", 1.0, "Time between reports; 0: none.", "s", minimum=0.0, maximum=60.0
     ),
 )
-
-
-class Outlet:
-    """A publisher that any thread may use and that keeps silent once its node has ended."""
-
-    def __init__(self, node: AgentNode, publisher: Publisher) -> None:
-        self._node = node
-        self._publisher = publisher
-
-    def publish(self, message: Any) -> None:
-        """Publish a message."""
-        try:
-            self._publisher.publish(message)
-        except (InvalidHandle, RCLError):
-            if self._node.context.ok() and not self._node.loop.closed:
-                raise
-
-    @property
-    def topic(self) -> str:
-        """Full name of the topic."""
-        return self._publisher.topic_name
-
-    @property
-    def subscribers(self) -> int:
-        """Number of subscriptions that match."""
-        try:
-            return self._publisher.get_subscription_count()
-        except InvalidHandle:
-            return 0
 
 
 class AgentNode(LifecycleNode):

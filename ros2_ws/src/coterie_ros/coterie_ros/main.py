@@ -19,8 +19,9 @@ from rclpy.context import Context
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
-from coterie_ros.agent_node import AgentNode, RCLError
+from coterie_ros.agent_node import AgentNode
 from coterie_ros.executors import make_executor, spin
+from coterie_ros.outlet import RCLError
 
 # After so many seconds a shutdown that hangs is ended from outside [s].
 _PATIENCE = 4.0

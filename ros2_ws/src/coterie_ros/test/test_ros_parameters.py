@@ -128,7 +128,8 @@ def test_a_loop_that_hangs_does_not_pile_up_messages(ros):
     ros.spin_until(lambda: node.diagnostics.counter("word.dropped") >= 34)
     node.gate.set()
     ros.spin_until(lambda: len(node.words) + node.diagnostics.counter("word.dropped") == 40)
-    assert node.words == [str(k) for k in range(len(node.words))]
+    assert node.words[:5] == ["0", "1", "2", "3", "4"]
+    assert node.words == sorted(node.words, key=int)
     assert "more than 5 messages wait" in node.diagnostics.status().message
 
 

@@ -8,11 +8,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Bool
 
-from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
 from coterie_core.observation import Observation
 from coterie_core.skills import Outcome, Skill, SkillResult
@@ -28,8 +26,8 @@ from habitat_bridge.conductor import Conductor, Goal, Step
 from habitat_bridge.driver import Driver
 from habitat_bridge.factory import make_world
 from habitat_bridge.guard import Guard
-from habitat_bridge.robots import load_embodiment
-from habitat_bridge.simulator import FrameRequest, RobotState, Simulator, Start, WorldError
+from habitat_bridge.roster import read_roster
+from habitat_bridge.simulator import FrameRequest, RobotState, Simulator, WorldError
 from habitat_bridge.urdf import urdf_of
 
 # In lockstep thousands of ticks a second are possible; nobody needs so many transforms [s].
@@ -38,48 +36,6 @@ _FEEDBACK_PERIOD = 0.2
 _IDLE_PERIOD = 0.2
 _REPEAT_PERIOD = 2.0
 _NOWHERE = Pose((0.0, 0.0, 0.0))
-
-
-class PoseSpec(BaseModel):
-    """A pose in the map frame: position [m], yaw [rad]."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-
-    x: float
-    y: float
-    z: float = 0.0
-    yaw: float = 0.0
-
-
-class StartSpec(BaseModel):
-    """Where a robot starts: a place, a room, or a pose; none: the world chooses by seed."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    place: str | None = None
-    room: str | None = None
-    pose: PoseSpec | None = None
-
-    def start(self) -> Start:
-        """Return it as worlds take it."""
-        pose = self.pose
-        at = None if pose is None else Pose((pose.x, pose.y, pose.z), pose.yaw)
-        return Start(self.place, self.room, at)
-
-
-class RobotSpec(BaseModel):
-    """A robot to put into the world; `embodiment` is a preset's name or a whole embodiment."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)
-    embodiment: Embodiment
-    start: StartSpec = StartSpec()
-
-    @field_validator("embodiment", mode="before")
-    @classmethod
-    def _preset(cls, value: Any) -> Any:
-        return load_embodiment(value) if isinstance(value, str) else value
 
 
 class BridgeNode(AgentNode):
@@ -136,7 +92,7 @@ class BridgeNode(AgentNode):
             raise ValueError(str(error)) from error
 
     def _set_up(self, parameters: Parameters) -> None:
-        specs = _robots(parameters.json("robots"))
+        specs = read_roster(parameters.json("robots"))
         self._lockstep = parameters["mode"] == "lockstep"
         self.world = world = self._given or _make_world(parameters)
         self.bodies = {spec.name: spec.embodiment for spec in specs}
@@ -376,22 +332,6 @@ def _ended(goal: GoalContext, result: SkillResult, message: Any) -> Any:
     if result.ok:
         return goal.succeed(message)
     return goal.cancel(message) if goal.cancelled else goal.abort(message)
-
-
-def _robots(value: Any) -> list[RobotSpec]:
-    try:
-        specs = TypeAdapter(list[RobotSpec]).validate_python(value or [])
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"parameter 'robots': {where}: {first['msg']}") from None
-    if not specs:
-        raise ValueError("parameter 'robots': expected at least one robot, got none")
-    names = [spec.name for spec in specs]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"parameter 'robots': two robots are named {twice!r}; rename one")
-    return specs
 
 
 def _make_world(parameters: Parameters) -> Simulator:

@@ -1,0 +1,75 @@
+"""Robots to put into a world: name, body and start, as a bridge node is told them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+
+from coterie_core.embodiment import Embodiment
+from coterie_core.geometry import Pose
+from habitat_bridge.robots import load_embodiment
+from habitat_bridge.simulator import Start
+
+
+class PoseSpec(BaseModel):
+    """A pose in the map frame: position [m], yaw [rad]."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    x: float
+    y: float
+    z: float = 0.0
+    yaw: float = 0.0
+
+
+class StartSpec(BaseModel):
+    """Where a robot starts: a place, a room, or a pose; none: the world chooses by seed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    place: str | None = None
+    room: str | None = None
+    pose: PoseSpec | None = None
+
+    def start(self) -> Start:
+        """Return it as worlds take it."""
+        pose = self.pose
+        at = None if pose is None else Pose((pose.x, pose.y, pose.z), pose.yaw)
+        return Start(self.place, self.room, at)
+
+
+class RobotSpec(BaseModel):
+    """A robot to put into the world; `embodiment` is a preset's name or a whole embodiment."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)
+    embodiment: Embodiment
+    start: StartSpec = StartSpec()
+
+    @field_validator("embodiment", mode="before")
+    @classmethod
+    def _preset(cls, value: Any) -> Any:
+        return load_embodiment(value) if isinstance(value, str) else value
+
+
+def read_roster(value: Any) -> list[RobotSpec]:
+    """Return the robots that a bridge's parameter `robots` describes.
+
+    Raises:
+        ValueError: A field is wrong (which one), no robots, or two of one name.
+    """
+    try:
+        specs = TypeAdapter(list[RobotSpec]).validate_python(value or [])
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ValueError(f"parameter 'robots': {where}: {first['msg']}") from None
+    if not specs:
+        raise ValueError("parameter 'robots': expected at least one robot, got none")
+    names = [spec.name for spec in specs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"parameter 'robots': two robots are named {twice!r}; rename one")
+    return specs
