@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from coterie_core.geometry import Pose
 from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.sensors import Sensors, View
@@ -32,11 +33,11 @@ class Imaging:
 
     def __init__(self, house: House, threads: int = 0) -> None:
         surface, instances, names = structure_surface(house)
-        self._structure_labels: Mapping[int, str] = names
+        self.structure_labels: Mapping[int, str] = names
         self.contents = Things(house, max(names, default=0) + 1)
         self.sensors = Sensors(surface, instances, self.contents, threads)
-        self._first_robot = self.contents.first_instance + len(self.contents.ids)
-        self._labels = self.sensors.labels(self._structure_labels)
+        self.first_robot = self.contents.first_instance + len(self.contents.ids)
+        self._labels = self.sensors.labels(self.structure_labels)
 
     def render(
         self, requests: Sequence[FrameRequest], bodies: Mapping[str, Body], time: float
@@ -60,7 +61,7 @@ class Imaging:
             wanted.append(cast("frozenset[Channel]", frozenset(request.channels)))
             own.append(order.index(request.robot))
         shapes = [_shape(body) for body in bodies.values()] if len(bodies) > 1 else []
-        numbers = [self._first_robot + k for k in range(len(shapes))]
+        numbers = [self.first_robot + k for k in range(len(shapes))]
         images = self.sensors.render(views, wanted, shapes, numbers, own)
         labels = dict(self._labels)
         labels.update(dict.fromkeys(numbers, "robot"))
@@ -79,10 +80,13 @@ class Imaging:
         ]
 
 
-def _shape(body: Body) -> Surface:
-    """Return a robot's body as a cylinder."""
-    x, y, z = body.pose.position
-    height = body.embodiment.height
+def robot_surface(pose: Pose, radius: float, height: float) -> Surface:
+    """Return a robot's body as a cylinder [m]."""
+    x, y, z = pose.position
     angles = np.arange(_SIDES) * (math.tau / _SIDES)
-    ring = np.stack([np.cos(angles), np.sin(angles)], axis=1) * body.embodiment.radius + (x, y)
+    ring = np.stack([np.cos(angles), np.sin(angles)], axis=1) * radius + (x, y)
     return upright_prism(ring, z, z + height, _ROBOT_COLOR)
+
+
+def _shape(body: Body) -> Surface:
+    return robot_surface(body.pose, body.embodiment.radius, body.embodiment.height)

@@ -82,7 +82,7 @@ class EmbeddedWorld:
         self.look_on_arrival = look_on_arrival
         self.occupancy = Occupancy(house)
         self.place_map = build_places(self.occupancy)
-        self.imaging = Imaging(house, threads)
+        self.imaging = self._make_imaging(threads)
         self.contents: Things = self.imaging.contents
         self._scene = house_scene(house, self.place_map)
         self._bodies: dict[str, Body] = {}
@@ -146,7 +146,7 @@ class EmbeddedWorld:
             raise WorldError(f"robot {name!r} is in the world already; choose another name")
         key = BodyKey.of(embodiment)
         if key not in self._spaces:
-            self._spaces[key] = BodyPlaces(BodySpace(self.occupancy, key), self.place_map)
+            self._spaces[key] = BodyPlaces(self._make_space(key), self.place_map)
         places = self._spaces[key]
         body = Body(name, embodiment, places, choose_start(self, name, embodiment, places, start))
         self._bodies[name] = body
@@ -331,6 +331,14 @@ class EmbeddedWorld:
         """Return a generator that depends on the seed and this key only, not on the call order."""
         words = [k if isinstance(k, int) else zlib.crc32(k.encode()) for k in key]
         return np.random.default_rng([self.seed & 0xFFFFFFFF, *words])
+
+    def _make_imaging(self, threads: int) -> Imaging:
+        """Return the cameras; another geometry than the house's own may answer for them."""
+        return Imaging(self.house, threads)
+
+    def _make_space(self, key: BodyKey) -> BodySpace:
+        """Return where a kind of body can go."""
+        return BodySpace(self.occupancy, key)
 
     def _look(self, body: Body, around: bool) -> tuple[list[Sighting], set[str]]:
         best: dict[str, Sighting] = {}
