@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,10 +17,17 @@ if TYPE_CHECKING:
 
 NoiseLevel = Literal["none", "low", "normal", "high"]
 
-_FIELDS: dict[str, tuple[str, ...]] = {
-    "embedded": ("floors", "rooms", "house", "look_on_arrival", "track_ids"),
-    "graph": ("directory", "scan"),
+Kind = Literal["embedded", "graph", "habitat"]
+
+# Fields that only some kinds of world have.
+_FIELDS: dict[str, tuple[Kind, ...]] = {
+    **dict.fromkeys(
+        ("floors", "rooms", "house", "look_on_arrival", "track_ids"), ("embedded", "habitat")
+    ),
+    **dict.fromkeys(("directory", "scan"), ("graph",)),
+    **dict.fromkeys(("dataset", "scene", "habitat_python"), ("habitat",)),
 }
+_HOUSE = ("floors", "rooms", "house")
 # (miss, wrong label, phantoms per look) of detectors in topological houses.
 _GRAPH_NOISE: dict[str, tuple[float, float, float]] = {
     "none": (0.0, 0.0, 0.0),
@@ -35,11 +43,13 @@ class WorldSpec(BaseModel):
     `embedded`: a generated house (seed, floors, rooms) or a saved one (`house`: a JSON file).
     `graph`: a topological house: `directory` with `connectivity/` (and `objects/`, `rooms.json`),
     and the `scan` in it; these files tell what a detector saw, so that it errs no more by default.
+    `habitat`: a house as with `embedded`, or a `scene` of a Habitat data set (`dataset`: its
+    `.scene_dataset_config.json`), in habitat-sim, which `habitat_python` runs.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kind: Literal["embedded", "graph"] = "embedded"
+    kind: Kind = "embedded"
     seed: int = Field(0, ge=0, lt=2**31, description="of the house, start places and noise")
     noise: NoiseLevel | None = Field(
         None, description="how badly detectors err; none given: normal, in graph worlds none"
@@ -53,17 +63,29 @@ class WorldSpec(BaseModel):
     track_ids: bool = Field(False, description="embedded: detections carry true ids")
     directory: str | None = Field(None, description="graph: folder of connectivity/ and objects/")
     scan: str | None = Field(None, description="graph: name of the house")
+    dataset: str | None = Field(None, description="habitat: a .scene_dataset_config.json")
+    scene: str | None = Field(None, description="habitat: a scene of the data set, or a file")
+    habitat_python: str | None = Field(
+        None,
+        description="habitat: the Python that habitat-sim is installed in; none: the environment "
+        "variable COTERIE_HABITAT_PYTHON",
+    )
 
     @model_validator(mode="after")
     def _fields_fit_kind(self) -> WorldSpec:
-        for kind, names in _FIELDS.items():
-            for name in names:
-                if kind != self.kind and name in self.model_fields_set:
-                    if getattr(self, name) != type(self).model_fields[name].default:
-                        raise ValueError(
-                            f"{name} belongs to kind: {kind}, and this world is kind: {self.kind}; "
-                            f"remove {name} or change kind"
-                        )
+        for name, kinds in _FIELDS.items():
+            if self.kind not in kinds and name in self.model_fields_set:
+                if getattr(self, name) != type(self).model_fields[name].default:
+                    raise ValueError(
+                        f"{name} belongs to kind: {' or '.join(kinds)}, and this world is kind: "
+                        f"{self.kind}; remove {name} or change kind"
+                    )
+        if self.dataset is not None and self.scene is None:
+            raise ValueError("scene is missing; name the scene of the data set to open")
+        if self.scene is not None:
+            both = [name for name in _HOUSE if getattr(self, name) is not None]
+            if both:
+                raise ValueError(f"scene and {both[0]} exclude each other; remove one")
         if self.kind == "graph":
             for name in ("directory", "scan"):
                 if not getattr(self, name):
@@ -85,24 +107,53 @@ def make_world(spec: WorldSpec | Mapping[str, Any]) -> Simulator:
             spec = WorldSpec.model_validate(dict(spec))
         except ValidationError as error:
             raise WorldError("; ".join(_problem(dict(e)) for e in error.errors()[:4])) from None
-    return _graph(spec) if spec.kind == "graph" else _embedded(spec)
+    makers = {"embedded": _embedded, "graph": _graph, "habitat": _habitat}
+    return makers[spec.kind](spec)
+
+
+def _house(spec: WorldSpec) -> House:
+    from habitat_bridge.embedded.generator import generate_house
+
+    if spec.house is not None:
+        return _saved(Path(spec.house))
+    try:
+        return generate_house(spec.seed, floors=spec.floors, rooms=spec.rooms)
+    except ValueError as error:
+        raise WorldError(f"world: no house can be made: {error}") from None
 
 
 def _embedded(spec: WorldSpec) -> Simulator:
     from habitat_bridge.embedded.detector import DetectorNoise
-    from habitat_bridge.embedded.generator import generate_house
     from habitat_bridge.embedded.world import EmbeddedWorld
 
-    if spec.house is not None:
-        house = _saved(Path(spec.house))
-    else:
-        try:
-            house = generate_house(spec.seed, floors=spec.floors, rooms=spec.rooms)
-        except ValueError as error:
-            raise WorldError(f"world: no house can be made: {error}") from None
+    house = _house(spec)
     noise: DetectorNoise = getattr(DetectorNoise, spec.noise or "normal")()
     return EmbeddedWorld(
         house,
+        seed=spec.seed,
+        noise=noise,
+        look_on_arrival=spec.look_on_arrival,
+        track_ids=spec.track_ids,
+    )
+
+
+def _habitat(spec: WorldSpec) -> Simulator:
+    from habitat_bridge.embedded.detector import DetectorNoise
+    from habitat_bridge.habitat.world import HabitatWorld
+
+    python = spec.habitat_python or os.environ.get("COTERIE_HABITAT_PYTHON", "")
+    if not python:
+        raise WorldError(
+            "world.habitat_python: a habitat world needs the Python that habitat-sim is installed "
+            "in, for example ~/miniconda3/envs/habitat/bin/python; give it here or in the "
+            "environment variable COTERIE_HABITAT_PYTHON"
+        )
+    if spec.scene is not None:
+        raise WorldError("world.scene: not there yet")
+    noise: DetectorNoise = getattr(DetectorNoise, spec.noise or "normal")()
+    return HabitatWorld(
+        _house(spec),
+        Path(python).expanduser() if python.startswith("~") else python,
         seed=spec.seed,
         noise=noise,
         look_on_arrival=spec.look_on_arrival,
