@@ -38,7 +38,12 @@ def label_of(raw: str) -> str:
     text = re.sub(r"^[\d_\-\s]+", "", raw.strip().rsplit("/", 1)[-1])
     if not text or _HASH.match(text.lower()):
         return "object"
-    return load_household().canonical(text) or "object"
+    household = load_household()
+    # "oven/stove", "chair, folded": any part that is known names the thing.
+    for part in (text, *re.split(r"[,/(]", text)):
+        if household.category(part) is not None:
+            return household.canonical(part)
+    return household.canonical(text) or "object"
 
 
 def kind_of(label: str, box: Box | None, movable: bool) -> ObjectKind:

@@ -12,7 +12,7 @@ from coterie_core.scene import SceneError, SceneGraph, load
 from habitat_bridge.habitat.annotations import Annotations
 from habitat_bridge.habitat.assets import bounds
 from habitat_bridge.habitat.data_files import Refused, Vec, confined, text_field, vector, vector3
-from habitat_bridge.habitat.dataset import SceneDataset, Template
+from habitat_bridge.habitat.dataset import SECTIONS, SceneDataset, Template
 from habitat_bridge.habitat.description import ObjectDescription, SceneDescription, Wxyz
 from habitat_bridge.habitat.descriptors import find_descriptors, read_descriptors
 from habitat_bridge.habitat.instances import InstanceReader
@@ -41,6 +41,7 @@ __all__ = ["ObjectDescription", "SceneDescription", "load_scene"]
 
 # habitat-sim takes these for z up where nothing else is said.
 _Z_UP_SUFFIXES = (".glb", ".gltf", ".ply")
+STAGE_SUFFIXES = (*_Z_UP_SUFFIXES, ".obj")
 
 
 def load_scene(dataset_config: Path | None, scene: str) -> SceneDescription:
@@ -324,8 +325,9 @@ def _load_file(path: Path) -> SceneDescription:
                 f" .scene_dataset_config.json ({len(configs)} found near it)"
             )
         return load_scene(configs[0], path.name)
+    stage = path.suffix.lower() in STAGE_SUFFIXES or path.name.endswith(SECTIONS["stages"])
     dataset = SceneDataset.of_stage(path)
-    template = dataset.find("stages", dataset.config.name)
+    template = dataset.find("stages", dataset.config.name) if stage else None
     if template is None:
         raise WorldError(f"{path}: expected a stage (.glb, .gltf, .ply, .obj or a stage config)")
     result = _describe(dataset, "stages", template)
