@@ -6,6 +6,7 @@ until a test asks for it; where rclpy is missing, tests marked `ros` are skipped
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import importlib.util
 import os
@@ -82,6 +83,7 @@ class NodeProcess:
             text=True,
             errors="replace",
             start_new_session=True,
+            preexec_fn=_die_with_parent(),
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -276,6 +278,19 @@ def ros(ros_domain: int) -> Iterator[RosHarness]:
         yield harness
     finally:
         harness.close()
+
+
+def _die_with_parent() -> Callable[[], None] | None:
+    """Return what ties a new process's life to this one's, so that a killed test leaves none."""
+    if not sys.platform.startswith("linux"):
+        return None
+    control = ctypes.CDLL(None, use_errno=True).prctl
+    death_signal = 1  # PR_SET_PDEATHSIG
+
+    def tie() -> None:
+        control(death_signal, signal.SIGKILL, 0, 0, 0)
+
+    return tie
 
 
 def _matched(end: Any) -> int:
