@@ -80,6 +80,22 @@ def test_demo(tmp_path: Path, team_file: Path, ros_domain: int, state_folder: Pa
     assert nodes_in(ros_domain) == []
 
 
+def test_the_same_seed_gives_the_same_run(
+    tmp_path: Path, team_file: Path, ros_domain: int, state_folder: Path
+) -> None:
+    records = []
+    for name in ("one", "two"):
+        out = tmp_path / name
+        words = ("demo", "--team", str(team_file), "--seed", "9", "--out", str(out))
+        process = coterie(*words, domain=ros_domain)
+        output, _ = process.communicate(timeout=240)
+        assert process.returncode == 0, output
+        record = json.loads((out / "demo.json").read_text())
+        del record["timings"]
+        records.append(record)
+    assert records[0] == records[1]
+
+
 def test_demo_interrupted(
     tmp_path: Path, team_file: Path, ros_domain: int, state_folder: Path
 ) -> None:

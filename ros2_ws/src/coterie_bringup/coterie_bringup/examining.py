@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.evaluation import Evaluation, evaluate
+from coterie_bringup.evaluation import METHODS, Evaluation, evaluate
 from coterie_bringup.operator import Operator, in_loop, operating
 from coterie_bringup.progress import DemoProgress, Timings
 from coterie_bringup.record import AskedQuestion, DemoRecord, GivenAnswer, Track, TrackPoint
@@ -157,7 +158,7 @@ class Examiner:
                 break
             await asyncio.sleep(0.1)
         self._record.trained_on = len(exam)
-        self._record.notes.append(text)
+        self._record.notes.append(text.replace(f"{self._run.directory}/", ""))
 
     async def _ask(self, operator: Operator, title: str, items: Sequence[LabelledQuestion]) -> None:
         self._progress.begin(title, len(items))
@@ -184,11 +185,17 @@ class Examiner:
         train = AnswerTable.of(house, names, exam.train, given)
         test = AnswerTable.of(house, names, exam.test, given)
         everything = AnswerTable.of(house, names, [*exam.train, *exam.test], given)
-        self._progress.begin("scoring", 1)
+        self._progress.begin("scoring", len(METHODS))
+        done = itertools.count()
         self.evaluation = await asyncio.to_thread(
-            evaluate, train, test, everything, seed=self._team.seed
+            evaluate,
+            train,
+            test,
+            everything,
+            seed=self._team.seed,
+            on_method=lambda method: self._progress.show("scoring", next(done), method),
         )
-        self._progress.finish("scoring")
+        self._progress.finish("scoring", f"{len(self.evaluation.scores)} ways of deciding")
         self._record.scores = self.evaluation.scores
         self._record.importances = self.evaluation.importances
         self._record.questions = [self._asked(item, operator) for item in exam.test]
