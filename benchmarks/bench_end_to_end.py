@@ -5,7 +5,8 @@
 
 Two figures a team: one question at a time (each asked when the one before is answered), and ten
 questions a second. Latency is wall time from publishing the question to hearing the final answer,
-both in the asking process. Writes results.json, a flat list of records.
+both in the asking process. `ratio_p50` is to the smallest team asked one question at a time, in the
+same run. Writes results.json, a flat list of records.
 """
 
 from __future__ import annotations
@@ -101,6 +102,8 @@ def main() -> None:
     for robots in options.robots:
         with prepared(parse_team(TEAM.format(robots=robots))) as run:
             records += asyncio.run(measure(run, options.questions))
+    for record in records:
+        record["ratio_p50"] = round(record["p50_ms"] / records[0]["p50_ms"], 2)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "results.json").write_text(json.dumps(records, indent=1))
 
