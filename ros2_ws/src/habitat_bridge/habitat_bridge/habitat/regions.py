@@ -175,26 +175,31 @@ class _Basins:
         labels = np.zeros((rows + 2) * (columns + 2), dtype=np.int32)
         stride = columns + 2
         steps = (-stride - 1, -stride, -stride + 1, -1, 1, stride - 1, stride, stride + 1)
-        heights = self.width.ravel()
+        heights = np.pad(self.width, 1).ravel()
         for cell in order.tolist():
             at = (cell // columns + 1) * stride + cell % columns + 1
-            around = {self.root(k) for k in (labels[at + s] for s in steps) if k}
-            height = float(heights[cell])
-            if not around:
+            # Uphill neighbours: the cell belongs to where the way to the middle of a room leads.
+            uphill = [at + s for s in steps if labels[at + s]]
+            if not uphill:
                 self.parent.append(len(self.parent))
-                self.peak.append(height)
+                self.peak.append(float(heights[at]))
                 self.cells.append(1)
                 labels[at] = len(self.parent) - 1
                 continue
-            labels[at] = target = self._meet(sorted(around, key=lambda k: -self.peak[k]), height)
+            around = {self.root(int(labels[k])) for k in uphill}
+            if len(around) > 1:
+                self._meet(sorted(around, key=lambda k: -self.peak[k]), float(heights[at]))
+            steepest = max(uphill, key=lambda k: heights[k])
+            target = self.root(int(labels[steepest]))
+            labels[at] = target
             self.cells[target] += 1
         self._absorb_small()
         roots = np.array([self.root(k) for k in range(len(self.parent))], dtype=np.int32)
         grid = roots[labels].reshape(rows + 2, stride)[1:-1, 1:-1]
         return np.ascontiguousarray(grid)
 
-    def _meet(self, around: list[int], height: float) -> int:
-        """Join the basins that meet at a cell if they may; return the one that the cell goes to."""
+    def _meet(self, around: list[int], height: float) -> None:
+        """Join the basins that meet at a cell of this height, or note the neck between them."""
         first = around[0]
         neck = 2.0 * (height + self.settings.agent_radius)
         for other in around[1:]:
@@ -205,7 +210,6 @@ class _Basins:
             else:
                 pair = (min(first, other), max(first, other))
                 self.necks.setdefault(pair, height)
-        return self.root(first)
 
     def _join(self, a: int, b: int) -> None:
         if self.peak[a] < self.peak[b]:
