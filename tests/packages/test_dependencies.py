@@ -1,0 +1,174 @@
+"""What a package imports it declares: in its package.xml, and with a version in requirements."""
+
+import ast
+import re
+import sys
+import xml.etree.ElementTree as Xml
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "ros2_ws" / "src"
+
+# Import -> (name on PyPI, rosdep key; None: Ubuntu 24.04 has none, or one too old to be of use).
+LIBRARIES: dict[str, tuple[str, str | None]] = {
+    "PIL": ("pillow", "python3-pil"),
+    "aiohttp": ("aiohttp", "python3-aiohttp"),
+    "click": ("click", "python3-click"),
+    "crowdkit": ("crowd-kit", None),
+    "httpx": ("httpx", None),
+    "httpx2": ("httpx2", None),
+    "jinja2": ("jinja2", "python3-jinja2"),
+    "matplotlib": ("matplotlib", "python3-matplotlib"),
+    "mpl_toolkits": ("matplotlib", "python3-matplotlib"),
+    "msgpack": ("msgpack", "python3-msgpack"),
+    "networkx": ("networkx", "python3-networkx"),
+    "numpy": ("numpy", "python3-numpy"),
+    "open3d": ("open3d-cpu", None),
+    "openai": ("openai", None),
+    "pandas": ("pandas", "python3-pandas"),
+    "psutil": ("psutil", "python3-psutil"),
+    "pydantic": ("pydantic", None),
+    "pydantic_core": ("pydantic", None),
+    "rich": ("rich", "python3-rich"),
+    "scipy": ("scipy", "python3-scipy"),
+    "shapely": ("shapely", "python3-shapely"),
+    "skimage": ("scikit-image", "python3-skimage"),
+    "sklearn": ("scikit-learn", "python3-sklearn"),
+    "skops": ("skops", None),
+    "trimesh": ("trimesh", None),
+    "typer": ("typer", None),
+    "xgboost": ("xgboost-cpu", None),
+    "yaml": ("pyyaml", "python3-yaml"),
+}
+# Imported by the worker alone, which runs in an interpreter of its own.
+WORKER_ONLY = {"habitat_sim", "magnum", "quaternion"}
+WORKER = SOURCES / "habitat_bridge" / "habitat_bridge" / "habitat"
+# Modules of helpers for tests may import what tests do.
+TEST_ONLY = {"pytest": "python3-pytest"}
+# In a ROS installation and not among the wheels of requirements/ros.txt.
+MORE_ROS = {
+    "launch", "launch_ros", "tf2_msgs", "tf2_ros", "vision_msgs", "nav2_msgs", "ament_cmake",
+    "rosidl_default_generators", "rosidl_default_runtime", "ament_index_python",
+}  # fmt: skip
+# Declared for other reasons than an import.
+NOT_IMPORTED = {"python3-pytest", "python3-pydantic", "rosidl_default_runtime"}
+
+
+def packages() -> dict[str, Path]:
+    """Return name -> folder of every package of the workspace."""
+    found = {}
+    for file in sorted(SOURCES.rglob("package.xml")):
+        name = Xml.parse(file).getroot().findtext("name")
+        assert name, f"{file}: no name"
+        found[name] = file.parent
+    return found
+
+
+PACKAGES = packages()
+PYTHON = [name for name, folder in PACKAGES.items() if (folder / name / "__init__.py").is_file()]
+
+
+def declared(folder: Path) -> set[str]:
+    """Return all keys of a package.xml, of whatever kind of dependency."""
+    root = Xml.parse(folder / "package.xml").getroot()
+    return {(e.text or "").strip() for e in root if e.tag.endswith("depend")}
+
+
+def pinned(name: str) -> set[str]:
+    """Return the distributions named in a file of requirements/, in lower case."""
+    lines = (ROOT / "requirements" / name).read_text("utf-8").splitlines()
+    names = (re.match(r"[A-Za-z0-9_.-]+", line) for line in lines)
+    return {match.group().lower().replace("_", "-") for match in names if match}
+
+
+def ros_names() -> set[str]:
+    """Return the ROS packages that are known: those of the wheels, and `MORE_ROS`."""
+    return {n.removeprefix("ros-").replace("-", "_") for n in pinned("ros.txt")} | MORE_ROS
+
+
+def imports(folder: Path) -> dict[str, Path]:
+    """Return top-level module -> a file that imports it, without the standard library."""
+    found: dict[str, Path] = {}
+    for file in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"), str(file))):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                names = [node.module]
+            else:
+                continue
+            for name in names:
+                top = name.split(".")[0]
+                if top not in sys.stdlib_module_names:
+                    found.setdefault(top, file.relative_to(ROOT))
+    return found
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_every_import_is_declared(name):
+    folder = PACKAGES[name]
+    keys, versions, ros = declared(folder), pinned("run.txt"), ros_names()
+    problems = []
+    for module, file in imports(folder / name).items():
+        if module == name:
+            continue
+        if module in PACKAGES or module in ros:
+            if module not in keys:
+                problems.append(f"{file} imports {module}: add it to {name}/package.xml")
+        elif module in TEST_ONLY:
+            if TEST_ONLY[module] not in keys:
+                problems.append(f"{file} imports {module}: declare {TEST_ONLY[module]}")
+        elif module in WORKER_ONLY:
+            if WORKER not in (ROOT / file).parents:
+                problems.append(f"{file} imports {module}: only the worker may")
+        elif module not in LIBRARIES:
+            problems.append(f"{file} imports {module}: name its distribution in LIBRARIES here")
+        else:
+            distribution, key = LIBRARIES[module]
+            if distribution not in versions:
+                problems.append(f"{file} imports {module}: pin {distribution} in run.txt")
+            if key is not None and key not in keys:
+                problems.append(f"{file} imports {module}: add {key} to {name}/package.xml")
+    assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_nothing_unknown_or_unused_is_declared(name):
+    folder = PACKAGES[name]
+    by_key = {key: module for module, (_, key) in LIBRARIES.items() if key}
+    known = PACKAGES.keys() | ros_names() | by_key.keys() | NOT_IMPORTED
+    unknown = declared(folder) - known
+    assert not unknown, f"{name}/package.xml: unknown keys {sorted(unknown)}; misspelt?"
+    if name not in PYTHON:
+        return
+    used = imports(folder)
+    unused = {
+        key
+        for key in declared(folder) & by_key.keys()
+        if not any(m in used for m, (_, k) in LIBRARIES.items() if k == key)
+    }
+    assert not unused, f"{name}/package.xml: {sorted(unused)} are declared and never imported"
+
+
+def test_core_imports_no_feature_and_features_not_one_another():
+    features = set(PYTHON) - {
+        "coterie_core", "coterie_ros", "coterie_bench", "coterie_console", "coterie_bringup",
+    }  # fmt: skip
+    for name in PYTHON:
+        used = imports(PACKAGES[name] / name).keys() & set(PYTHON) - {name}
+        if name == "coterie_core":
+            assert not used, f"coterie_core imports {used}"
+        elif name in features:
+            assert used <= {"coterie_core", "coterie_ros"}, f"{name} imports {used}"
+
+
+def test_this_test_notices_what_is_missing(tmp_path):
+    (tmp_path / "x.py").write_text("import numpy.linalg\nfrom os import path\nimport nowhere\n")
+    global ROOT
+    before, ROOT = ROOT, tmp_path
+    try:
+        assert set(imports(tmp_path)) == {"numpy", "nowhere"}
+    finally:
+        ROOT = before
