@@ -16,6 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
+NODE = re.compile(r"/(bridge|aggregator|explorer)_node\b")
+
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 
 
@@ -42,11 +44,19 @@ def nodes_in(domain: int) -> list[int]:
     for process in psutil.process_iter(["cmdline"]):
         try:
             command = " ".join(process.info["cmdline"] or ())
-            if "_node" in command and process.environ().get("ROS_DOMAIN_ID") == str(domain):
+            if NODE.search(command) and process.environ().get("ROS_DOMAIN_ID") == str(domain):
                 found.append(process.pid)
         except psutil.Error:
             continue
     return found
+
+
+def wait_until(condition: Callable[[], Any]) -> None:
+    """Wait for a condition; fails the test when it does not come true."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, "what was waited for did not happen"
+        time.sleep(0.05)
 
 
 @pytest.fixture
@@ -100,10 +110,7 @@ def test_demo_interrupted(
     tmp_path: Path, team_file: Path, ros_domain: int, state_folder: Path
 ) -> None:
     process = coterie("demo", "--team", str(team_file), "--out", str(tmp_path), domain=ros_domain)
-    end = time.monotonic() + 60
-    while not nodes_in(ros_domain) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert nodes_in(ros_domain)
+    wait_until(lambda: nodes_in(ros_domain))
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=30)
     assert process.returncode == 130, output
@@ -133,6 +140,16 @@ def test_up_ask_and_ctrl_c(team_file: Path, ros_domain: int, state_folder: Path)
     # The promise to users; measured generously it is still a promise.
     assert took < 5.0, output
     assert nodes_in(ros_domain) == []
+
+
+def test_nodes_die_with_a_killed_supervisor(
+    team_file: Path, ros_domain: int, state_folder: Path
+) -> None:
+    team = coterie("up", str(team_file), domain=ros_domain)
+    wait_until(lambda: len(nodes_in(ros_domain)) == 4)
+    team.kill()
+    team.wait(30)
+    wait_until(lambda: not nodes_in(ros_domain))
 
 
 def test_ask_without_a_team(state_folder: Path) -> None:

@@ -121,3 +121,29 @@ async def test_the_aggregator_restarts_in_the_middle_of_a_question(
             final = operator.finals[key]
             assert {v.robot for v in final.votes} == {"rover", "walker", "drone"}
             assert final.missing == ()
+
+
+async def test_the_world_restarts_while_robots_explore(
+    ros_domain: int, running_team: Callable[..., Any]
+) -> None:
+    async with running_team(TEAM, ros_domain) as running:
+        supervisor = running.run.supervisor
+        bridge = supervisor.pid("bridge")
+        killed = False
+
+        def on_feedback(name: str, feedback: Any) -> None:
+            nonlocal killed
+            if feedback.steps >= 3 and not killed:
+                killed = True
+                os.kill(bridge, signal.SIGKILL)
+
+        tasks = exploring(running, on_feedback)
+        await running.until(lambda: supervisor.restarts["bridge"] == 1, "a restart")
+        # However a robot's exploration ends, it ends, and says why if it failed.
+        for name, task in tasks.items():
+            result = await asyncio.wait_for(task, PATIENCE)
+            assert result.success or result.reason, name
+        again = exploring(running, lambda name, feedback: None)
+        for name, task in again.items():
+            result = await asyncio.wait_for(task, PATIENCE)
+            assert result.success, f"{name}: {result.reason}"
