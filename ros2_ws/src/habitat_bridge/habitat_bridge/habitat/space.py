@@ -12,15 +12,16 @@ import numpy.typing as npt
 from scipy import ndimage
 
 from coterie_core.frames import yup_to_zup, zup_to_yup
-from coterie_core.geometry import Vec3
-from habitat_bridge.embedded.house import House
+from coterie_core.geometry import Box, Vec3
+from habitat_bridge.embedded.house import Door, House
 from habitat_bridge.embedded.navigation import BodySpace, Disc, NoWay, Route
-from habitat_bridge.embedded.occupancy import CELL, DOOR_MARGIN, BodyKey, Occupancy
+from habitat_bridge.embedded.occupancy import CELL, BodyKey, Occupancy
 
 VOXEL = 0.02
 """Edge and height of the voxels that navmeshes are made of [m]."""
 _LEVEL = 0.12  # [m] the navmesh may lie above or below a floor
 _WHEELS_CLIMB = 0.1  # [m] higher steps stop wheels however large these are
+_SILL = 0.3  # [m] across a wall that a shut door takes
 _NEAR = 0.25  # [m] off the raster's free cells a body may stand and still be where they are
 
 
@@ -47,10 +48,11 @@ class Navmeshes(Protocol):
 def _voxels(radius: float) -> int:
     """Return how many voxels a body's radius [m] takes.
 
-    Bodies need `DOOR_MARGIN` beside doorposts, here as in the embedded house. Half of that is
-    lost already where voxels touch the posts.
+    One less than it measures: a voxel counts as solid as soon as anything touches it, and the
+    embedded house's cells are as lenient. Whether a body fits through a door is decided exactly,
+    from the door's width (`BodyKey.passes`): no voxel is small enough to tell 0.56 m from 0.60 m.
     """
-    return round((radius + DOOR_MARGIN / 2.0) / VOXEL)
+    return max(1, round(radius / VOXEL - 1.0 + 1e-6))
 
 
 def navmesh_name(key: BodyKey) -> str:
@@ -96,11 +98,21 @@ class NavOccupancy(Occupancy):
         free = np.zeros(self.shape, dtype=bool)
         on = self._backend.navigable(name, zup_to_yup(points), _LEVEL)
         free[inside[on, 0], inside[on, 1]] = True
+        for door in self.house.doors:
+            if door.floor == self.house.floors[floor].id and key.passes(door):
+                self._shut(free, door)
         inner = ndimage.distance_transform_edt(free) * CELL
         outer = ndimage.distance_transform_edt(~free) * CELL
         # The navmesh is where the body's middle may be: its edge is a radius away from things.
         out = np.where(free, inner - 0.5 * CELL + key.radius, key.radius - outer)
         return np.maximum(out, 0.0).astype(np.float32)
+
+    def _shut(self, free: npt.NDArray[np.bool_], door: Door) -> None:
+        """Mark the cells of a door's gap as not free."""
+        gap = Box(door.center, (door.width, _SILL, 0.0), door.yaw)
+        (x0, y0, _), (x1, y1, _) = gap.axis_aligned()
+        (r0, c0), (r1, c1) = self.cell(x0, y0), self.cell(x1, y1)
+        free[r0 : r1 + 1, c0 : c1 + 1] = False
 
 
 class HabitatSpace(BodySpace):
@@ -114,6 +126,7 @@ class HabitatSpace(BodySpace):
             for name in [name for name in self._stairs if not self._climbs(name)]:
                 del self._stairs[name]
             self._joined = self._join_parts()
+        self._shut = [door for door in self.house.doors if key.passes(door)]
 
     def connected(self, a: Vec3, b: Vec3) -> bool:
         """Tell whether there is a way between two points [m] that are free or hardly off it."""
@@ -138,7 +151,10 @@ class HabitatSpace(BodySpace):
         path = self._backend.paths(self._name, [(_up(start), _up(goal))])[0]
         if path is None:
             raise NoWay(self.why_not(start, goal))
-        return Route(self._cleaned(start, path, goal))
+        way = self._cleaned(start, path, goal)
+        if any(_goes_through(way, door) for door in self._shut):
+            return super().plan(self._on(start), goal)
+        return Route(way)
 
     def _on(self, point: Vec3) -> Vec3:
         """Return the point itself where it is free, else the nearest free one, if it is near."""
@@ -164,6 +180,26 @@ class HabitatSpace(BodySpace):
         return tuple(
             p for k, p in enumerate(points) if k == 0 or math.dist(p, points[k - 1]) > 1e-6
         )
+
+
+def _goes_through(way: Sequence[Vec3], door: Door) -> bool:
+    """Tell whether a way leads through a door."""
+    c, s = math.cos(door.yaw), math.sin(door.yaw)
+    for a, b in itertools.pairwise(way):
+        if not min(a[2], b[2]) - 0.3 <= door.center[2] <= max(a[2], b[2]) + 0.3:
+            continue
+        (ax, ay), (bx, by) = (
+            (
+                c * (p[0] - door.center[0]) + s * (p[1] - door.center[1]),
+                -s * (p[0] - door.center[0]) + c * (p[1] - door.center[1]),
+            )
+            for p in (a, b)
+        )
+        if (ay > 0.0) != (by > 0.0):
+            cross = ax + (bx - ax) * ay / (ay - by)
+            if abs(cross) <= door.width / 2.0:
+                return True
+    return False
 
 
 def _up(point: Vec3) -> Vec3:
