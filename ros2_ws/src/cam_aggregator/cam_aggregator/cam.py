@@ -80,7 +80,7 @@ class CentralAnswerModel(Aggregator):
             AggregatorError: It is not trained, or all its training labels were alike.
         """
         if self._model is None:
-            why = "all training labels were alike" if self.trained_on else "call fit with labels first"
+            why = "its labels were all alike" if self.trained_on else "call fit with labels first"
             raise AggregatorError(f"{self.name} has no trained classifier: {why}")
         return self._model
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -11,17 +12,18 @@ import numpy as np
 from cam_aggregator.base import logit
 from cam_aggregator.reliability import Reliability
 from coterie_core.answers import AnswerTable, BoolArray, FloatArray, IntArray
+from coterie_core.household import load_household
 
-SEEN, NOT_THERE = 0, 1
+SEEN = 0
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "seen": ("seen", "sightings"),
-    "looks": ("visited", "robots_there", "looks", "covered"),
-    "elsewhere": ("elsewhere", "rooms_elsewhere", "elsewhere_and_visited"),
-    "prior": ("prior",),
+    "seen": ("seen",),
+    "looks": ("covered",),
+    "elsewhere": ("elsewhere", "rooms_elsewhere"),
+    "prior": ("prior", "prior_share"),
     "answers": ("answers",),
-    "room": ("room_rate", "room_yes", "room_asked"),
-    "similar": ("similar_here", "similar_elsewhere"),
+    "room": ("room_rate",),
+    "similar": ("similar_here",),
 }
 """Feature groups that hold no label of the asked object; any of them can be switched off."""
 
@@ -73,8 +75,9 @@ def features(table: AnswerTable, facts: TrainingFacts, names: Sequence[str]) -> 
     evidence says nothing then, and the model need not learn that from few examples.
     """
     columns = _evidence(table, facts.reliability)
-    unseen = 1.0 - columns["seen"]
     columns |= _room_and_similar(table, facts)
+    columns["prior_share"] = _prior_share(table, facts)
+    unseen = 1.0 - columns["seen"]
     for name in columns:
         if name not in GROUPS["seen"]:
             columns[name] = columns[name] * unseen
@@ -84,26 +87,48 @@ def features(table: AnswerTable, facts: TrainingFacts, names: Sequence[str]) -> 
 
 
 def _evidence(table: AnswerTable, reliability: Reliability) -> dict[str, FloatArray]:
-    seen = reliability.trusted(table, SEEN)
-    there = seen | reliability.trusted(table, NOT_THERE)
     told = table.present & reliability.honest[None, :]
-    looks = np.where(told, table.looks, 0).sum(axis=1)
     fraction = np.where(told, table.visited_fraction, 0.0)
     elsewhere = np.where(told, table.elsewhere, 0).max(axis=1, initial=0)
-    visited = there.any(axis=1)
     return {
-        "seen": seen.any(axis=1).astype(float),
-        "sightings": np.log1p(np.where(seen, table.sightings, 0).sum(axis=1)),
-        "visited": visited.astype(float),
-        "robots_there": np.log1p(there.sum(axis=1)),
-        "looks": np.log1p(looks),
+        "seen": reliability.trusted(table, SEEN).any(axis=1).astype(float),
         "covered": 1.0 - np.prod(1.0 - _COVER * fraction, axis=1),
         "elsewhere": (elsewhere > 0).astype(float),
         "rooms_elsewhere": np.log1p(elsewhere),
-        "elsewhere_and_visited": ((elsewhere > 0) & visited).astype(float),
         "prior": logit(_mean_prior(table, told)),
         "answers": reliability.pooled_answers(table),
     }
+
+
+def _prior_share(table: AnswerTable, facts: TrainingFacts) -> FloatArray:
+    """Return the log of this room's share of where such a thing is to be expected (N,).
+
+    Common sense says how likely each room of the house holds the thing; a room with many kinds of
+    known things holds more of everything. A thing that could be anywhere is expected less in a
+    given room than one that belongs there, though both may be as likely by themselves.
+    """
+    rooms = sorted(set(facts.rooms))
+    other = _equal(table.objects, facts.objects, same=False)
+    known = np.array(facts.rooms)[None, :] == np.array(rooms)[:, None]  # (R, M)
+    rich = 1.0 + (other & facts.truth[None, :]).astype(float) @ known.T.astype(float)  # (N, R)
+    expected = rich * np.array([[_likelihood(o, r) for r in rooms] for o in table.objects])
+    here = np.array([_likelihood(o, r) for o, r in zip(table.objects, table.rooms, strict=True)])
+    place = {room: i for i, room in enumerate(rooms)}
+    own = np.array(
+        [
+            rich[i, place[room]] if room in place else rich[i].mean()
+            for i, room in enumerate(table.rooms)
+        ]
+    )
+    if not len(table):
+        return np.zeros(0)
+    return cast(FloatArray, np.log(here * own) - np.log(expected.sum(axis=1)))
+
+
+@lru_cache(maxsize=50_000)
+def _likelihood(thing: str, room: str) -> float:
+    """Return what common sense says of a thing in a room, kept off 0."""
+    return max(load_household().likelihood(thing, room), 0.01)
 
 
 def _mean_prior(table: AnswerTable, told: BoolArray) -> FloatArray:
@@ -131,10 +156,7 @@ def _room_and_similar(table: AnswerTable, facts: TrainingFacts) -> dict[str, Flo
     sign = 2.0 * truth - 1.0
     return {
         "room_rate": logit(rate),
-        "room_yes": np.log1p(yes),
-        "room_asked": np.log1p(asked),
         "similar_here": (alike * here * sign).sum(axis=1),
-        "similar_elsewhere": (alike * ~here * sign).sum(axis=1),
     }
 
 

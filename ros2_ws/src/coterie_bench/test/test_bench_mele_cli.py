@@ -189,8 +189,10 @@ def test_oracle_robots_know_one_room_each(graphs):
     table = oracle_house(graphs, "alpha", 0, rooms)
     assert table.agents == tuple(f"knows {room}" for room in rooms)
     for k, room in enumerate(rooms):
-        inside = [i for i, name in enumerate(table.rooms) if name == room]
-        assert all(bool(table.answers[i, k]) == bool(table.truth[i]) for i in inside)
+        there = [i for i, name in enumerate(table.rooms) if name == room and table.truth[i]]
+        assert there and all(table.answers[i, k] and table.evidence[i, k] == 0 for i in there)
+        others = [i for i, name in enumerate(table.rooms) if name != room]
+        assert not (table.evidence[others, k] == 0).any()
 
 
 def test_ceiling_bounds_every_rule_of_room_and_answers(graphs):
