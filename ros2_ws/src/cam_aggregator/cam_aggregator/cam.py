@@ -21,6 +21,7 @@ from cam_aggregator.models import (
 from coterie_core.answers import AnswerTable, FloatArray
 
 _MOST_FILLINGS = 64
+_MOST_ROWS = 5000
 
 
 class CentralAnswerModel(Aggregator):
@@ -139,25 +140,40 @@ class CentralAnswerModel(Aggregator):
         if self.constant is not None:
             return np.full(len(table), self.constant)
         inputs = self.inputs(table)
-        if not len(table):
-            return np.zeros(0)
-        scores = np.zeros(len(table))
-        whole = table.present.all(axis=1)
-        if whole.any():
-            scores[whole] = positive_score(self.model, inputs[whole])
-        for i in np.flatnonzero(~whole):
-            rows, share = self._fillings(inputs[i], ~table.present[i])
-            scores[i] = float(share @ positive_score(self.model, rows))
-        return self.calibrated.apply(scores)
+        rows = [self._fillings(inputs[i], ~table.present[i]) for i in range(len(table))]
+        return self._averaged(rows)
 
     def weights(self, table: AnswerTable) -> FloatArray:
         """Return how far P(yes) would move if that robot had said the opposite (N, K)."""
         table = self.aligned(table)
-        p = self.p_yes(table)
-        moved = np.zeros(table.answers.shape)
-        for k, agent in enumerate(table.agents):
-            moved[:, k] = np.abs(self.p_yes(table.invert(agent)) - p)
+        n, k = table.answers.shape
+        if self.constant is not None or not n:
+            return np.zeros((n, k))
+        inputs = self.inputs(table)
+        moved = np.zeros((n, k))
+        block = max(1, _MOST_ROWS // (k + 1))
+        for start in range(0, n, block):
+            part = range(start, min(start + block, n))
+            rows = []
+            for i in part:
+                values, share = self._fillings(inputs[i], ~table.present[i])
+                rows.append((values, share))
+                for j in range(k):
+                    opposite = values.copy()
+                    opposite[:, 2 + j] = 1.0 - opposite[:, 2 + j]
+                    rows.append((opposite, share))
+            p = self._averaged(rows).reshape(len(part), k + 1)
+            moved[part.start : part.stop] = np.abs(p[:, 1:] - p[:, :1])
         return np.where(table.present, moved, 0.0)
+
+    def _averaged(self, rows: list[tuple[FloatArray, FloatArray]]) -> FloatArray:
+        """Return one probability per entry (its input rows, their shares), in one prediction."""
+        if not rows:
+            return np.zeros(0)
+        scores = positive_score(self.model, np.concatenate([values for values, _ in rows]))
+        share = np.concatenate([share for _, share in rows])
+        starts = np.cumsum([0, *(len(values) for values, _ in rows[:-1])])
+        return self.calibrated.apply(np.add.reduceat(scores * share, starts))
 
     def _fillings(self, row: FloatArray, missing: np.ndarray) -> tuple[FloatArray, FloatArray]:
         """Return rows (M, 2 + K) with all values the missing answers could have, and their shares.
@@ -165,6 +181,8 @@ class CentralAnswerModel(Aggregator):
         With more than six missing answers it is a seeded sample of 64 of them.
         """
         columns = np.flatnonzero(missing)
+        if not len(columns):
+            return row[None, :], np.ones(1)
         rate = self.yes_rate[columns]
         if 2 ** len(columns) <= _MOST_FILLINGS:
             values = np.array(list(itertools.product((0.0, 1.0), repeat=len(columns))))
