@@ -53,7 +53,9 @@ def demo(
         int | None,
         typer.Option(help="Another house, other starts; default: that of the team file."),
     ] = None,
-    world: Annotated[str, typer.Option(help="embedded (generated house) or graph.")] = "embedded",
+    world: Annotated[
+        str, typer.Option(help="embedded (generated house), habitat (the same in it) or graph.")
+    ] = "embedded",
     out: Out = None,
     team: Annotated[
         Path | None,

@@ -107,11 +107,13 @@ def demo_team(options: DemoOptions) -> Team:
             r.model_copy(update={"embodiment": "legs", "start": type(r.start)()})
             for r in team.robots
         )
+    elif options.world == "habitat":
+        world = habitat_world(world)
     elif options.world != "embedded":
-        raise CommandError(f"--world {options.world}: expected embedded or graph")
+        raise CommandError(f"--world {options.world}: expected embedded, graph or habitat")
     if options.seed is not None:
         changes["seed"] = options.seed
-        if world.kind == "embedded":
+        if world.kind != "graph":
             world = world.model_copy(update={"seed": options.seed})
     changed = team.model_copy(update={**changes, "world": world})
     changed._file = team.file
@@ -127,6 +129,22 @@ def demo_file() -> Path:
         if file.is_file():
             return file
     raise CommandError("config/teams/demo.yaml is not there; run from a clone, or give --team FILE")
+
+
+def habitat_world(world: WorldSpec) -> WorldSpec:
+    """Return the same house in habitat-sim.
+
+    Raises:
+        CommandError: It is not said where habitat-sim is, or the world is no house.
+    """
+    if world.kind == "graph":
+        raise CommandError("--world habitat: the team file's world is a graph; give another --team")
+    if not (world.habitat_python or os.environ.get("COTERIE_HABITAT_PYTHON")):
+        raise CommandError(
+            "--world habitat: set COTERIE_HABITAT_PYTHON to the Python that habitat-sim is "
+            "installed in (docs/habitat.md)"
+        )
+    return world.model_copy(update={"kind": "habitat"})
 
 
 def graph_world(seed: int) -> WorldSpec:
@@ -199,7 +217,11 @@ async def _or_failure(run: TeamRun, work: Any) -> None:
 
 
 def _prepare(team: Team) -> tuple[SceneGraph, Examination]:
-    world = make_world(team.world_spec())
+    spec = team.world_spec()
+    if spec.kind == "habitat" and spec.scene is None:
+        # The truth of a house does not depend on who renders it.
+        spec = spec.model_copy(update={"kind": "embedded", "habitat_python": None})
+    world = make_world(spec)
     try:
         scene = world.truth()
     finally:

@@ -186,7 +186,7 @@ class Team(_Part):
         """Return the world with its files and folders as absolute paths."""
         paths = {
             field: str(self.resolve(value))
-            for field in ("directory", "house")
+            for field in ("directory", "house", "dataset")
             if (value := getattr(self.world, field)) is not None
         }
         return self.world.model_copy(update=paths)
