@@ -169,6 +169,7 @@ def test_a_killed_worker_is_replaced_and_knows_all_again(world: HabitatWorld) ->
     results: dict[str, SkillResult] = {}
     while "a" not in results:  # the kernel takes a moment to collect all its threads
         results.update(world.tick(1e-4))
+        time.sleep(0.01)
     assert results["a"].outcome is Outcome.FAULT
     assert "habitat worker was lost" in results["a"].reason
     assert "ended with code -9" in results["a"].reason

@@ -19,6 +19,7 @@ from habitat_bridge.simulator import WorldError
 
 _LOG = logging.getLogger(__name__)
 _TRIES = 3  # workers that one question may use up
+_STARTS = 5  # attempts to start a new worker
 _WINDOW, _MOST = 60.0, 60  # [s], restarts within it before the backend gives up
 
 Pose3 = tuple[Vec3, Quaternion]
@@ -312,7 +313,7 @@ class HabitatBackend:
     def _replace(self, why: str) -> None:
         """Start a new worker and tell it all that the old one knew."""
         self.trouble = why
-        for _ in range(_TRIES):
+        for _ in range(_STARTS):
             now = time.monotonic()
             self._recent.append(now)
             if len(self._recent) == _MOST and now - self._recent[0] < _WINDOW:
@@ -330,7 +331,7 @@ class HabitatBackend:
                 raise WorldError(
                     f"habitat worker: the new one cannot take over the old one's state: {refused}"
                 ) from None
-            except WorkerLost as lost:
+            except (WorkerLost, WorldError) as lost:
                 why = self.trouble = str(lost)
                 continue
             return
