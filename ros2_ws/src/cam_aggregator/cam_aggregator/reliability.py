@@ -9,8 +9,8 @@ import numpy as np
 
 from coterie_core.answers import AnswerTable, BoolArray, FloatArray
 
-_CLAIM_YES, _CLAIM_NO = 9.0, 1.0  # belief in a claim "I saw it there" before any was checked
-_LEAST_TRUE = 0.5  # a robot whose claims are true less often than a coin is not believed
+_CLAIM_YES, _CLAIM_NO = 4.5, 0.5  # belief in a claim "I saw it there" before any was checked
+_LEAST_TRUE = 0.65  # a robot whose claims are true less often is not believed
 
 
 @dataclass(frozen=True, slots=True)

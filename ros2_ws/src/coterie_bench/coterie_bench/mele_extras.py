@@ -15,7 +15,7 @@ from cam_aggregator.base import accuracy
 from cam_aggregator.calibration import calibration_error, selective
 from cam_aggregator.registry import make_aggregator
 from cam_aggregator.splits import split
-from coterie_bench.mele_houses import explore_house, oracle_house, richest_rooms
+from coterie_bench.mele_houses import NoCommonSense, explore_house, oracle_house, richest_rooms
 from coterie_bench.mele_methods import Methods, Score, fitted
 from coterie_core.answers import AnswerTable
 
@@ -140,6 +140,18 @@ def team_curve(
                 p = fitted(name, team, train, seed, methods).p_yes(team.take(test))
                 value = accuracy(team.truth[test], p)
                 yield Measure("agents", name, kind, str(k), value)
+
+
+def observations_only(
+    directory: Path, scan: str, seed: int, agents: int, steps: int, methods: Methods
+) -> Iterator[Measure]:
+    """Yield accuracies where robots say YES only of what they saw, as the paper's nearly did."""
+    table = explore_house(directory, scan, seed, agents, steps, NoCommonSense()).table
+    for kind in methods.splits:
+        train, test = split(table, kind, seed)
+        for name in ("majority_vote", *LEARNERS):
+            p = fitted(name, table, train, seed, methods).p_yes(table.take(test))
+            yield Measure("observations_only", name, kind, "", accuracy(table.truth[test], p))
 
 
 def oracle(directory: Path, scan: str, seed: int, methods: Methods) -> Iterator[Measure]:

@@ -11,7 +11,14 @@ from cam_aggregator.cam import CamDecisionTree
 from cam_aggregator.splits import split
 from coterie_core.answers import AnswerTable
 from habitat_bridge.graph import WALKER, list_scans, load_graph_world
-from mele_explorer import ExplorerRun, QuestionBank, answer_all, oracle_run, run_exploration
+from mele_explorer import (
+    CommonSense,
+    ExplorerRun,
+    QuestionBank,
+    answer_all,
+    oracle_run,
+    run_exploration,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +43,30 @@ def houses_in(directory: Path) -> list[str]:
     return list_scans(directory)
 
 
-def explore_house(directory: Path, scan: str, seed: int, agents: int, steps: int) -> Trial:
+class NoCommonSense:
+    """Robots that expect nothing anywhere: they say YES only of what they saw."""
+
+    def likelihood(self, object_label: str, room: str) -> float:
+        """Return 0.1, whatever is asked."""
+        return 0.1
+
+    def alike(self, label: str, other: str) -> bool:
+        """Tell whether two words are the same."""
+        return label == other
+
+
+def explore_house(
+    directory: Path,
+    scan: str,
+    seed: int,
+    agents: int,
+    steps: int,
+    sense: CommonSense | None = None,
+) -> Trial:
     """Let `agents` robots walk `steps` hops each from different places and answer the bank.
 
-    The seed sets the starts, the order of equal choices and the rooms of the NO questions.
+    The seed sets the starts, the order of equal choices and the rooms of the NO questions. `sense`
+    is what robots know of homes in general; None: all that the household data tell.
 
     Raises:
         WorldError: The house cannot be read, or is too small for so many robots.
@@ -53,7 +80,7 @@ def explore_house(directory: Path, scan: str, seed: int, agents: int, steps: int
 
     async def explore() -> tuple[list[ExplorerRun], AnswerTable]:
         runs = await run_exploration(world, steps=steps, seed=seed)
-        return runs, await answer_all(runs, bank, house=scan)
+        return runs, await answer_all(runs, bank, house=scan, sense=sense)
 
     runs, table = asyncio.run(explore())
     problems = (*world.report.problems, *bank.problems)

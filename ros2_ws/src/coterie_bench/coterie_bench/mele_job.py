@@ -14,6 +14,7 @@ from coterie_bench.mele_extras import (
     from_scores,
     importance,
     label_curve,
+    observations_only,
     oracle,
     robustness,
     team_curve,
@@ -81,6 +82,7 @@ def _run(job: Job) -> dict[str, Any]:
             robustness(table, job.seed, methods),
             label_curve(table, job.seed, methods),
             team_curve(job.directory, job.scan, job.seed, job.steps, methods),
+            observations_only(job.directory, job.scan, job.seed, job.agents, job.steps, methods),
             oracle(job.directory, job.scan, job.seed, methods),
         )
         measures = [dataclasses.asdict(measure) for part in parts for measure in part]

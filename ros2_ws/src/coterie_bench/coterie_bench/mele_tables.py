@@ -71,6 +71,7 @@ _EXTRAS = {
     "labels": "Share of training labels against accuracy [%], mean over houses",
     "missing_answers": "Share of answers missing against accuracy [%], mean over houses",
     "forged_evidence": "Accuracy [%] with an agent that also forges its evidence, mean over houses",
+    "observations_only": "Accuracy [%] of robots without common sense (YES only of what they saw)",
     "selective_accuracy": "Accuracy [%] of what is answered at or above a confidence",
     "selective_share": "Share [%] of questions answered at or above a confidence",
     "calibration_error": "Expected calibration error [%], mean over houses",
