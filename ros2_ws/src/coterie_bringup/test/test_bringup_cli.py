@@ -68,8 +68,14 @@ def test_unexpected_errors_are_one_line_unless_debug(
 
 
 def test_options_of_the_demo_are_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="expected embedded or graph"):
+    with pytest.raises(CommandError, match="expected embedded, graph or habitat"):
         demo.demo_team(demo.DemoOptions(world="mars"))
+    monkeypatch.delenv("COTERIE_HABITAT_PYTHON", raising=False)
+    with pytest.raises(CommandError, match="COTERIE_HABITAT_PYTHON"):
+        demo.demo_team(demo.DemoOptions(world="habitat"))
+    monkeypatch.setenv("COTERIE_HABITAT_PYTHON", "/somewhere/python")
+    world = demo.demo_team(demo.DemoOptions(world="habitat", seed=3)).world
+    assert (world.kind, world.seed) == ("habitat", 3)
     monkeypatch.setenv("COTERIE_GRAPHS", str(tmp_path))
     with pytest.raises(CommandError, match="COTERIE_GRAPHS"):
         demo.demo_team(demo.DemoOptions(world="graph"))
