@@ -27,7 +27,7 @@ from coterie_core.questions import Question
 
 TEAM = """\
 name: bench
-world: {{kind: embedded, seed: 3, floors: 2}}
+world: {{kind: embedded, seed: 3, floors: 2, rooms: 22}}
 robots: [{{name: "r{{n}}", count: {robots}, embodiment: air}}]
 exploration: {{steps: 4}}
 aggregator: {{method: majority_vote, deadline: 30.0}}

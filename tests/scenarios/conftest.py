@@ -55,7 +55,7 @@ class Running:
         """Run a coroutine of the operator in its loop."""
         from coterie_bringup.operator import in_loop
 
-        return await asyncio.wait_for(in_loop(self.operator, work), PATIENCE)
+        return await asyncio.wait_for(in_loop(self.operator, work), 1.5 * PATIENCE)
 
     async def finals(self, questions: list[str]) -> None:
         """Wait until all these questions have their final answer."""

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.ros, pytest.mark.slow]
 
 FIFTY = """\
 name: fifty
-world: {kind: embedded, seed: 3, floors: 2}
+world: {kind: embedded, seed: 3, floors: 2, rooms: 22}
 robots: [{name: "scout_{n}", count: 50, embodiment: air}]
 exploration: {steps: 4}
 aggregator: {method: majority_vote, deadline: 30.0}

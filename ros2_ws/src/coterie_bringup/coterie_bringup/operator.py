@@ -21,7 +21,7 @@ from std_srvs.srv import Trigger
 from coterie_bringup.errors import CommandError
 from coterie_core.observation import Observation
 from coterie_core.questions import Answer, FinalAnswer, Question
-from coterie_msgs.action import Explore
+from coterie_msgs.action import Explore, NavigateTo
 from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
 from coterie_msgs.msg import Label
@@ -81,6 +81,8 @@ class Operator(AgentNode):
         self._ask = ServiceClient(self, AskTeam, "ask")
         self._train = ServiceClient(self, Trigger, "train")
         self._explore = {r: ActionClient(self, Explore, f"{r}/explore") for r in self.robots}
+        # The bridge offers all robots' actions at once: one of them tells that it is there.
+        self._bridge = [ActionClient(self, NavigateTo, f"{r}/navigate_to") for r in self.robots[:1]]
         self._memory = {r: ServiceClient(self, Trigger, f"{r}/memory") for r in self.robots}
 
     def on_start(self) -> None:
@@ -112,8 +114,10 @@ class Operator(AgentNode):
     # -- what a team does -------------------------------------------------------------------------
 
     async def wait_for_team(self, timeout: float) -> list[str]:
-        """Wait until all robots and the aggregator can be spoken to; return what is missing."""
+        """Wait until bridge, aggregator and all robots can be spoken to; return what is missing."""
         ends: dict[str, Any] = {"aggregator": self._train}
+        for bridge in self._bridge:
+            ends["bridge"] = bridge
         ends |= {robot: self._explore[robot] for robot in self.robots}
         ready = await asyncio.gather(*(end.wait(timeout) for end in ends.values()))
         return [name for name, there in zip(ends, ready, strict=True) if not there]
