@@ -14,6 +14,8 @@ from rclpy.action.client import ClientGoalHandle
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
+from coterie_ros.waitables import SurvivingActionClient
+
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
 
@@ -89,7 +91,7 @@ class ActionClient:
     def __init__(self, node: AgentNode, action_type: Any, name: str) -> None:
         self._node = node
         self._type = action_type
-        self._client = RclpyActionClient(node, action_type, name)
+        self._client = SurvivingActionClient(node, action_type, name)
         node.at_end(self._client.destroy)
         self.name = name
 

@@ -10,10 +10,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import GoalEvent, RCLError, ServerGoalHandle
 from rclpy.clock import Clock, ClockType
 from rclpy.service import Service
+
+from coterie_ros.waitables import SurvivingActionServer
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
@@ -123,7 +125,8 @@ class CoroutineActionServer:
         self._when_busy = when_busy
         self._check = check
         self._running: dict[str, tuple[GoalContext, asyncio.Task[Any] | None]] = {}
-        self._server = ActionServer(
+        self._server = SurvivingActionServer(
+            node,
             _WithOwnClock(node),
             action_type,
             name,

@@ -1,0 +1,70 @@
+"""Action servers and clients that an executor may still touch after they were destroyed.
+
+An event that arrived just before an action was destroyed is worked on afterwards. rclpy then raises
+from inside the executor, and an EventsExecutor does not survive that: it unwinds without Python's
+lock and the process crashes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rclpy.action import ActionClient, ActionServer
+
+if TYPE_CHECKING:
+    from coterie_ros.agent_node import AgentNode
+
+
+class _Survivor:
+    """Mix-in: after `destroy` there is nothing to take and nothing to do; errors are reported."""
+
+    ended = False
+    owner: AgentNode
+
+    def destroy(self) -> None:
+        """Destroy it; whatever comes later is dropped."""
+        self.ended = True
+        super().destroy()  # type: ignore[misc]
+
+    def is_ready(self, wait_set: Any) -> bool:
+        """Tell whether there is something to take."""
+        return not self.ended and bool(super().is_ready(wait_set))  # type: ignore[misc]
+
+    def take_data(self) -> dict[str, Any]:
+        """Take what has arrived."""
+        if self.ended:
+            return {}
+        try:
+            return super().take_data() or {}  # type: ignore[misc]
+        except Exception as error:
+            self._failed(error)
+            return {}
+
+    async def execute(self, taken_data: dict[str, Any]) -> None:
+        """Work on what was taken."""
+        if self.ended or not taken_data:
+            return
+        try:
+            await super().execute(taken_data)  # type: ignore[misc]
+        except Exception as error:
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        if not self.ended and self.owner.context.ok():
+            self.owner.report_failure(f"action {getattr(self, '_action_name', '')}", error)
+
+
+class SurvivingActionServer(_Survivor, ActionServer):
+    """An action server that its executor outlives."""
+
+    def __init__(self, owner: AgentNode, node: Any, *arguments: Any, **options: Any) -> None:
+        self.owner = owner
+        super().__init__(node, *arguments, **options)
+
+
+class SurvivingActionClient(_Survivor, ActionClient):
+    """An action client that its executor outlives."""
+
+    def __init__(self, owner: AgentNode, *arguments: Any, **options: Any) -> None:
+        self.owner = owner
+        super().__init__(owner, *arguments, **options)
