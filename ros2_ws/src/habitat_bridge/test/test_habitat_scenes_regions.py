@@ -64,7 +64,7 @@ def test_a_wide_passage_parts_nothing_and_furniture_neither():
 
 def test_small_pockets_join_their_neighbour():
     nook = [*rectangle(0, 0, 4, 4), *rectangle(4, 1.9, 4.3, 2.1), *rectangle(4.3, 1.5, 5.3, 2.5)]
-    assert len(regions_from_navmesh(nook).rooms) == 1
+    assert len(regions_from_navmesh(nook, RegionSettings(min_area=1.5)).rooms) == 1
     assert len(regions_from_navmesh(nook, RegionSettings(min_area=0.5)).rooms) == 2
 
 

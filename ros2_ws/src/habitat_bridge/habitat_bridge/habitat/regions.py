@@ -32,11 +32,11 @@ class RegionSettings:
     Holes up to `furniture_area` [m^2] are taken for furniture and filled.
     """
 
-    cell: float = 0.1
+    cell: float = 0.05
     agent_radius: float = 0.2
-    door_width: float = 1.3
+    door_width: float = 1.2
     bulge: float = 0.3
-    min_area: float = 1.5
+    min_area: float = 0.7
     furniture_area: float = 4.0
     outline_tolerance: float = 0.15
 
