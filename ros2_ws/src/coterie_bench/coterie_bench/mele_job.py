@@ -74,22 +74,28 @@ def _run(job: Job) -> dict[str, Any]:
     trial = explore_house(job.directory, job.scan, job.seed, job.agents, job.steps)
     table, methods = trial.table, job.methods
     scores = {(s.split, s.method, s.liar): s for s in score_trial(table, job.seed, methods)}
-    measures = []
+    problems = list(trial.problems)
+    measures: list[dict[str, Any]] = []
     if methods.extras:
-        parts = (
-            from_scores(table, scores, methods),
-            importance(table, job.seed, methods),
-            robustness(table, job.seed, methods),
-            label_curve(table, job.seed, methods),
-            team_curve(job.directory, job.scan, job.seed, job.steps, methods),
-            observations_only(job.directory, job.scan, job.seed, job.agents, job.steps, methods),
-            oracle(job.directory, job.scan, job.seed, methods),
-        )
-        measures = [dataclasses.asdict(measure) for part in parts for measure in part]
+        walk = (job.directory, job.scan, job.seed)
+        parts = {
+            "agreement": from_scores(table, scores, methods),
+            "importance": importance(table, job.seed, methods),
+            "robustness": robustness(table, job.seed, methods),
+            "labels": label_curve(table, job.seed, methods),
+            "agents": team_curve(*walk, job.steps, methods),
+            "observations only": observations_only(*walk, job.agents, job.steps, methods),
+            "oracle": oracle(*walk, methods),
+        }
+        for name, part in parts.items():
+            try:
+                measures += [dataclasses.asdict(measure) for measure in part]
+            except Exception as error:  # a house may be too small for a further analysis
+                problems.append(f"analysis {name!r} left out: {type(error).__name__}: {error}")
     return {
         "nodes": trial.nodes,
         "questions": len(table),
-        "problems": list(trial.problems),
+        "problems": problems,
         "scores": [
             {
                 "split": s.split,

@@ -184,6 +184,20 @@ def test_further_analyses_are_written(graphs, tmp_path):
     assert {m["x"] for m in team} == {str(k) for k in range(1, 9)}
 
 
+def test_an_analysis_that_a_house_is_too_small_for_does_not_cost_the_house(graphs, monkeypatch):
+    from coterie_bench import mele_job
+
+    def too_small(*_):
+        raise ValueError("five places are too few for eight robots")
+        yield
+
+    monkeypatch.setattr(mele_job, "team_curve", too_small)
+    methods = Methods(names=("majority_vote",), trees=2, liars=(0,), splits=("random",))
+    result = run_bench(graphs, None, seeds=(0,), steps=2, methods=methods)
+    assert result.records and not result.skipped
+    assert any("too few for eight robots" in text for text in result.problems["alpha"])
+
+
 def test_oracle_robots_know_one_room_each(graphs):
     rooms = richest_rooms(graphs, "alpha", 2)
     table = oracle_house(graphs, "alpha", 0, rooms)
