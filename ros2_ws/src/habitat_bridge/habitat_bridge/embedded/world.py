@@ -80,7 +80,7 @@ class EmbeddedWorld:
         self.seed = seed
         self.house = house
         self.look_on_arrival = look_on_arrival
-        self.occupancy = Occupancy(house)
+        self.occupancy = self._make_occupancy()
         self.place_map = build_places(self.occupancy)
         self.imaging = self._make_imaging(threads)
         self.contents: Things = self.imaging.contents
@@ -331,6 +331,10 @@ class EmbeddedWorld:
         """Return a generator that depends on the seed and this key only, not on the call order."""
         words = [k if isinstance(k, int) else zlib.crc32(k.encode()) for k in key]
         return np.random.default_rng([self.seed & 0xFFFFFFFF, *words])
+
+    def _make_occupancy(self) -> Occupancy:
+        """Return what places are laid out by, and rooms are told by."""
+        return Occupancy(self.house)
 
     def _make_imaging(self, threads: int) -> Imaging:
         """Return the cameras; another geometry than the house's own may answer for them."""
