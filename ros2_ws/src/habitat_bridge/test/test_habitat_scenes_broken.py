@@ -1,6 +1,7 @@
 """Broken, hostile and odd data sets: a clear error that names file and field, or a note."""
 
 import json
+import random
 import struct
 
 import pytest
@@ -289,3 +290,61 @@ def test_frames_and_upright_boxes():
     # A box that lies on its side: its extent, not a false heading.
     box = upright_box((1, 2, 3), [(0, 1, 0), (0.5, 0, 0), (0, 0, 0.25)])
     assert box.center == (1, -3, 2) and box.size == pytest.approx((1.0, 0.5, 2.0))
+
+
+VALUES = [None, 3, -1, 1e300, "x", "", [], {}, [1, 2], True, "../../../etc", {"a": 1}, [None]]
+
+
+def spoilt(data, rng):
+    """JSON with one value anywhere in it replaced."""
+    spots = []
+
+    def walk(part):
+        keys = part if isinstance(part, dict) else range(len(part))
+        for key in keys if isinstance(part, (dict, list)) else ():
+            spots.append((part, key))
+            if isinstance(part[key], (dict, list)):
+                walk(part[key])
+
+    walk(data)
+    part, key = rng.choice(spots)
+    part[key] = rng.choice(VALUES)
+    return data
+
+
+def test_whatever_is_spoilt_the_scene_loads_or_the_error_is_a_world_error(home):
+    scene(home, MUG, {**MUG, "uniform_scale": 2.0}, semantic_scene_instance="words")
+    config = home / "home.scene_dataset_config.json"
+    data = json.loads(config.read_text())
+    data["semantic_scene_descriptor_instances"] = {"words": "w.semantic_config.json"}
+    write_json(config, data)
+    loop = [[0, 0, 0], [0, 0, -4], [4, 0, -4], [4, 0, 0]]
+    write_json(
+        home / "w.semantic_config.json",
+        {
+            "classes": [{"id": 1, "name": "cup"}],
+            "region_annotations": [
+                {"name": "k", "label": "kitchen", "poly_loop": loop, "floor_height": 0.0}
+            ],
+        },
+    )
+    assert len(load(home).graph.rooms) == 1
+    rng = random.Random(4)
+    files = sorted(p for p in home.rglob("*") if p.suffix in (".json", ".glb"))
+    outcomes = {"loaded": 0, "refused": 0}
+    for _ in range(400):
+        file = rng.choice(files)
+        sound = file.read_bytes()
+        if file.suffix == ".json":
+            file.write_text(json.dumps(spoilt(json.loads(sound), rng)))
+        else:
+            broken = bytearray(sound)
+            broken[rng.randrange(min(len(broken), 1500))] = rng.randrange(256)
+            file.write_bytes(broken)
+        try:
+            load(home)
+            outcomes["loaded"] += 1
+        except WorldError:
+            outcomes["refused"] += 1
+        file.write_bytes(sound)
+    assert min(outcomes.values()) > 20

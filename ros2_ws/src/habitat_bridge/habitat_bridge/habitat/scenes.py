@@ -285,7 +285,8 @@ def _floors_by_objects(
     for space in graph.rooms.values():
         height = base.get(space.id, min(base.values()))
         below = [f for f in graph.floors.values() if f.elevation <= height + 0.3]
-        space.floor = max(below, key=lambda f: f.elevation).id
+        lowest = min(graph.floors.values(), key=lambda f: f.elevation)
+        space.floor = max(below, key=lambda f: f.elevation, default=lowest).id
 
 
 def _lowest(result: SceneDescription) -> float:

@@ -14,6 +14,7 @@ from habitat_bridge.habitat.assets import load_mesh
 from habitat_bridge.habitat.data_files import Refused
 from habitat_bridge.habitat.transforms import Array
 
+_REACH = 1e4  # [m] nothing in a home lies farther from the origin
 _FACE_IDS = ("object_id", "objectid", "segment_id")
 
 
@@ -66,6 +67,10 @@ def face_boxes(path: Path, rotation: Array, offset: Array) -> dict[int, Box]:
 
 
 def _boxes_by(codes: npt.NDArray[np.int64], points: Array) -> dict[int, Box]:
+    sound = (np.abs(points) < _REACH).all(axis=1)  # False for what is not a number, too
+    codes, points = codes[sound], points[sound]
+    if not len(codes):
+        return {}
     order = np.argsort(codes, kind="stable")
     codes, points = codes[order], points[order]
     starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
