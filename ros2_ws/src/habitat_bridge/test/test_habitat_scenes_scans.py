@@ -248,7 +248,7 @@ def test_replica_objects_with_oriented_boxes(tmp_path):
     mesh = trimesh.creation.box(extents=(9, 4, 3))
     (tmp_path / "room.glb").write_bytes(trimesh.Scene(mesh).export(file_type="glb"))
     write_json(
-        tmp_path / "room.scn",
+        tmp_path / "info_semantic.json",
         {
             "classes": [{"id": 20, "name": "chair"}],
             "objects": [

@@ -49,6 +49,10 @@ def find_descriptors(result: SceneDescription, dataset: SceneDataset, scene: Tem
     result.region_descriptor = regions if regions != result.semantic_descriptor else None
     if result.semantic_descriptor is None and result.stage is not None:
         result.semantic_descriptor = _companion(result.stage, _COMPANIONS)
+        # Replica's stages lie in a folder of their own with this file.
+        replica = result.stage.with_name("info_semantic.json")
+        if result.semantic_descriptor is None and replica.is_file():
+            result.semantic_descriptor = replica
     if result.semantic_asset is None and result.stage is not None:
         result.semantic_asset = _companion(result.stage, (".semantic.glb", "_semantic.ply"))
     if result.navmesh is None and result.stage is not None:
