@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 from coterie_bench.mele_paper import COLUMNS, paper_accuracy
@@ -43,7 +44,7 @@ def print_tables(records: Records, console: Console) -> None:
     for (split, malicious), title in _TITLES.items():
         rows = [r for r in records if r["split"] == split and r["malicious"] == malicious]
         if rows:
-            console.print(table_1(rows, title, paper=split == "random"))
+            _print_whole(table_1(rows, title, paper=split == "random"), console)
             console.print()
 
 
@@ -52,7 +53,7 @@ def print_extras(measures: Records, console: Console) -> None:
     for analysis, title in _EXTRAS.items():
         rows = [m for m in measures if m["analysis"] == analysis]
         if rows:
-            console.print(_extra(rows, title))
+            _print_whole(_extra(rows, title), console)
             console.print()
     for analysis in sorted({m["analysis"] for m in measures if m["analysis"].startswith("oracle")}):
         for house in sorted({m["house"] for m in measures if m["analysis"] == analysis}):
@@ -77,6 +78,17 @@ _EXTRAS = {
     "calibration_error": "Expected calibration error [%], mean over houses",
     "ceiling": "No function of these inputs can be right more often [%], mean over houses",
 }
+
+
+def _print_whole(table: Table, console: Console) -> None:
+    """Print a table as wide as it is: a narrow terminal wraps it, but no figure is cut off."""
+    wide = console.options.update(max_width=400)
+    before, needed = console.width, Measurement.get(console, wide, table).maximum
+    try:
+        console.width = max(before, needed)
+        console.print(table)
+    finally:
+        console.width = before
 
 
 def _extra(rows: Records, title: str) -> Table:

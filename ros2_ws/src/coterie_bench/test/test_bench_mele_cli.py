@@ -142,11 +142,12 @@ def test_a_house_without_objects_is_skipped_with_the_reason(graphs):
 
 
 def test_command_prints_the_tables_and_writes_results(graphs, tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "220")
+    monkeypatch.setenv("COLUMNS", "60")  # narrow: tables are wider, and still whole
     arguments = ["--graphs", str(graphs), "--out", str(tmp_path / "out"), "--seeds", "1"]
     assert main([*arguments, "--steps", "3", "--jobs", "1", "--quick"]) == 0
     printed = capsys.readouterr().out
     assert "random split (the paper's)" in printed and "grouped by object" in printed
+    assert "\u2026" not in printed  # nothing is cut off
     assert "malicious" in printed and "CAM+" in printed and "alpha" in printed
     assert "65.6" in printed and "58.9" in printed  # the paper's NN and MV for 20 nodes
     records = json.loads((tmp_path / "out" / "results.json").read_text())
