@@ -22,13 +22,13 @@ pytestmark = [pytest.mark.habitat, pytest.mark.ros, pytest.mark.slow, pytest.mar
 KILLS = 20
 TEAM = """\
 name: killed
-world: {kind: habitat, seed: 7, floors: 2}
+world: {kind: habitat, seed: 7, floors: 3, rooms: 22}
 seed: 7
 robots:
   - {name: rover, embodiment: wheels}
   - {name: walker, embodiment: legs}
   - {name: drone, embodiment: air}
-exploration: {steps: 40}
+exploration: {steps: 100}
 questions: {count: 40, train: 160}
 aggregator: {method: cam_plus, deadline: 5.0}
 """
@@ -79,9 +79,10 @@ def _run(folder: Path, domain: int, python: str, kills: int) -> tuple[dict[str, 
     moments, done, victims = random.Random(20), 0, set()
     try:
         while process.poll() is None:
+            up = "all nodes are up" in (folder / "log").read_text()
             fresh = [pid for pid in _workers(process.pid) if pid not in victims]
-            if done < kills and fresh:
-                time.sleep(moments.uniform(0.0, 1.5))  # starting, opening, or at work
+            if up and done < kills and fresh:
+                time.sleep(moments.uniform(0.0, 2.5))  # starting, opening, or at work
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(fresh[0], signal.SIGKILL)
                     done += 1
@@ -97,15 +98,27 @@ def _run(folder: Path, domain: int, python: str, kills: int) -> tuple[dict[str, 
     return json.loads((folder / "out" / "demo.json").read_text()), done
 
 
+def _right(record: dict[str, Any]) -> float:
+    """Share of the questions that the live method answered right."""
+    share = next(s["held_out"] for s in record["scores"] if s["method"] == "cam_plus")
+    return float(share)
+
+
 def test_twenty_kills(tmp_path: Path, ros_domain: int) -> None:
     python = habitat_python(__file__)
     before = set(os.listdir("/dev/shm"))
     calm, _ = _run(tmp_path / "calm", ros_domain, python, 0)
-    record, done = _run(tmp_path / "killed", ros_domain, python, KILLS)
-    assert done == KILLS
-    right = [next(s for s in r["scores"] if s["method"] == "cam_plus") for r in (calm, record)]
-    assert len(record["questions"]) == len(calm["questions"]) == 40
-    assert right[1]["held_out"] >= right[0]["held_out"] - 0.1
-    assert right[1]["held_out"] >= 0.8
+    calm_right = _right(calm)
+    total = 0
+    # On a fast machine one demonstration may be over before the last kill: then another one.
+    for number in range(4):
+        record, done = _run(tmp_path / f"killed{number}", ros_domain, python, KILLS - total)
+        assert done > 0
+        assert len(record["questions"]) == len(calm["questions"]) == 40
+        assert _right(record) >= max(0.8, calm_right - 0.1)
+        total += done
+        if total >= KILLS:
+            break
+    assert total == KILLS
     others = ("fastrtps", "sem.")  # Fast DDS's own, which it cleans up by itself
     assert not {n for n in set(os.listdir("/dev/shm")) - before if not n.startswith(others)}

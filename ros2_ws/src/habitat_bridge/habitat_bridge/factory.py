@@ -148,17 +148,19 @@ def _habitat(spec: WorldSpec) -> Simulator:
             "in, for example ~/miniconda3/envs/habitat/bin/python; give it here or in the "
             "environment variable COTERIE_HABITAT_PYTHON"
         )
-    if spec.scene is not None:
-        raise WorldError("world.scene: not there yet")
-    noise: DetectorNoise = getattr(DetectorNoise, spec.noise or "normal")()
-    return HabitatWorld(
-        _house(spec),
-        Path(python).expanduser() if python.startswith("~") else python,
-        seed=spec.seed,
-        noise=noise,
-        look_on_arrival=spec.look_on_arrival,
-        track_ids=spec.track_ids,
-    )
+    if python.startswith("~"):
+        python = str(Path(python).expanduser())
+    options: dict[str, Any] = {
+        "seed": spec.seed,
+        "noise": getattr(DetectorNoise, spec.noise or "normal")(),
+        "look_on_arrival": spec.look_on_arrival,
+        "track_ids": spec.track_ids,
+    }
+    if spec.scene is None:
+        return HabitatWorld(_house(spec), python, **options)
+    from habitat_bridge.habitat.dataset_world import open_scene
+
+    return open_scene(python, spec.scene, Path(spec.dataset) if spec.dataset else None, **options)
 
 
 def _saved(path: Path) -> House:

@@ -19,7 +19,7 @@ from habitat_bridge.simulator import WorldError
 
 _LOG = logging.getLogger(__name__)
 _TRIES = 3  # workers that one question may use up
-_STARTS = 5  # attempts to start a new worker
+_STARTS = 8  # attempts to start a new worker
 _WINDOW, _MOST = 60.0, 60  # [s], restarts within it before the backend gives up
 
 Pose3 = tuple[Vec3, Quaternion]
@@ -194,6 +194,12 @@ class HabitatBackend:
         out = self.ask("navmesh", key=key, **told)
         self._story.navmeshes[key] = told
         return out
+
+    def triangles(self, key: str) -> npt.NDArray[np.float32]:
+        """Return the triangles (N, 3, 3) of a navmesh, y up [m]."""
+        reply = self.ask("triangles", key=key)
+        corners = np.frombuffer(reply["corners"], dtype=np.float32).reshape(-1, 3)
+        return corners[np.frombuffer(reply["indices"], dtype=np.int32)].reshape(-1, 3, 3)
 
     def navigable(
         self, key: str, points: npt.NDArray[np.floating], tolerance: float

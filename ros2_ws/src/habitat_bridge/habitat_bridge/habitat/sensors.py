@@ -20,6 +20,8 @@ from habitat_bridge.simulator import Channel
 
 FACE = 384
 """Rows and columns of the views that lines of sight are read from [px]."""
+ANNOTATED = 1_000_000
+"""Added to the numbers of objects in scenes whose stage has numbers of its own."""
 _CLEAR = 0.02  # [m] what a line of sight meets may lie before its target, for rounding of depth
 
 
@@ -80,6 +82,8 @@ class Stagehand:
         for row, name in enumerate(contents.ids):
             thing = contents.things[name]
             pose = None if contents.hidden[row] else base_pose(thing.box.center, thing.box.yaw)
+            if name not in self._handles:  # part of the stage, or only known by its annotation
+                continue
             shown, other = self._handles[name], self._variants.get(name)
             if other is not None:
                 if thing.is_open is not self._first[name]:
@@ -100,6 +104,8 @@ class HabitatSensors(Sensors):
         stagehand: Keeps habitat's objects where the things are.
         robots: Name -> pose of all robots, in their order.
         bodies: Robot -> its object in habitat.
+        marks: Number in the annotations of the stage -> number of the thing, where it has any;
+            those of objects in habitat are then larger by `ANNOTATED`.
     """
 
     def __init__(
@@ -109,9 +115,13 @@ class HabitatSensors(Sensors):
         stagehand: Stagehand,
         robots: Callable[[], Mapping[str, Pose]],
         bodies: Mapping[str, str],
+        marks: Mapping[int, int] | None = None,
     ) -> None:
         self._backend = backend
         self._contents = contents
+        self._marks = np.zeros(max(marks, default=0) + 1 if marks else 0, dtype=np.int32)
+        for mark, number in (marks or {}).items():
+            self._marks[mark] = number
         self._stagehand = stagehand
         self._robots = robots
         self._bodies = bodies
@@ -152,7 +162,7 @@ class HabitatSensors(Sensors):
             if depth is not None:
                 depth[(depth < view.camera.near) | (depth > view.camera.far)] = 0.0
             if semantic is not None:
-                semantic = semantic.astype(np.int32)
+                semantic = self._numbers(semantic)
             images.append(Image(made.get("color"), depth, semantic))
         return images
 
@@ -173,8 +183,18 @@ class HabitatSensors(Sensors):
             hit = depth > 0.0
             ratio = (depth + _CLEAR) / ahead[mine]
             far[mine] = np.where(hit, ratio, np.inf)
-            instance[mine] = np.where(hit, made["semantic"][row[mine], col[mine]], 0)
+            numbers = self._numbers(made["semantic"][row[mine], col[mine]])
+            instance[mine] = np.where(hit, numbers, 0)
         return far, instance
+
+    def _numbers(self, semantic: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+        """Return instance numbers for those in an image of habitat's."""
+        raw = semantic.astype(np.int32)
+        if not len(self._marks):
+            return raw
+        own = raw >= ANNOTATED
+        known = np.where(raw < len(self._marks), raw, 0)
+        return np.where(own, raw - ANNOTATED, self._marks[known]).astype(np.int32)
 
     def _show(self, robots: Sequence[str]) -> None:
         """Bring habitat up to date: the things, and these robots where they stand."""

@@ -220,10 +220,9 @@ class Worker:
         agent.sensor_specifications = [self._tiny(kind) for kind in ("COLOR", "DEPTH", "SEMANTIC")]
         self.sim = hs.Simulator(hs.Configuration(config, [agent]))
         self.node = self.sim.get_agent(0).scene_node
-        for manager, articulated in self._managers():
-            found = manager.get_objects_by_handle_substring("")
-            for handle, thing in found.items():
-                self._adopt(handle, thing, articulated)
+        for manager in self._managers():
+            for handle, thing in manager.get_objects_by_handle_substring("").items():
+                self._adopt(handle, thing)
         return {"objects": [self._told(name) for name in self._objects], "bounds": self._bounds()}
 
     def op_shut(self) -> None:
@@ -248,7 +247,7 @@ class Worker:
             raise Refused(f"spawn: {config} is no object template")
         thing = self.sim.get_rigid_object_manager().add_object_by_template_id(numbers[0])
         thing.motion_type = self.hs.physics.MotionType.KINEMATIC
-        self._adopt(name, thing, False)
+        self._adopt(name, thing)
         self._homes[name] = ([0.0, -_FAR_AWAY, 0.0], [0.0, 0.0, 0.0, 1.0])
         self._put(name, *self._homes[name])
         thing.semantic_id = semantic
@@ -322,6 +321,13 @@ class Worker:
         self._finders[key] = finder
         low, high = finder.get_bounds()
         return {"area": float(finder.navigable_area), "bounds": [_list(low), _list(high)]}
+
+    def op_triangles(self, key: str) -> dict[str, Any]:
+        """Return the triangles of a navmesh: corners as float32 (N, 3), indices as int32."""
+        np, finder = self.np, self._finder(key)
+        corners = np.array([_list(v) for v in finder.build_navmesh_vertices()], dtype=np.float32)
+        indices = np.array(list(finder.build_navmesh_vertex_indices()), dtype=np.int32)
+        return {"corners": corners.tobytes(), "indices": indices.tobytes()}
 
     def op_navigable(self, key: str, points: bytes, tolerance: float) -> Dict[str, Any]:
         """Tell for points (N, 3) float32 whether the navmesh is within `tolerance` above or below.
@@ -407,9 +413,9 @@ class Worker:
     # -- helpers -------------------------------------------------------------------------------
 
     def _managers(self) -> List[Any]:
-        found = [(self.sim.get_rigid_object_manager(), False)]
+        found = [self.sim.get_rigid_object_manager()]
         if hasattr(self.sim, "get_articulated_object_manager"):
-            found.append((self.sim.get_articulated_object_manager(), True))
+            found.append(self.sim.get_articulated_object_manager())
         return found
 
     def _tiny(self, kind: str) -> Any:
@@ -420,12 +426,10 @@ class Worker:
         spec.resolution = [8, 8]
         return spec
 
-    def _adopt(self, name: str, thing: Any, articulated: bool) -> None:
+    def _adopt(self, name: str, thing: Any) -> None:
         self._objects[name] = thing
-        node = thing.root_scene_node if not articulated else None
         pose = (_list(thing.translation), self._xyzw(thing.rotation))
         self._homes[name] = self._poses[name] = pose
-        del node
 
     def _told(self, name: str) -> Dict[str, Any]:
         thing = self._objects[name]

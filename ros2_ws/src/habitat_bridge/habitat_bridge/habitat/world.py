@@ -2,26 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
+from coterie_core.scene import Connection
 from coterie_core.skills import Outcome, SkillResult
 from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.imaging import Imaging, robot_surface
 from habitat_bridge.embedded.navigation import BodySpace
-from habitat_bridge.embedded.occupancy import BodyKey
+from habitat_bridge.embedded.occupancy import BodyKey, Occupancy
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.habitat.backend import HabitatBackend, Timeouts
-from habitat_bridge.habitat.houses import ExportedHouse, cache_folder, export_house, robot_template
-from habitat_bridge.habitat.sensors import HabitatSensors, Stagehand
+from habitat_bridge.habitat.houses import cache_folder, export_house, robot_template
+from habitat_bridge.habitat.sensors import ANNOTATED, HabitatSensors, Stagehand
 from habitat_bridge.habitat.space import HabitatSpace, NavOccupancy
 from habitat_bridge.simulator import RobotState, Start, WorldError
 
 _ANYWHERE = Start()
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """What stands for what in a scene that is open in habitat.
+
+    Args:
+        handles: Thing -> its object in habitat; things that are part of the stage are in `marks`.
+        structure: Part of the structure ("wall", ...) -> its object in habitat.
+        variants: Container -> template file of how it looks the other way, open or closed.
+        marks: Thing -> its number in the semantic annotations of the stage.
+        occupancy: What places are laid out by; None: the house itself.
+        ways: Connections between rooms that the house has no doors for.
+    """
+
+    handles: Mapping[str, str]
+    structure: Mapping[str, str] = field(default_factory=dict)
+    variants: Mapping[str, Path] = field(default_factory=dict)
+    marks: Mapping[str, int] = field(default_factory=dict)
+    occupancy: NavOccupancy | None = None
+    ways: Sequence[Connection] = ()
 
 
 class HabitatWorld(EmbeddedWorld):
@@ -39,6 +62,7 @@ class HabitatWorld(EmbeddedWorld):
         cache: Where exported houses are kept (None: the user's cache folder).
         timeouts: How long the worker may take.
         gpu: Number of the GPU to render with; -1: the default device, or the CPU.
+        opened: A habitat in which the house is open already, and what stands for what in it.
         **options: Those of EmbeddedWorld.
 
     Raises:
@@ -53,29 +77,33 @@ class HabitatWorld(EmbeddedWorld):
         cache: Path | None = None,
         timeouts: Timeouts | None = None,
         gpu: int = -1,
+        opened: tuple[HabitatBackend, Staging] | None = None,
         **options: Any,
     ) -> None:
+        self.notes: tuple[str, ...] = ()
+        """What is missing, guessed or computed in this world."""
         self._cache = cache or cache_folder()
-        self._files = export_house(house, self._cache)
         self._bodies: dict[str, Body] = {}
         self._shapes: dict[str, str] = {}
-        self.backend = HabitatBackend(python, timeouts)
+        if opened is None:
+            files = export_house(house, self._cache)
+            self.backend = HabitatBackend(python, timeouts)
+            self._staging = Staging(files.handles, files.structure, files.variants)
+        else:
+            self.backend, self._staging = opened
         try:
-            self.backend.open(
-                self._files.scene, str(self._files.config), int(options.get("seed", 0)), gpu
-            )
+            if opened is None:
+                seed = int(options.get("seed", 0))
+                self.backend.open(files.scene, str(files.config), seed, gpu)
+            self._nav = self._staging.occupancy or NavOccupancy(house, self.backend)
             super().__init__(house, **options)
             self.name = f"habitat-house-{house.seed}"
-            self._nav = NavOccupancy(house, self.backend)
+            for way in self._staging.ways:
+                self._scene.add_connection(way)
             self._restarts = self.backend.restarts
         except BaseException:
             self.backend.close()
             raise
-
-    @property
-    def files(self) -> ExportedHouse:
-        """The files that habitat-sim has of the house."""
-        return self._files
 
     def add_robot(self, name: str, embodiment: Embodiment, start: Start = _ANYWHERE) -> RobotState:
         """Put a robot into the house; without a start, at a free place chosen by seed.
@@ -97,7 +125,7 @@ class HabitatWorld(EmbeddedWorld):
         super().remove_robot(name)
         self.backend.remove(self._shapes.pop(name))
         # Robots are numbered in their order.
-        first = self.imaging.first_robot
+        first = self.imaging.first_robot + (ANNOTATED if self._staging.marks else 0)
         self.backend.label({self._shapes[other]: first + k for k, other in enumerate(self._bodies)})
 
     def tick(self, dt: float) -> dict[str, SkillResult]:
@@ -119,24 +147,26 @@ class HabitatWorld(EmbeddedWorld):
     def _make_imaging(self, threads: int) -> Imaging:
         imaging = Imaging(self.house, threads)
         contents = imaging.contents
-        numbers = {
-            self._files.handles[name]: contents.first_instance + row
-            for row, name in enumerate(contents.ids)
-        }
+        staging, first = self._staging, contents.first_instance
+        numbers = {handle: first + contents.rows[name] for name, handle in staging.handles.items()}
         names = {label: number for number, label in imaging.structure_labels.items()}
-        numbers |= {handle: names[part] for part, handle in self._files.structure.items()}
-        self.backend.label(numbers)
+        numbers |= {handle: names[part] for part, handle in staging.structure.items()}
+        # Numbers of the stage's own annotations must not be taken for those of objects.
+        shift = ANNOTATED if staging.marks else 0
+        self.backend.label({handle: number + shift for handle, number in numbers.items()})
         variants: dict[str, str] = {}
-        for name, config in self._files.variants.items():
+        for name, config in staging.variants.items():
             variants[name] = f"variant/{name}"
-            self.backend.spawn(
-                variants[name], config, contents.first_instance + contents.rows[name]
-            )
-        stagehand = Stagehand(self.backend, contents, self._files.handles, variants)
+            self.backend.spawn(variants[name], config, first + contents.rows[name] + shift)
+        marks = {mark: first + contents.rows[name] for name, mark in staging.marks.items()}
+        stagehand = Stagehand(self.backend, contents, staging.handles, variants)
         imaging.sensors = HabitatSensors(
-            self.backend, contents, stagehand, self._poses, self._shapes
+            self.backend, contents, stagehand, self._poses, self._shapes, marks
         )
         return imaging
+
+    def _make_occupancy(self) -> Occupancy:
+        return self._staging.occupancy or super()._make_occupancy()
 
     def _make_space(self, key: BodyKey) -> BodySpace:
         return HabitatSpace(self._nav, key, self.backend)
@@ -150,6 +180,7 @@ class HabitatWorld(EmbeddedWorld):
         config = robot_template(self._cache / "robots", shape, f"robot-{radius:.3f}-{height:.3f}")
         self._shapes[name] = f"robot/{name}"
         number = self.imaging.first_robot + len(self._bodies)
+        number += ANNOTATED if self._staging.marks else 0
         self.backend.spawn(self._shapes[name], config, number)
 
     def _fail_all(self) -> None:

@@ -1,0 +1,233 @@
+"""Worlds of any Habitat data set: rooms, things and ways of a scene, and robots in it."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import shapely
+from scipy import ndimage
+
+from coterie_core.frames import yup_to_zup, zup_to_yup
+from coterie_core.geometry import Vec3
+from coterie_core.scene import SceneObject
+from habitat_bridge.embedded.house import House, Stairs
+from habitat_bridge.embedded.occupancy import CELL, BodyKey
+from habitat_bridge.embedded.places import WALKER
+from habitat_bridge.habitat.backend import HabitatBackend, Timeouts
+from habitat_bridge.habitat.complete import with_regions
+from habitat_bridge.habitat.description import ObjectDescription, SceneDescription
+from habitat_bridge.habitat.regions import RegionSettings
+from habitat_bridge.habitat.scenes import load_scene
+from habitat_bridge.habitat.space import VOXEL, NavOccupancy
+from habitat_bridge.habitat.world import HabitatWorld, Staging
+from habitat_bridge.simulator import WorldError
+
+_LOG = logging.getLogger(__name__)
+_SURVEY = "survey"
+_CEILING = 2.6  # [m] where a data set tells no height of storeys
+_MATCH = 0.1  # [m] between where a data set says that an object is and where habitat has it
+_BAND = 0.05  # [m] between the heights at which a drone's free space is looked for
+
+
+class SceneOccupancy(NavOccupancy):
+    """A scene whose free space is the navmesh, and for drones what rays find empty."""
+
+    def __init__(self, house: House, backend: HabitatBackend) -> None:
+        super().__init__(house, backend)
+        self._habitat = backend
+        self._air: dict[BodyKey, list[npt.NDArray[np.float32]]] = {}
+
+    def clearance(self, key: BodyKey) -> list[npt.NDArray[np.float32]]:
+        """Distance [m] of every cell to what a body cannot stand on or pass, per floor."""
+        if key.moves != "air":
+            return super().clearance(key)
+        if key not in self._air:
+            self._air[key] = [self._flown(key, k) for k in range(len(self.floors))]
+        return self._air[key]
+
+    def _flown(self, key: BodyKey, floor: int) -> npt.NDArray[np.float32]:
+        """Cast rays along all rows and columns at the heights of a body: what they hit is solid."""
+        rows, cols = self.shape
+        free = self.room_raster(floor) >= 0
+        xs = self.origin[0] + (np.arange(cols) + 0.5) * CELL
+        ys = self.origin[1] + (np.arange(rows) + 0.5) * CELL
+        length_x, length_y = cols * CELL, rows * CELL
+        for z in np.arange(key.low, key.high + _BAND, _BAND) + self.elevation(floor):
+            starts = np.concatenate(
+                [
+                    np.column_stack([np.full(rows, self.origin[0]), ys, np.full(rows, z)]),
+                    np.column_stack([xs, np.full(cols, self.origin[1]), np.full(cols, z)]),
+                ]
+            )
+            ways = np.concatenate(
+                [np.tile([length_x, 0.0, 0.0], (rows, 1)), np.tile([0.0, length_y, 0.0], (cols, 1))]
+            )
+            rays = np.concatenate([zup_to_yup(starts), zup_to_yup(ways)], axis=1)
+            counts, hits = self._habitat.rays(rays, 1.0)
+            which = np.repeat(np.arange(len(rays)), counts)
+            along = which < rows
+            row = np.where(along, which, (hits * rows).astype(int))
+            col = np.where(along, (hits * cols).astype(int), which - rows)
+            free[np.clip(row, 0, rows - 1), np.clip(col, 0, cols - 1)] = False
+        out: npt.NDArray[np.float32] = ndimage.distance_transform_edt(free).astype(np.float32)
+        out *= CELL
+        return out
+
+
+def open_scene(
+    python: str | Path,
+    scene: str,
+    dataset: Path | None = None,
+    *,
+    timeouts: Timeouts | None = None,
+    gpu: int = -1,
+    **options: Any,
+) -> HabitatWorld:
+    """Return the world of a scene.
+
+    Rooms come from the data set's annotations where it has any, else from the navmesh
+    (`world.notes` says so). Things are its objects and, in scanned houses, the annotated parts of
+    the stage; these cannot be moved. What is laid out in places is the navmesh of a slim walker.
+
+    Args:
+        python: The command that runs Python with habitat-sim.
+        scene: Name of a scene instance or stage of the data set, or a file.
+        dataset: The `.scene_dataset_config.json`.
+        timeouts: How long the worker may take.
+        gpu: Number of the GPU to render with; -1: the default device, or the CPU.
+        **options: Those of EmbeddedWorld.
+
+    Raises:
+        WorldError: The worker cannot be started, the scene not be read, or nobody can stand in it.
+    """
+    description = load_scene(dataset, scene)
+    backend = HabitatBackend(python, timeouts)
+    try:
+        told = backend.open(
+            scene, "" if dataset is None else str(dataset), int(options.get("seed", 0)), gpu
+        )
+        backend.navmesh(
+            _SURVEY,
+            radius=WALKER.radius,
+            height=WALKER.height,
+            climb=WALKER.step_height,
+            cell=0.05,
+            rise=VOXEL,
+        )
+        ground = yup_to_zup(backend.triangles(_SURVEY))
+        try:
+            known = with_regions(description, ground, RegionSettings(agent_radius=WALKER.radius))
+        except ValueError as error:
+            raise WorldError(f"scene {scene!r}: no rooms can be found: {error}") from None
+        house = _house(known, backend)
+        handles = match_objects(known.objects, told["objects"])
+        rooms = {room.id for room in house.rooms}
+        ways = [
+            way
+            for way in known.graph.connections.values()
+            if way.kind != "stairs" and {way.room_a, way.room_b} <= rooms
+        ]
+        marks = _marks(house.objects, {entry.handle for entry in known.objects})
+        world = HabitatWorld(
+            house,
+            python,
+            opened=(
+                backend,
+                Staging(handles, marks=marks, occupancy=SceneOccupancy(house, backend), ways=ways),
+            ),
+            **options,
+        )
+    except BaseException:
+        backend.close()
+        raise
+    world.name = f"habitat-{Path(known.name).name}"
+    world.notes = tuple(known.notes)
+    for note in known.notes:
+        _LOG.info("scene %s: %s", known.name, note)
+    return world
+
+
+def match_objects(
+    wanted: Iterable[ObjectDescription], there: Sequence[Mapping[str, Any]]
+) -> dict[str, str]:
+    """Return description's handle -> object in habitat: the same template at the same spot."""
+    left = list(there)
+    out: dict[str, str] = {}
+    for entry in wanted:
+        name = Path(entry.template).name.split(".")[0]
+        near = [
+            (math.dist(told["position"], entry.translation), k)
+            for k, told in enumerate(left)
+            if name in told["name"]
+        ]
+        if near and (entry.articulated or min(near)[0] <= _MATCH or not entry.origin_at_com):
+            out[entry.handle] = str(left.pop(min(near)[1])["name"])
+    return out
+
+
+def _house(scene: SceneDescription, backend: HabitatBackend) -> House:
+    graph = scene.graph
+    rooms = [room for room in graph.rooms.values() if len(room.polygon) >= 3]
+    if not rooms:
+        raise WorldError(f"scene {scene.name!r}: it has no rooms, and the navmesh shows none")
+    floors = sorted(graph.floors.values(), key=lambda f: f.elevation)
+    for floor in floors:
+        floor.ceiling_height = floor.ceiling_height or _CEILING
+    house = House(0, floors, rooms, [], [], [], list(graph.objects.values()))
+    levels = {floor.id: floor.elevation for floor in floors}
+    for way in graph.connections.values():
+        if way.kind == "stairs" and {way.room_a, way.room_b} <= {room.id for room in rooms}:
+            ends = sorted(
+                (house.room(way.room_a), house.room(way.room_b)), key=lambda r: levels[r.floor]
+            )
+            spots = []
+            for room in ends:
+                x, y = shapely.Polygon(room.polygon).representative_point().coords[0]
+                spots.append((x, y, levels[room.floor]))
+            flight = _flight(backend, spots[0], spots[1])
+            if flight is not None:
+                (x0, y0), (x1, y1) = flight[0][:2], flight[1][:2]
+                well = list(
+                    shapely.LineString([(x0, y0), (x1, y1)])
+                    .buffer(way.width / 2.0 + 0.01)
+                    .envelope.exterior.coords
+                )[:4]
+                house.stairs.append(
+                    Stairs(way.id, ends[0].id, ends[1].id, *flight, way.width, way.riser, [], well)
+                )
+    return house
+
+
+def _flight(backend: HabitatBackend, low: Vec3, high: Vec3) -> tuple[Vec3, Vec3] | None:
+    """Return where one stands before and after the stairs on the way between two spots [m]."""
+    near = backend.snap(_SURVEY, zup_to_yup([low, high]))
+    if not np.isfinite(near).all():
+        return None
+    a, b = ((float(p[0]), float(p[1]), float(p[2])) for p in near)
+    path = backend.paths(_SURVEY, [(a, b)])[0]
+    if path is None:
+        return None
+    points = [(x, y, z) for x, y, z in yup_to_zup(path).tolist()]
+    for here, there in itertools.pairwise(points):
+        if here[2] <= low[2] + 0.3 < there[2]:
+            bottom = (here[0], here[1], low[2])
+            top = next((p for p in points if p[2] >= high[2] - 0.3), points[-1])
+            return bottom, (top[0], top[1], high[2])
+    return None
+
+
+def _marks(things: Iterable[SceneObject], objects: set[str]) -> dict[str, int]:
+    """Return thing -> its number in the stage's annotations: the end of its id."""
+    out = {}
+    for thing in things:
+        number = thing.id.rsplit("_", 1)[-1]
+        if thing.id not in objects and number.isdecimal() and 0 < int(number) < 100_000:
+            out[thing.id] = int(number)
+    return out
