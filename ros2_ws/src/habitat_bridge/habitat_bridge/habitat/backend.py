@@ -19,7 +19,7 @@ from habitat_bridge.simulator import WorldError
 
 _LOG = logging.getLogger(__name__)
 _TRIES = 3  # workers that one question may use up
-_STARTS = 8  # attempts to start a new worker
+_STARTS = 10  # attempts to start a new worker
 _WINDOW, _MOST = 60.0, 60  # [s], restarts within it before the backend gives up
 
 Pose3 = tuple[Vec3, Quaternion]
@@ -92,6 +92,8 @@ class HabitatBackend:
         self.timeouts = timeouts or Timeouts()
         self.restarts = 0
         self.trouble = ""
+        self.seconds = 0.0
+        """How long the worker itself took for the last question [s]."""
         self._story = _Story()
         self._recent: deque[float] = deque(maxlen=_MOST)
         self._closed = False
@@ -307,7 +309,9 @@ class HabitatBackend:
             try:
                 if needs:
                     self._worker.share(needs)
-                return self._worker.call(op, limit, **fields)
+                reply = self._worker.call(op, limit, **fields)
+                self.seconds = float(reply.get("seconds", 0.0))
+                return reply
             except WorkerRefused as refused:
                 raise WorldError(f"habitat worker: {refused}") from None
             except WorkerLost as lost:
