@@ -22,6 +22,7 @@ from coterie_core.answers import AnswerTable
 from coterie_core.debate import ROUNDS, Speaker, Utterance, debate
 from coterie_core.parsing import NotAQuestion, understand
 from coterie_core.questions import Answer, FinalAnswer, LabelledQuestion, Question
+from coterie_core.waiting import in_time
 from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import DiscussionTurn, Label
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
@@ -218,7 +219,7 @@ class AggregatorNode(AgentNode):
                     question, robot, turn, talk, final=final, time=self._now()
                 )
             )
-            return await asyncio.wait_for(heard, self.parameters["turn_timeout"])
+            return await in_time(heard, self.parameters["turn_timeout"])
         except asyncio.TimeoutError:
             self.problem(f"debate on {question.id}: {robot} kept silent in round {turn + 1}")
             return None

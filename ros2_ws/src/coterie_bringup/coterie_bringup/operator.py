@@ -21,6 +21,7 @@ from std_srvs.srv import Trigger
 from coterie_bringup.errors import CommandError
 from coterie_core.observation import Observation
 from coterie_core.questions import Answer, FinalAnswer, Question
+from coterie_core.waiting import in_time
 from coterie_msgs.action import Explore, NavigateTo
 from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
@@ -167,7 +168,7 @@ class Operator(AgentNode):
             if count == len(wanted):
                 return count
             try:
-                await asyncio.wait_for(self._news.wait(), timeout)
+                await in_time(self._news.wait(), timeout)
             except asyncio.TimeoutError:
                 return count
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from coterie_bringup.program import Program, Running, describe_exit
+from coterie_core.waiting import in_time
 
 EventKind = Literal["started", "died", "restarting", "given_up", "failed", "ended"]
 
@@ -206,7 +207,7 @@ class Supervisor:
             text = f"restart {in_a_row} of {program.restart_limit} in {wait:g} s"
             self._tell("restarting", program, text)
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), wait)
+                await in_time(self._stop.wait(), wait)
 
     def _give_up(self, program: Program, text: str, lines: tuple[str, ...]) -> None:
         self._failed.append(program.name)

@@ -280,6 +280,22 @@ class AgentNode(LifecycleNode):
         executor.create_task(work)
         return await outcome
 
+    def post(self, function: Callable[[], object]) -> None:
+        """Run a short function in the executor's thread soon, from any thread; errors are reported.
+
+        What raises inside an EventsExecutor takes the process down, so nothing may.
+        """
+
+        def work() -> None:
+            try:
+                function()
+            except Exception as error:
+                if self.context.ok() and self.state_label != "finalized":
+                    self.report_failure("a task of the executor", error)
+
+        if self.executor is not None and self.context.ok():
+            self.executor.create_task(work)
+
     # -- topics, services, actions -------------------------------------------------------------
 
     def publisher(self, message_type: Any, topic: str, qos: str) -> Outlet:

@@ -14,6 +14,7 @@ from rclpy.action.client import ClientGoalHandle
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
+from coterie_core.waiting import in_time
 from coterie_ros.waitables import SurvivingActionClient
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class ServiceClient:
                 continue
             answer = await _sent(self._node, lambda: self._client.call_async(request))
             try:
-                return await asyncio.wait_for(answer.wait(), timeout)
+                return await in_time(answer.wait(), timeout)
             except asyncio.TimeoutError:
                 self._client.remove_pending_request(answer.future)
         raise NoAnswer(
@@ -132,7 +133,7 @@ class ActionClient:
         handle = None
         try:
             handle = await self._accepted(goal, identity, on_feedback, accept_timeout, attempts)
-            return await asyncio.wait_for(self._result(handle, poll, lost_after), timeout)
+            return await in_time(self._result(handle, poll, lost_after), timeout)
         except asyncio.TimeoutError as error:
             self._cancel(handle)
             if isinstance(error, NoAnswer):
@@ -168,7 +169,7 @@ class ActionClient:
                 ),
             )
             try:
-                handle: ClientGoalHandle = await asyncio.wait_for(answer.wait(), timeout)
+                handle: ClientGoalHandle = await in_time(answer.wait(), timeout)
             except asyncio.TimeoutError:
                 continue
             if handle.accepted:
@@ -216,9 +217,8 @@ class ActionClient:
             del answers[:-2]
 
     def _cancel(self, handle: ClientGoalHandle | None) -> None:
-        executor = self._node.executor
-        if handle is not None and executor is not None and self._node.context.ok():
-            executor.create_task(lambda: handle.cancel_goal_async() and None)
+        if handle is not None:
+            self._node.post(lambda: None if self._client.ended else handle.cancel_goal_async())
 
 
 class _Answer:

@@ -15,6 +15,7 @@ from rclpy.action.server import GoalEvent, RCLError, ServerGoalHandle
 from rclpy.clock import Clock, ClockType
 from rclpy.service import Service
 
+from coterie_core.waiting import in_time
 from coterie_ros.waitables import SurvivingActionServer
 
 if TYPE_CHECKING:
@@ -255,12 +256,11 @@ def serve(
             except RCLError as error:
                 node.problem(f"service {name}: response not sent ({error})")
 
-        if node.executor is not None and node.context.ok():
-            node.executor.create_task(put)
+        node.post(put)
 
     async def answer(request: Any, header: Any) -> None:
         try:
-            response = await asyncio.wait_for(work(request), timeout)
+            response = await in_time(work(request), timeout)
         except asyncio.CancelledError:
             response = _explained(service_type.Response(), "the node stopped; ask again later")
         except asyncio.TimeoutError:

@@ -19,6 +19,7 @@ class _Survivor:
     """Mix-in: after `destroy` there is nothing to take and nothing to do; errors are reported."""
 
     ended = False
+    _ready = False
     owner: AgentNode
 
     def destroy(self) -> None:
@@ -27,12 +28,18 @@ class _Survivor:
         super().destroy()  # type: ignore[misc]
 
     def is_ready(self, wait_set: Any) -> bool:
-        """Tell whether there is something to take."""
-        return not self.ended and bool(super().is_ready(wait_set))  # type: ignore[misc]
+        """Note what there is to take; true in any case, since a no would raise in the executor."""
+        self._ready = False
+        if not self.ended:
+            try:
+                self._ready = bool(super().is_ready(wait_set))  # type: ignore[misc]
+            except Exception as error:
+                self._failed(error)
+        return True
 
     def take_data(self) -> dict[str, Any]:
         """Take what has arrived."""
-        if self.ended:
+        if self.ended or not self._ready:
             return {}
         try:
             return super().take_data() or {}  # type: ignore[misc]
@@ -60,6 +67,24 @@ class SurvivingActionServer(_Survivor, ActionServer):
     def __init__(self, owner: AgentNode, node: Any, *arguments: Any, **options: Any) -> None:
         self.owner = owner
         super().__init__(node, *arguments, **options)
+
+    # The executor runs these two as tasks of their own.
+
+    async def _execute_goal(self, execute_callback: Any, goal_handle: Any) -> None:
+        if self.ended:
+            return
+        try:
+            await super()._execute_goal(execute_callback, goal_handle)
+        except Exception as error:
+            self._failed(error)
+
+    def _send_result_response(self, request_header: Any, future: Any) -> None:
+        if self.ended:
+            return
+        try:
+            super()._send_result_response(request_header, future)
+        except Exception as error:
+            self._failed(error)
 
 
 class SurvivingActionClient(_Survivor, ActionClient):

@@ -14,6 +14,7 @@ from std_msgs.msg import Bool
 from coterie_core.geometry import Pose
 from coterie_core.observation import Observation
 from coterie_core.skills import Outcome, Skill, SkillResult
+from coterie_core.waiting import in_time
 from coterie_msgs.action import Manipulate, NavigateTo
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
@@ -228,7 +229,7 @@ class BridgeNode(AgentNode):
                 return SkillResult(Outcome.CANCELLED, "the bridge stopped"), RobotState(
                     robot, _NOWHERE
                 )
-            return await asyncio.wait_for(end, 2.0)
+            return await in_time(end, 2.0)
 
     def _hear(self, robot: str, message: Bool) -> None:
         value = bool(message.data)

@@ -18,6 +18,7 @@ from coterie_core.parsing import NotAQuestion, understand
 from coterie_core.questions import Answer, Question
 from coterie_core.scene import rooms_text
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
+from coterie_core.waiting import in_time
 from coterie_msgs.action import Explore
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import Answer as AnswerMsg
@@ -145,7 +146,7 @@ class ExplorerNode(AgentNode):
             if left <= 0.0:
                 return self._latest
             try:
-                await asyncio.wait_for(self._observed.wait(), left)
+                await in_time(self._observed.wait(), left)
             except asyncio.TimeoutError:
                 return self._latest
         return self._latest
