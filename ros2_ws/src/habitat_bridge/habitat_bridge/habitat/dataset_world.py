@@ -25,6 +25,7 @@ from habitat_bridge.habitat.complete import with_regions
 from habitat_bridge.habitat.description import ObjectDescription, SceneDescription
 from habitat_bridge.habitat.regions import RegionSettings
 from habitat_bridge.habitat.scenes import load_scene
+from habitat_bridge.habitat.sensors import Hinges
 from habitat_bridge.habitat.space import VOXEL, NavOccupancy
 from habitat_bridge.habitat.world import HabitatWorld, Staging
 from habitat_bridge.simulator import WorldError
@@ -33,6 +34,7 @@ _LOG = logging.getLogger(__name__)
 _SURVEY = "survey"
 _CEILING = 2.6  # [m] where a data set tells no height of storeys
 _MATCH = 0.1  # [m] between where a data set says that an object is and where habitat has it
+_TURN = 1.6  # [m or rad] a joint without limits opens as far
 _BAND = 0.05  # [m] between the heights at which a drone's free space is looked for
 
 
@@ -140,7 +142,13 @@ def open_scene(
             python,
             opened=(
                 backend,
-                Staging(handles, marks=marks, occupancy=SceneOccupancy(house, backend), ways=ways),
+                Staging(
+                    handles,
+                    marks=marks,
+                    hinges=_hinges(known.objects, handles, backend),
+                    occupancy=SceneOccupancy(house, backend),
+                    ways=ways,
+                ),
             ),
             **options,
         )
@@ -221,6 +229,27 @@ def _flight(backend: HabitatBackend, low: Vec3, high: Vec3) -> tuple[Vec3, Vec3]
             top = next((p for p in points if p[2] >= high[2] - 0.3), points[-1])
             return bottom, (top[0], top[1], high[2])
     return None
+
+
+def _hinges(
+    objects: Iterable[ObjectDescription], handles: Mapping[str, str], backend: HabitatBackend
+) -> dict[str, Hinges]:
+    """Return the joints of articulated things: closed as they are, open at their farther limit."""
+    out: dict[str, Hinges] = {}
+    for entry in objects:
+        if entry.articulated and entry.moving_joints > 0 and entry.handle in handles:
+            told = backend.joints(handles[entry.handle])
+            closed = tuple(told["positions"])
+            opened = tuple(
+                _farther(at, max(low, -_TURN), min(high, _TURN))
+                for at, low, high in zip(closed, told["low"], told["high"], strict=True)
+            )
+            out[entry.handle] = closed, opened
+    return out
+
+
+def _farther(here: float, low: float, high: float) -> float:
+    return high if high - here >= here - low else low
 
 
 def _marks(things: Iterable[SceneObject], objects: set[str]) -> dict[str, int]:

@@ -32,9 +32,17 @@ class Renderer(Protocol):
         """Put objects where they belong."""
         ...
 
+    def joints(self, name: str, positions: Sequence[float]) -> object:
+        """Set the joints of an articulated object."""
+        ...
+
     def render(self, shots: Sequence[Shot]) -> list[dict[str, npt.NDArray[Any]]]:
         """Return images."""
         ...
+
+
+Hinges = tuple[tuple[float, ...], tuple[float, ...]]
+"""Positions of all joints of an articulated thing [m or rad]: closed, open."""
 
 
 class Stagehand:
@@ -45,6 +53,7 @@ class Stagehand:
         contents: The things, the truth.
         handles: Thing -> object in habitat.
         variants: Container -> object of how it looks the other way, open or closed.
+        hinges: Articulated container -> its joints closed, and open.
     """
 
     def __init__(
@@ -53,11 +62,14 @@ class Stagehand:
         contents: Things,
         handles: Mapping[str, str],
         variants: Mapping[str, str],
+        hinges: Mapping[str, Hinges] | None = None,
     ) -> None:
         self._backend = backend
         self._contents = contents
         self._handles = handles
         self._variants = variants
+        self._hinges = hinges or {}
+        self._open = dict.fromkeys(self._hinges, False)
         self._first = {name: contents.things[name].is_open for name in variants}
         self._told: dict[str, Pose3 | None] = self._wanted()
         self._revision = -1
@@ -74,6 +86,11 @@ class Stagehand:
             if self._revision < 0 or self._told[name] != pose
         }
         self._backend.place(news)
+        for name, (closed, opened) in self._hinges.items():
+            is_open = bool(self._contents.things[name].is_open)
+            if is_open is not self._open[name]:
+                self._backend.joints(self._handles[name], opened if is_open else closed)
+                self._open[name] = is_open
         self._told, self._revision = wanted, self._contents.revision
 
     def _wanted(self) -> dict[str, Pose3 | None]:
@@ -82,8 +99,8 @@ class Stagehand:
         for row, name in enumerate(contents.ids):
             thing = contents.things[name]
             pose = None if contents.hidden[row] else base_pose(thing.box.center, thing.box.yaw)
-            if name not in self._handles:  # part of the stage, or only known by its annotation
-                continue
+            if name not in self._handles or name in self._hinges:
+                continue  # part of the stage, or it does not move but for its joints
             shown, other = self._handles[name], self._variants.get(name)
             if other is not None:
                 if thing.is_open is not self._first[name]:

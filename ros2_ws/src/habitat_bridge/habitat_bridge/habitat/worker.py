@@ -265,7 +265,13 @@ class Worker:
         """Give objects the numbers they have in semantic images."""
         for name, number in numbers.items():
             thing = self._known(name)
-            for node in thing.visual_scene_nodes:
+            nodes = []
+            if hasattr(thing, "get_link_visual_nodes"):
+                for link in [-1, *thing.get_link_ids()]:
+                    nodes += thing.get_link_visual_nodes(link)
+            else:
+                nodes += thing.visual_scene_nodes
+            for node in nodes:
                 node.semantic_id = number
         return {}
 
@@ -285,6 +291,7 @@ class Worker:
         if not hasattr(thing, "joint_positions"):
             raise Refused(f"joints: {name!r} has no joints")
         if positions:
+            thing.motion_type = self.hs.physics.MotionType.KINEMATIC  # static ones stay as they are
             thing.joint_positions = positions
         low, high = thing.joint_position_limits
         return {

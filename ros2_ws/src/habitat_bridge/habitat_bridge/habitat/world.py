@@ -10,7 +10,7 @@ from typing import Any
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
 from coterie_core.scene import Connection
-from coterie_core.skills import Outcome, SkillResult
+from coterie_core.skills import Outcome, Skill, SkillResult
 from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.imaging import Imaging, robot_surface
@@ -19,7 +19,7 @@ from habitat_bridge.embedded.occupancy import BodyKey, Occupancy
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.habitat.backend import HabitatBackend, Timeouts
 from habitat_bridge.habitat.houses import cache_folder, export_house, robot_template
-from habitat_bridge.habitat.sensors import ANNOTATED, HabitatSensors, Stagehand
+from habitat_bridge.habitat.sensors import ANNOTATED, HabitatSensors, Hinges, Stagehand
 from habitat_bridge.habitat.space import HabitatSpace, NavOccupancy
 from habitat_bridge.simulator import RobotState, Start, WorldError
 
@@ -35,6 +35,7 @@ class Staging:
         structure: Part of the structure ("wall", ...) -> its object in habitat.
         variants: Container -> template file of how it looks the other way, open or closed.
         marks: Thing -> its number in the semantic annotations of the stage.
+        hinges: Articulated container -> its joints closed, and open.
         occupancy: What places are laid out by; None: the house itself.
         ways: Connections between rooms that the house has no doors for.
     """
@@ -43,6 +44,7 @@ class Staging:
     structure: Mapping[str, str] = field(default_factory=dict)
     variants: Mapping[str, Path] = field(default_factory=dict)
     marks: Mapping[str, int] = field(default_factory=dict)
+    hinges: Mapping[str, Hinges] = field(default_factory=dict)
     occupancy: NavOccupancy | None = None
     ways: Sequence[Connection] = ()
 
@@ -134,11 +136,18 @@ class HabitatWorld(EmbeddedWorld):
         Raises:
             WorldError: The worker is lost and cannot be replaced.
         """
-        self.backend.check()
-        if self.backend.restarts != self._restarts:
-            self._restarts = self.backend.restarts
-            self._fail_all()
+        self._miss_worker()
         return super().tick(dt)
+
+    def start_skill(self, robot: str, skill: Skill) -> None:
+        """Begin a skill; a running one is cancelled first.
+
+        Raises:
+            SkillRefused: The guard refuses it, or the world knows at once that it cannot be done.
+            WorldError: The worker is lost and cannot be replaced.
+        """
+        self._miss_worker()  # what was lost before is no reason for this skill to fail
+        super().start_skill(robot, skill)
 
     def close(self) -> None:
         """End the worker."""
@@ -159,7 +168,7 @@ class HabitatWorld(EmbeddedWorld):
             variants[name] = f"variant/{name}"
             self.backend.spawn(variants[name], config, first + contents.rows[name] + shift)
         marks = {mark: first + contents.rows[name] for name, mark in staging.marks.items()}
-        stagehand = Stagehand(self.backend, contents, staging.handles, variants)
+        stagehand = Stagehand(self.backend, contents, staging.handles, variants, staging.hinges)
         imaging.sensors = HabitatSensors(
             self.backend, contents, stagehand, self._poses, self._shapes, marks
         )
@@ -182,6 +191,13 @@ class HabitatWorld(EmbeddedWorld):
         number = self.imaging.first_robot + len(self._bodies)
         number += ANNOTATED if self._staging.marks else 0
         self.backend.spawn(self._shapes[name], config, number)
+
+    def _miss_worker(self) -> None:
+        """Replace a worker that has died, and end what robots did when one was lost."""
+        self.backend.check()
+        if self.backend.restarts != self._restarts:
+            self._restarts = self.backend.restarts
+            self._fail_all()
 
     def _fail_all(self) -> None:
         """End what robots are doing: the worker that they relied on is gone."""
