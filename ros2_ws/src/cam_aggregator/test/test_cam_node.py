@@ -95,7 +95,7 @@ def test_the_deadline_ends_the_wait_and_names_who_was_missing(ros, start) -> Non
     start()
     team = Team(ros)
     team.ready()
-    team.ask("q1", deadline=0.5)
+    team.ask("q1", deadline=2.0)
     team.answer("bob", "q1", False)
     final = team.wait_final("q1")
     assert final.answer == FinalAnswerMsg.NO
@@ -115,12 +115,14 @@ def test_nobody_answers_means_abstain_not_silence(ros, start) -> None:
 
 
 def test_doubled_answers_count_once_and_the_last_counts(ros, start) -> None:
-    start()
+    node = start()
     team = Team(ros)
     team.ready()
     team.ask("q1")
     for yes in (True, True, True, False):
         team.answer("ann", "q1", yes)
+    # Other topics may overtake this one.
+    ros.spin_until(lambda: (e := node.collector.get("q1")) and len(e.answers) == 4)
     team.answer("bob", "q1", True)
     team.answer("cid", "q1", False)
     final = team.wait_final("q1")
@@ -146,7 +148,7 @@ def test_a_robot_cannot_speak_for_another(ros, start) -> None:
     start()
     team = Team(ros)
     team.ready()
-    team.ask("q1", deadline=1.0)
+    team.ask("q1", deadline=3.0)
     forged = conversions.answer_to_msg(Answer("q1", "bob", False, 1.0, Evidence("not_there")))
     team.answers["ann"].publish(forged)
     team.answer("cid", "q1", True)
@@ -292,7 +294,7 @@ def test_robots_of_another_team_count_for_nothing_in_a_trained_model(ros, start)
         team.labels.publish(conversions.label_to_msg(f"q{k}", k % 2 == 0, "test"))
     ros.spin_until(lambda: len({f.question for f in team.heard}) == 12)
     assert ros.result(client.call_async(Trigger.Request())).success
-    team.ask("late", "thing 3", "kitchen", deadline=0.5)
+    team.ask("late", "thing 3", "kitchen", deadline=2.0)
     team.answer("ann", "late", True)
     final = team.wait_final("late")
     assert final.method == "xgboost" and sorted(final.missing) == ["bob", "cid"]
