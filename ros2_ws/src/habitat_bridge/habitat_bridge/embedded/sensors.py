@@ -137,7 +137,11 @@ class Sensors:
             local = self._pinhole(view.camera)
             rays = np.empty((local.shape[0], 6), dtype=np.float32)
             rays[:, :3] = matrix[:3, 3]
-            rays[:, 3:] = local @ matrix[:3, :3].T.astype(np.float32)
+            turn = matrix[:3, :3].astype(np.float32)
+            for k in range(3):  # BLAS would wait for threads that other programs hold up
+                rays[:, 3 + k] = local[:, 0] * turn[k, 0]
+                rays[:, 3 + k] += local[:, 1] * turn[k, 1]
+                rays[:, 3 + k] += local[:, 2] * turn[k, 2]
             batches.append(rays)
         if not batches:
             return []
