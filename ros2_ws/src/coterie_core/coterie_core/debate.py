@@ -17,6 +17,9 @@ ROUNDS = 2
 STATEMENT_LIMIT = 300
 """Longest statement [characters]."""
 
+TRUST = 0.9
+"""How far a robot believes what another says: the probability that it tells what it found."""
+
 _FLOOR = 0.001
 
 
@@ -119,7 +122,8 @@ class DebateTurn(Decision[DebateState, DebateReply]):
         With prior p and each robot's own probability p_k, the log-odds are
         logit(p) + sum_k (logit(p_k) - logit(p)): naive Bayes over independent observations. When
         a robot speaks first it tells what it found itself; of another robot only that first
-        utterance counts, since later ones repeat what it heard.
+        utterance counts, since later ones repeat what it heard. What others say is believed with
+        TRUST: no single robot, lying or mistaken, talks one out of what it saw itself.
         """
         prior = _logit(state.prior)
         heard: dict[str, Utterance] = {}
@@ -128,7 +132,7 @@ class DebateTurn(Decision[DebateState, DebateReply]):
         total = _logit(state.first.p_yes)
         if state.final or state.robot in heard:
             others = [said for speaker, said in heard.items() if speaker != state.robot]
-            total += sum(_logit(said.p_yes) - prior for said in others)
+            total += sum(_hearsay(_logit(said.p_yes) - prior) for said in others)
         p = 1.0 / (1.0 + math.exp(-max(min(total, 30.0), -30.0)))
         ground = {
             "seen": "I saw it there",
@@ -143,6 +147,12 @@ class DebateTurn(Decision[DebateState, DebateReply]):
 def _logit(p: float) -> float:
     q = min(max(p, _FLOOR), 1.0 - _FLOOR)
     return math.log(q / (1.0 - q))
+
+
+def _hearsay(log_ratio: float) -> float:
+    """Return what evidence of another robot is worth: with probability 1 - TRUST it is reversed."""
+    ratio = math.exp(max(min(log_ratio, 30.0), -30.0))
+    return math.log((TRUST * ratio + 1.0 - TRUST) / (TRUST + (1.0 - TRUST) * ratio))
 
 
 class Speaker(Protocol):

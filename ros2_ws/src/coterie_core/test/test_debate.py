@@ -58,14 +58,28 @@ async def test_one_that_saw_it_convinces_two_that_guess() -> None:
     assert [said.yes for said in result.finals] == [True, True, True]
 
 
-async def test_all_weigh_the_same_evidence_the_same_way() -> None:
+async def test_a_liar_does_not_talk_a_robot_out_of_what_it_saw() -> None:
     speakers = [
-        LocalSpeaker(first("a", True, 0.6, "not_there")),
-        LocalSpeaker(first("b", False, 0.9, "not_there")),
-        LocalSpeaker(first("c", True, 0.8, "seen")),
+        LocalSpeaker(first("saw it", True, 0.97, "seen")),
+        LocalSpeaker(first("guesses", False, 0.7)),
+        LocalSpeaker(first("lies", False, 0.999, "not_there")),
     ]
-    finals = (await debate(QUESTION, speakers)).finals
-    assert len({(said.yes, round(said.confidence, 6)) for said in finals}) == 1
+    finals = {said.speaker: said for said in (await debate(QUESTION, speakers)).finals}
+    assert finals["saw it"].yes
+    assert finals["saw it"].confidence < 0.97  # but it has been heard
+
+
+async def test_order_of_speaking_changes_nothing() -> None:
+    answers = [
+        first("a", True, 0.6, "not_there"),
+        first("b", False, 0.9, "not_there"),
+        first("c", True, 0.8, "seen"),
+    ]
+    results = []
+    for order in (answers, answers[::-1]):
+        finals = (await debate(QUESTION, [LocalSpeaker(answer) for answer in order])).finals
+        results.append({said.speaker: round(said.p_yes, 9) for said in finals})
+    assert results[0] == results[1]
 
 
 async def test_guesses_from_the_same_common_sense_do_not_add_up() -> None:
