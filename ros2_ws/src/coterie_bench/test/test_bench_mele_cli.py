@@ -15,7 +15,7 @@ from coterie_bench.mele_extras import ceilings
 from coterie_bench.mele_houses import explore_house, oracle_house, richest_rooms, tree_picture
 from coterie_bench.mele_job import Job, run_job
 from coterie_bench.mele_methods import DEFAULT_METHODS, Methods
-from coterie_bench.mele_paper import COLUMNS, TABLE_1, paper_accuracy
+from coterie_bench.mele_paper import HOUSES, TABLE_1, paper_accuracy
 from coterie_bench.records import mean_std, write_csv, write_json
 
 ROOMS = ("k,kitchen", "b,bedroom", "a,bathroom", "l,living room", "h,hallway")
@@ -224,7 +224,7 @@ def test_tree_of_a_trial_is_drawn(graphs, tmp_path):
 
 
 def test_papers_figures():
-    assert len(TABLE_1) == 8 and all(len(row) == len(COLUMNS) for row in TABLE_1.values())
+    assert len(HOUSES) == 8 and all(len(row) == len(HOUSES) for row in TABLE_1.values())
     assert paper_accuracy(215, "xgboost") == 88.33
     assert paper_accuracy(53, "debate", malicious=True) == 44.17
     assert paper_accuracy(58, "xgboost", malicious=True) is None
