@@ -14,6 +14,26 @@ from coterie_core.answers import AnswerTable, FloatArray
 from coterie_core.debate import ROUNDS, DebateResult, LocalSpeaker, debate
 from coterie_core.questions import Question
 
+_HAIR = 1e-9
+
+
+class LastWords(Aggregator):
+    """What comes of robots' last words: their majority decides, their mean says how sure they are.
+
+    P(yes) is the mean over the robots, kept on the majority's side of one half; ties go as in the
+    majority vote.
+    """
+
+    name: ClassVar[str] = "debate"
+
+    def p_yes(self, table: AnswerTable) -> FloatArray:
+        """Return P(yes) of each question (N,) from answers that are last words."""
+        side = MajorityVote().p_yes(table)
+        given = np.maximum(table.present.sum(axis=1), 1)
+        mean = np.where(table.present, table.p_yes, 0.0).sum(axis=1) / given
+        sure = np.where(side > 0.5, np.maximum(mean, 0.5 + _HAIR), np.minimum(mean, 0.5 - _HAIR))
+        return np.where(np.isnan(side), np.nan, sure)
+
 
 class Debate(Aggregator):
     """MELE's second baseline (section 3.4.1), with the rule as every robot's model.
@@ -22,16 +42,15 @@ class Debate(Aggregator):
     model and memory.
     """
 
-    name: ClassVar[str] = "debate"
+    name: ClassVar[str] = LastWords.name
 
     def __init__(self, *, rounds: int = ROUNDS, abstain_below: float = 0.0) -> None:
         super().__init__(abstain_below=abstain_below)
         self.rounds = rounds
-        self._vote = MajorityVote()
 
     def p_yes(self, table: AnswerTable) -> FloatArray:
-        """Return the share of robots whose last word is yes (N,); ties as in the majority vote."""
-        return self._vote.p_yes(self.last_words(table))
+        """Return P(yes) of each question (N,) after the debate."""
+        return LastWords().p_yes(self.last_words(table))
 
     def last_words(self, table: AnswerTable) -> AnswerTable:
         """Return the table with each robot's answer after the debate."""

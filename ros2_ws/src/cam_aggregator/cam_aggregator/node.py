@@ -15,7 +15,7 @@ from std_srvs.srv import Trigger
 
 from cam_aggregator.base import Aggregator, AggregatorError
 from cam_aggregator.collector import Collector, OpenQuestion
-from cam_aggregator.debate import Debate
+from cam_aggregator.debate import Debate, LastWords
 from cam_aggregator.registry import accepted_options, aggregator_names, make_aggregator
 from cam_aggregator.store import ModelFileError, load_model, save_model
 from coterie_core.answers import AnswerTable
@@ -198,12 +198,14 @@ class AggregatorNode(AgentNode):
             replace(first[said.speaker], yes=said.yes, confidence=said.confidence)
             for said in result.finals
         ]
-        final = make_aggregator("majority_vote").decide(entry.question, last, self.robots)
+        final = LastWords(abstain_below=self.parameters["abstain_below"]).decide(
+            entry.question, last, self.robots
+        )
         changed = [a.robot for a in last if a.yes != first[a.robot].yes]
         talk = f"after {len(result.conversation)} statements"
         if changed:
-            talk += f", {', '.join(changed)} changed their minds"
-        return replace(final, method=Debate.name, explanation=f"{talk}; {final.explanation}")
+            talk += f", in which {', '.join(changed)} gave in"
+        return replace(final, explanation=f"{talk}; {final.explanation}")
 
     async def call(
         self, question: Question, robot: str, talk: Sequence[Utterance], *, final: bool

@@ -100,16 +100,26 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
         evidence = state.evidence
         where = "the house" if state.question.room in ANYWHERE else "that room"
         if evidence.kind == "seen":
-            text = f"seen there in {evidence.sightings} detection(s)"
+            text = (
+                f"seen there {_times(evidence.sightings)}"
+                if evidence.sightings
+                else "something seen there may be one"
+            )
         elif evidence.kind == "not_there":
             share = f"{evidence.visited_fraction:.0%}"
-            text = f"{where} seen {evidence.looks} times ({share} of its places), not found"
+            text = (
+                f"looked into {where} {_times(evidence.looks)} ({share} of its places), not found"
+            )
         else:
             text = f"never been in {where}: common sense gives {evidence.prior:.0%}"
         if state.note:
             text = f"{text} ({state.note})"
         confidence = max(state.p_yes, 1.0 - state.p_yes)
         return PresenceReply(answer="yes" if yes else "no", confidence=confidence, explanation=text)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 class Answerer:
