@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -111,8 +111,3 @@ def score_trial(table: AnswerTable, seed: int, methods: Methods) -> Iterator[Sco
                     shared[name] = aggregator
                 p = aggregator.p_yes(told.take(test))
                 yield Score(kind, name, liar, accuracy(table.truth[test], p), p, test)
-
-
-def score_of(scores: Mapping[tuple[str, str, int], Score], split_: str, name: str) -> Score:
-    """Return the honest score of a method on a split."""
-    return scores[split_, name, -1]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from cam_aggregator.analysis import shuffled_input
 from cam_aggregator.base import Aggregator, accuracy
 from cam_aggregator.registry import accepted_options, aggregator_names, make_aggregator
 from cam_aggregator.splits import split
 from coterie_bringup.drawing import TreeNode
 from coterie_bringup.record import Importance, MethodScore
-from coterie_core.answers import AnswerTable, IntArray
+from coterie_core.answers import AnswerTable
 
 METHODS = {
     "majority_vote": "Majority vote (MV)",
@@ -162,34 +162,7 @@ def importances(
     for name in ("object", "room", *table.agents):
         losses = []
         for _ in range(repeats):
-            shuffled = _shuffled(table, name, rng.permutation(len(table)))
+            shuffled = shuffled_input(table, name, rng.permutation(len(table)))
             losses.append(base - accuracy(table.truth, aggregator.p_yes(shuffled)))
         result.append(Importance(name, float(np.mean(losses)), float(np.std(losses))))
     return result
-
-
-_ANSWER_COLUMNS = (
-    "present",
-    "answers",
-    "confidence",
-    "evidence",
-    "looks",
-    "visited_fraction",
-    "elsewhere",
-    "prior",
-    "sightings",
-)
-
-
-def _shuffled(table: AnswerTable, name: str, order: IntArray) -> AnswerTable:
-    changes: dict[str, Any] = {}
-    if name in ("object", "room"):
-        column = getattr(table, f"{name}s")
-        changes[f"{name}s"] = tuple(column[i] for i in order)
-        return replace(table, **changes)
-    k = table.column(name)
-    for column_name in _ANSWER_COLUMNS:
-        values = getattr(table, column_name).copy()
-        values[:, k] = values[order, k]
-        changes[column_name] = values
-    return replace(table, **changes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -332,8 +331,3 @@ def _blend(old: Box, new: Box, weight: int) -> Box:
         return (x, y, z)
 
     return Box(mean(old.center, new.center), mean(old.size, new.size), old.yaw)
-
-
-def count_labels(memory: Memory) -> Counter[str]:
-    """Return how many remembered objects have each label as the likeliest."""
-    return Counter(thing.label.top for thing in memory.graph.objects.values())

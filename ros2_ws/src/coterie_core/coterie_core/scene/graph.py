@@ -72,10 +72,6 @@ class SceneGraph:
         """Iterate over the objects whose room id is `room`."""
         return (thing for thing in self.objects.values() if thing.room == room)
 
-    def objects_labelled(self, label: str) -> Iterator[SceneObject]:
-        """Iterate over the objects whose most likely label is `label`."""
-        return (thing for thing in self.objects.values() if thing.label.top == label)
-
     def extend(self, things: Iterable[SceneObject]) -> None:
         """Add or replace several objects."""
         for thing in things:

@@ -323,10 +323,6 @@ class EmbeddedWorld:
         sightings, places = self._look(body, around=True)
         body.glance = Glance(body.pose, tuple(sightings), frozenset(places), self.contents.revision)
 
-    def current_view(self, body: Body) -> list[Sighting]:
-        """Return what is in view now, without an earlier look around."""
-        return self._look(body, around=False)[0]
-
     def random(self, *key: str | int) -> np.random.Generator:
         """Return a generator that depends on the seed and this key only, not on the call order."""
         words = [k if isinstance(k, int) else zlib.crc32(k.encode()) for k in key]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from coterie_core.geometry import Box, Vec2, Vec3
+from coterie_core.geometry import Box, Vec3
 from coterie_core.household import load_household, normalized
 from coterie_core.scene import Connection, Floor, LabelBelief, Room, SceneGraph, SceneObject
 from coterie_core.scene.model import ObjectKind
@@ -254,12 +254,3 @@ def make_object(
 def slug(text: str) -> str:
     """Return a text as an id: letters, digits, '.', '_', '+' and '-'; at most 80 characters."""
     return re.sub(r"[^A-Za-z0-9._+-]+", "_", text).strip("_")[:80] or "x"
-
-
-def polygon_area(polygon: Sequence[Vec2]) -> float:
-    """Return the area of an outline [m^2]."""
-    points = np.array(polygon, dtype=np.float64)
-    if len(points) < 3:
-        return 0.0
-    x, y = points[:, 0], points[:, 1]
-    return float(abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2.0)
