@@ -7,6 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from coterie_core.workspace import Workspace
+
 MobilityKind = Literal["wheels", "tracks", "legs", "air", "fixed"]
 
 
@@ -37,7 +39,10 @@ class Camera(BaseModel):
 
 
 class Arm(BaseModel):
-    """Where a hand can be: radius [m] from the base axis, heights [m] above the floor."""
+    """Where a hand can be: radius [m] from the base axis, heights [m] above the floor.
+
+    A cylinder; with `workspace`, which a robot's URDF tells, exactly what the arm reaches.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -45,6 +50,13 @@ class Arm(BaseModel):
     min_height: float = Field(0.0, ge=0.0)
     max_height: float = Field(1.2, gt=0.0)
     payload: float = Field(1.0, gt=0.0, description="[kg]")
+    workspace: Workspace | None = None
+
+    def reaches(self, radius: float, height: float) -> bool:
+        """Whether the hand can be `radius` [m] from the base axis at `height` [m]."""
+        if self.workspace is not None:
+            return self.workspace.contains(radius, height)
+        return radius <= self.reach and self.min_height <= height <= self.max_height
 
 
 class Embodiment(BaseModel):

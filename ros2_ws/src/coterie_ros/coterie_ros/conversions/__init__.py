@@ -87,8 +87,32 @@ from coterie_ros.conversions.talk import (
     vote_from_msg,
     vote_to_msg,
 )
+from coterie_ros.conversions.tasks import (
+    LEADER,
+    assignment_from_msg,
+    assignment_to_msg,
+    proposal_from_msg,
+    proposal_to_msg,
+    reflection_from_msg,
+    reflection_to_msg,
+    report_from_msg,
+    report_to_msg,
+    sub_task_from_msg,
+    sub_task_to_msg,
+)
 
 __all__ = [
+    "LEADER",
+    "assignment_from_msg",
+    "assignment_to_msg",
+    "proposal_from_msg",
+    "proposal_to_msg",
+    "reflection_from_msg",
+    "reflection_to_msg",
+    "report_from_msg",
+    "report_to_msg",
+    "sub_task_from_msg",
+    "sub_task_to_msg",
     "utterance_to_msg",
     "utterance_from_msg",
     "conversation_from_msg",

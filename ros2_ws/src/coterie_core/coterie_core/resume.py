@@ -1,0 +1,191 @@
+"""A robot's resume: what its body can do, in numbers with their evidence and in words (EMOS).
+
+The JSON that `./coterie resume --json` prints and RobotResume messages carry; docs/resume.md
+describes every field. Lengths [m], angles [rad], frames REP-103; heights are above the floor the
+robot stands on (for flyers above base_link, which hovers at `mobility.flight_height`).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from coterie_core.embodiment import Arm, Camera, Embodiment, MobilityKind
+from coterie_core.workspace import Workspace
+
+SCHEMA = "coterie.resume/1"
+
+Interval = tuple[float, float]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Section(_Part):
+    summary: str = Field("", description="in words, for models and people")
+    evidence: dict[str, str] = Field(
+        default_factory=dict,
+        description="field -> how it was found: links, joints, a config file, or an assumption",
+    )
+
+
+class Mobility(_Section):
+    """How the robot moves."""
+
+    kind: MobilityKind
+    radius: float = Field(gt=0.0, description="of the circle about the footprint [m]")
+    footprint: tuple[tuple[float, float], ...] = Field(
+        (), description="convex outline (x, y) in base_link, counter-clockwise [m]"
+    )
+    height: float = Field(gt=0.0, description="of the body in its resting posture [m]")
+    step_height: float | None = Field(
+        None, ge=0.0, description="highest riser it climbs [m]; null: cannot be told"
+    )
+    climbs_stairs: bool = Field(False, description="risers of 0.15-0.20 m are no obstacle")
+    linear_speed: float = Field(0.5, gt=0.0, description="[m/s]")
+    angular_speed: float = Field(1.0, gt=0.0, description="[rad/s]")
+    flight_height: float = Field(0.0, ge=0.0, description="of base_link; air only [m]")
+
+
+class ResumeCamera(_Part):
+    """A camera and what its joints let it see."""
+
+    name: str
+    link: str = Field(description="link that carries it")
+    frame: str = Field(description="optical frame, or the link where there is none")
+    mount: Literal["fixed", "movable", "arm"] = Field(
+        description="fixed to the base, on joints of its own (pan, tilt, lift), or on an arm"
+    )
+    channels: tuple[Literal["rgb", "depth", "infrared"], ...] = ("rgb",)
+    height: float = Field(description="in the resting posture [m]")
+    heights: Interval = Field(description="lowest and highest over its joints [m]")
+    forward: float = Field(0.0, description="ahead of base_link in the resting posture [m]")
+    hfov: float = Field(gt=0.0, description="horizontal field of view [rad]")
+    vfov: float = Field(gt=0.0, description="vertical field of view [rad]")
+    pitch: float = Field(0.0, description="resting posture; down positive [rad]")
+    pitches: Interval = Field((0.0, 0.0), description="over its joints; down positive [rad]")
+    yaws: Interval = Field((0.0, 0.0), description="over its joints, about base_link z [rad]")
+    range: Interval = Field((0.05, 8.0), description="nearest and farthest depth [m]")
+    width: int = Field(256, ge=1, description="[px]")
+    rows: int = Field(256, ge=1, description="[px]")
+
+
+class Perception(_Section):
+    """What the robot sees with."""
+
+    cameras: tuple[ResumeCamera, ...] = ()
+    others: dict[str, str] = Field(
+        default_factory=dict, description="link -> kind of sensor: lidar, imu, sonar, ..."
+    )
+
+
+class ArmJoint(_Part):
+    """A joint between base and hand."""
+
+    name: str
+    type: Literal["revolute", "continuous", "prismatic"]
+    lower: float = Field(description="[rad] or [m]")
+    upper: float = Field(description="[rad] or [m]")
+
+
+class Gripper(_Part):
+    """What grasps at the end of an arm."""
+
+    link: str
+    joints: tuple[str, ...] = ()
+    opening: float | None = Field(None, ge=0.0, description="widest between the fingers [m]")
+
+
+class ResumeArm(_Part):
+    """An arm: its chain from the base to the hand, torso lifts included, and where it reaches."""
+
+    name: str
+    base_link: str
+    tip_link: str
+    joints: tuple[ArmJoint, ...]
+    gripper: Gripper | None = None
+    payload: float | None = Field(None, gt=0.0, description="[kg]; null: cannot be told")
+    workspace: Workspace
+    self_collision: bool = Field(
+        False, description="samples in which the robot hits itself were left out"
+    )
+
+
+class Manipulation(_Section):
+    """What the robot grasps with."""
+
+    arms: tuple[ResumeArm, ...] = ()
+
+
+class Resume(_Part):
+    """What a robot's body can do."""
+
+    format: str = Field(SCHEMA, alias="schema")
+    robot: str
+    mobility: Mobility
+    perception: Perception = Perception()
+    manipulation: Manipulation = Manipulation()
+    summary: str = Field("", description="the three summaries in short")
+    warnings: tuple[str, ...] = Field((), description="what was odd in the URDF, and the remedy")
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the resume as JSON."""
+        return self.model_dump_json(by_alias=True, indent=indent)
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Resume:
+        """Read a resume.
+
+        Raises:
+            pydantic.ValidationError: A field is wrong or missing.
+        """
+        return Resume.model_validate_json(text)
+
+    def embodiment(self) -> Embodiment:
+        """Return the body as worlds and path planners need it.
+
+        Of several arms the one that reaches farthest; cameras in the posture in which they rest.
+        """
+        body = self.mobility
+        arms = sorted(self.manipulation.arms, key=lambda arm: -arm.workspace.reach)
+        return Embodiment(
+            name=self.robot,
+            mobility=body.kind,
+            radius=body.radius,
+            height=body.height,
+            step_height=min(body.step_height or 0.0, 0.5),
+            linear_speed=body.linear_speed,
+            angular_speed=body.angular_speed,
+            flight_height=body.flight_height,
+            cameras=tuple(_camera(camera) for camera in self.perception.cameras),
+            arm=_arm(arms[0]) if arms else None,
+        )
+
+
+def _camera(camera: ResumeCamera) -> Camera:
+    return Camera(
+        name=camera.name,
+        width=min(max(camera.width, 8), 4096),
+        height=min(max(camera.rows, 8), 4096),
+        hfov=min(max(camera.hfov, 0.06), 3.0),
+        mount_height=min(max(camera.height, 0.0), 5.0),
+        mount_forward=min(max(camera.forward, -2.0), 2.0),
+        pitch=min(max(camera.pitch, -1.57), 1.57),
+        near=max(camera.range[0], 0.01),
+        far=camera.range[1],
+    )
+
+
+def _arm(arm: ResumeArm) -> Arm:
+    space = arm.workspace
+    return Arm(
+        reach=min(space.reach, 5.0),
+        min_height=max(space.min_height, 0.0),
+        max_height=max(space.max_height, 0.01),
+        payload=arm.payload or 1.0,
+        workspace=space,
+    )

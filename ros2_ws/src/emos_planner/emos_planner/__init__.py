@@ -1,0 +1,1 @@
+"""EMOS teams: resumes from URDFs, a leader, discussion, assignment and execution."""

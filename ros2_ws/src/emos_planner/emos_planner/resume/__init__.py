@@ -1,0 +1,1 @@
+"""Robot resumes: what a robot's body can do, found from its URDF."""
