@@ -1,0 +1,118 @@
+"""Semantic maps of Voxeland (probabilistic instance maps) as scene graphs, and back."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from coterie_core.files import write_atomically
+from coterie_core.geometry import Box
+from coterie_core.scene.graph import SceneGraph
+from coterie_core.scene.model import LabelBelief, SceneObject
+from coterie_core.scene.serial import SceneError
+
+UNKNOWN = "unknown"
+"""Label of what Voxeland could not tell; instances that are most likely this are left out."""
+
+
+def from_voxeland(text: str | bytes, source: str = "map") -> SceneGraph:
+    """Read a Voxeland map: `{"instances": {id: {"bbox", "n_observations", "results"}}}`.
+
+    Labels keep their weights, which are evidence and not probabilities. Instances whose best label
+    is "unknown" are left out.
+
+    Args:
+        text: The JSON.
+        source: Its name, for errors.
+
+    Raises:
+        SceneError: Not JSON, or an instance is wrong; names the instance and the field.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SceneError(f"{source}: not JSON: {error}") from None
+    if not isinstance(data, dict) or not isinstance(data.get("instances"), dict):
+        raise SceneError(f"{source}: expected an object with 'instances': a map of Voxeland")
+    graph = SceneGraph()
+    for name, entry in data["instances"].items():
+        thing = _thing(name, entry, f"{source}: instances.{name}")
+        if thing.label.top != UNKNOWN:
+            graph.add_object(thing)
+    return graph
+
+
+def to_voxeland(graph: SceneGraph) -> str:
+    """Return the objects of a scene graph as a Voxeland map."""
+    instances = {
+        thing.id: {
+            "bbox": {"center": list(thing.box.center), "size": list(_upright(thing.box))},
+            "n_observations": thing.observations,
+            "results": dict(thing.label.weights),
+        }
+        for thing in graph.objects.values()
+    }
+    return json.dumps({"instances": instances}, indent=2, sort_keys=True)
+
+
+def load_voxeland(path: Path) -> SceneGraph:
+    """Read a Voxeland map from a file.
+
+    Raises:
+        SceneError: It cannot be read, or is wrong; names file, instance and field.
+    """
+    try:
+        return from_voxeland(path.read_bytes(), str(path))
+    except OSError as error:
+        raise SceneError(f"{path}: {error.strerror}; give the JSON file of a map") from None
+
+
+def save_voxeland(graph: SceneGraph, path: Path) -> None:
+    """Write the objects of a scene graph as a Voxeland map."""
+    write_atomically(path, to_voxeland(graph) + "\n")
+
+
+def _thing(name: str, entry: Any, where: str) -> SceneObject:
+    if not isinstance(entry, dict):
+        raise SceneError(f"{where}: expected an object, got {type(entry).__name__}")
+    bbox = entry.get("bbox")
+    if not isinstance(bbox, dict):
+        raise SceneError(f"{where}.bbox: expected an object with center and size")
+    center = _three(bbox.get("center"), f"{where}.bbox.center")
+    size = _three(bbox.get("size"), f"{where}.bbox.size")
+    if min(size) < 0.0:
+        raise SceneError(f"{where}.bbox.size: expected lengths [m] of at least 0, got {list(size)}")
+    results = entry.get("results")
+    if not isinstance(results, dict) or not results:
+        raise SceneError(f"{where}.results: expected labels with their weights")
+    weights: dict[str, float] = {}
+    for label, weight in results.items():
+        if isinstance(weight, bool) or not isinstance(weight, int | float):
+            raise SceneError(f"{where}.results[{label!r}]: expected a number, got {weight!r}")
+        if not math.isfinite(weight) or weight < 0.0:
+            raise SceneError(f"{where}.results[{label!r}]: expected at least 0, got {weight}")
+        weights[str(label)[:200]] = float(weight)
+    count = entry.get("n_observations", 0)
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise SceneError(f"{where}.n_observations: expected a whole number, got {count!r}")
+    return SceneObject(
+        id=str(name), label=LabelBelief(weights), box=Box(center, size), observations=count
+    )
+
+
+def _three(value: Any, where: str) -> tuple[float, float, float]:
+    if (
+        not isinstance(value, list)
+        or len(value) != 3
+        or any(isinstance(v, bool) or not isinstance(v, int | float) for v in value)
+        or not all(math.isfinite(v) for v in value)
+    ):
+        raise SceneError(f"{where}: expected three finite numbers [m], got {value!r}"[:300])
+    return (float(value[0]), float(value[1]), float(value[2]))
+
+
+def _upright(box: Box) -> tuple[float, float, float]:
+    low, high = box.axis_aligned()
+    return (high[0] - low[0], high[1] - low[1], high[2] - low[2])

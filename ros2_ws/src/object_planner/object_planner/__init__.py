@@ -1,0 +1,1 @@
+"""Requests in words to ranked objects of a semantic map, by several workflows."""

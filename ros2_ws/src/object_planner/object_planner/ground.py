@@ -1,0 +1,244 @@
+"""A request's objects in a map: scores by labels and geometry, best first, with reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from coterie_core.scene import SceneGraph, SceneObject
+from object_planner.lexicon import Lexicon, load_lexicon
+from object_planner.relations import PAIRS, between, overview
+from object_planner.request import Relation, Request, Want
+
+Mode = Literal["certainty", "uncertainty"]
+ENOUGH = 0.35
+"""Least probability for a thing to count as of a label that is not its top one."""
+USEFUL = 0.15
+"""Least grade for a thing to count as good for a use."""
+RULED_OUT = 0.4
+"""Probability from which a thing counts as what the request rules out."""
+
+
+@dataclass(slots=True)
+class Found:
+    """An object that fits, how well (0..1), and why."""
+
+    id: str
+    score: float
+    reasons: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Findings:
+    """Objects that fit a request, best first; `note` says why there are none."""
+
+    request: Request
+    found: list[Found] = field(default_factory=list)
+    note: str = ""
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids, best first."""
+        return [one.id for one in self.found]
+
+
+class Grounder:
+    """Finds what a request asks for in one map.
+
+    Args:
+        scene: The map.
+        mode: certainty: a thing is what its top label says; uncertainty: the whole distribution.
+        lexicon: The tables.
+    """
+
+    def __init__(
+        self, scene: SceneGraph, mode: Mode = "uncertainty", lexicon: Lexicon | None = None
+    ) -> None:
+        self.scene = scene
+        self.mode: Mode = mode
+        self.lexicon = lexicon or load_lexicon()
+        self._labels = {thing.id: self._distribution(thing) for thing in scene.objects.values()}
+
+    def find(self, request: Request) -> Findings:
+        """Return the objects that fit."""
+        findings = Findings(request)
+        if not (request.clear or request.excludes):
+            findings.note = "none of the words of the request is known"
+            return findings
+        candidates = {
+            id_: Found(id_, score, [why])
+            for id_ in self.scene.objects
+            for score, why in (self.fits(id_, request),)
+            if score > 0.0
+        }
+        if not candidates:
+            findings.note = "nothing in the map fits the request"
+        for id_ in [i for i in candidates if self.ruled_out(i, request)]:
+            del candidates[id_]
+            findings.note = "all that would fit is what the request rules out"
+        for relation in request.relations:
+            for id_ in list(candidates):
+                strength, other = self.relates(id_, relation)
+                if strength <= 0.0:
+                    del candidates[id_]
+                    continue
+                candidates[id_].score *= 0.5 + 0.5 * strength
+                candidates[id_].reasons.append(f"{relation.kind} {other}")
+            if not candidates:
+                findings.note = (
+                    findings.note or f"nothing that fits is {relation.kind} such a thing"
+                )
+        findings.found = self._ordered(list(candidates.values()), request)
+        if findings.found:
+            findings.note = ""
+        return findings
+
+    # -- tools ---------------------------------------------------------------------------------
+
+    def fits(self, id_: str, request: Request) -> tuple[float, str]:
+        """How well an object is one of the wants and has all qualities (0..1), and why."""
+        best, why = (0.0, "") if request.wants else (1.0, "any thing")
+        for want in request.wants:
+            score, label = self.grade(id_, want)
+            if score > best:
+                best = score
+                why = (
+                    f"{label} is a {want.name}" if want.kind == "thing" else f"{label}: {want.name}"
+                )
+                if label == want.name:
+                    why = f"it is a {label}"
+        for quality in request.qualities:
+            score, _ = self.grade(id_, quality)
+            # Where a thing was named ("a soft bed"), the quality orders; alone, it decides.
+            best *= max(score, 0.3) if any(w.kind == "thing" for w in request.wants) else score
+        if request.rooms and best > 0.0:
+            known = {room.type for room in self.scene.rooms.values()}
+            room = self.scene.rooms.get(self.scene.objects[id_].room)
+            if known & set(request.rooms) and (room is None or room.type not in request.rooms):
+                return 0.0, ""
+        return best, why
+
+    def grade(self, id_: str, want: Want) -> tuple[float, str]:
+        """How well an object is or does what is wanted (0..1), and by which label."""
+        weights = self._labels[id_]
+        if not weights:
+            return 0.0, ""
+        top = next(iter(weights))
+        grades = self._grades(want)
+        if want.kind == "thing":
+            mass = sum(p for label, p in weights.items() if label in grades)
+            if top not in grades and mass < ENOUGH:
+                return 0.0, ""
+            own = max((label for label in weights if label in grades), key=lambda k: weights[k])
+            return mass, own
+        shares = {label: p * grades.get(label, 0.0) for label, p in weights.items()}
+        score = sum(shares.values())
+        serving = sum(p for label, p in weights.items() if grades.get(label, 0.0) >= USEFUL)
+        if grades.get(top, 0.0) < USEFUL and serving < ENOUGH:
+            return 0.0, ""
+        return score, max(shares, key=lambda label: (shares[label], label))
+
+    def ruled_out(self, id_: str, request: Request) -> bool:
+        """Whether an object is, or does, what the request says it shall not."""
+        weights = self._labels[id_]
+        for want in request.excludes:
+            grades = self._grades(want)
+            if want.kind == "thing":
+                mass = sum(p for label, p in weights.items() if self._named(label, want, grades))
+            else:
+                mass = sum(p * grades.get(label, 0.0) for label, p in weights.items())
+            if mass >= RULED_OUT:
+                return True
+        return False
+
+    def relates(self, id_: str, relation: Relation) -> tuple[float, str]:
+        """How surely an object stands in a relation (0..1), and to which other object."""
+        box = self.scene.objects[id_].box
+        others = [
+            [o for o in self.scene.objects if o != id_ and self.grade(o, want)[0] > 0.0]
+            for want in relation.to
+        ]
+        best, name = 0.0, ""
+        if relation.kind == "between":
+            firsts, seconds = others[0], others[-1]
+            for p in firsts:
+                for q in seconds:
+                    boxes = (self.scene.objects[p].box, self.scene.objects[q].box)
+                    if p != q and (strength := between(box, boxes)) > best:
+                        best, name = strength, f"{p} and {q}"
+            return best, name
+        flat = list(dict.fromkeys(o for group in others for o in group))
+        strengths = {o: self._pair(id_, o, relation) for o in flat}
+        if relation.kind == "far from":
+            # Far from all of them; where there is none, nothing is near.
+            if not flat:
+                return 1.0, "any such thing"
+            nearest = min(flat, key=lambda o: (strengths[o], o))
+            return strengths[nearest], nearest
+        for other, strength in strengths.items():
+            if strength > best:
+                best, name = strength, other
+        return best, name
+
+    def label(self, id_: str) -> str:
+        """The top label of an object, by its one name."""
+        return next(iter(self._labels.get(id_, {})), "unknown")
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _pair(self, a: str, b: str, relation: Relation) -> float:
+        one, other = self.scene.objects[a], self.scene.objects[b]
+        if (relation.kind == "on" and one.support == b) or (
+            relation.kind == "in" and one.container == b
+        ):
+            return 1.0
+        return PAIRS[relation.kind](one.box, other.box)
+
+    def _grades(self, want: Want) -> Mapping[str, float]:
+        if want.kind == "use":
+            return self.lexicon.spread(self.lexicon.uses[want.name].things)
+        if want.kind == "quality":
+            return self.lexicon.spread(self.lexicon.qualities[want.name].things)
+        return dict.fromkeys(self.lexicon.members(want.name), 1.0)
+
+    def _named(self, label: str, want: Want, grades: Mapping[str, float]) -> bool:
+        """Whether a label is meant: "not a chair" means armchairs too, "no lamp" floor lamps."""
+        return label in grades or label.endswith(want.name)
+
+    def _distribution(self, thing: SceneObject) -> dict[str, float]:
+        weights: dict[str, float] = {}
+        for label, p in thing.label.distribution().items():
+            if label.strip().lower() in ("", "unknown"):
+                continue
+            name = self.lexicon.canonical(label)
+            weights[name] = weights.get(name, 0.0) + p
+        ranked = dict(sorted(weights.items(), key=lambda kv: (-kv[1], kv[0])))
+        if self.mode == "certainty" and ranked:
+            return {next(iter(ranked)): 1.0}
+        return ranked
+
+    def _ordered(self, found: Sequence[Found], request: Request) -> list[Found]:
+        things = self.scene.objects
+
+        def size(one: Found) -> tuple[float, ...]:
+            box = things[one.id].box
+            if request.order == "largest":
+                return (-box.volume,)
+            if request.order == "smallest":
+                return (box.volume,)
+            if request.order == "tallest":
+                return (-box.size[2],)
+            if request.order == "highest":
+                return (-box.center[2],)
+            if request.order == "lowest":
+                return (box.center[2],)
+            return ()
+
+        if request.order == "overview":
+            boxes = [thing.box for thing in things.values() if self._labels[thing.id]]
+            for one in found:
+                one.score *= overview(things[one.id].box, boxes)
+        return sorted(
+            found, key=lambda one: (*size(one), -one.score, -things[one.id].observations, one.id)
+        )

@@ -1,0 +1,175 @@
+"""Household words: labels, classes, uses and qualities, from `data/objects.yaml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+
+from coterie_core.household import load_household, normalized, singulars
+
+Grades = dict[str, float]
+Modifier = Literal["overview", "none"]
+_NO_NAMES = ("object", "objects", "item", "thing", "misc", "unknown")
+"""Names that data sets give to things of any kind: in a request they mean any thing."""
+_GAP = 3
+"""How many words may stand between the words of a cue."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ObjectClass(_Part):
+    """A word for several labels: "bag" for backpack, handbag, suitcase."""
+
+    words: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+class Use(_Part):
+    """What things are used for: phrases that ask for it, and how well each thing serves."""
+
+    cues: tuple[str, ...]
+    things: Grades = Field(default_factory=dict)
+    negated_cues: tuple[str, ...] = Field((), description="cues whose negation asks for the use")
+    weak: bool = Field(False, description="counts only where nothing more special is asked for")
+    modifies: Modifier | None = Field(None, description="no use by itself: changes another's order")
+
+
+class Quality(_Part):
+    """What things are like: words, and how much each thing is so."""
+
+    words: tuple[str, ...]
+    things: Grades
+
+
+class Lexicon(BaseModel):
+    """The tables, with labels brought to one name each."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    labels: dict[str, tuple[str, ...]]
+    classes: dict[str, ObjectClass]
+    uses: dict[str, Use]
+    qualities: dict[str, Quality]
+
+    _names: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    def model_post_init(self, context: object, /) -> None:
+        """Index the synonyms; names of the list itself win over synonyms of others."""
+        for name, synonyms in self.labels.items():
+            for synonym in synonyms:
+                self._names.setdefault(normalized(synonym), name)
+        for name in self.labels:
+            self._names[normalized(name)] = name
+
+    def canonical(self, label: str) -> str:
+        """Return the one name of a label; a label that nobody knows stays as it is."""
+        text = normalized(label)
+        for form in (text, *singulars(text)):
+            if form in self._names:
+                return self._names[form]
+        known = load_household().canonical(label)
+        return self._names.get(normalized(known), known)
+
+    def members(self, name: str) -> frozenset[str]:
+        """Return the labels of a class, or the one label."""
+        if name in self.classes:
+            return frozenset(self.canonical(label) for label in self.classes[name].labels)
+        return frozenset((self.canonical(name),))
+
+    def spread(self, things: Mapping[str, float]) -> Mapping[str, float]:
+        """Return grades per label: of classes their members', a label's own grade first."""
+        grades: Grades = {}
+        for name, grade in things.items():
+            if name in self.classes and name not in self.labels:
+                for label in self.members(name):
+                    grades.setdefault(label, grade)
+        for name, grade in things.items():
+            if name in self.classes and name not in self.labels:
+                continue
+            grades[self.canonical(name)] = grade
+        return MappingProxyType(grades)
+
+    def mentions(self, text: str) -> list[tuple[int, int, str]]:
+        """Return (start, end, label or class) of things named in a text, longest first in place.
+
+        A class wins over a label of the same word ("bag", "table", "seat"): it contains it.
+        """
+        found: list[tuple[int, int, str]] = []
+        for pattern, name in _patterns():
+            for match in pattern.finditer(text):
+                if not any(a < match.end() and match.start() < b for a, b, _ in found):
+                    found.append((match.start(), match.end(), name))
+        return sorted(found)
+
+    def uses_in(self, text: str) -> list[tuple[int, str]]:
+        """Return (number of words of all cues found, use) asked for in a text, most first."""
+        found = []
+        for name, use in self.uses.items():
+            weight = sum(len(cue.split()) for cue in use.cues if _cue(cue).search(text))
+            if weight:
+                found.append((weight, name))
+        return sorted(found, key=lambda pair: -pair[0])
+
+    def qualities_in(self, text: str) -> list[str]:
+        """Return the qualities named in a text."""
+        return [
+            name
+            for name, quality in self.qualities.items()
+            if any(_cue(word).search(text) for word in quality.words)
+        ]
+
+
+@cache
+def load_lexicon() -> Lexicon:
+    """Return the tables of this package.
+
+    Raises:
+        pydantic.ValidationError: The data file is broken.
+    """
+    text = resources.files("object_planner").joinpath("data/objects.yaml").read_text("utf-8")
+    return Lexicon.model_validate(yaml.safe_load(text))
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Patterns of all names, longest first; classes before labels, ours before the house's."""
+    lexicon = load_lexicon()
+    names: dict[str, str] = {}
+    for name, found in lexicon.classes.items():
+        for word in found.words:
+            names.setdefault(normalized(word), name)
+    for name, synonyms in lexicon.labels.items():
+        for word in (name, *synonyms):
+            names.setdefault(normalized(word), name)
+    for category in load_household().categories.values():
+        for word in (category.label, *category.synonyms):
+            names.setdefault(normalized(word), lexicon.canonical(word))
+    for word in _NO_NAMES:
+        names.pop(word, None)
+    ordered = sorted(names.items(), key=lambda kv: (-len(kv[0]), kv[0]))
+    return tuple((re.compile(rf"\b{_plural(word)}\b"), name) for word, name in ordered)
+
+
+def _plural(word: str) -> str:
+    """Pattern of a noun in singular and plural."""
+    escaped = re.escape(word)
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return rf"(?:{escaped}|{re.escape(word[:-1])}ies)"
+    if word.endswith("f"):
+        return rf"(?:{escaped}s?|{re.escape(word[:-1])}ves)"
+    return rf"{escaped}(?:s|es)?"
+
+
+@cache
+def _cue(cue: str) -> re.Pattern[str]:
+    words = [re.escape(word).replace(r"\*", r"\w*") for word in cue.split()]
+    return re.compile(r"\b" + (rf"\b(?:\s+\S+){{0,{_GAP}}}?\s+").join(words) + r"\b")

@@ -1,0 +1,273 @@
+"""What a request in words asks for: things, uses, qualities, what to leave out, relations."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from coterie_core.household import load_household
+from object_planner.lexicon import Lexicon, load_lexicon
+
+RelationKind = Literal[
+    "near",
+    "far from",
+    "on",
+    "in",
+    "under",
+    "above",
+    "in front of",
+    "behind",
+    "left of",
+    "right of",
+    "between",
+]
+Order = Literal["largest", "smallest", "tallest", "highest", "lowest", "overview"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Want(_Part):
+    """One thing asked for (or ruled out): a label or class, a use, or a quality, by name."""
+
+    kind: Literal["thing", "use", "quality"]
+    name: str
+
+
+class Relation(_Part):
+    """Where it should be, by what; several `to` are alternatives, but for "between"."""
+
+    kind: RelationKind
+    to: tuple[Want, ...]
+    negated: bool = False
+
+
+class Request(_Part):
+    """A request understood: any of `wants` that has every one of the rest.
+
+    `rooms` are room types or names that were mentioned. `clear` is false where nothing in the
+    words is known.
+    """
+
+    words: str
+    wants: tuple[Want, ...] = ()
+    qualities: tuple[Want, ...] = ()
+    excludes: tuple[Want, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    rooms: tuple[str, ...] = ()
+    order: Order | None = None
+
+    @property
+    def clear(self) -> bool:
+        """Whether anything was understood."""
+        return bool(self.wants or self.qualities)
+
+
+_CONTRACTIONS = (
+    (re.compile(r"\b(can|could|would|should|do|does|did|is|are|was|have|has)n[’']?t\b"), r"\1 not"),
+    (re.compile(r"\bcannot\b"), "can not"),
+    # The verb, so that what is left is the thing of tin.
+    (re.compile(r"\bcan(?= (?:i|you|we|it|one|be|not|hold|use|do)\b)"), "could"),
+    (re.compile(r"\b(i|you|we|that|which) can\b"), r"\1 could"),
+    (re.compile(r"\bwon[’']?t\b"), "will not"),
+    (re.compile(r"[’']m\b"), " am"),
+    (re.compile(r"[’']re\b"), " are"),
+    (re.compile(r"[’']d\b"), " would"),
+    (re.compile(r"[’']s\b"), " is"),
+)
+_OPENING = re.compile(
+    r"^(?:(?:hey|hi|hello|please|robot|can you|could you|would you|will you|kindly)\W+)*"
+    r"(?:i (?:am|was) (?:searching|looking|hunting)(?: for)?"
+    r"|i (?:need|want|would like|wish)(?: you)?|i can(?: not)? find"
+    r"|where (?:is|are|did i (?:put|leave))|(?:is|are) there|do (?:we|you|i) have"
+    r"|(?:find|bring|get|fetch|give|show|tell|hand|pass|pick)(?: up)?(?: me| us)?"
+    r"|locate|identify|search(?: for)?|look for|point (?:me )?to|go to|take me to|which|what)\b\s*"
+    r"(?:to (?:find|get|see|have)\b\s*)?"
+)
+_ARTICLES = re.compile(
+    r"^(?:(?:a|an|the|any|some|all|my|your|our|one|every|each|of|other|more)\b\s*)+"
+)
+_GENERIC = re.compile(
+    r"\b(?:something|anything|somewhere|anywhere|object|item|thing|place|spot|what|where|which|tool"
+    r"|surface|way)s?\b"
+)
+_NEGATION = re.compile(
+    r"(?:,\s*)?(?:\b(?:that|which|and|but|it)\s+)*"
+    r"(?:\b(?:is|are|does|do|can|could|should|must|will|would)\s+)?"
+    r"\b(?P<word>not|other than|except(?: for)?|besides|apart from|aside from|rather than"
+    r"|instead of|excluding|anything but|without|never|no)\b\s*(?:be\s+)?"
+)
+_END = re.compile(
+    r"\s*(?:[,;.]\s*(?:because|since|as|so|and i|but i|i |where|which i)\b"
+    r"|\bbecause\b|\bsince\b|[;.?!])"
+)
+_WORDS: tuple[tuple[str, RelationKind], ...] = (
+    ("in front of|facing|opposite", "in front of"),
+    ("on top of|upon", "on"),
+    ("far (?:away )?from|away from|not (?:near|close to)", "far from"),
+    ("close to|closest to|near to|near|nearest to|nearest", "near"),
+    ("next to|beside|adjacent to|alongside|nearby|around|by", "near"),
+    ("to the left of|left of", "left of"),
+    ("to the right of|right of", "right of"),
+    ("behind|in back of", "behind"),
+    ("under|underneath|below|beneath", "under"),
+    ("above|over", "above"),
+    ("between", "between"),
+    ("inside of|inside|within|in", "in"),
+    ("on", "on"),
+)
+_RELATIONS = tuple((re.compile(rf"\b(?:{words})\b"), kind) for words, kind in _WORDS)
+_ORDERS: tuple[tuple[re.Pattern[str], Order], ...] = (
+    (re.compile(r"\b(?:largest|biggest|widest|large|big)\b"), "largest"),
+    (re.compile(r"\b(?:smallest|tiniest|small|little)\b"), "smallest"),
+    (re.compile(r"\b(?:tallest|tall)\b"), "tallest"),
+    (re.compile(r"\b(?:highest)\b"), "highest"),
+    (re.compile(r"\b(?:lowest)\b"), "lowest"),
+)
+_TO = re.compile(
+    r"^\s*(?:(?:a|an|the|my|your|our|any|some|another|one of the|all|every)\s+)*(?:\w+\s+){0,2}?$"
+)
+
+
+def clean(words: str) -> str:
+    """Return a request in lower case, contractions written out, single spaces."""
+    text = " ".join(words.lower().split())
+    for pattern, full in _CONTRACTIONS:
+        text = pattern.sub(full, text)
+    return re.sub(r"[^\w\s,;.?!'-]", " ", text).strip()
+
+
+def parse(words: str, lexicon: Lexicon | None = None) -> Request:
+    """Return what a request asks for, by the tables of this package."""
+    lexicon = lexicon or load_lexicon()
+    text = clean(words)
+    positive, negated = _split(text, lexicon)
+    rest, relations = _relations(positive, lexicon)
+    wants = _wants(rest, positive, lexicon)
+    excludes: list[Want] = []
+    for part in negated:
+        more, kept = _negated(part, wants, lexicon)
+        wants += tuple(w for w in more if w not in wants)
+        excludes += kept
+    if not wants and not any(w.kind == "quality" for w in excludes):
+        wants = _wants(positive, positive, lexicon)
+    order = next((order for pattern, order in _ORDERS if pattern.search(rest)), None)
+    if any(lexicon.uses[name].modifies == "overview" for _, name in lexicon.uses_in(positive)):
+        order = "overview"
+    return Request(
+        words=words,
+        wants=wants,
+        qualities=tuple(Want(kind="quality", name=q) for q in lexicon.qualities_in(rest)),
+        excludes=tuple(excludes),
+        relations=relations,
+        rooms=_rooms(positive),
+        order=order,
+    )
+
+
+def _split(text: str, lexicon: Lexicon) -> tuple[str, list[str]]:
+    """Part the text into what is asked for and what is ruled out."""
+    positive, negated, at = "", [], 0
+    for match in _NEGATION.finditer(text):
+        if match.start() < at:
+            continue
+        end = _END.search(text, match.end())
+        stop = end.start() if end else len(text)
+        part = text[match.end() : stop]
+        known = lexicon.mentions(part) or lexicon.uses_in(part) or lexicon.qualities_in(part)
+        if match["word"] in ("without", "no", "never") and not lexicon.mentions(part):
+            continue  # "without anyone seeing": how, not what
+        if not known:
+            continue
+        positive += text[at : match.start()] + " "
+        negated.append(part)
+        at = stop
+    return (positive + text[at:]).strip(), negated
+
+
+def _relations(text: str, lexicon: Lexicon) -> tuple[str, tuple[Relation, ...]]:
+    """Take "near a table" and the like out of a text."""
+    found: list[tuple[int, int, Relation]] = []
+    mentions = lexicon.mentions(text)
+    for pattern, kind in _RELATIONS:
+        for match in pattern.finditer(text):
+            if any(a < match.end() and match.start() < b for a, b, _ in found):
+                continue
+            after = [m for m in mentions if m[0] >= match.end()]
+            if match.start() == 0 or not after:
+                continue
+            if not _TO.match(text[match.end() : after[0][0]]):
+                continue
+            to, stop = _alternatives(text, after, 2 if kind == "between" else 4)
+            relation = Relation(kind=kind, to=tuple(Want(kind="thing", name=n) for n in to))
+            found.append((match.start(), stop, relation))
+    rest = text
+    for a, b, _ in sorted(found, key=lambda entry: -entry[0]):
+        rest = f"{rest[:a]} {rest[b:]}"
+    return " ".join(rest.split()), tuple(entry[2] for entry in sorted(found, key=lambda e: e[0]))
+
+
+def _alternatives(
+    text: str, mentions: list[tuple[int, int, str]], most: int
+) -> tuple[list[str], int]:
+    names, stop = [mentions[0][2]], mentions[0][1]
+    for start, end, name in mentions[1:]:
+        if len(names) == most or not re.fullmatch(
+            r"\s*(?:,|or|and|nor|,\s*or)\s*(?:(?:a|an|the|my)\s+)?", text[stop:start]
+        ):
+            break
+        names.append(name)
+        stop = end
+    return names, stop
+
+
+def _wants(rest: str, positive: str, lexicon: Lexicon) -> tuple[Want, ...]:
+    """Things where the request names one first, uses where it asks for "something to ..."."""
+    head = _ARTICLES.sub("", _OPENING.sub("", rest).strip())
+    mentions = lexicon.mentions(head)
+    if mentions:
+        before = head[: mentions[0][0]]
+        if len(before.split()) <= 2 and not _GENERIC.search(before) and "to " not in before:
+            names, _ = _alternatives(head, mentions, 6)
+            return tuple(Want(kind="thing", name=name) for name in names)
+    uses = [pair for pair in lexicon.uses_in(rest) if not lexicon.uses[pair[1]].modifies]
+    strong = [pair for pair in uses if not lexicon.uses[pair[1]].weak] or uses
+    strong = strong or [p for p in lexicon.uses_in(positive) if not lexicon.uses[p[1]].modifies]
+    if strong:
+        best = strong[0][0]
+        return tuple(Want(kind="use", name=name) for weight, name in strong if weight == best)
+    return tuple(Want(kind="thing", name=name) for _, _, name in mentions[:1])
+
+
+def _negated(part: str, wants: tuple[Want, ...], lexicon: Lexicon) -> tuple[list[Want], list[Want]]:
+    """What a negated part asks for ("not at room temperature") and rules out."""
+    asked = [
+        Want(kind="use", name=name)
+        for name, use in lexicon.uses.items()
+        if any(cue in part for cue in use.negated_cues)
+    ]
+    if asked:
+        return asked, []
+    things = [Want(kind="thing", name=name) for _, _, name in lexicon.mentions(part)]
+    if things:
+        return [], things
+    named = [Want(kind="use", name=name) for _, name in lexicon.uses_in(part)]
+    qualities = [Want(kind="quality", name=name) for name in lexicon.qualities_in(part)]
+    return [], named + qualities
+
+
+def _rooms(text: str) -> tuple[str, ...]:
+    house = load_household()
+    names: dict[str, str] = {}
+    for kind in house.room_types.values():
+        for word in (kind.name, *kind.synonyms):
+            names[word] = kind.name
+    found = [
+        names[word]
+        for word in sorted(names, key=len, reverse=True)
+        if re.search(rf"\b(?:in|from|of|inside) (?:the |my |our |a )?{re.escape(word)}\b", text)
+    ]
+    return tuple(dict.fromkeys(found))

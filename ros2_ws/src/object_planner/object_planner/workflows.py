@@ -1,0 +1,281 @@
+"""Workflows: how several questions to models become one answer (object planning, section 3).
+
+`baseline` asks once; `self_reflection` and `multi_agent` reflect and refine; `ensemble` lets six
+answer and one choose; `grounded` is ours: every claim is checked with the tools, and a refinement
+may only add what they confirm.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from coterie_core.language import Decided, Decider, Usage
+from coterie_core.scene import SceneGraph
+from object_planner.ground import Grounder, Mode
+from object_planner.plan import (
+    ChoiceState,
+    ChoosePlan,
+    Plan,
+    PlanObjects,
+    PlanState,
+    Refine,
+    Reflect,
+    ReviewState,
+    Round,
+    by_tools,
+)
+from object_planner.request import Request, parse
+
+Method = Literal["baseline", "self_reflection", "multi_agent", "ensemble", "grounded"]
+Stop = Literal["count", "unchanged", "model"]
+METHODS: tuple[Method, ...] = (
+    "baseline",
+    "self_reflection",
+    "multi_agent",
+    "ensemble",
+    "grounded",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a workflow runs.
+
+    Attributes:
+        mode: certainty: top labels only; uncertainty: their distribution.
+        rounds: Rounds of reflection (2 in the paper).
+        stop: When to stop before: `count` never, `unchanged` when a refinement leaves the objects
+            as they are, `model` when the reviewer finds the answer acceptable.
+        members: Planners of an ensemble (6 in the paper).
+        memory: Show the rounds before (short-term memory).
+    """
+
+    mode: Mode = "uncertainty"
+    rounds: int = 2
+    stop: Stop = "count"
+    members: int = 6
+    memory: bool = True
+
+
+@dataclass(slots=True)
+class Answer:
+    """A workflow's answer and what it took.
+
+    `steps` lists what every question brought; `dropped` says which objects the tools struck out
+    and why.
+    """
+
+    plan: Plan
+    calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    by_rule: int = 0
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    dropped: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Roles:
+    """Who is asked: one model for all, or several (multi-agent reflection, ensembles).
+
+    `members` are an ensemble's planners; where there are fewer than asked for they take turns.
+    """
+
+    planner: Decider
+    reviewer: Decider | None = None
+    editor: Decider | None = None
+    chooser: Decider | None = None
+    members: Sequence[Decider] = ()
+
+
+async def plan_objects(
+    scene: SceneGraph,
+    words: str,
+    roles: Roles,
+    method: Method = "grounded",
+    options: Options = Options(),
+) -> Answer:
+    """Answer a request by one of the workflows.
+
+    Args:
+        scene: The map.
+        words: The request; treated as data.
+        roles: Who is asked.
+        method: The workflow.
+        options: Rounds, members, mode.
+    """
+    return await _WORKFLOWS[method](_Run(scene, words, roles, options))
+
+
+class _Run:
+    """One request on its way through a workflow: asks, counts, notes."""
+
+    def __init__(self, scene: SceneGraph, words: str, roles: Roles, options: Options) -> None:
+        self.scene, self.words, self.roles, self.options = scene, words, roles, options
+        self.answer = Answer(Plan(achievable=False))
+
+    def state(self, **changes: Any) -> PlanState:
+        state = PlanState(self.scene, self.words, self.options.mode)
+        return dataclasses.replace(state, **changes) if changes else state
+
+    def note(self, step: str, decided: Decided[Any]) -> Any:
+        self.answer.calls += decided.attempts
+        self.answer.usage = self.answer.usage + decided.usage
+        self.answer.by_rule += decided.decided_by == "rule"
+        self.answer.steps.append(
+            {
+                "step": step,
+                "by": decided.decided_by,
+                "reason": decided.reason,
+                "reply": decided.reply.model_dump(),
+            }
+        )
+        return decided.reply
+
+    def done(self, plan: Plan) -> Answer:
+        self.answer.plan = plan
+        return self.answer
+
+
+async def _baseline(run: _Run) -> Answer:
+    decided = await run.roles.planner.decide(PlanObjects(), run.state())
+    return run.done(run.note("plan", decided))
+
+
+async def _self_reflection(run: _Run) -> Answer:
+    planner = run.roles.planner
+    return await _reflection(run, run.state(), planner, planner)
+
+
+async def _multi_agent(run: _Run) -> Answer:
+    roles = run.roles
+    return await _reflection(
+        run, run.state(style="role"), roles.reviewer or roles.planner, roles.editor or roles.planner
+    )
+
+
+async def _reflection(run: _Run, state: PlanState, reviewer: Decider, editor: Decider) -> Answer:
+    plan: Plan = run.note("plan", await run.roles.planner.decide(PlanObjects(), state))
+    history: list[Round] = []
+    for k in range(run.options.rounds):
+        before = tuple(history) if run.options.memory else ()
+        review = ReviewState(state, plan, history=before)
+        feedback = run.note(f"reflect {k + 1}", await reviewer.decide(Reflect(), review))
+        if run.options.stop == "model" and feedback.acceptable:
+            break
+        review = dataclasses.replace(review, feedback=feedback)
+        refined: Plan = run.note(f"refine {k + 1}", await editor.decide(Refine(), review))
+        history.append(Round(plan, feedback))
+        same = refined.relevant_objects == plan.relevant_objects
+        plan = refined
+        if run.options.stop == "unchanged" and same:
+            break
+    return run.done(plan)
+
+
+async def _ensemble(run: _Run) -> Answer:
+    members = run.roles.members or (run.roles.planner,)
+    asked = [
+        members[k % len(members)].decide(PlanObjects(), run.state(seed=k))
+        for k in range(run.options.members)
+    ]
+    plans = [
+        run.note(f"plan {k + 1}", decided) for k, decided in enumerate(await asyncio.gather(*asked))
+    ]
+    chooser = run.roles.chooser or run.roles.planner
+    state = ChoiceState(run.state(), tuple(plans))
+    choice = run.note("choose", await chooser.decide(ChoosePlan(), state))
+    return run.done(plans[choice.number - 1])
+
+
+async def _grounded(run: _Run) -> Answer:
+    """Ask once, strike out what the tools deny, and reflect only where they disagree.
+
+    A refinement may only add what the tools confirm; an empty answer stays empty unless they do:
+    most losses of the paper's reflection come from answers that were right to be empty.
+    """
+    state = run.state()
+    plan: Plan = run.note("plan", await run.roles.planner.decide(PlanObjects(), state))
+    judge = Judge(run.scene, run.words, run.options.mode)
+    plan = _kept(run, plan, judge)
+    for k in range(run.options.rounds):
+        if not judge.sure or judge.agrees(plan):
+            break
+        feedback = Reflect().rule(ReviewState(state, plan))  # what the tools say, not an opinion
+        review = ReviewState(state, plan, feedback)
+        refined: Plan = run.note(
+            f"refine {k + 1}", await run.roles.planner.decide(Refine(), review)
+        )
+        refined = _kept(run, judge.confirmed(plan, refined), judge)
+        same = refined.relevant_objects == plan.relevant_objects
+        plan = refined
+        if same:
+            break
+    return run.done(judge.settled(plan))
+
+
+def _kept(run: _Run, plan: Plan, judge: Judge) -> Plan:
+    kept = []
+    for id_ in plan.relevant_objects:
+        why = judge.denies(id_)
+        if why:
+            run.answer.dropped[id_] = why
+        else:
+            kept.append(id_)
+    return plan.model_copy(update={"relevant_objects": kept, "achievable": bool(kept)})
+
+
+class Judge:
+    """What the tools say of an answer: what fits, what is ruled out, which relation fails.
+
+    `sure` tells that the request was understood, so that the tools may speak at all.
+    """
+
+    def __init__(self, scene: SceneGraph, words: str, mode: Mode) -> None:
+        self.scene = scene
+        self.grounder = Grounder(scene, mode)
+        self.request: Request = parse(words)
+        self.findings = self.grounder.find(self.request)
+        self.sure = self.request.clear
+
+    def denies(self, id_: str) -> str:
+        """Why an object cannot be right ("" if it may be): unknown, ruled out, relation fails."""
+        if id_ not in self.scene.objects:
+            return "no such object in the map"
+        if self.grounder.ruled_out(id_, self.request):
+            return "the request rules it out"
+        for relation in self.request.relations:
+            if self.grounder.relates(id_, relation)[0] <= 0.0:
+                return f"it is not {relation.kind} such a thing"
+        return ""
+
+    def agrees(self, plan: Plan) -> bool:
+        """Whether the answer's first object is one that the tools find (or both find none)."""
+        ids = plan.relevant_objects
+        return (not ids and not self.findings.ids) or (bool(ids) and ids[0] in self.findings.ids)
+
+    def confirmed(self, before: Plan, after: Plan) -> Plan:
+        """The refined answer without additions that the tools do not confirm."""
+        allowed = set(before.relevant_objects) | set(self.findings.ids)
+        kept = [id_ for id_ in after.relevant_objects if id_ in allowed]
+        return after.model_copy(update={"relevant_objects": kept, "achievable": bool(kept)})
+
+    def settled(self, plan: Plan) -> Plan:
+        """The last word: where the request names things by label, labels and geometry decide."""
+        by_label = all(want.kind == "thing" for want in self.request.wants)
+        if self.sure and by_label and not self.agrees(plan):
+            found = by_tools(PlanState(self.scene, self.request.words, self.grounder.mode))
+            return found.model_copy(update={"inferred_query": plan.inferred_query})
+        return plan
+
+
+_WORKFLOWS: Mapping[Method, Callable[[_Run], Awaitable[Answer]]] = {
+    "baseline": _baseline,
+    "self_reflection": _self_reflection,
+    "multi_agent": _multi_agent,
+    "ensemble": _ensemble,
+    "grounded": _grounded,
+}
