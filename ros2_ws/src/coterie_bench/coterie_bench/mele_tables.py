@@ -44,7 +44,7 @@ def print_tables(records: Records, console: Console) -> None:
     for (split, malicious), title in _TITLES.items():
         rows = [r for r in records if r["split"] == split and r["malicious"] == malicious]
         if rows:
-            _print_whole(table_1(rows, title, paper=split == "random"), console)
+            print_whole(table_1(rows, title, paper=split == "random"), console)
             console.print()
 
 
@@ -53,7 +53,7 @@ def print_extras(measures: Records, console: Console) -> None:
     for analysis, title in _EXTRAS.items():
         rows = [m for m in measures if m["analysis"] == analysis]
         if rows:
-            _print_whole(_extra(rows, title), console)
+            print_whole(_extra(rows, title), console)
             console.print()
     for analysis in sorted({m["analysis"] for m in measures if m["analysis"].startswith("oracle")}):
         for house in sorted({m["house"] for m in measures if m["analysis"] == analysis}):
@@ -80,7 +80,7 @@ _EXTRAS = {
 }
 
 
-def _print_whole(table: Table, console: Console) -> None:
+def print_whole(table: Table, console: Console) -> None:
     """Print a table as wide as it is: a narrow terminal wraps it, but no figure is cut off."""
     wide = console.options.update(max_width=400)
     before, needed = console.width, Measurement.get(console, wide, table).maximum

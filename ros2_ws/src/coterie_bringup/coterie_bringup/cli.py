@@ -161,6 +161,14 @@ def bench_mele(context: typer.Context) -> None:
     raise typer.Exit(run(context.args))
 
 
+@bench_app.command("objects", context_settings=PASS_THROUGH)
+def bench_objects(context: typer.Context) -> None:
+    """Requests on semantic maps by every workflow; `--help` shows its options."""
+    from coterie_bench.objects import main as run
+
+    raise typer.Exit(run(context.args))
+
+
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line; a mistake is one clear line and exit code 2, without traceback.
 

@@ -6,10 +6,11 @@ questions with the tables and the geometry of this package.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
@@ -69,6 +70,14 @@ class PlanState:
     mode: Mode = "uncertainty"
     style: Style = "task"
     seed: int = 0
+
+    def variant(self, **changes: Any) -> PlanState:
+        """The same question put otherwise (style, seed); what was computed is kept."""
+        other = dataclasses.replace(self, **changes)
+        other.__dict__.update(
+            {k: self.__dict__[k] for k in ("text", "findings") if k in self.__dict__}
+        )
+        return other
 
     @cached_property
     def text(self) -> str:

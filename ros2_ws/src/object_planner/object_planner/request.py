@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -140,9 +141,10 @@ def clean(words: str) -> str:
     return re.sub(r"[^\w\s,;.?!'-]", " ", text).strip()
 
 
-def parse(words: str, lexicon: Lexicon | None = None) -> Request:
+@lru_cache(maxsize=1024)
+def parse(words: str) -> Request:
     """Return what a request asks for, by the tables of this package."""
-    lexicon = lexicon or load_lexicon()
+    lexicon = load_lexicon()
     text = clean(words)
     positive, negated = _split(text, lexicon)
     rest, relations = _relations(positive, lexicon)

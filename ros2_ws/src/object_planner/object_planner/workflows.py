@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from coterie_core.language import Decided, Decider, Usage
 from coterie_core.scene import SceneGraph
-from object_planner.ground import Grounder, Mode
+from object_planner.ground import Findings, Grounder, Mode
 from object_planner.plan import (
     ChoiceState,
     ChoosePlan,
@@ -116,10 +116,12 @@ class _Run:
     def __init__(self, scene: SceneGraph, words: str, roles: Roles, options: Options) -> None:
         self.scene, self.words, self.roles, self.options = scene, words, roles, options
         self.answer = Answer(Plan(achievable=False))
+        self._state = PlanState(scene, words, options.mode)
+        if roles.planner.rule_only:
+            _ = self._state.findings  # once for all questions of the request
 
     def state(self, **changes: Any) -> PlanState:
-        state = PlanState(self.scene, self.words, self.options.mode)
-        return dataclasses.replace(state, **changes) if changes else state
+        return self._state.variant(**changes) if changes else self._state
 
     def note(self, step: str, decided: Decided[Any]) -> Any:
         self.answer.calls += decided.attempts
@@ -199,7 +201,7 @@ async def _grounded(run: _Run) -> Answer:
     """
     state = run.state()
     plan: Plan = run.note("plan", await run.roles.planner.decide(PlanObjects(), state))
-    judge = Judge(run.scene, run.words, run.options.mode)
+    judge = Judge(run.scene, run.words, run.options.mode, state.findings)
     plan = _kept(run, plan, judge)
     for k in range(run.options.rounds):
         if not judge.sure or judge.agrees(plan):
@@ -234,11 +236,13 @@ class Judge:
     `sure` tells that the request was understood, so that the tools may speak at all.
     """
 
-    def __init__(self, scene: SceneGraph, words: str, mode: Mode) -> None:
+    def __init__(
+        self, scene: SceneGraph, words: str, mode: Mode, findings: Findings | None = None
+    ) -> None:
         self.scene = scene
         self.grounder = Grounder(scene, mode)
         self.request: Request = parse(words)
-        self.findings = self.grounder.find(self.request)
+        self.findings = findings or self.grounder.find(self.request)
         self.sure = self.request.clear
 
     def denies(self, id_: str) -> str:
