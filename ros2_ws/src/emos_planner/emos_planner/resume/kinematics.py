@@ -1,0 +1,198 @@
+"""Forward kinematics of many postures at once, and inverse kinematics of one chain.
+
+`Chain` takes (n, joints) positions and returns (n, 3) points without a Python loop over postures;
+tests hold it against pinocchio. `Kinematics` is a robot's resume with its pinocchio model: it
+answers whether a hand gets to one exact point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from emos_planner.resume.tree import Joint, Tree
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A moving joint of a chain: constant pose before it, and how it moves."""
+
+    before: Array
+    axis: Array
+    turns: bool
+    column: int
+    scale: float
+    shift: float
+
+
+class Chain:
+    """The joints from the base frame to a point on a link.
+
+    Joints that follow others (mimic) move with the ones they follow; planar and floating joints
+    rest at zero.
+
+    Args:
+        tree: The robot.
+        tip: Link at the end.
+        base: Pose (4, 4) of the root link in the base frame.
+        offset: Point (3,) on the tip link that counts [m].
+        until: Leave the chain at this link: constant below it.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        tip: str,
+        base: Array | None = None,
+        offset: Array | None = None,
+        frozen: dict[str, float] | None = None,
+    ) -> None:
+        self.tree = tree
+        self.tip = tip
+        self.joints: list[Joint] = []
+        columns: dict[str, int] = {}
+        steps: list[_Step] = []
+        constant = np.eye(4) if base is None else base.copy()
+        frozen = frozen or {}
+        for joint in tree.chain(tip):
+            constant = constant @ joint.origin
+            if not (joint.turns or joint.kind == "prismatic"):
+                continue
+            source, scale, shift = resolved(tree, joint)
+            if source.name in frozen:
+                value = scale * frozen[source.name] + shift
+                constant = constant @ _moved(joint, value)
+                continue
+            if source.name not in columns:
+                columns[source.name] = len(self.joints)
+                self.joints.append(source)
+            steps.append(
+                _Step(constant, joint.axis, joint.turns, columns[source.name], scale, shift)
+            )
+            constant = np.eye(4)
+        end = np.eye(4)
+        if offset is not None:
+            end[:3, 3] = offset
+        self._end = constant @ end
+        self._steps = steps
+
+    @property
+    def size(self) -> int:
+        """Number of independent joints."""
+        return len(self.joints)
+
+    @property
+    def lower(self) -> Array:
+        """Lower ends of the joints' ranges (joints,)."""
+        return np.array([_range(self.tree, joint)[0] for joint in self.joints])
+
+    @property
+    def upper(self) -> Array:
+        """Upper ends of the joints' ranges (joints,)."""
+        return np.array([_range(self.tree, joint)[1] for joint in self.joints])
+
+    def points(self, positions: Array) -> Array:
+        """Return the tip's point (n, 3) in the base frame of postures (n, joints).
+
+        Works from the tip to the base, so that only vectors are turned and no rotations
+        multiplied: p = T_k exp(q_k) p.
+        """
+        return self._pull(positions, self._end[:3, 3], 1.0)
+
+    def directions(self, positions: Array, direction: Sequence[float]) -> Array:
+        """Return a direction on the tip link (3,) in the base frame (n, 3)."""
+        return self._pull(positions, self._end[:3, :3] @ np.asarray(direction, dtype=float), 0.0)
+
+    def _pull(self, positions: Array, start: Array, shifted: float) -> Array:
+        vectors = np.tile(start, (len(positions), 1))
+        for step in reversed(self._steps):
+            value = positions[:, step.column] * step.scale + step.shift
+            if step.turns:
+                vectors = _turned(vectors, step.axis, value)
+            elif shifted:
+                vectors = vectors + value[:, None] * step.axis
+            vectors = vectors @ step.before[:3, :3].T
+            if shifted:
+                vectors += step.before[:3, 3]
+        return vectors
+
+    def jacobians(self, positions: Array) -> tuple[Array, Array, Array]:
+        """Return tip points (n, 3), their Jacobians (n, 3, joints) and joint origins (n, steps, 3)."""
+        count = len(positions)
+        rotation = np.tile(np.eye(3), (count, 1, 1))
+        place = np.zeros((count, 3))
+        axes = np.empty((count, len(self._steps), 3))
+        origins = np.empty((count, len(self._steps), 3))
+        for k, step in enumerate(self._steps):
+            place = place + rotation @ step.before[:3, 3]
+            rotation = rotation @ step.before[:3, :3]
+            axes[:, k] = rotation @ step.axis
+            origins[:, k] = place
+            value = positions[:, step.column] * step.scale + step.shift
+            if step.turns:
+                rotation = rotation @ _rotations(step.axis, value)
+            else:
+                place = place + axes[:, k] * value[:, None]
+        tips = place + rotation @ self._end[:3, 3]
+        jacobian = np.zeros((count, 3, self.size))
+        for k, step in enumerate(self._steps):
+            if step.turns:
+                column = np.cross(axes[:, k], tips - origins[:, k])
+            else:
+                column = axes[:, k]
+            jacobian[:, :, step.column] += step.scale * column
+        return tips, jacobian, origins
+
+
+def resolved(tree: Tree, joint: Joint) -> tuple[Joint, float, float]:
+    """Return the joint that moves `joint`, with factor and offset; itself unless it mimics."""
+    scale, shift = 1.0, 0.0
+    while joint.mimic is not None:
+        source, multiplier, offset = joint.mimic
+        shift += scale * offset
+        scale *= multiplier
+        joint = tree.joints[source]
+    return joint, scale, shift
+
+
+def _range(tree: Tree, joint: Joint) -> tuple[float, float]:
+    return joint.span
+
+
+def _moved(joint: Joint, value: float) -> Array:
+    pose = np.eye(4)
+    if joint.turns:
+        pose[:3, :3] = _rotations(joint.axis, np.array([value]))[0]
+    else:
+        pose[:3, 3] = joint.axis * value
+    return pose
+
+
+def _turned(vectors: Array, axis: Array, angle: Array) -> Array:
+    """Rodrigues: v cos + (k x v) sin + k (k v)(1 - cos), row by row."""
+    cosine, sine = np.cos(angle)[:, None], np.sin(angle)[:, None]
+    along = vectors @ axis
+    cross = vectors @ _hat(axis).T
+    return vectors * cosine + cross * sine + (1.0 - cosine) * along[:, None] * axis
+
+
+def _rotations(axis: Array, angle: Array) -> Array:
+    hat = _hat(axis)
+    sine, cosine = np.sin(angle)[:, None, None], np.cos(angle)[:, None, None]
+    return np.eye(3) + sine * hat + (1.0 - cosine) * (hat @ hat)
+
+
+def _hat(axis: Array) -> Array:
+    x, y, z = axis
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def wrap(angle: float) -> float:
+    """Return an angle in -pi..pi."""
+    return math.remainder(angle, 2.0 * math.pi)
