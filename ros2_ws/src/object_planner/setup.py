@@ -19,4 +19,9 @@ setup(
     description="Requests in words to ranked objects of a semantic map, by several workflows.",
     license="Apache-2.0",
     extras_require={"test": ["pytest"]},
+    entry_points={
+        "console_scripts": [
+            "planner_node = object_planner.node:main",
+        ]
+    },
 )

@@ -167,7 +167,7 @@ def _patterns() -> tuple[tuple[re.Pattern[str], _Name], ...]:
         names.pop(word, None)
     ordered = sorted(names.items(), key=lambda kv: (-len(kv[0]), kv[0]))
     return tuple(
-        (re.compile(rf"\b{_plural(word)}\b"), _Name(word[:-1] or word, name))
+        (re.compile(rf"\b{_plural(word)}\b"), _Name(word[:-2] or word, name))
         for word, name in ordered
     )
 
@@ -177,6 +177,8 @@ def _plural(word: str) -> str:
     escaped = re.escape(word)
     if word.endswith("y") and word[-2:-1] not in "aeiou":
         return rf"(?:{escaped}|{re.escape(word[:-1])}ies)"
+    if word.endswith("fe"):
+        return rf"(?:{escaped}|{re.escape(word[:-2])}ves)"
     if word.endswith("f"):
         return rf"(?:{escaped}s?|{re.escape(word[:-1])}ves)"
     return rf"{escaped}(?:s|es)?"

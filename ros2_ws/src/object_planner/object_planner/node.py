@@ -1,0 +1,91 @@
+"""Object planner node: which objects of the team's map does a request call for?"""
+
+from __future__ import annotations
+
+from coterie_core.scene import SceneGraph
+from coterie_msgs.msg import SemanticMap
+from coterie_msgs.srv import QueryObjects
+from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.main import ProcessOptions, run_nodes
+from coterie_ros.model import node_decider
+from coterie_ros.parameters import Parameters, ParameterSpec
+from object_planner.workflows import METHODS, Options, Roles, plan_objects
+
+MOST_CHARACTERS = 600
+"""Longest request [characters]."""
+
+
+class PlannerNode(AgentNode):
+    """`object_planner`: serves `query_objects` on the latest `semantic_map`."""
+
+    PARAMETERS = (
+        ParameterSpec("method", "grounded", "Workflow.", choices=METHODS),
+        ParameterSpec(
+            "mode",
+            "uncertainty",
+            "certainty: a thing is what its top label says; uncertainty: all labels count.",
+            choices=("certainty", "uncertainty"),
+        ),
+        ParameterSpec("rounds", 2, "Rounds of reflection.", minimum=0, maximum=10),
+        ParameterSpec("members", 6, "Planners of an ensemble.", minimum=1, maximum=20),
+        ParameterSpec("limit", 10, "Most objects in an answer.", minimum=1, maximum=50),
+        ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
+    )
+
+    def on_setup(self, parameters: Parameters) -> None:
+        """Make the model; offer the service."""
+        self.decider = node_decider(self, parameters.json("model_profile"), "object_planner")
+        self.options = Options(
+            mode=parameters["mode"], rounds=parameters["rounds"], members=parameters["members"]
+        )
+        self._scene: SceneGraph | None = None
+        self.serve(QueryObjects, "query_objects", self._on_query, timeout=600.0)
+
+    def on_start(self) -> None:
+        """Listen to the map."""
+        self.subscribe(
+            SemanticMap,
+            "semantic_map",
+            "latched",
+            self._on_map,
+            convert=conversions.scene_from_msg,
+        )
+
+    def _on_map(self, scene: SceneGraph) -> None:
+        self._scene = scene
+
+    async def _on_query(self, request: QueryObjects.Request) -> QueryObjects.Response:
+        words = " ".join(request.query.split())
+        if not words or len(words) > MOST_CHARACTERS:
+            return QueryObjects.Response(
+                message=f"query: expected 1 to {MOST_CHARACTERS} characters, got {len(words)}; "
+                'for example "something to sit on that is not a chair"'
+            )
+        if self._scene is None:
+            return QueryObjects.Response(
+                message="there is no map yet on topic semantic_map; is a mapper running?"
+            )
+        answer = await plan_objects(
+            self._scene, words, Roles(self.decider), self.parameters["method"], self.options
+        )
+        limit = request.limit or self.parameters["limit"]
+        return QueryObjects.Response(
+            success=True,
+            objects=answer.plan.relevant_objects[:limit],
+            explanation=answer.plan.explanation,
+        )
+
+
+def make_nodes(options: ProcessOptions) -> list[PlannerNode]:
+    """Return the planner of a team."""
+    return [PlannerNode("object_planner", namespace=options.namespace, context=options.context)]
+
+
+def main() -> None:
+    """Run the planner."""
+    raise SystemExit(run_nodes(make_nodes))
+
+
+if __name__ == "__main__":
+    main()

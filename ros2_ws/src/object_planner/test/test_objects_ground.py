@@ -1,0 +1,98 @@
+"""Requests on maps: labels and their distributions, geometry, order, reasons."""
+
+import pytest
+
+from coterie_core.geometry import Box
+from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject
+from object_planner.ground import Grounder
+from object_planner.relations import behind, between, gap, in_front_of, inside, near, on, under
+from object_planner.request import parse
+
+
+def thing(id_, labels, center, size, room="", seen=10):
+    weights = {labels: 5.0} if isinstance(labels, str) else labels
+    return SceneObject(id_, LabelBelief(weights), Box(center, size), room=room, observations=seen)
+
+
+@pytest.fixture
+def home():
+    graph = SceneGraph()
+    graph.add_room(Room("r1", "living room", "living room"))
+    graph.add_room(Room("r2", "bedroom", "bedroom"))
+    graph.extend(
+        [
+            thing("table", "dining table", (2.0, 2.0, 0.4), (1.4, 0.8, 0.8), "r1"),
+            thing("mug", {"cup": 3.0, "bowl": 1.0}, (2.1, 2.0, 0.85), (0.1, 0.1, 0.1), "r1"),
+            thing("chair", "chair", (2.0, 1.2, 0.45), (0.45, 0.45, 0.9), "r1"),
+            thing("stool", {"stool": 2.0, "chair": 1.5}, (6.0, 0.5, 0.3), (0.4, 0.4, 0.6), "r1"),
+            thing("tv", "tv", (0.0, 2.0, 1.2), (0.1, 1.2, 0.7), "r1"),
+            thing("sofa", "couch", (3.5, 2.1, 0.4), (0.9, 2.0, 0.8), "r1"),
+            thing("bed", "bed", (9.0, 2.0, 0.3), (1.6, 2.0, 0.6), "r2"),
+            thing("book", "book", (9.2, 2.0, 0.65), (0.2, 0.15, 0.04), "r2"),
+            thing("cat?", {"unknown": 9.0, "cat": 1.0}, (5.0, 5.0, 0.1), (0.4, 0.2, 0.2), "r1"),
+        ]
+    )
+    return graph
+
+
+def find(graph, words, mode="uncertainty"):
+    return Grounder(graph, mode).find(parse(words)).ids
+
+
+@pytest.mark.parametrize(
+    ("words", "ids"),
+    [
+        ("where is the tv?", ["tv"]),
+        ("the cup on the table", ["mug"]),
+        ("a book on the table", []),
+        ("a chair near the table", ["chair"]),
+        ("a couch in front of the tv", ["sofa"]),
+        ("something to sit on that is not a chair", ["sofa", "bed"]),
+        ("something to sit on in the bedroom", ["bed"]),
+        ("something to sleep on", ["bed", "sofa"]),
+        ("a piano", []),
+        ("the biggest seat", ["sofa", "chair", "stool"]),
+        ("a seat far from the table", ["stool"]),
+    ],
+)
+def test_requests(home, words, ids):
+    assert find(home, words) == ids
+
+
+def test_modes_differ_where_labels_are_unsure(home):
+    assert "stool" not in find(home, "a chair", "certainty")
+    assert find(home, "a chair", "uncertainty") == ["chair", "stool"]
+
+
+def test_an_empty_answer_says_why(home):
+    findings = Grounder(home).find(parse("a book on the table"))
+    assert "on such a thing" in findings.note
+    assert "known" in Grounder(home).find(parse("frobnicate")).note
+
+
+def test_geometry():
+    table = Box((0.0, 0.0, 0.4), (1.2, 0.8, 0.8))
+    cup = Box((0.2, 0.1, 0.85), (0.1, 0.1, 0.1))
+    shelf = Box((3.0, 0.0, 1.0), (0.4, 1.0, 2.0))
+    inner = Box((3.0, 0.2, 0.9), (0.2, 0.2, 0.2))
+    rug = Box((0.0, 0.0, 0.01), (2.0, 2.0, 0.02))
+    assert on(cup, table) > 0.9 and on(table, cup) == 0.0
+    assert inside(inner, shelf) > 0.9 and inside(cup, shelf) == 0.0
+    assert under(rug, table) > 0.0 and under(table, rug) == 0.0
+    assert near(cup, table) > near(shelf, table) == 0.0
+    assert gap(table, shelf) == pytest.approx(2.2)
+    assert between(Box((1.5, 0.0, 0.5), (0.2, 0.2, 0.2)), [table, shelf]) > 0.9
+    screen = Box((0.0, 5.0, 1.0), (1.2, 0.1, 0.7))
+    before, aside = Box((0.2, 3.0, 0.4), (1, 1, 1)), Box((3.0, 5.2, 0.4), (1, 1, 1))
+    assert in_front_of(before, screen) > 0.0 and in_front_of(aside, screen) == 0.0
+    assert behind(Box((9.0, 9.0, 0.4), (1, 1, 1)), screen) == 0.0
+
+
+def test_odd_maps_do_not_break():
+    graph = SceneGraph()
+    assert find(graph, "a chair") == []
+    graph.add_object(thing("point", "chair", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
+    graph.add_object(SceneObject("blank", LabelBelief(), Box((0, 0, 0), (1, 1, 1))))
+    graph.add_object(thing("label", "'; rm -rf $HOME", (1.0, 0.0, 0.0), (1.0, 1.0, 1.0)))
+    assert find(graph, "a chair near a table") == []
+    assert find(graph, "a chair") == ["point"]
