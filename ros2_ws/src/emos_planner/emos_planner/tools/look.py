@@ -1,0 +1,192 @@
+"""Sight: spots and camera postures from which a thing is in the frustum and nothing hides it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+import numpy as np
+import numpy.typing as npt
+
+from coterie_core.geometry import Box
+from coterie_core.resume import ResumeCamera
+from coterie_core.tasks import Obstacle
+from emos_planner.tools.body import Body
+from emos_planner.tools.grasp import around, gap_to, spread
+from emos_planner.tools.lines import Sightlines, points_of
+from emos_planner.tools.results import Sight
+from emos_planner.tools.space import Space, Stands
+
+Floats = npt.NDArray[np.float64]
+
+FARTHEST = 6.0
+"""No farther spots [m] are looked from: detectors see little there."""
+LEAST_PIXELS = 4.0
+"""Least size of a thing in the image [px]."""
+LEAST_SHARE = 0.3
+"""Least share of a thing's points that must be in view (0..1)."""
+_COARSE = 4  # spots tried lie on every fourth row and column
+_BEST_AWAY = 1.2  # [m] from which one looks best
+_SAFE_ANGLE = math.radians(1.0)
+
+
+def sights(
+    space: Space,
+    lines: Sightlines,
+    body: Body,
+    box: Box,
+    floor: int,
+    parts: frozenset[int] | None,
+    through: Collection[str] = (),
+) -> Sight:
+    """Return the best spot and camera posture from which a thing is seen, or why there is none.
+
+    In view is what lies within half the field of view of the optical axis, up and down; sideways
+    the robot turns toward it (EMOS, appendix A.1, equation 1). Postures are those that the
+    camera's joints allow: heights, pitches.
+
+    Args:
+        space: Where the body stands.
+        lines: What hides things.
+        body: The body.
+        box: The thing; without extent for a point.
+        floor: Index of the floor of the thing and the eye.
+        parts: Parts of free space that count; None: all.
+        through: Ids of furniture that the thing is in, which hides by its boards only.
+    """
+    if not body.cameras:
+        return Sight(False, Obstacle.NO_CAMERA, "it has no camera")
+    points = points_of(box)
+    best: Sight | None = None
+    trouble: Sight | None = None
+    stands = around(space, box, floor, FARTHEST, _COARSE).of_parts(parts)
+    near = around(space, box, floor, 0.8).of_parts(parts)
+    if not len(stands) and not len(near):
+        return Sight(
+            False, Obstacle.NO_PATH, f"there is no spot it gets to within {FARTHEST:.0f} m"
+        )
+    for camera in body.cameras:
+        for eye_height in _heights(camera):
+            for candidates in (stands, near):
+                found = _look(
+                    space, lines, candidates, box, points, floor, through, camera,
+                    eye_height + body.frame.base,
+                )  # fmt: skip
+                if found.feasible:
+                    if best is None or found.share > best.share + 0.2:
+                        best = found
+                    break
+                if trouble is None or found.obstacle is Obstacle.OCCLUDED:
+                    trouble = found
+            if best is not None and best.share > 0.6:
+                return best
+    if best is not None:
+        return best
+    assert trouble is not None
+    return trouble
+
+
+def _heights(camera: ResumeCamera) -> list[float]:
+    """Return the heights [m] tried: at rest, highest, lowest."""
+    low, high = camera.heights
+    return list(dict.fromkeys([camera.height, max(high, camera.height), min(low, camera.height)]))
+
+
+def _look(
+    space: Space,
+    lines: Sightlines,
+    stands: Stands,
+    box: Box,
+    points: Floats,
+    floor: int,
+    through: Collection[str],
+    camera: ResumeCamera,
+    eye_height: float,
+) -> Sight:
+
+    elevation = space.plan.elevation(floor)
+    eye_z = elevation + eye_height
+    away = np.hypot(stands.x - box.center[0], stands.y - box.center[1]) - camera.forward
+    away = np.maximum(away, 0.05)
+    drop = eye_z - box.center[2]
+    needed = np.arctan2(drop, away)
+    axis = np.clip(
+        needed, min(camera.pitches[0], camera.pitch), max(camera.pitches[1], camera.pitch)
+    )
+    off = np.abs(needed - axis)
+    slant = np.hypot(away, drop)
+    focal = camera.width / (2.0 * math.tan(camera.hfov / 2.0))
+    size = max(sorted(box.size)[1], 0.05)
+    farthest = min(camera.range[1], FARTHEST, focal * size / LEAST_PIXELS)
+    half = camera.vfov / 2.0 - _SAFE_ANGLE
+    in_range = (slant <= farthest) & (slant >= camera.range[0])
+    ok = in_range & (off <= half)
+    # Inside the thing's own footprint nobody stands.
+    ok &= gap_to(box, stands.x, stands.y) > 0.0
+    if not ok.any():
+        return _out_of_view(camera, eye_height, box.center[2] - elevation, off, in_range, farthest)
+    chosen = stands.where(ok)
+    slant, axis, off = slant[ok], axis[ok], off[ok]
+    score = np.minimum(chosen.spare, 0.1) - 0.3 * np.abs(slant - _BEST_AWAY) - 0.2 * off
+    best = spread(chosen, box, score, each=4)
+    x, y = chosen.x[best], chosen.y[best]
+    heading = np.arctan2(box.center[1] - y, box.center[0] - x)
+    eyes = np.stack(
+        [
+            x + camera.forward * np.cos(heading),
+            y + camera.forward * np.sin(heading),
+            np.full(len(best), eye_z),
+        ],
+        axis=1,
+    )
+    shares = lines.clear(eyes, points, floor, through).mean(axis=1)
+    k = int(np.argmax(np.minimum(shares, 0.7) + 0.001 * score[best]))
+    share = float(shares[k])
+    if share < LEAST_SHARE:
+        return Sight(
+            False,
+            Obstacle.OCCLUDED,
+            f"furniture or walls hide it from all of {len(best)} spots around, seen from "
+            f"{eye_height:.2f} m above the floor",
+            camera=camera.name,
+            eye_height=eye_height,
+            share=share,
+        )
+    n = best[k]
+    return Sight(
+        True,
+        None,
+        f"camera {camera.name} at {eye_height:.2f} m, pitched {math.degrees(axis[n]):.0f} deg, sees "
+        f"it from {slant[n]:.2f} m, {math.degrees(off[n]):.0f} deg off its axis (half its field: "
+        f"{math.degrees(camera.vfov / 2.0):.0f} deg)",
+        (float(x[k]), float(y[k]), elevation),
+        camera.name,
+        eye_height,
+        float(axis[n]),
+        float(slant[n]),
+        float(off[n]),
+        share,
+    )
+
+
+def _out_of_view(
+    camera: ResumeCamera,
+    eye_height: float,
+    height: float,
+    off: Floats,
+    in_range: npt.NDArray[np.bool_],
+    farthest: float,
+) -> Sight:
+    if not in_range.any():
+        words = f"camera {camera.name} gets no nearer than it sees, {farthest:.1f} m"
+        angle = 0.0
+    else:
+        angle = float(off[in_range].min())
+        words = (
+            f"{height:.2f} m above the floor; camera {camera.name} at {eye_height:.2f} m gets it no "
+            f"nearer to its axis than {math.degrees(angle):.0f} deg, half its field is "
+            f"{math.degrees(camera.vfov / 2.0):.0f} deg"
+        )
+    return Sight(
+        False, Obstacle.OUT_OF_VIEW, words, camera=camera.name, eye_height=eye_height, angle=angle
+    )
