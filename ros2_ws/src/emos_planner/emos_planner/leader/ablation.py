@@ -1,0 +1,110 @@
+"""What EMOS's ablations leave of a resume: typical numbers instead of its own, or just a role."""
+
+from __future__ import annotations
+
+from coterie_core.embodiment import MobilityKind
+from coterie_core.resume import Manipulation, Mobility, Perception, Resume, ResumeArm, ResumeCamera
+from coterie_core.workspace import Workspace
+from emos_planner.leader.options import LeaderOptions
+
+# What anybody would guess of a robot of that kind: step [m], speed [m/s], radius [m], height [m].
+_TYPICAL: dict[MobilityKind, tuple[float, float, float, float]] = {
+    "wheels": (0.02, 0.6, 0.3, 1.2),
+    "tracks": (0.05, 0.5, 0.3, 0.8),
+    "legs": (0.2, 0.6, 0.3, 0.7),
+    "air": (0.0, 0.8, 0.3, 0.3),
+    "fixed": (0.0, 0.1, 0.3, 1.0),
+}
+_ARM_HEIGHT = (0.0, 2.0)
+_ARM_REACH = 1.0
+
+
+def believed(resume: Resume, options: LeaderOptions) -> Resume:
+    """Return what leader and robots believe of a body: all of it, unless an ablation takes it."""
+    if not options.resume:
+        return without_resume(resume)
+    return resume if options.numbers else without_numbers(resume)
+
+
+def without_numbers(resume: Resume) -> Resume:
+    """Return a resume whose numbers are those typical of its kind (EMOS, w/o numerical).
+
+    What the words still say stays: wheels or legs, stairs or not, cameras and arms or none.
+    """
+    body = resume.mobility
+    step, speed, radius, height = _TYPICAL[body.kind]
+    if not body.climbs_stairs:
+        step = min(step, 0.05)
+    return Resume(
+        robot=resume.robot,
+        mobility=Mobility(
+            kind=body.kind,
+            radius=radius,
+            height=height,
+            step_height=step,
+            climbs_stairs=body.climbs_stairs,
+            linear_speed=speed,
+            flight_height=1.2 if body.kind == "air" else 0.0,
+            summary=body.summary,
+        ),
+        perception=Perception(
+            cameras=(_typical_camera(),) if resume.perception.cameras else (),
+            summary=resume.perception.summary,
+        ),
+        manipulation=Manipulation(
+            arms=(_typical_arm(),) if resume.manipulation.arms else (),
+            summary=resume.manipulation.summary,
+        ),
+        summary=resume.summary,
+    )
+
+
+def without_resume(resume: Resume) -> Resume:
+    """Return what a role in words tells of a robot: a helper that goes about, sees and grasps.
+
+    Nothing of its base, sensors or arm is left, so that any robot seems fit for anything (EMOS,
+    w/o robot resume, with role description).
+    """
+    return Resume(
+        robot=resume.robot,
+        mobility=Mobility(
+            kind="legs", radius=0.25, height=0.8, step_height=0.25, climbs_stairs=True
+        ),
+        perception=Perception(cameras=(_typical_camera(),)),
+        manipulation=Manipulation(arms=(_typical_arm(),)),
+        summary=role(resume.robot),
+    )
+
+
+def role(robot: str) -> str:
+    """Return the role that stands in for a resume."""
+    return f"{robot} is a household robot: it goes to places, looks for things and moves them."
+
+
+def _typical_camera() -> ResumeCamera:
+    return ResumeCamera(
+        name="camera",
+        link="camera",
+        frame="camera",
+        mount="movable",
+        channels=("rgb", "depth"),
+        height=1.2,
+        heights=(0.2, 1.8),
+        hfov=1.6,
+        vfov=1.6,
+        pitches=(-0.8, 0.8),
+        yaws=(-3.14, 3.14),
+    )
+
+
+def _typical_arm() -> ResumeArm:
+    cell = 0.1
+    width = round(_ARM_REACH / cell) - 1
+    rows = tuple(((0, width),) for _ in range(round(_ARM_HEIGHT[1] / cell)))
+    return ResumeArm(
+        name="arm",
+        base_link="base_link",
+        tip_link="hand",
+        joints=(),
+        workspace=Workspace(cell=cell, bottom=_ARM_HEIGHT[0], rows=rows),
+    )

@@ -1,0 +1,33 @@
+"""How a leader works: limits of its discussions, and what experiments take away from it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+ResumeFormat = Literal["words", "json", "markdown", "xml"]
+
+
+class LeaderOptions(BaseModel):
+    """Settings of a leader.
+
+    `numbers`, `resume` and `discussion` are what EMOS's ablations take away (section 4.3): numbers
+    in resumes, resumes at all (a role in words is left), and the discussion before the execution.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    round_limit: int = Field(4, ge=1, le=20, description="rounds of one discussion")
+    group_size: int = Field(8, ge=1, le=100, description="robots that discuss with one another")
+    reflect_timeout: float = Field(30.0, gt=0.0, le=3600.0, description="for an answer [s]")
+    reassign_limit: int = Field(3, ge=0, le=50, description="times one sub-task is given anew")
+    silence: float = Field(10.0, gt=0.0, le=3600.0, description="after which a robot is dead [s]")
+    revive: float = Field(
+        15.0, ge=0.0, le=3600.0, description="wait for a dead robot that holds something [s]"
+    )
+    numbers: bool = True
+    resume: bool = True
+    discussion: bool = True
+    resume_format: ResumeFormat = "json"
+    seed: int = Field(0, ge=0, lt=2**31)

@@ -1,0 +1,245 @@
+"""What noun phrases mean on a map: which things, which rooms, which place to put something."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+
+from coterie_core.geometry import Vec3, distance
+from coterie_core.household import Household, load_household, normalized, singulars
+from coterie_core.scene import Room, SceneGraph, SceneObject
+from coterie_core.tasks import Thing
+from emos_planner.leader.commands import NotUnderstood
+from emos_planner.leader.phrases import Phrase
+
+NEAR = 1.0
+"""How far things "near" another one may be from it [m]."""
+_SHOWN = 12
+
+
+class Resolver:
+    """Finds on a map what phrases stand for; the map is read when asked, so it may grow."""
+
+    def __init__(self, scene: SceneGraph) -> None:
+        self.scene = scene
+        self.household: Household = load_household()
+
+    # -- rooms ----------------------------------------------------------------------------------
+
+    def rooms(self, phrase: Phrase) -> list[Room]:
+        """Return the rooms that a phrase may mean (all of its type, of its floor, of the house).
+
+        Raises:
+            NotUnderstood: The map has no such room; names those it has.
+        """
+        rooms = list(self.scene.rooms.values())
+        if phrase.house:
+            return rooms
+        if phrase.floor:
+            return self._floor(phrase)
+        named = self.scene.room_named(phrase.room)
+        if named is not None:
+            found = [named]
+        else:
+            found = [room for room in rooms if self._type(room) == phrase.room]
+        for modifier in phrase.places:
+            if self.is_place(modifier.phrase):
+                inside = {room.id for room in self.rooms(modifier.phrase)}
+                found = [room for room in found if room.id in inside]
+        if not found:
+            raise NotUnderstood(
+                f"the map has no {phrase.said!r}; it has {_listed(room.name for room in rooms)}"
+            )
+        return sorted(found, key=lambda room: room.id)
+
+    def is_place(self, phrase: Phrase) -> bool:
+        """Whether a phrase behind "in" or "to" means rooms rather than a thing."""
+        if phrase.floor or phrase.house:
+            return True
+        if not phrase.room:
+            return False
+        if not phrase.label:
+            return True
+        # "closet", "toilet": a room where the map has one.
+        return any(
+            self._type(room) == phrase.room or room.name == phrase.room
+            for room in self.scene.rooms.values()
+        )
+
+    def _type(self, room: Room) -> str:
+        return self.household.room_type(room.type or room.name) or room.type
+
+    def _floor(self, phrase: Phrase) -> list[Room]:
+        floors = sorted(self.scene.floors.values(), key=lambda floor: floor.index)
+        if not floors:
+            raise NotUnderstood(f"{phrase.said!r}: the map has no floors; name rooms instead")
+        lowest = floors[0].index
+        wanted = {
+            "up": [f for f in floors if f.index > max(lowest, 0) or f.index > lowest],
+            "down": floors[:1],
+            "top": floors[-1:],
+            "0": [f for f in floors if f.index == max(lowest, 0)],
+            "1": [f for f in floors if f.index == max(lowest, 0)],
+            "2": [f for f in floors if f.index == max(lowest, 0) + 1],
+            "3": [f for f in floors if f.index == max(lowest, 0) + 2],
+        }[phrase.floor]
+        ids = {floor.id for floor in wanted}
+        found = [room for room in self.scene.rooms.values() if room.floor in ids]
+        if not found:
+            raise NotUnderstood(
+                f"{phrase.said!r}: the map has {len(floors)} floor{'s' * (len(floors) > 1)} and "
+                "no rooms there"
+            )
+        return found
+
+    def where(self, phrase: Phrase) -> list[Room]:
+        """Return the rooms in which to look for what a phrase means."""
+        rooms: list[Room] | None = None
+        for modifier in phrase.places:
+            inner = modifier.phrase
+            if self.is_place(inner):
+                inside = self.rooms(inner)
+            else:
+                ids = {thing.room for thing in self.things(inner)}
+                inside = [room for room in self.scene.rooms.values() if room.id in ids]
+                if not inside:
+                    inside = self.where(inner)
+            kept = {room.id for room in inside}
+            rooms = [r for r in (rooms if rooms is not None else inside) if r.id in kept]
+        found = rooms if rooms else list(self.scene.rooms.values())
+        label = phrase.label or phrase.noun
+        return sorted(
+            found,
+            key=lambda room: (
+                not phrase.compound or self._type(room) != phrase.compound,
+                -self.household.likelihood(label, room.type or room.name),
+                room.id,
+            ),
+        )
+
+    # -- things ---------------------------------------------------------------------------------
+
+    def things(self, phrase: Phrase) -> list[SceneObject]:
+        """Return the things on the map that a phrase fits, sorted by id; empty: none known."""
+        found = sorted(self._named(phrase), key=lambda thing: thing.id)
+        if phrase.compound:
+            # "kitchen table": the one in the kitchen where there is one.
+            found = [t for t in found if self._in_room_type(t, phrase.compound)] or found
+        for modifier in phrase.places:
+            found = self._placed(found, modifier.relation, modifier.phrase)
+        if phrase.color:
+            known = {thing.id: color_of(thing, self.household) for thing in found}
+            fitting = [t for t in found if phrase.color in known[t.id]]
+            # Where no colour is known, any may be the one.
+            found = fitting if any(known.values()) else found
+        return found
+
+    def _named(self, phrase: Phrase) -> Iterable[SceneObject]:
+        things = self.scene.objects
+        if phrase.label in things:
+            return [things[phrase.label]]
+        if phrase.anything:
+            return [t for t in things.values() if t.kind == "item"]
+        noun = normalized(phrase.noun)
+        nouns = {noun} | {
+            form for form in singulars(noun) if self.household.canonical(form) == phrase.label
+        }
+        exact = [t for t in things.values() if normalized(t.label.top) in nouns]
+        if exact or not phrase.known:
+            return exact or [t for t in things.values() if t.label.top == phrase.label]
+        return [t for t in things.values() if self.household.canonical(t.label.top) == phrase.label]
+
+    def _in_room_type(self, thing: SceneObject, kind: str) -> bool:
+        room = self.scene.rooms.get(thing.room)
+        return room is not None and kind in (self._type(room), room.name)
+
+    def _placed(self, things: list[SceneObject], relation: str, place: Phrase) -> list[SceneObject]:
+        if self.is_place(place):
+            inside = {room.id for room in self.rooms(place)}
+            return [thing for thing in things if thing.room in inside]
+        owners = {thing.id: thing for thing in self.things(place)}
+        if relation == "near":
+            return [
+                t
+                for t in things
+                if any(
+                    t.id != o.id and distance(t.box.center, o.box.center) <= NEAR
+                    for o in owners.values()
+                )
+            ]
+        return [t for t in things if t.support in owners or t.container in owners]
+
+    # -- where to put things --------------------------------------------------------------------
+
+    def targets(self, phrase: Phrase, relation: str, label: str) -> list[SceneObject]:
+        """Return what something may be put on or into, best first; empty: nothing known.
+
+        A room stands for the furniture in it that usually holds such things, then any other; near
+        a thing means what that thing stands on.
+        """
+        if self.is_place(phrase):
+            rooms = {room.id for room in self.rooms(phrase)}
+            owners = [t for t in self.scene.objects.values() if t.room in rooms and t.receptacles]
+            category = self.household.category(label)
+            usual = [
+                member
+                for name in (category.on if category else ())
+                for member in self.household.members(name)
+            ]
+            return sorted(owners, key=lambda t: (self._usual(t, usual), *self._order(t, relation)))
+        found = self.things(phrase)
+        if relation == "near" or (found and not any(t.receptacles for t in found)):
+            held = [self.scene.objects.get(t.support or t.container) for t in found]
+            supports = [t for t in held if t is not None and t.receptacles]
+            if supports:
+                return supports
+        return sorted(found, key=lambda t: self._order(t, relation))
+
+    def _usual(self, thing: SceneObject, usual: list[str]) -> int:
+        label = self.household.canonical(thing.label.top)
+        return usual.index(label) if label in usual else len(usual) + (thing.kind != "furniture")
+
+    def _order(self, thing: SceneObject, relation: str) -> tuple[int, float, float, str]:
+        """Open surfaces first (shelves inside where "in" was said), in usual rooms, the largest."""
+        wanted = relation == "in"
+        fitting = [r for r in thing.receptacles if r.inside is wanted]
+        area = max((r.surface.size[0] * r.surface.size[1] for r in fitting), default=0.0)
+        room = self.scene.rooms.get(thing.room)
+        usual = self.household.likelihood(thing.label.top, room.type if room else "")
+        return (0 if fitting else 1, -round(usual, 1), -area, thing.id)
+
+    def nearest_name(self, phrase: Phrase) -> str:
+        """Return the label on the map that is spelled most like a phrase's noun ("" if none)."""
+        labels = sorted({thing.label.top for thing in self.scene.objects.values()})
+        close = difflib.get_close_matches(phrase.noun or phrase.label, labels, n=1, cutoff=0.6)
+        return close[0] if close else ""
+
+
+def as_thing(thing: SceneObject) -> Thing:
+    """Return a thing of the map as sub-tasks carry it."""
+    return Thing(label=thing.label.top, id=thing.id, position=thing.box.center, room=thing.room)
+
+
+def color_of(thing: SceneObject, household: Household) -> frozenset[str]:
+    """Return the names that a thing's colour may go by; empty: not known."""
+    said = thing.properties.get("color", "").strip().lower()
+    if said in household.colors:
+        return frozenset((said,))
+    if not (said.startswith("#") and len(said) == 7):
+        return frozenset()
+    try:
+        rgb: Vec3 = tuple(float(int(said[k : k + 2], 16)) for k in (1, 3, 5))  # type: ignore[assignment]
+    except ValueError:
+        return frozenset()
+    return frozenset(
+        name
+        for name, (low, high) in household.colors.items()
+        if math.dist(rgb, [min(max(c, a), b) for c, a, b in zip(rgb, low, high, strict=True)]) < 25
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = sorted(names)
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return (", ".join(names[:_SHOWN]) or "no rooms at all") + more
