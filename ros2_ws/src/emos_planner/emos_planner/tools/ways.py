@@ -57,6 +57,12 @@ class Ways:
         turned = _FIRST_TURN + _TURN_PER_METRE * length
         return length / self.body.speed + turned / self.body.turn
 
+    def time_of(self, lengths: Floats) -> Floats:
+        """Return the times [s] of many ways [m], of any shape."""
+        turned = np.where(lengths > 1e-6, _FIRST_TURN + _TURN_PER_METRE * lengths, 0.0)
+        out: Floats = lengths / self.body.speed + turned / self.body.turn
+        return out
+
     def length(self, start: Vec3, goal: Vec3) -> tuple[float, tuple[str, ...]]:
         """Return the length [m] of the way between two spots of one part, and the rooms on it.
 
