@@ -1,0 +1,155 @@
+"""A detector for images: boxes, masks and label scores from semantic images, with mistakes.
+
+It stands in for a network (Mask R-CNN, YOLO-World, ...) where the pictures are those of a
+simulator: it sees what the semantic camera sees, and errs as `DetectorNoise` says.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from coterie_core.detections import ImageDetection
+from habitat_bridge.embedded.detector import DetectorNoise
+from habitat_bridge.simulator import Frame
+
+STRUCTURE = frozenset(
+    {
+        "wall", "floor", "ceiling", "door", "door frame", "window", "stairs", "staircase",
+        "railing", "robot",
+    }
+)  # fmt: skip
+"""What is no thing: parts of the house, and robots."""
+
+
+class ImageDetector:
+    """Turns semantic images into detections.
+
+    Args:
+        noise: How it errs; boxes and labels here as there, phantoms per image.
+        seed: All mistakes are a function of (seed, robot, number of the frame).
+        confusable: Label -> labels it is taken for.
+        labels: All labels, for phantoms.
+        ignore: Labels that are never reported.
+        masks: Whether to report masks, or boxes only.
+    """
+
+    def __init__(
+        self,
+        noise: DetectorNoise,
+        seed: int,
+        confusable: Mapping[str, Sequence[str]],
+        labels: Sequence[str],
+        ignore: Collection[str] = STRUCTURE,
+        masks: bool = True,
+    ) -> None:
+        self.noise = noise
+        self.seed = seed
+        self.confusable = confusable
+        self.labels = sorted(set(labels) - set(ignore))
+        self.ignore = frozenset(ignore)
+        self.masks = masks
+        self._count: dict[str, int] = {}
+
+    def detect(self, frame: Frame) -> list[ImageDetection]:
+        """Return what the detector finds in a frame with semantic and depth images.
+
+        Raises:
+            ValueError: The frame has no semantic or no depth image.
+        """
+        if frame.semantic is None or frame.depth is None or frame.labels is None:
+            raise ValueError(
+                f"{frame.robot}/{frame.camera.name}: the detector needs semantic and depth images"
+            )
+        number = self._count.get(frame.robot, 0)
+        self._count[frame.robot] = number + 1
+        who = zlib.crc32(frame.robot.encode())
+        rng = np.random.default_rng((self.seed, who, number))
+        found = []
+        for value, window, rows, cols in _windows(frame.semantic):
+            label = frame.labels.get(value, "")
+            if not label or label in self.ignore:
+                continue
+            mask = frame.semantic[rows, cols] == value
+            depth = frame.depth[rows, cols][mask]
+            depth = depth[depth > 0.0]
+            if not len(depth):
+                continue
+            detection = self._one(rng, label, window, mask, float(np.median(depth)))
+            if detection is not None:
+                found.append(detection)
+        found += self._phantoms(rng, frame.semantic.shape)
+        return found
+
+    def _one(
+        self,
+        rng: np.random.Generator,
+        label: str,
+        window: tuple[int, int, int, int],
+        mask: npt.NDArray[np.bool_],
+        distance: float,
+    ) -> ImageDetection | None:
+        noise = self.noise
+        chance, wrong, spread = rng.random(3)
+        pixels = float(np.sqrt(mask.sum()))
+        if pixels < noise.min_pixels or distance > noise.max_range:
+            return None
+        far = min(distance / noise.max_range, 1.0)
+        miss = noise.miss + noise.miss_far * far * far + noise.miss_small * 0.5 ** (pixels / 12.0)
+        if chance < min(miss, 0.98):
+            return None
+        others = [o for o in self.confusable.get(label, ()) if o != label]
+        shown = label
+        if others and wrong < noise.wrong_label * (1.0 + 2.0 * far):
+            shown = others[int(rng.integers(len(others)))]
+        sure = 1.0 if noise.perfect else 0.95 - 0.3 * far - 0.25 * float(spread)
+        scores = {shown: round(sure, 3)}
+        for other in [o for o in (label, *others) if o != shown][:2]:
+            scores[other] = round((1.0 - sure) / 2.0, 3)
+        if not noise.perfect:
+            mask, window = _frayed(rng, mask, window)
+            if not mask.any():
+                return None
+        return ImageDetection(window, scores, mask if self.masks else None)
+
+    def _phantoms(self, rng: np.random.Generator, shape: tuple[int, ...]) -> list[ImageDetection]:
+        found = []
+        # `phantom` counts per full turn; an image shows about a quarter of one.
+        for _ in range(int(rng.poisson(self.noise.phantom / 4.0)) if self.labels else 0):
+            height, width = (int(rng.integers(8, max(s // 4, 9))) for s in shape[:2])
+            v, u = int(rng.integers(shape[0] - height)), int(rng.integers(shape[1] - width))
+            label = self.labels[int(rng.integers(len(self.labels)))]
+            mask = np.ones((height, width), dtype=bool) if self.masks else None
+            found.append(ImageDetection((u, v, width, height), {label: 0.45}, mask))
+        return found
+
+
+def _windows(
+    semantic: npt.NDArray[np.int32],
+) -> list[tuple[int, tuple[int, int, int, int], slice, slice]]:
+    """Every instance number but 0 with its bounding box (u, v, width, height) and slices."""
+    from scipy.ndimage import find_objects
+
+    values, dense = np.unique(semantic, return_inverse=True)
+    boxes = find_objects(dense.reshape(semantic.shape) + 1)
+    found = []
+    for value, box in zip(values.tolist(), boxes, strict=True):
+        if value == 0 or box is None:
+            continue
+        rows, cols = box
+        window = (cols.start, rows.start, cols.stop - cols.start, rows.stop - rows.start)
+        found.append((int(value), window, rows, cols))
+    return found
+
+
+def _frayed(
+    rng: np.random.Generator,
+    mask: npt.NDArray[np.bool_],
+    window: tuple[int, int, int, int],
+) -> tuple[npt.NDArray[np.bool_], tuple[int, int, int, int]]:
+    """A mask as networks make it: shifted by up to a pixel, so that its rim takes in background."""
+    du, dv = (int(k) for k in rng.integers(-1, 2, size=2))
+    return mask, (window[0] + du, window[1] + dv, window[2], window[3])

@@ -1,0 +1,1 @@
+"""RGB-D images and detections to one semantic map of a team."""

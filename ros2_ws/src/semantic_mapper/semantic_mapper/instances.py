@@ -1,0 +1,123 @@
+"""Instances of the map: points, evidence for labels, sightings; how alike two of them are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial import cKDTree
+
+from coterie_core.geometry import Box
+from coterie_core.scene import LabelBelief
+
+Points = npt.NDArray[np.float32]
+State = Literal["present", "moved", "gone"]
+CUT = 1.0
+"""Percentage of the points that may lie beyond each face of a box: strays of the depth camera."""
+
+
+@dataclass(slots=True)
+class Instance:
+    """A thing of the map.
+
+    `points` (n, 3) [m] thinned; `low` and `high` corners of the box about them [m]; `labels`
+    evidence per label; `embedding` mean look; `seen_through` how often in a row its place was seen
+    and it was not there; `crop` (rows, cols, 3) its best picture, of `crop_quality`.
+    """
+
+    id: str
+    points: Points
+    low: npt.NDArray[np.float64]
+    high: npt.NDArray[np.float64]
+    labels: LabelBelief = field(default_factory=LabelBelief)
+    embedding: npt.NDArray[np.float32] | None = None
+    observations: int = 0
+    robot: str = ""
+    time: float = 0.0
+    state: State = "present"
+    seen_through: int = 0
+    crop: npt.NDArray[np.uint8] | None = None
+    crop_quality: float = 0.0
+
+    @property
+    def box(self) -> Box:
+        """The upright box about its points [m]."""
+        center = (self.low + self.high) / 2.0
+        size = np.maximum(self.high - self.low, 0.01)
+        return Box(
+            (float(center[0]), float(center[1]), float(center[2])),
+            (float(size[0]), float(size[1]), float(size[2])),
+        )
+
+
+def corners(points: Points) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Lowest and highest corner [m] of a cloud, strays cut off where there are enough points."""
+    if len(points) < 50:
+        return points.min(axis=0).astype(np.float64), points.max(axis=0).astype(np.float64)
+    k = max(int(len(points) * CUT / 100.0), 1)
+    ordered = np.partition(points, (k, len(points) - 1 - k), axis=0)
+    return ordered[k].astype(np.float64), ordered[-1 - k].astype(np.float64)
+
+
+def merged_points(a: Points, b: Points, voxel: float, most: int) -> Points:
+    """Both clouds, one point per voxel, at most `most` (evenly left out)."""
+    points = np.concatenate([a, b])
+    keys = np.floor(points / voxel).astype(np.int64)
+    keys -= keys.min(axis=0)
+    span = keys.max(axis=0) + 1
+    flat = (keys[:, 0] * span[1] + keys[:, 1]) * span[2] + keys[:, 2]
+    _, first = np.unique(flat, return_index=True)
+    if len(first) > most:
+        first = first[np.linspace(0, len(first) - 1, most).astype(np.int64)]
+    return points[first]
+
+
+def boxes_near(
+    low: npt.NDArray[np.float64],
+    high: npt.NDArray[np.float64],
+    lows: npt.NDArray[np.float64],
+    highs: npt.NDArray[np.float64],
+    slack: float,
+) -> npt.NDArray[np.int64]:
+    """Indices of boxes that come within `slack` [m] of one."""
+    return np.flatnonzero(((lows <= high + slack) & (highs >= low - slack)).all(axis=1))
+
+
+def box_overlap(
+    low: npt.NDArray[np.float64],
+    high: npt.NDArray[np.float64],
+    other_low: npt.NDArray[np.float64],
+    other_high: npt.NDArray[np.float64],
+    slack: float = 0.02,
+) -> float:
+    """Intersection over the smaller volume of two boxes (0..1), each at least `slack` thick."""
+    shared = np.minimum(high, other_high) - np.maximum(low, other_low) + slack
+    if (shared <= 0.0).any():
+        return 0.0
+    volumes = (np.prod(high - low + slack), np.prod(other_high - other_low + slack))
+    return float(min(np.prod(shared) / min(volumes), 1.0))
+
+
+def point_overlap(a: Points, b: Points, within: float) -> float:
+    """Share of the smaller cloud's points that have one of the other's within a distance [m]."""
+    small, large = (a, b) if len(a) <= len(b) else (b, a)
+    away, _ = cKDTree(large).query(small, distance_upper_bound=within)
+    return float(np.isfinite(away).mean())
+
+
+def label_similarity(a: LabelBelief, b: LabelBelief) -> float:
+    """Overlap of two distributions: sum over labels of the smaller probability (0..1)."""
+    p, q = a.distribution(), b.distribution()
+    return sum(min(x, q[label]) for label, x in p.items() if label in q)
+
+
+def embedding_similarity(
+    a: npt.NDArray[np.float32] | None, b: npt.NDArray[np.float32] | None
+) -> float | None:
+    """Cosine of two looks mapped to 0..1; None where one is missing or of another length."""
+    if a is None or b is None or a.shape != b.shape:
+        return None
+    norm = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return None if norm == 0.0 else max(0.0, float(a @ b) / norm)

@@ -1,0 +1,155 @@
+"""A detection and its depth become points in the map, without background (OpenEQA, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import open3d as o3d
+
+from coterie_core.detections import ImageDetection, RgbdFrame
+
+Points = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class LiftOptions:
+    """How detections are lifted.
+
+    Attributes:
+        near: Least depth that counts [m].
+        far: Greatest depth that counts [m].
+        voxel: Edge of the grid that thins points out [m].
+        eps: DBSCAN: neighbours are nearer than this [m]; grows with the distance of the thing.
+        min_points: DBSCAN: neighbours that make a core point.
+        least: Fewest thinned points that make a thing.
+        stride: At most so many pixels of a detection are looked at; larger ones are sampled.
+    """
+
+    near: float = 0.1
+    far: float = 4.0
+    voxel: float = 0.025
+    eps: float = 0.06
+    min_points: int = 4
+    least: int = 4
+    stride: int = 6000
+
+
+@dataclass(frozen=True, slots=True)
+class Lifted:
+    """A detection in the map: thinned points (n, 3) [m], mean depth [m], share cut at the edge."""
+
+    detection: ImageDetection
+    points: Points
+    depth: float
+    touches_edge: bool
+
+
+def lift(
+    frame: RgbdFrame, detections: Sequence[ImageDetection], options: LiftOptions
+) -> list[Lifted]:
+    """Return those detections that have enough depth, as points in the map.
+
+    A mask is taken as it is; of a box the middle part counts most: points are clustered, and the
+    cluster is kept that has most points near the box's middle. Depth outside `near`..`far`, and
+    what is not finite, is left out.
+    """
+    rows, cols = frame.depth.shape
+    lifted = []
+    for detection in detections:
+        u0, v0, width, height = detection.box
+        left, top = max(u0, 0), max(v0, 0)
+        right, bottom = min(u0 + width, cols), min(v0 + height, rows)
+        if right <= left or bottom <= top:
+            continue
+        window = frame.depth[top:bottom, left:right]
+        valid = (window >= options.near) & (window <= options.far)  # False for NaN too
+        if detection.mask is not None:
+            valid &= detection.mask[top - v0 : bottom - v0, left - u0 : right - u0]
+        v, u = np.nonzero(valid)
+        if len(v) < options.least:
+            continue
+        if len(v) > options.stride:
+            # Every k-th pixel: deterministic, and even over the detection.
+            step = -(-len(v) // options.stride)
+            v, u = v[::step], u[::step]
+        depth = window[v, u].astype(np.float64)
+        camera = _to_camera(u + left, v + top, depth, frame.intrinsics)
+        thin, inverse = _thinned(camera, options.voxel)
+        central = None
+        if detection.mask is None:
+            off = np.hypot((u + 0.5) / window.shape[1] - 0.5, (v + 0.5) / window.shape[0] - 0.5)
+            central = np.zeros(len(thin))
+            np.add.at(central, inverse, off < 0.25)
+        reach = float(np.median(depth))
+        kept = _main_cluster(thin, options, reach, central)
+        if len(kept) < options.least:
+            continue
+        points = kept @ frame.camera_to_map[:3, :3].T + frame.camera_to_map[:3, 3]
+        edge = left == 0 or top == 0 or right == cols or bottom == rows
+        lifted.append(Lifted(detection, points.astype(np.float32), reach, edge))
+    return lifted
+
+
+def _to_camera(
+    u: npt.NDArray[np.int64],
+    v: npt.NDArray[np.int64],
+    depth: npt.NDArray[np.float64],
+    intrinsics: tuple[float, float, float, float],
+) -> npt.NDArray[np.float64]:
+    """Points (n, 3) [m] in the optical frame of pixel centres and their depths."""
+    fx, fy, cx, cy = intrinsics
+    x = (u + 0.5 - cx) / fx * depth
+    y = (v + 0.5 - cy) / fy * depth
+    return np.stack([x, y, depth], axis=1)
+
+
+def _thinned(
+    points: npt.NDArray[np.float64], voxel: float
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Mean point per voxel, and which of them each point went to."""
+    keys = np.floor(points / voxel).astype(np.int64)
+    keys -= keys.min(axis=0)
+    span = keys.max(axis=0) + 1
+    flat = (keys[:, 0] * span[1] + keys[:, 1]) * span[2] + keys[:, 2]
+    _, inverse, counts = np.unique(flat, return_inverse=True, return_counts=True)
+    inverse = inverse.reshape(-1)
+    sums = np.stack([np.bincount(inverse, points[:, k]) for k in range(3)], axis=1)
+    return sums / counts[:, None], inverse
+
+
+def _main_cluster(
+    points: npt.NDArray[np.float64],
+    options: LiftOptions,
+    reach: float,
+    central: npt.NDArray[np.float64] | None,
+) -> npt.NDArray[np.float64]:
+    """The cluster of DBSCAN that is the thing: the largest, or the most central one of a box.
+
+    Other clusters with at least a third of its points within reach of it are parts of the same
+    thing (a chair's back and seat), where a mask says so.
+    """
+    if len(points) < options.least:
+        return points[:0]
+    cloud = o3d.geometry.PointCloud(o3d.utility.Vector3dVector(points))
+    # Far things have sparser pixels: neighbours are as far apart as the pixels are.
+    eps = max(options.eps, 0.035 * reach)
+    labels = np.asarray(cloud.cluster_dbscan(eps, options.min_points))
+    if labels.max(initial=-1) < 0:
+        return points if len(points) < 4 * options.min_points else points[:0]
+    sizes = np.bincount(labels[labels >= 0])
+    weight = sizes.astype(np.float64)
+    if central is not None:
+        weight = np.bincount(labels[labels >= 0], central[labels >= 0]) + 1e-3 * sizes
+    main = int(weight.argmax())
+    keep = labels == main
+    if central is None and len(sizes) > 1:
+        low, high = points[keep].min(axis=0) - 3 * eps, points[keep].max(axis=0) + 3 * eps
+        for other in np.flatnonzero(sizes * 3 >= sizes[main]):
+            part = labels == other
+            middle = points[part].mean(axis=0)
+            if other != main and bool(((middle >= low) & (middle <= high)).all()):
+                keep |= part
+    return points[keep]

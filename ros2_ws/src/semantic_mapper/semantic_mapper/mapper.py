@@ -1,0 +1,425 @@
+"""The semantic map: frames and detections in, a scene graph out (OpenEQA's sparse voxel map).
+
+Each detection is lifted to points, matched to a thing of the map by where it is and what it is
+taken for, and merged with it as evidence; a place that is seen through again and again says that
+its thing is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, Sighting
+from semantic_mapper.instances import (
+    Instance,
+    box_overlap,
+    boxes_near,
+    corners,
+    embedding_similarity,
+    label_similarity,
+    merged_points,
+    point_overlap,
+)
+from semantic_mapper.lift import Lifted, LiftOptions, lift
+from semantic_mapper.regions import Regions
+
+
+@dataclass(frozen=True, slots=True)
+class MapperOptions:
+    """How the map is built.
+
+    Attributes:
+        lift: How detections become points.
+        match: Least sum of the two similarities (0..1 each) for one thing.
+        least_overlap: Least overlap of places; without it two things are never one.
+        same_place: Overlap from which two detections are one thing whatever their labels.
+        touch: Points within this of one another overlap [m].
+        evidence: Label evidence of one look at one metre; it falls with distance.
+        publish: Looks before a thing counts as real.
+        gone_after: Times in a row a place is seen through before its thing is gone.
+        most_points: Most points kept per thing.
+        most_instances: Most things kept; those seen once and longest ago go first.
+        crop: Longest side of the best picture kept [px]; 0: none.
+    """
+
+    lift: LiftOptions = field(default_factory=LiftOptions)
+    match: float = 0.8
+    least_overlap: float = 0.15
+    same_place: float = 0.75
+    touch: float = 0.05
+    evidence: float = 1.0
+    publish: int = 2
+    gone_after: int = 3
+    most_points: int = 2000
+    most_instances: int = 3000
+    crop: int = 96
+
+
+@dataclass(slots=True)
+class UpdateReport:
+    """What a frame did: ids that were matched, new, found to be gone, or moved."""
+
+    matched: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    moved: list[str] = field(default_factory=list)
+
+
+class SemanticMapper:
+    """Builds the map of one team.
+
+    Not thread-safe: one owner feeds it frames in any order of robots.
+
+    Args:
+        options: How.
+        regions: Rooms and floors, if they are known.
+    """
+
+    def __init__(
+        self, options: MapperOptions | None = None, regions: Regions | None = None
+    ) -> None:
+        self.options = options or MapperOptions()
+        self.regions = regions or Regions()
+        self._things: dict[str, Instance] = {}
+        self._lows = np.empty((0, 3))
+        self._highs = np.empty((0, 3))
+        self._order: list[str] = []
+        self._next = 1
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+    @property
+    def instances(self) -> tuple[Instance, ...]:
+        """All things, the doubtful and the gone too."""
+        return tuple(self._things.values())
+
+    def update(self, frame: RgbdFrame, detections: Sequence[ImageDetection]) -> UpdateReport:
+        """Add a frame."""
+        report = UpdateReport()
+        lifted = lift(frame, detections, self.options.lift)
+        pairs = self._matches(lifted)
+        for k, one in enumerate(lifted):
+            known = pairs.get(k)
+            if known is None:
+                report.added.append(self._add(frame, one))
+            else:
+                self._merge(self._things[known], frame, one)
+                report.matched.append(known)
+        self._look_through(frame, {*report.matched, *report.added}, report)
+        self._reindex()
+        self._forget()
+        return report
+
+    def tidy(self) -> int:
+        """Join things that turn out to be one; return how many were joined.
+
+        Two views of a large thing can start as two instances and grow together.
+        """
+        joined = 0
+        for id_ in sorted(self._things, key=lambda i: -self._things[i].observations):
+            thing = self._things.get(id_)
+            if thing is None:
+                continue
+            near = boxes_near(thing.low, thing.high, self._lows, self._highs, 0.0)
+            for other_id in [self._order[k] for k in near]:
+                other = self._things.get(other_id)
+                if other is None or other_id == id_ or other.state != thing.state:
+                    continue
+                where = self._place(thing, other.points, other.low, other.high)
+                alike = label_similarity(thing.labels, other.labels)
+                if where < self.options.least_overlap or not self._fits(
+                    where, alike, _sizes_alike(thing, other.low, other.high)
+                ):
+                    continue
+                self._absorb(thing, other)
+                del self._things[other_id]
+                joined += 1
+        self._reindex()
+        return joined
+
+    def scene(self, time: float | None = None) -> SceneGraph:
+        """Return the map: rooms and floors as known, and every thing that counts as real.
+
+        Things that are gone are left out; `properties["state"]` says "moved" of those that were
+        seen elsewhere before.
+        """
+        graph = self.regions.graph()
+        for thing in self._things.values():
+            if thing.state == "gone" or thing.observations < self.options.publish:
+                continue
+            box = thing.box
+            graph.add_object(
+                SceneObject(
+                    id=thing.id,
+                    label=LabelBelief(dict(thing.labels.weights)),
+                    box=box,
+                    room=self.regions.room_at(box.center),
+                    observations=thing.observations,
+                    last_seen=Sighting(thing.time, thing.robot),
+                    properties={} if thing.state == "present" else {"state": thing.state},
+                )
+            )
+        set_supports(graph)
+        return graph
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _matches(self, lifted: Sequence[Lifted]) -> dict[int, str]:
+        """Match detections to things, best pairs first; each thing at most once a frame."""
+        scored: list[tuple[float, int, str]] = []
+        for k, one in enumerate(lifted):
+            low, high = corners(one.points)
+            belief = LabelBelief(dict(one.detection.scores))
+            for index in boxes_near(low, high, self._lows, self._highs, self.options.touch):
+                thing = self._things[self._order[index]]
+                where = self._place(thing, one.points, low, high)
+                if where < self.options.least_overlap:
+                    continue
+                alike = label_similarity(belief, thing.labels)
+                look = embedding_similarity(one.detection.embedding, thing.embedding)
+                if look is not None:
+                    alike = max(alike, look)
+                if self._fits(where, alike, _sizes_alike(thing, low, high)):
+                    scored.append((where + alike, k, thing.id))
+        pairs: dict[int, str] = {}
+        taken: set[str] = set()
+        for _, k, id_ in sorted(scored, key=lambda s: (-s[0], s[1], s[2])):
+            if k not in pairs and id_ not in taken:
+                pairs[k] = id_
+                taken.add(id_)
+        return pairs
+
+    def _place(
+        self,
+        thing: Instance,
+        points: npt.NDArray[np.float32],
+        low: npt.NDArray[np.float64],
+        high: npt.NDArray[np.float64],
+    ) -> float:
+        """How much two things are in one place (0..1): overlap of boxes, confirmed by points.
+
+        Boxes overlap where a cup stands under a table's box, and points do not; points of two
+        sides of one thing do not touch, and its boxes do. The mean of both tells them apart.
+        """
+        boxes = box_overlap(thing.low, thing.high, low, high)
+        if boxes == 0.0:
+            return 0.0
+        return 0.5 * boxes + 0.5 * point_overlap(thing.points, points, self.options.touch)
+
+    def _fits(self, where: float, alike: float, size: float) -> bool:
+        """Whether place and look say that two are one; see MapperOptions.
+
+        Without labels that agree the sizes must: a cup's box lies within that of its table.
+        """
+        if where * size >= self.options.same_place:
+            return True
+        return alike > 0.05 and where * max(size, alike) + alike >= self.options.match
+
+    def _add(self, frame: RgbdFrame, one: Lifted) -> str:
+        id_ = f"object_{self._next}"
+        self._next += 1
+        low, high = corners(one.points)
+        points = one.points[:: -(-len(one.points) // self.options.most_points)]
+        thing = Instance(id_, points, low, high)
+        self._things[id_] = thing
+        self._note(thing, frame, one)
+        return id_
+
+    def _merge(self, thing: Instance, frame: RgbdFrame, one: Lifted) -> None:
+        options = self.options
+        thing.points = merged_points(
+            thing.points, one.points, options.lift.voxel, options.most_points
+        )
+        thing.low, thing.high = corners(thing.points)
+        self._note(thing, frame, one)
+
+    def _note(self, thing: Instance, frame: RgbdFrame, one: Lifted) -> None:
+        detection = one.detection
+        weight = self.options.evidence / (1.0 + 0.25 * one.depth * one.depth)
+        total = sum(detection.scores.values())
+        if total > 0.0:
+            thing.labels.add(
+                LabelBelief({k: weight * v / max(total, 1.0) for k, v in detection.scores.items()})
+            )
+        if detection.embedding is not None:
+            old, new = thing.embedding, detection.embedding
+            if old is not None and old.shape == new.shape:
+                mean = (old * thing.observations + new) / (thing.observations + 1)
+                new = mean.astype(np.float32)
+            thing.embedding = new
+        thing.observations += 1
+        thing.seen_through = 0
+        if thing.state == "gone":
+            thing.state = "present"
+        thing.robot, thing.time = frame.robot, frame.time
+        _, _, width, height = detection.box
+        quality = width * height * (0.5 if one.touches_edge else 1.0)
+        if frame.color is not None and self.options.crop and quality > thing.crop_quality:
+            thing.crop = crop(frame.color, detection.box, self.options.crop)
+            thing.crop_quality = quality
+
+    def _look_through(self, frame: RgbdFrame, seen: set[str], report: UpdateReport) -> None:
+        """Note things whose place was looked at, and through, without seeing them."""
+        if not self._order:
+            return
+        to_camera = np.linalg.inv(frame.camera_to_map).astype(np.float64)
+        centers = (self._lows + self._highs) / 2.0
+        ahead = centers @ to_camera[2, :3] + to_camera[2, 3]
+        within = (ahead > self.options.lift.near) & (ahead < self.options.lift.far)
+        for index in np.flatnonzero(within):
+            thing = self._things[self._order[index]]
+            if thing.id in seen or thing.state == "gone":
+                continue
+            verdict = seen_through(frame, to_camera, thing.points)
+            if verdict is None:
+                continue
+            if not verdict:
+                thing.seen_through = 0
+                continue
+            thing.seen_through += 1
+            if thing.seen_through >= self.options.gone_after:
+                thing.state = "gone"
+                report.gone.append(thing.id)
+        for id_ in report.gone:
+            self._moved_to(id_, report)
+
+    def _moved_to(self, id_: str, report: UpdateReport) -> None:
+        """A thing that is gone and another like it that is new: the same one, moved."""
+        gone = self._things[id_]
+        size = gone.high - gone.low
+        for other in self._things.values():
+            if other.id == id_ or other.state != "present" or other.observations > 5:
+                continue
+            if label_similarity(gone.labels, other.labels) < 0.5 or other.time < gone.time:
+                continue
+            if np.abs((other.high - other.low) - size).max() <= 0.5 * max(size.max(), 0.1):
+                other.state = "moved"
+                report.moved.append(other.id)
+                return
+
+    def _absorb(self, thing: Instance, other: Instance) -> None:
+        options = self.options
+        thing.points = merged_points(
+            thing.points, other.points, options.lift.voxel, options.most_points
+        )
+        thing.low, thing.high = corners(thing.points)
+        thing.labels.add(other.labels)
+        thing.observations += other.observations
+        if other.time > thing.time:
+            thing.time, thing.robot = other.time, other.robot
+        if other.crop_quality > thing.crop_quality:
+            thing.crop, thing.crop_quality = other.crop, other.crop_quality
+
+    def _reindex(self) -> None:
+        self._order = list(self._things)
+        if not self._order:
+            self._lows, self._highs = np.empty((0, 3)), np.empty((0, 3))
+            return
+        self._lows = np.stack([self._things[i].low for i in self._order])
+        self._highs = np.stack([self._things[i].high for i in self._order])
+
+    def _forget(self) -> None:
+        """Keep memory bounded: what is gone goes first, then what was seen once, long ago."""
+        over = len(self._things) - self.options.most_instances
+        if over <= 0:
+            return
+        ranked = sorted(
+            self._things.values(),
+            key=lambda t: (t.state != "gone", t.observations > 1, t.time, t.id),
+        )
+        for thing in ranked[:over]:
+            del self._things[thing.id]
+        self._reindex()
+
+
+def _sizes_alike(
+    thing: Instance, low: npt.NDArray[np.float64], high: npt.NDArray[np.float64]
+) -> float:
+    """How alike two sizes are (0..1): the fourth root of the ratio of the volumes."""
+    sizes = np.sort([np.prod(thing.high - thing.low + 0.02), np.prod(high - low + 0.02)])
+    return float((sizes[0] / sizes[1]) ** 0.25)
+
+
+def seen_through(
+    frame: RgbdFrame,
+    to_camera: npt.NDArray[np.float64],
+    points: npt.NDArray[np.float32],
+    margin: float = 0.12,
+) -> bool | None:
+    """Whether a frame looks through the place of points: True, False (something is there), or None.
+
+    None: the place is not in view, or hidden behind something nearer.
+
+    Args:
+        frame: The frame.
+        to_camera: Map to optical frame (4, 4).
+        points: (n, 3) [m] in the map.
+        margin: How much farther the measured depth must be [m].
+    """
+    chosen = points[:: max(len(points) // 64, 1)].astype(np.float64)
+    local = chosen @ to_camera[:3, :3].T + to_camera[:3, 3]
+    rows, cols = frame.depth.shape
+    fx, fy, cx, cy = frame.intrinsics
+    z = local[:, 2]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        u = np.floor(local[:, 0] / z * fx + cx)
+        v = np.floor(local[:, 1] / z * fy + cy)
+    inside = (z > 0.1) & (u >= 0) & (u < cols) & (v >= 0) & (v < rows)
+    if inside.mean() < 0.7:
+        return None
+    measured = frame.depth[v[inside].astype(np.int64), u[inside].astype(np.int64)]
+    expected = z[inside]
+    known = np.isfinite(measured) & (measured > 0.0)
+    if known.mean() < 0.7:
+        return None
+    nearer = (measured < expected - margin)[known].mean()
+    through = (measured > expected + margin)[known].mean()
+    if nearer > 0.5:
+        return None
+    return bool(through > 0.7)
+
+
+def crop(
+    color: npt.NDArray[np.uint8], box: tuple[int, int, int, int], longest: int
+) -> npt.NDArray[np.uint8]:
+    """A picture of a detection with a margin of a tenth, its longest side at most `longest` px."""
+    u0, v0, width, height = box
+    mu, mv = width // 10 + 2, height // 10 + 2
+    part = color[max(v0 - mv, 0) : v0 + height + mv, max(u0 - mu, 0) : u0 + width + mu]
+    step = max(-(-max(part.shape[:2]) // longest), 1)
+    return part[::step, ::step].copy()
+
+
+def set_supports(graph: SceneGraph, slack: float = 0.08) -> None:
+    """Say of every thing what it stands on or in, by boxes: the smallest that carries it."""
+    things = sorted(graph.objects.values(), key=lambda t: t.box.volume)
+    if len(things) < 2:
+        return
+    lows = np.array([t.box.axis_aligned()[0] for t in things])
+    highs = np.array([t.box.axis_aligned()[1] for t in things])
+    for k, thing in enumerate(things):
+        middle = np.array(thing.box.center[:2])
+        over = ((lows[:, :2] <= middle) & (highs[:, :2] >= middle)).all(axis=1)
+        over &= np.arange(len(things)) > k  # only larger ones carry it
+        top = np.abs(highs[:, 2] - lows[k, 2]) <= slack
+        within = (lows[:, 2] - slack <= lows[k, 2]) & (highs[:, 2] + slack >= highs[k, 2])
+        carriers = np.flatnonzero(over & top)
+        holders = np.flatnonzero(over & within & ~top)
+        thing.support = things[int(carriers[0])].id if len(carriers) else ""
+        thing.container = things[int(holders[0])].id if len(holders) and not len(carriers) else ""
+
+
+def merge_maps(maps: Iterable[SceneGraph]) -> SceneGraph:
+    """Merge the maps of several robots into one (coterie_core.scene.merge, thing by thing)."""
+    from coterie_core.scene import merge
+
+    merged = SceneGraph()
+    for one in maps:
+        merge(merged, one)
+    return merged
