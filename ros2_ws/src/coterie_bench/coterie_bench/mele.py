@@ -23,6 +23,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from coterie_bench.command import run as run_command
 from coterie_bench.mele_houses import houses_in, tree_picture
 from coterie_bench.mele_job import Job, run_job
 from coterie_bench.mele_methods import Methods
@@ -247,20 +248,7 @@ app.command("mele")(bench_mele)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line of this bench; return the exit code."""
-    command = typer.main.get_command(app)
-    try:
-        code = command.main(list(arguments or []), prog_name="bench mele", standalone_mode=False)
-    except typer.Exit as stop:
-        return int(stop.exit_code)
-    except (typer.Abort, KeyboardInterrupt):
-        return 130
-    except Exception as error:
-        show = getattr(error, "show", None)  # a mistake on the command line shows itself
-        if show is None:
-            raise
-        show()
-        return 2
-    return int(code or 0)
+    return run_command(app, "bench mele", arguments)
 
 
 if __name__ == "__main__":

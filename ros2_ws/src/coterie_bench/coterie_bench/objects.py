@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from coterie_bench.command import run as run_command
 from coterie_bench.objects_data import QUERY_TYPES, DataError, ObjectData, ObjectMap, load_data
 from coterie_bench.objects_paper import MEASURES
 from coterie_bench.objects_tables import draw_plot, print_tables
@@ -281,20 +282,7 @@ def _decider(profile: Path | None) -> tuple[Decider | None, str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line of this bench; return the exit code."""
-    command = typer.main.get_command(app)
-    try:
-        code = command.main(list(arguments or []), prog_name="bench objects", standalone_mode=False)
-    except typer.Exit as stop:
-        return int(stop.exit_code)
-    except (typer.Abort, KeyboardInterrupt):
-        return 130
-    except Exception as error:
-        show = getattr(error, "show", None)  # a mistake on the command line shows itself
-        if show is None:
-            raise
-        show()
-        return 2
-    return int(code or 0)
+    return run_command(app, "bench objects", arguments)
 
 
 if __name__ == "__main__":

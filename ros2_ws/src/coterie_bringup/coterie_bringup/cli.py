@@ -169,6 +169,14 @@ def bench_objects(context: typer.Context) -> None:
     raise typer.Exit(run(context.args))
 
 
+@bench_app.command("map", context_settings=PASS_THROUGH)
+def bench_map(context: typer.Context) -> None:
+    """Semantic maps of generated houses against the truth; `--help` shows its options."""
+    from coterie_bench.mapping import main as run
+
+    raise typer.Exit(run(context.args))
+
+
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line; a mistake is one clear line and exit code 2, without traceback.
 
