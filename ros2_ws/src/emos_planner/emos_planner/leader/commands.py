@@ -88,9 +88,10 @@ _LYING = re.compile(
     r" (?:lying|standing|sitting|located|placed|kept|left|hanging) (?=in|on|at|under|near)"
 )
 _ASKS = re.compile(
-    r"^(?:(?:check|see|verify|tell me|tell us|confirm|report|find out|know|look|"
-    r"let me know|make sure)(?: whether| if| that)? )?(?:there (?:is|are)|is there|are there|(?:do|can) you see|"
-    r"we (?:still )?have|do we have|you (?:can )?see) (?P<what>.+?)(?: there| or not)?$"
+    r"^(?:(?:check|see|verify|tell me|tell us|confirm|report|find out|know|look|let me know|"
+    r"make sure)(?: whether| if| that)? )?"
+    r"(?:there (?:is|are)|is there|are there|(?:do|can) you see|we (?:still )?have|do we have|"
+    r"you (?:can )?see) (?P<what>.+?)(?: there| or not)?$"
 )
 _WHERE = re.compile(r"^(?:tell me )?where (?:is|are|did (?:i|we) (?:leave|put)) (?P<what>.+)$")
 _WHERE_LATE = re.compile(r"^(?:tell me |show me |find out )where (?P<what>.+?) (?:is|are)$")

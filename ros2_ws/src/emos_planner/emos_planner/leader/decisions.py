@@ -171,12 +171,14 @@ def _described(item: SplitItem, state: SplitState, known: SubTask | None) -> str
 def _wrong_names(state: SplitState, reply: SplitReply) -> list[str]:
     problems = []
     seen: set[str] = set()
+    # Nobody can be named only where the solver found nobody either.
+    nobody = any(not one.robot for one in state.second)
     for item in reply.sub_tasks:
         where = f"sub-task {inline_data(item.id)}"
         if item.id in seen:
             problems.append(f"{where} comes twice; give each its own id")
         seen.add(item.id)
-        if item.robot not in state.robots:
+        if item.robot not in state.robots and not (item.robot == "" and nobody):
             problems.append(
                 f"{where}: there is no robot {inline_data(item.robot)}; there are "
                 f"{', '.join(state.robots)}"

@@ -128,6 +128,8 @@ class Board:
     ) -> str:
         """Add a sub-task and return its id."""
         self._count += 1
+        while f"{kind}-{self._count}" in self.sub_tasks:
+            self._count += 1
         sub_task = SubTask(
             id=f"{kind}-{self._count}",
             kind=kind,
@@ -142,6 +144,15 @@ class Board:
         if robot:
             self.only[sub_task.id] = robot
         return sub_task.id
+
+    def adopt(self, plan: Iterable[SubTask]) -> None:
+        """Take over other sub-tasks for the same wants; a model has split the task differently."""
+        self.sub_tasks = {one.id: one for one in plan}
+        self.only = {id: robot for id, robot in self.only.items() if id in self.sub_tasks}
+        searches = [one for one in self.sub_tasks.values() if one.kind == "search" and one.object]
+        self._search_of = {(o.object.label, o.rooms): o.id for o in searches if o.object}
+        self._detect_of = _first(self.sub_tasks.values(), "detect")
+        self._open_of = _first(self.sub_tasks.values(), "open")
 
     def note(self, text: str) -> None:
         """Remember something to tell the person, once."""
@@ -190,6 +201,15 @@ class Board:
                 robot=robot,
             )
         return [self._search_of[key]]
+
+
+def _first(sub_tasks: Iterable[SubTask], kind: str) -> dict[str, str]:
+    """Return thing -> the sub-task of a kind that is about it."""
+    found: dict[str, str] = {}
+    for one in sub_tasks:
+        if one.kind == kind and one.object is not None:
+            found.setdefault(one.object.id, one.id)
+    return found
 
 
 def named(thing: SceneObject, scene: SceneGraph) -> str:

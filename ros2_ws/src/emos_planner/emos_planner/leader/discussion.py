@@ -1,0 +1,387 @@
+"""Stage 1: the leader proposes, all robots reflect at once, what they refuse is given to others."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from coterie_core.language import Decider, inline_data
+from coterie_core.tasks import Obstacle, Proposal, Reflection, SubTask, Verdict
+from emos_planner.assign.solver import Share
+from emos_planner.leader.decisions import Reassign, ReassignState
+from emos_planner.leader.groups import groups_of
+from emos_planner.leader.options import LeaderOptions
+from emos_planner.leader.transcript import Transcript
+
+Pair = tuple[str, str]
+"""A sub-task and a robot."""
+
+
+class Channel(Protocol):
+    """How the leader hears from robots: over topics, or in one process."""
+
+    async def reflect(
+        self, robots: Sequence[str], proposal: Proposal, deadline: float
+    ) -> Mapping[str, object]:
+        """Put a proposal before robots, all at once; return what each answered within [s]."""
+        ...
+
+
+Solver = Callable[
+    [Sequence[SubTask], Collection[str], Mapping[str, float], Collection[Pair]], Share
+]
+"""Gives sub-tasks to robots (names): with load [s] and forbidden pairs."""
+Judge = Callable[[Sequence[SubTask], Sequence[SubTask], str], tuple[tuple[SubTask, ...], str]]
+"""Decides between a model's plan and the solver's; returns the better and why."""
+
+
+@dataclass(slots=True)
+class Talk:
+    """What a discussion has come to so far."""
+
+    forbidden: set[Pair] = field(default_factory=set)
+    agreed: dict[str, SubTask] = field(default_factory=dict)
+    verdicts: dict[str, dict[str, Verdict]] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    rounds: int = 0
+
+    def refuse(self, robot: str, verdict: Verdict) -> None:
+        """Take down that a robot cannot do a sub-task."""
+        self.forbidden.add((verdict.sub_task, robot))
+        self.verdicts.setdefault(verdict.sub_task, {})[robot] = verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What stays the same through a discussion.
+
+    `robots` are those that may take part, `bodies` what prompts say of them, `floors` where each
+    is, for grouping.
+    """
+
+    task: str
+    words: str
+    robots: tuple[str, ...]
+    bodies: Mapping[str, str]
+    floors: Mapping[str, str]
+    solve: Solver
+    judge: Judge
+    decider: Decider
+    channel: Channel
+    options: LeaderOptions
+    transcript: Transcript
+    first_round: int = 0
+    load: Mapping[str, float] = field(default_factory=dict)
+    kept: tuple[SubTask, ...] = ()
+    clock: Callable[[], float] = time.monotonic
+
+
+async def discuss(
+    setting: Setting, sub_tasks: Sequence[SubTask], first: Share, talk: Talk
+) -> tuple[SubTask, ...]:
+    """Let the team agree on who does what (EMOS, algorithm 1, stage 1).
+
+    A small team talks as one group. Larger ones talk in groups of at most `group_size`, at the
+    same time; each reports to the leader what none of it can do, which then goes to the others.
+
+    Args:
+        setting: Who talks about what.
+        sub_tasks: What is to be done; robots do not matter.
+        first: The first proposal.
+        talk: What is known from before (refusals); is added to.
+
+    Returns:
+        The sub-tasks that a robot agreed to do, hand-overs among them included, then the others
+        without a robot.
+    """
+    share = first
+    open_tasks = {one.id: one for one in sub_tasks}
+    while True:
+        groups = groups_of(share.sub_tasks, setting.robots, setting.floors, setting.options)
+        several = len(groups) > 1
+        results = await asyncio.gather(
+            *(
+                _talk_in_group(setting, group, k if several else None, share, open_tasks, talk)
+                for k, group in enumerate(groups)
+            )
+        )
+        talk.rounds += max((rounds for rounds, _ in results), default=0)
+        rest = {id for _, left in results for id in left} | set(share.unassigned)
+        rest = {id for id in rest if id in open_tasks and id not in talk.agreed}
+        if not several or not rest or talk.rounds >= setting.options.round_limit:
+            break
+        again = [one for id, one in open_tasks.items() if id in rest]
+        robots = [r for r in setting.robots if r not in talk.left_out]
+        share = setting.solve(again, robots, _load(setting, talk), talk.forbidden)
+        _note_unassigned(share, talk)
+        if not any(one.robot for one in share.sub_tasks):
+            break
+    left = [
+        one.model_copy(update={"robot": ""})
+        for id, one in open_tasks.items()
+        if id not in talk.agreed
+    ]
+    return (*talk.agreed.values(), *left)
+
+
+async def _talk_in_group(
+    setting: Setting,
+    group: Sequence[str],
+    number: int | None,
+    first: Share,
+    open_tasks: Mapping[str, SubTask],
+    talk: Talk,
+) -> tuple[int, list[str]]:
+    """Discuss the share of one group; return the number of rounds and what nobody of it can do."""
+    mine = [one for one in first.sub_tasks if one.robot in group]
+    basis = [open_tasks[one.id] for one in mine if one.id in open_tasks]
+    if not mine:
+        return 0, []
+    plan = tuple(mine)
+    agreed: dict[str, SubTask] = {}
+    rounds = 0
+    # What the solver left out at first may have been left out for other groups' sake as well.
+    while rounds < setting.options.round_limit - talk.rounds:
+        asked = [r for r in group if any(o.robot == r and agreed.get(o.id) != o for o in plan)]
+        if not asked:
+            break
+        before = len(talk.forbidden), len(talk.left_out)
+        round_ = setting.first_round + talk.rounds + rounds
+        await _ask(setting, asked, plan, round_, talk)
+        rounds += 1
+        agreed = {
+            one.id: one
+            for one in plan
+            if (one.id, one.robot) not in talk.forbidden and one.robot not in talk.left_out
+        }
+        if (len(talk.forbidden), len(talk.left_out)) == before:
+            break
+        there = [r for r in group if r not in talk.left_out]
+        plan = await _again(setting, basis, there, round_, agreed, talk)
+    # A place without its pick is worth nothing: what waits for what nobody does is not agreed on.
+    agreed = _whole({o.id: o for o in plan if agreed.get(o.id) == o}, open_tasks)
+    talk.agreed |= agreed
+    rest = [one.id for one in basis if one.id not in agreed]
+    if number is not None:
+        _report(setting, group, number, agreed, rest, rounds, talk)
+    return rounds, rest
+
+
+async def _ask(
+    setting: Setting, robots: Sequence[str], plan: Sequence[SubTask], round_: int, talk: Talk
+) -> None:
+    """Put a plan before robots, all at once, and take down what they say."""
+    proposal = Proposal(task=setting.task, words=setting.words, round=round_, sub_tasks=tuple(plan))
+    setting.transcript.propose(proposal, robots, setting.clock())
+    timeout = setting.options.reflect_timeout
+    answers = await setting.channel.reflect(robots, proposal, timeout)
+    for robot in answers:
+        if robot not in robots:
+            _problem(setting, talk, f"{inline_data(robot)} answered without being asked", round_)
+    for robot in robots:
+        answer = answers.get(robot)
+        own = [one.id for one in plan if one.robot == robot]
+        if answer is None:
+            talk.left_out[robot] = f"no answer within {timeout:g} s"
+            setting.transcript.say(
+                "silent", robot, f"no answer within {timeout:g} s: left out", round=round_,
+                time=setting.clock(),
+            )  # fmt: skip
+            for id in own:
+                talk.refuse(
+                    robot,
+                    Verdict(
+                        sub_task=id,
+                        feasible=False,
+                        obstacle=Obstacle.NO_ANSWER,
+                        reason=f"no answer within {timeout:g} s",
+                    ),
+                )
+            continue
+        reflection, trouble = checked(answer, robot, proposal, own)
+        for text in trouble:
+            _problem(setting, talk, text, round_)
+        setting.transcript.reflect(reflection, setting.clock())
+        for verdict in reflection.verdicts:
+            if verdict.disagreement:
+                talk.notes.append(f"{robot}: {verdict.disagreement}")
+            if not verdict.feasible:
+                talk.refuse(robot, verdict)
+
+
+def checked(
+    answer: object, robot: str, proposal: Proposal, own: Sequence[str]
+) -> tuple[Reflection, list[str]]:
+    """Return what of a robot's answer counts, and what is wrong with it.
+
+    A robot speaks for itself, in this round, about its own sub-tasks, and about each once; all
+    else is left out. What is then not refused counts as accepted: nothing that a robot says about
+    others, or forgets to say, changes what they do.
+    """
+    empty = Reflection(task=proposal.task, round=proposal.round, robot=robot, agrees=True)
+    if not isinstance(answer, Reflection):
+        return empty, [f"{robot} sent {type(answer).__name__}, not a reflection: ignored"]
+    for field_, wanted in (("robot", robot), ("task", proposal.task), ("round", proposal.round)):
+        came = getattr(answer, field_)
+        if came != wanted:
+            return empty, [
+                f"{robot} answered for {field_} {inline_data(came)}, expected "
+                f"{inline_data(wanted)}: ignored"
+            ]
+    trouble = []
+    verdicts: dict[str, Verdict] = {}
+    for verdict in answer.verdicts:
+        if verdict.sub_task not in own:
+            trouble.append(
+                f"{robot} judged {inline_data(verdict.sub_task)}, which is not its own: ignored"
+            )
+        elif verdict.sub_task in verdicts:
+            trouble.append(f"{robot} judged {verdict.sub_task} twice: the first counts")
+        else:
+            verdicts[verdict.sub_task] = verdict
+    refused = [v for v in verdicts.values() if not v.feasible]
+    if answer.agrees and refused:
+        trouble.append(f"{robot} agreed and refused {refused[0].sub_task}: the refusal counts")
+    if not answer.agrees and not refused:
+        trouble.append(f"{robot} said no to none of its sub-tasks: counts as yes")
+    kept = Reflection(
+        task=proposal.task,
+        round=proposal.round,
+        robot=robot,
+        agrees=not refused,
+        verdicts=tuple(verdicts.values()),
+    )
+    return kept, trouble
+
+
+async def _again(
+    setting: Setting,
+    basis: Sequence[SubTask],
+    robots: Sequence[str],
+    round_: int,
+    agreed: Mapping[str, SubTask],
+    talk: Talk,
+) -> tuple[SubTask, ...]:
+    """Give what was refused to others; what was agreed on and is not touched by that stays."""
+    if not robots:
+        return ()
+    share = setting.solve(basis, robots, setting.load, talk.forbidden)
+    _note_unassigned(share, talk)
+    plan = tuple(one for one in share.sub_tasks if one.robot)
+    open_ = tuple(one for one in plan if agreed.get(one.id) != one)
+    if not open_:
+        return plan
+    state = ReassignState(
+        words=setting.words,
+        robots={robot: setting.bodies[robot] for robot in robots},
+        second=open_,
+        refused=frozenset(talk.forbidden),
+        verdicts=tuple((r, v) for by in talk.verdicts.values() for r, v in by.items()),
+        load=busy(share),
+    )
+    decided = await setting.decider.decide(Reassign(), state)
+    if decided.decided_by == "model":
+        chosen = {item.sub_task: item.robot for item in decided.reply.assignments}
+        model = tuple(
+            one.model_copy(update={"robot": chosen[one.id]}) if one.id in chosen else one
+            for one in plan
+        )
+        if model != plan:
+            plan, why = setting.judge(tuple(o for o in model if o.robot), plan, "reassignment")
+            talk.notes.append(why)
+            setting.transcript.say("statement", "leader", why, round=round_, time=setting.clock())
+    elif decided.reason:
+        talk.notes.append(f"reassignment by rule: {decided.reason}")
+    return plan
+
+
+def busy(share: Share) -> dict[str, float]:
+    """Return when each robot is done [s]."""
+    found: dict[str, float] = {}
+    for one in share.sub_tasks:
+        end = share.finish.get(one.id)
+        if one.robot and end is not None:
+            found[one.robot] = max(found.get(one.robot, 0.0), end)
+    return found
+
+
+def _whole(agreed: dict[str, SubTask], open_tasks: Mapping[str, SubTask]) -> dict[str, SubTask]:
+    """Return the agreed sub-tasks without those whose partner nobody does."""
+    agreed = dict(agreed)
+    while True:
+        lost = [
+            one.id
+            for one in agreed.values()
+            if one.same_robot_as
+            and one.same_robot_as in open_tasks
+            and one.same_robot_as not in agreed
+        ]
+        # A robot must not pick up what it will not be able to put down.
+        needed = {o.same_robot_as for o in open_tasks.values() if o.same_robot_as}
+        served = {o.same_robot_as for o in agreed.values() if o.same_robot_as}
+        handed = {o.object.id for o in agreed.values() if o.kind == "place" and o.object}
+        lost += [
+            one.id
+            for one in agreed.values()
+            if one.id in needed - served
+            and one.kind == "pick"
+            and not (one.object and one.object.id in handed)
+        ]
+        if not lost:
+            return agreed
+        for id in lost:
+            agreed.pop(id, None)
+
+
+def _load(setting: Setting, talk: Talk) -> dict[str, float]:
+    """Return roughly how long each robot is busy with what it agreed to [s]."""
+    load = dict(setting.load)
+    for one in talk.agreed.values():
+        load[one.robot] = load.get(one.robot, 0.0) + 20.0
+    return load
+
+
+def _note_unassigned(share: Share, talk: Talk) -> None:
+    for id, by in share.unassigned.items():
+        for robot, verdict in by.items():
+            talk.verdicts.setdefault(id, {}).setdefault(robot, verdict)
+
+
+def _report(
+    setting: Setting,
+    group: Sequence[str],
+    number: int,
+    agreed: Mapping[str, SubTask],
+    rest: Sequence[str],
+    rounds: int,
+    talk: Talk,
+) -> None:
+    """What a group tells the leader, as one statement."""
+    text = (
+        f"group {number + 1} ({', '.join(group)}): {len(agreed)} sub-tasks agreed on after "
+        f"{rounds} round{'s' * (rounds != 1)}"
+    )
+    if rest:
+        text += f"; nobody here does {', '.join(rest)}"
+    round_ = setting.first_round + talk.rounds + max(rounds - 1, 0)
+    setting.transcript.say("statement", "leader", text, round=round_, time=setting.clock())
+
+
+def _problem(setting: Setting, talk: Talk, text: str, round_: int) -> None:
+    if len(talk.problems) < 200:
+        talk.problems.append(text)
+    setting.transcript.say("problem", "leader", text, round=round_, time=setting.clock())
+
+
+def reasons(verdicts: Iterable[tuple[str, Verdict]]) -> str:
+    """Return why each robot does not do a sub-task, in one line."""
+    told = [
+        f"{robot}: {inline_data(v.reason or (v.obstacle.value if v.obstacle else 'no'), limit=160)}"
+        for robot, v in verdicts
+    ]
+    return "; ".join(told) or "no robot was there to do it"

@@ -1,0 +1,437 @@
+"""The leader: understands a task, gets the team to agree on who does what, and sees it through."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from coterie_core.geometry import Vec3
+from coterie_core.language import Decider, LanguageModel, RulesModel
+from coterie_core.resume import Resume
+from coterie_core.scene import SceneGraph
+from coterie_core.tasks import Predicate, RobotReport, SubTask, Verdict
+from emos_planner.assign.solver import Share, assign
+from emos_planner.leader.ablation import believed
+from emos_planner.leader.briefing import robot_text, scene_text, things_named
+from emos_planner.leader.commands import NotUnderstood
+from emos_planner.leader.decisions import SplitState, SplitTask, sub_tasks_of_reply
+from emos_planner.leader.discussion import Channel, Pair, Setting, Talk, discuss
+from emos_planner.leader.judging import judge
+from emos_planner.leader.options import LeaderOptions
+from emos_planner.leader.progress import Change, Progress
+from emos_planner.leader.resolve import as_thing
+from emos_planner.leader.transcript import Transcript, Turn
+from emos_planner.leader.understand import Understanding, from_goals, understand
+from emos_planner.tools.toolbox import Toolbox
+
+ToolboxFactory = Callable[[SceneGraph, Mapping[str, Resume]], Toolbox]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What a discussion came to.
+
+    `sub_tasks` are all of the task with their robots ("" where nobody does it, `unassigned` says
+    why not, robot by robot); `left_out` robots that did not answer; `notes` what a person should
+    know; `problems` what robots did that they must not.
+    """
+
+    task: str
+    words: str
+    sub_tasks: tuple[SubTask, ...]
+    rounds: int
+    unassigned: Mapping[str, Mapping[str, Verdict]]
+    left_out: Mapping[str, str]
+    notes: tuple[str, ...]
+    problems: tuple[str, ...]
+    transcript: Transcript
+    decided_by: str = "rule"
+
+
+@dataclass(slots=True)
+class _Task:
+    """The task in work."""
+
+    id: str
+    words: str
+    meant: Understanding
+    progress: Progress
+    transcript: Transcript
+    round: int = 0
+    forbidden: set[Pair] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+
+
+class Leader:
+    """Leads one team through one task at a time.
+
+    ROS-free: it speaks to robots through a `Channel`, and whoever drives it hands it the robots'
+    reports and publishes `assignment` whenever `update` or `replan` says that something changed.
+
+    Args:
+        decider: Who splits and reassigns; with the rules, the solver's plan counts.
+        scene: What is known of the house; the leader keeps a copy that grows.
+        resumes: Robot -> what its body can do.
+        options: Limits, and what an experiment takes away.
+        channel: How to hear from robots; None: nobody is asked (as without discussion).
+        toolbox_factory: Makes the tools for a scene.
+        on_turn: Hears every turn of the discussions.
+        clock: Wall time [s], for silence and deadlines.
+    """
+
+    def __init__(
+        self,
+        decider: Decider,
+        scene: SceneGraph,
+        resumes: Mapping[str, Resume],
+        *,
+        options: LeaderOptions | None = None,
+        channel: Channel | None = None,
+        toolbox_factory: ToolboxFactory = Toolbox,
+        on_turn: Callable[[Turn], object] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        options = options or LeaderOptions()
+        self.decider = decider
+        self.scene = copy.deepcopy(scene)
+        self.resumes = {name: believed(resume, options) for name, resume in resumes.items()}
+        self.options = options
+        self.channel = channel
+        self.clock = clock
+        self._on_turn = on_turn
+        self._make_toolbox = toolbox_factory
+        self._toolbox: Toolbox | None = None
+        self._current: _Task | None = None
+
+    # -- what there is to see -------------------------------------------------------------------
+
+    @property
+    def task(self) -> str:
+        """Id of the task in work ("" if none)."""
+        return self._current.id if self._current else ""
+
+    @property
+    def assignment(self) -> tuple[SubTask, ...]:
+        """All sub-tasks with their robots and states, as they are now."""
+        return self._current.progress.sub_tasks if self._current else ()
+
+    @property
+    def round(self) -> int:
+        """Rounds discussed so far."""
+        return self._current.round if self._current else 0
+
+    @property
+    def progress(self) -> Progress:
+        """How far the task is.
+
+        Raises:
+            RuntimeError: No task was discussed.
+        """
+        return self._work().progress
+
+    @property
+    def transcript(self) -> Transcript:
+        """What was said about the task.
+
+        Raises:
+            RuntimeError: No task was discussed.
+        """
+        return self._work().transcript
+
+    @property
+    def goals(self) -> tuple[Predicate, ...]:
+        """What is to be reached, as predicates."""
+        return self._current.meant.goals if self._current else ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know about how the task was taken."""
+        if self._current is None:
+            return ()
+        return (*self._current.meant.board.notes, *dict.fromkeys(self._current.notes))
+
+    def toolbox(self) -> Toolbox:
+        """Return the tools for what is known now."""
+        if self._toolbox is None:
+            self._toolbox = self._make_toolbox(copy.deepcopy(self.scene), self.resumes)
+        return self._toolbox
+
+    def _work(self) -> _Task:
+        if self._current is None:
+            raise RuntimeError("no task was discussed yet: call discuss first")
+        return self._current
+
+    # -- stage 1 --------------------------------------------------------------------------------
+
+    async def discuss(
+        self,
+        task: str,
+        words: str,
+        starts: Mapping[str, Vec3 | None],
+        *,
+        goals: Iterable[Predicate] | None = None,
+    ) -> Agreement:
+        """Split a task and let the team agree on who does what (EMOS, algorithm 1, stage 1).
+
+        Args:
+            task: An id.
+            words: What the person said; treated as data.
+            starts: The robots that are there -> where they are [m], None: unknown.
+            goals: What is to be reached, instead of what the words say.
+
+        Raises:
+            NotUnderstood: The words mean nothing to robots.
+            ValueError: No robot is there, or one has no resume.
+        """
+        robots = tuple(starts)
+        unknown = [robot for robot in robots if robot not in self.resumes]
+        if not robots or unknown:
+            raise ValueError(
+                f"no resume of {', '.join(unknown)}; its resume node must run"
+                if unknown
+                else "no robot is there to do anything; start the robots' nodes"
+            )
+        transcript = Transcript(task, words, self._on_turn)
+        meant, problem = self._understood(words, robots, goals)
+        if problem and self.decider.rule_only:
+            raise NotUnderstood(problem)
+        progress = Progress(task, meant, self.scene, self.options)
+        work = _Task(task, words, meant, progress, transcript)
+        if problem:
+            work.notes.append(f"not understood by rule ({problem}); a model splits the task")
+        sub_tasks, first, decided_by = await self._split(work, robots, starts)
+        if not sub_tasks:
+            raise NotUnderstood(problem or "there is nothing to do for this task")
+        self._current = work
+        return await self._agree(work, sub_tasks, first, starts, decided_by)
+
+    def _understood(
+        self, words: str, robots: Sequence[str], goals: Iterable[Predicate] | None
+    ) -> tuple[Understanding, str]:
+        if goals is not None:
+            return from_goals(goals, self.scene, robots, words), ""
+        try:
+            return understand(words, self.scene, robots), ""
+        except NotUnderstood as error:
+            return from_goals((), self.scene, robots, words), str(error)
+
+    async def _split(
+        self, work: _Task, robots: Sequence[str], starts: Mapping[str, Vec3 | None]
+    ) -> tuple[tuple[SubTask, ...], Share, str]:
+        """Return the sub-tasks, the first proposal, and whose it is."""
+        basis = work.meant.sub_tasks
+        own = self._solve(work, starts)
+        second = own(basis, robots, {}, work.forbidden | self._only(work, robots))
+        if len(robots) > self.options.group_size:
+            # No prompt may grow with the team: groups ask the model for their shares only.
+            return basis, second, "rule"
+        named = things_named(work.words, basis, self.scene)
+        state = SplitState(
+            words=work.words,
+            scene=scene_text(self.scene, list(named.values())),
+            things={id: as_thing(thing) for id, thing in named.items()},
+            rooms={room.id: room.name for room in self.scene.rooms.values()},
+            robots={robot: self._body(robot, starts.get(robot)) for robot in robots},
+            basis=basis,
+            second=second.sub_tasks,
+        )
+        decided = await self.decider.decide(SplitTask(), state)
+        if decided.decided_by == "rule":
+            if decided.reason:
+                work.notes.append(f"the solver's plan counts: {decided.reason}")
+            return basis, second, "rule"
+        plan = sub_tasks_of_reply(state, decided.reply)
+        if not basis:
+            work.meant.board.adopt(plan)
+            return plan, Share(plan), "model"
+        if same_plan(plan, second.sub_tasks):
+            return basis, second, "model and solver"
+        chosen, why = judge(plan, second.sub_tasks, self.toolbox(), "plan")
+        work.notes.append(why)
+        work.transcript.say("statement", "leader", why, time=self.clock())
+        if chosen == tuple(second.sub_tasks):
+            return basis, second, "solver"
+        work.meant.board.adopt(chosen)
+        return chosen, Share(chosen), "model"
+
+    def _only(self, work: _Task, robots: Iterable[str]) -> set[Pair]:
+        """Return what must not be because the person named another robot for it."""
+        return {
+            (id, robot)
+            for id, wanted in work.meant.board.only.items()
+            for robot in robots
+            if robot != wanted
+        }
+
+    def _body(self, robot: str, start: Vec3 | None) -> str:
+        agent = self.scene.agents.get(robot)
+        room = self.scene.rooms.get(agent.room) if agent else None
+        return robot_text(self.resumes[robot], self.options, start, room.name if room else "")
+
+    def _solve(self, work: _Task, starts: Mapping[str, Vec3 | None]) -> Callable[..., Share]:
+        """Return the solver for what is still open; what is done or running stays as it is."""
+
+        def solve(
+            sub_tasks: Sequence[SubTask],
+            robots: Iterable[str],
+            load: Mapping[str, float],
+            forbidden: Iterable[Pair],
+        ) -> Share:
+            ids = {one.id for one in sub_tasks}
+            fixed = [one for one in work.progress.begun() if one.id not in ids]
+            share = assign(
+                [*fixed, *sub_tasks],
+                {robot: starts.get(robot) for robot in robots},
+                self.toolbox(),
+                load=load,
+                forbidden=frozenset(forbidden),
+                seed=self.options.seed,
+            )
+            kept = {one.id for one in fixed}
+            return Share(
+                tuple(one for one in share.sub_tasks if one.id not in kept),
+                share.unassigned,
+                share.finish,
+                share.makespan,
+                share.total,
+                share.hand_overs,
+            )
+
+        return solve
+
+    async def _agree(
+        self,
+        work: _Task,
+        sub_tasks: Sequence[SubTask],
+        first: Share,
+        starts: Mapping[str, Vec3 | None],
+        decided_by: str,
+    ) -> Agreement:
+        robots = tuple(starts)
+        talk = Talk(forbidden=work.forbidden | self._only(work, robots))
+        for id, by in first.unassigned.items():
+            talk.verdicts.setdefault(id, {}).update(by)
+        if self.channel is None or not self.options.discussion:
+            given = {one.id for one in first.sub_tasks}
+            missing = [o.model_copy(update={"robot": ""}) for o in sub_tasks if o.id not in given]
+            agreed: tuple[SubTask, ...] = (*first.sub_tasks, *missing)
+        else:
+            setting = Setting(
+                task=work.id,
+                words=work.words,
+                robots=robots,
+                bodies={robot: self._body(robot, starts.get(robot)) for robot in robots},
+                floors={robot: self._floor(starts.get(robot)) for robot in robots},
+                solve=self._solve(work, starts),
+                judge=lambda model, rule, what: judge(model, rule, self.toolbox(), what),
+                decider=self.decider,
+                channel=self.channel,
+                options=self.options,
+                transcript=work.transcript,
+                first_round=work.round,
+                clock=self.clock,
+            )
+            agreed = await discuss(setting, sub_tasks, first, talk)
+        only = self._only(work, robots)
+        work.round += talk.rounds
+        work.notes += talk.notes
+        unassigned = {one.id: talk.verdicts.get(one.id, {}) for one in agreed if not one.robot}
+        # Who was left out may answer next time; a refusal is about the body and stays.
+        work.forbidden |= {pair for pair in talk.forbidden - only if pair[1] not in talk.left_out}
+        work.progress.take(agreed, unassigned, talk.left_out)
+        work.progress.problems += talk.problems
+        return Agreement(
+            work.id,
+            work.words,
+            work.progress.sub_tasks,
+            talk.rounds,
+            unassigned,
+            dict(talk.left_out),
+            self.notes if self._current else tuple(work.notes),
+            tuple(talk.problems),
+            work.transcript,
+            decided_by,
+        )
+
+    def _floor(self, start: Vec3 | None) -> str:
+        if start is None or not self.scene.floors:
+            return ""
+        return min(self.scene.floors.values(), key=lambda floor: abs(floor.elevation - start[2])).id
+
+    # -- stage 2 --------------------------------------------------------------------------------
+
+    def update(self, report: RobotReport) -> list[Change]:
+        """Take in a robot's report; return what changed (nothing: no need to publish)."""
+        if self._current is None:
+            return []
+        return self._current.progress.hear(report, self.clock())
+
+    def look_after(self) -> list[Change]:
+        """Notice robots that have been silent for too long; call now and then."""
+        if self._current is None:
+            return []
+        return self._current.progress.notice_silence(self.clock())
+
+    @property
+    def must_replan(self) -> bool:
+        """Whether another discussion is due: things found, sub-tasks failed, robots dead."""
+        return self._current is not None and self._current.progress.must_replan
+
+    async def replan(self, starts: Mapping[str, Vec3 | None]) -> Agreement:
+        """Give open sub-tasks to robots anew through a short discussion.
+
+        New sub-tasks come from what has been found; failed ones go to others (`reassign_limit`).
+
+        Args:
+            starts: The robots that are there and alive -> where they are [m].
+
+        Raises:
+            RuntimeError: No task was discussed.
+        """
+        work = self._work()
+        if self._toolbox is not None:
+            self._toolbox = self._toolbox.with_scene(copy.deepcopy(self.scene), self.resumes)
+        open_ = work.progress.reopen(work.forbidden)
+        alive = {r: at for r, at in starts.items() if r not in work.progress.dead}
+        if not open_ or not alive:
+            work.progress.give_up(open_, alive)
+            return self._nothing_new(work)
+        solve = self._solve(work, alive)
+        first = solve(open_, tuple(alive), {}, work.forbidden | self._only(work, tuple(alive)))
+        return await self._agree(work, open_, first, alive, "rule")
+
+    def _nothing_new(self, work: _Task) -> Agreement:
+        return Agreement(
+            work.id, work.words, work.progress.sub_tasks, 0, {}, {}, self.notes, (),
+            work.transcript,
+        )  # fmt: skip
+
+    def forget(self) -> None:
+        """Drop the task: cancelled, or at its end."""
+        self._current = None
+
+
+def same_plan(a: Iterable[SubTask], b: Iterable[SubTask]) -> bool:
+    """Whether two plans give the same work to the same robots."""
+
+    def work(plan: Iterable[SubTask]) -> set[tuple[str, ...]]:
+        return {
+            (
+                one.kind,
+                one.object.id or one.object.label if one.object else "",
+                one.receptacle.id if one.receptacle else "",
+                ",".join(one.rooms),
+                one.robot,
+            )
+            for one in plan
+        }
+
+    return work(a) == work(b)
+
+
+def rules_decider(who: str = "leader") -> Decider:
+    """Return a decider that asks no model."""
+    model: LanguageModel = RulesModel()
+    return Decider(model, who=who)

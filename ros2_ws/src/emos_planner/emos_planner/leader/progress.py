@@ -1,0 +1,428 @@
+"""Stage 2 from the leader's side: who has done what, who is silent, what has to be given anew."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from coterie_core.household import load_household
+from coterie_core.language import inline_data
+from coterie_core.scene import SceneGraph
+from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing, Verdict
+from emos_planner.leader.options import LeaderOptions
+from emos_planner.leader.sightings import note_found, put_down, taken_up
+from emos_planner.leader.understand import Understanding
+from emos_planner.leader.wants import Want, unused
+
+ChangeKind = Literal["state", "failed", "found", "silent", "back", "help", "problem"]
+
+MOST_FOUND = 2000
+"""Things that robots may report in one task."""
+
+_PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
+_DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
+_OPEN = (_PENDING, _RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something that happened to a task."""
+
+    kind: ChangeKind
+    text: str
+    robot: str = ""
+    sub_task: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a task ended; `left` says for every sub-task that was not done why."""
+
+    success: bool
+    message: str
+    left: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Progress:
+    """The state of one task.
+
+    The leader decides who does what, a robot only how far its own sub-tasks are: what it says of
+    others', or of the past, changes nothing.
+    """
+
+    task: str
+    meant: Understanding
+    scene: SceneGraph
+    options: LeaderOptions
+    dead: set[str] = field(default_factory=set)
+    problems: list[str] = field(default_factory=list)
+    reports: dict[str, RobotReport] = field(default_factory=dict)
+    tries: dict[str, int] = field(default_factory=dict)
+    given_up: dict[str, str] = field(default_factory=dict)
+    dropped: set[str] = field(default_factory=set)
+    _tasks: dict[str, SubTask] = field(default_factory=dict)
+    _heard: dict[str, float] = field(default_factory=dict)
+    _died: dict[str, float] = field(default_factory=dict)
+    _now: float = 0.0
+    _grown: bool = False
+    _found: int = 0
+
+    @property
+    def sub_tasks(self) -> tuple[SubTask, ...]:
+        """All sub-tasks as they are now."""
+        return tuple(self._tasks.values())
+
+    def begun(self) -> list[SubTask]:
+        """Return the sub-tasks that are done or running."""
+        return [one for one in self._tasks.values() if one.state in (_RUNNING, _DONE)]
+
+    def get(self, id: str) -> SubTask | None:
+        """Return a sub-task, or None."""
+        return self._tasks.get(id)
+
+    # -- who does what --------------------------------------------------------------------------
+
+    def take(
+        self,
+        agreed: Iterable[SubTask],
+        unassigned: Mapping[str, Mapping[str, Verdict]],
+        left_out: Mapping[str, str],
+    ) -> None:
+        """Take over what a discussion came to."""
+        for one in agreed:
+            old = self._tasks.get(one.id)
+            if old is not None and old.state is _DONE:
+                continue
+            reason = "" if one.robot else why_nobody(unassigned.get(one.id, {}))
+            if not one.robot:
+                self.given_up[one.id] = reason
+            else:
+                self.given_up.pop(one.id, None)
+            self._tasks[one.id] = one.model_copy(update={"state": _PENDING, "reason": reason})
+        for robot in left_out:
+            self._lost(robot)
+
+    def _lost(self, robot: str) -> None:
+        if robot not in self.dead:
+            self.dead.add(robot)
+            self._died[robot] = self._now
+
+    def hear(self, report: RobotReport, now: float) -> list[Change]:
+        """Merge a robot's report (time `now` [s], wall); return what changed."""
+        changes: list[Change] = []
+        robot = report.robot
+        self._now = max(self._now, now)
+        self._heard[robot] = now
+        before = self.reports.get(robot)
+        self.reports[robot] = report
+        if robot in self.dead:
+            self.dead.discard(robot)
+            self._died.pop(robot, None)
+            # What nobody could do without it may be possible now.
+            for id in [i for i in self.given_up if self._tasks[i].state is _PENDING]:
+                del self.given_up[id]
+            changes.append(Change("back", f"{robot} is there again", robot))
+        if report.help and (before is None or before.help != report.help):
+            changes.append(Change("help", f"{robot}: {inline_data(report.help, limit=200)}", robot))
+        if report.task and report.task != self.task:
+            return changes
+        for thing in report.found:
+            self._see(thing, report, changes)
+        for told in report.sub_tasks:
+            self._state(told, report, changes)
+        return changes
+
+    def _state(self, told: SubTask, report: RobotReport, changes: list[Change]) -> None:
+        mine = self._tasks.get(told.id)
+        if mine is None or mine.robot != report.robot:
+            if told.robot != report.robot:
+                self._problem(
+                    f"{report.robot} reports {inline_data(told.id)}, which is not its own: ignored",
+                    report.robot,
+                    changes,
+                )
+            return  # otherwise it has not heard yet that another does it
+        if mine.state in (_DONE, _FAILED) or told.state == mine.state:
+            return
+        if told.state is _PENDING:
+            return  # it begins again after a restart: what it does next will tell
+        reason = inline_data(told.reason, limit=300) if told.state is _FAILED else ""
+        self._tasks[mine.id] = mine.model_copy(update={"state": told.state, "reason": reason})
+        what = mine.description or mine.id
+        if told.state is _DONE:
+            self._done(mine)
+            changes.append(Change("state", f"{report.robot} did: {what}", report.robot, mine.id))
+        elif told.state is _FAILED:
+            text = f"{report.robot} could not {what}: {reason or 'no reason given'}"
+            changes.append(Change("failed", text, report.robot, mine.id))
+        else:
+            changes.append(Change("state", f"{report.robot} begins: {what}", report.robot, mine.id))
+
+    def _done(self, one: SubTask) -> None:
+        """Take down in the map what a sub-task has changed."""
+        thing = one.object.id if one.object else ""
+        item = self.scene.objects.get(thing)
+        if one.kind == "detect" and thing:
+            self.meant.board.seen.add(thing)
+        elif one.kind == "pick":
+            taken_up(self.scene, thing)
+        elif one.kind == "place" and one.receptacle is not None:
+            put_down(self.scene, thing, one.receptacle.id)
+        elif one.kind in ("open", "close") and item is not None:
+            item.is_open = one.kind == "open"
+        elif one.kind == "search":
+            # All rooms are looked at: what was found is on the map, the rest is not there.
+            self._grown = True
+
+    def _see(self, thing: Thing, report: RobotReport, changes: list[Change]) -> None:
+        if self._found >= MOST_FOUND or not self._wanted(thing):
+            return
+        handled = [o for o in self._tasks.values() if o.object and o.object.id == thing.id]
+        if thing.id and any(o.kind == "pick" and o.state in (_RUNNING, _DONE) for o in handled):
+            return  # it is in somebody's hand, or already where it should be
+        noted = note_found(self.scene, thing, report.robot, report.time)
+        if noted is None:
+            return
+        found, news = noted
+        first = found.id not in self.meant.board.seen
+        self.meant.board.seen.add(found.id)
+        if news or first:
+            self._found += 1
+            self._grown = True
+            room = self.scene.rooms.get(found.room)
+            where = f" in {room.name}" if room else ""
+            changes.append(Change("found", f"{report.robot} sees {found.id}{where}", report.robot))
+
+    def _wanted(self, thing: Thing) -> bool:
+        canonical = load_household().canonical
+        kind = canonical(thing.label)
+        for want in self.meant.wants:
+            if want.phrase is not None and want.phrase.anything:
+                return True
+            target = want.target.label if want.target else ""
+            place = want.receptacle.label if want.receptacle else ""
+            if kind in {canonical(name) for name in (want.label, target, place) if name}:
+                return True
+        return any(o.object and canonical(o.object.label) == kind for o in self._tasks.values())
+
+    def _problem(self, text: str, robot: str, changes: list[Change]) -> None:
+        if text not in self.problems and len(self.problems) < 200:
+            self.problems.append(text)
+            changes.append(Change("problem", text, robot))
+
+    # -- who is silent --------------------------------------------------------------------------
+
+    def expect(self, robots: Iterable[str], now: float) -> None:
+        """Count the silence of robots from now."""
+        self._now = max(self._now, now)
+        for robot in robots:
+            self._heard.setdefault(robot, now)
+
+    def notice_silence(self, now: float) -> list[Change]:
+        """Return the robots that have not been heard for too long; they are dead until they are."""
+        self._now = max(self._now, now)
+        changes = []
+        for robot, heard in self._heard.items():
+            if robot not in self.dead and now - heard > self.options.silence:
+                self._lost(robot)
+                text = f"{robot} has been silent for {now - heard:.0f} s: taken for dead"
+                changes.append(Change("silent", text, robot))
+        return changes
+
+    def _held_by(self, one: SubTask) -> str:
+        """Return who holds what a place puts down ("" if nobody has picked it up)."""
+        pick = self._tasks.get(one.same_robot_as) if one.kind == "place" else None
+        return pick.robot if pick is not None and pick.state is _DONE else ""
+
+    def _waits_for_dead(self, one: SubTask) -> bool:
+        """Whether only a dead robot, which holds the thing, could go on: give it time to return."""
+        holder = self._held_by(one)
+        if holder not in self.dead:
+            return False
+        return self._now - self._died.get(holder, self._now) < self.options.revive
+
+    # -- what has to be given anew --------------------------------------------------------------
+
+    @property
+    def must_replan(self) -> bool:
+        """Whether anything waits for another discussion."""
+        if self._grown:
+            return True
+        return any(self._reopens(one) for one in self._tasks.values())
+
+    def _reopens(self, one: SubTask) -> bool:
+        if one.id in self.given_up or one.id in self.dropped:
+            return False
+        if one.state is _FAILED:
+            return True
+        if one.state not in _OPEN:
+            return False
+        if one.robot in self.dead:
+            return not self._waits_for_dead(one)
+        return not one.robot
+
+    def reopen(self, forbidden: set[tuple[str, str]]) -> list[SubTask]:
+        """Return the sub-tasks that need a robot, new ones among them.
+
+        Args:
+            forbidden: Pairs that must not come again; who failed at something is added.
+        """
+        if self._grown:
+            self._grow()
+        again: dict[str, None] = {}
+        for one in list(self._tasks.values()):
+            if not self._reopens(one):
+                continue
+            if one.state is _FAILED:
+                forbidden.add((one.id, one.robot))
+                self.tries[one.id] = self.tries.get(one.id, 0) + 1
+                if self.tries[one.id] > self.options.reassign_limit:
+                    self.given_up[one.id] = f"{one.robot}: {one.reason}"
+                    continue
+            holder = self._held_by(one)
+            if holder in self.dead:
+                thing = one.object.label if one.object else "the thing"
+                self._fail(one, f"{thing} is in the hand of {holder}, which is silent")
+                continue
+            again[one.id] = None
+            # Who picks, places: the pair goes to another robot together.
+            again |= dict.fromkeys(
+                o.id
+                for o in self._tasks.values()
+                if o.same_robot_as == one.id and o.state in _OPEN and o.id not in self.dropped
+            )
+        for id in again:
+            one = self._tasks[id]
+            self._tasks[id] = one.model_copy(update={"state": _PENDING, "robot": "", "reason": ""})
+        self._block()
+        return [self._tasks[id] for id in again if id not in self.given_up]
+
+    def _grow(self) -> None:
+        """Make sub-tasks of what was found; end searches that nobody needs any longer."""
+        self._grown = False
+        for id in self.meant.grow():
+            self._tasks[id] = self.meant.board.sub_tasks[id]
+        for id in unused(self.meant.board, self.meant.wants):
+            one = self._tasks.get(id)
+            if one is not None and one.state in _OPEN:
+                self._tasks[id] = one.model_copy(
+                    update={"state": _DONE, "reason": "no longer needed: found"}
+                )
+                self.given_up.pop(id, None)
+
+    def replace(self, old: str, new: Sequence[SubTask]) -> None:
+        """Put other sub-tasks in the place of one that failed."""
+        self.dropped.add(old)
+        self.given_up.pop(old, None)
+        for one in new:
+            self._tasks[one.id] = one
+
+    def _fail(self, one: SubTask, reason: str) -> None:
+        self._tasks[one.id] = one.model_copy(update={"state": _FAILED, "reason": reason})
+        self.given_up[one.id] = reason
+
+    def give_up(self, sub_tasks: Iterable[SubTask], alive: Collection[str]) -> None:
+        """Take down that nobody is there to do these."""
+        for one in sub_tasks:
+            if not alive:
+                self.given_up[one.id] = "no robot is left to do it"
+
+    def _block(self) -> None:
+        """Give up what waits for something that will not be done."""
+        changed = True
+        while changed:
+            changed = False
+            for one in self._tasks.values():
+                if one.state not in _OPEN or one.id in self.given_up or one.id in self.dropped:
+                    continue
+                for other in one.depends_on:
+                    if other in self.given_up:
+                        self.given_up[one.id] = f"waits for {other}: {self.given_up[other]}"
+                        changed = True
+                        break
+
+    # -- how it ends ----------------------------------------------------------------------------
+
+    @property
+    def finished(self) -> bool:
+        """Whether all robots wait: everything is done, or cannot be done."""
+        self._block()
+        if self.must_replan:
+            return False
+        return all(
+            one.state is _DONE or one.id in self.given_up or one.id in self.dropped
+            for one in self._tasks.values()
+        )
+
+    def outcome(self) -> Outcome:
+        """Return whether what was asked for is reached, and what is left and why."""
+        left = {
+            one.id: f"{one.description or one.id}: "
+            + (self.given_up.get(one.id) or one.reason or f"{one.state.name.lower()} ({one.robot})")
+            for one in self._tasks.values()
+            if one.state is not _DONE and one.id not in self.dropped
+        }
+        done = sum(1 for one in self._tasks.values() if one.state is _DONE)
+        total = sum(1 for one in self._tasks.values() if one.id not in self.dropped)
+        told = [self._told(want) for want in self.meant.wants]
+        if not told:
+            told = [(not left, f"{done} of {total} sub-tasks done")]
+        success = all(fine for fine, _ in told)
+        text = "; ".join(dict.fromkeys(text for _, text in told))
+        if left and not success:
+            text += ". Left: " + "; ".join(list(left.values())[:8])
+        return Outcome(success, f"{text[:1].upper()}{text[1:]}", left)
+
+    def _told(self, want: Want) -> tuple[bool, str]:
+        """Return whether a want is met, and how it went, in words."""
+        served = [id for id in want.given if self._served(id, want)]
+        count = len(served) + len(want.met)
+        name = want.label or want.text
+        looked = [self._tasks[id] for id in want.searches if id in self._tasks]
+        all_looked = all(one.state is _DONE for one in looked)
+        if want.kind == "check":
+            if count:
+                return True, f"yes, there is {_a(name)} ({', '.join([*served, *want.met])})"
+            return all_looked, f"no {name} was seen" + ("" if all_looked else " yet")
+        if not want.given and not want.met:
+            return False, f"no {name} was found"
+        wanted = want.need or len(want.given) + len(want.met)
+        words = {
+            "bring": "brought", "take": "picked up", "detect": "found", "go": "reached",
+            "open": "opened", "close": "closed",
+        }[want.kind]  # fmt: skip
+        names = ", ".join([*served, *sorted(want.met)][:10])
+        if count >= wanted:
+            return True, f"{words}: {names}"
+        return False, f"{count} of {wanted} {name or 'places'} {words}" + (
+            f" ({names})" if names else ""
+        )
+
+    def _served(self, id: str, want: Want) -> bool:
+        """Whether all sub-tasks for a thing (or room) of a want are done."""
+        ids = set(want.given[id])
+        kinds = {"bring": ("pick", "place"), "take": ("pick",)}.get(want.kind, ())
+        mine = [
+            one
+            for one in self._tasks.values()
+            if one.id not in self.dropped
+            and (one.id in ids or (one.kind in kinds and one.object and one.object.id == id))
+        ]
+        return bool(mine) and all(one.state is _DONE for one in mine)
+
+
+def why_nobody(verdicts: Mapping[str, Verdict]) -> str:
+    """Return why each robot does not do a sub-task, in one line."""
+    told = [
+        f"{robot}: {inline_data(v.reason or (v.obstacle.value if v.obstacle else 'no'), limit=160)}"
+        for robot, v in verdicts.items()
+    ]
+    return "nobody can do it (" + ("; ".join(told[:12]) or "no robot was there") + ")"
+
+
+def _a(name: str) -> str:
+    if name.endswith("s"):
+        return name
+    return f"an {name}" if name[:1] in "aeiou" else f"a {name}"

@@ -1,0 +1,134 @@
+"""Things that robots found, put into the leader's map: which known thing is it, and where is it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coterie_core.geometry import Box, Vec2, Vec3, distance
+from coterie_core.household import load_household
+from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, Sighting
+from coterie_core.scene.model import ObjectKind
+from coterie_core.tasks import Thing
+
+SAME = 0.6
+"""Sightings of one label nearer than this are of one thing [m]."""
+MOVED = 1.0
+"""A thing with a known id that is farther from where it was has been moved [m]."""
+_SIZE = (0.1, 0.1, 0.1)
+_ON = 0.35
+
+
+def note_found(
+    scene: SceneGraph, thing: Thing, robot: str, time: float
+) -> tuple[SceneObject, bool] | None:
+    """Put a thing that a robot saw into the map; return it and whether that is news.
+
+    Known is what has its id and label, or lies where one of its label does; None: the robot says
+    too little to tell.
+    """
+    household = load_household()
+    label = thing.label.strip()
+    if not label:
+        return None
+    kind = household.canonical(label)
+    alike = [o for o in scene.objects.values() if household.canonical(o.label.top) == kind]
+    same = next((o for o in alike if o.id == thing.id), None)
+    at = thing.position
+    if at is None:
+        return (same, False) if same is not None else None
+    nearest = min(alike, key=lambda o: (distance(o.box.center, at), o.id), default=None)
+    close = nearest is not None and distance(nearest.box.center, at) <= SAME
+    # Ids of two robots' own maps may be the same by chance: what lies there counts.
+    if close and (same is None or distance(same.box.center, at) > MOVED):
+        same = nearest
+    news = same is None
+    if same is None:
+        same = SceneObject(
+            _free(scene, thing.id or label.replace(" ", "-")),
+            LabelBelief.of(label),
+            Box(at, _SIZE),
+            kind=_kind(label),
+        )
+        scene.add_object(same)
+    elif distance(same.box.center, at) > MOVED:
+        news = True
+    if news:
+        same.box = Box(at, same.box.size, same.box.yaw)
+        same.room = thing.room if thing.room in scene.rooms else room_at(scene, at)
+        holder, inside = resting_on(scene, same)
+        same.support = holder
+        same.container = holder if inside else ""
+    same.observations += 1
+    same.last_seen = Sighting(time, robot)
+    return same, news
+
+
+def put_down(scene: SceneGraph, thing: str, owner: str) -> None:
+    """Take down that a thing now stands on or in another."""
+    item, place = scene.objects.get(thing), scene.objects.get(owner)
+    if item is None or place is None:
+        return
+    open_tops = [r for r in place.receptacles if not r.inside]
+    surfaces = open_tops or place.receptacles
+    x, y, z = surfaces[0].surface.center if surfaces else place.box.center
+    item.box = Box((x, y, z + item.box.size[2] / 2.0), item.box.size, item.box.yaw)
+    item.room, item.support = place.room, place.id
+    item.container = "" if open_tops or not surfaces else place.id
+
+
+def taken_up(scene: SceneGraph, thing: str) -> None:
+    """Take down that a thing is in a hand."""
+    item = scene.objects.get(thing)
+    if item is not None:
+        item.support = item.container = ""
+
+
+def resting_on(scene: SceneGraph, thing: SceneObject) -> tuple[str, bool]:
+    """Return the id of what a thing stands on or in ("" for nothing), and whether it is in it."""
+    x, y, _ = thing.box.center
+    best: tuple[float, str, bool] | None = None
+    for owner in scene.objects.values():
+        if owner.id == thing.id:
+            continue
+        for receptacle in owner.receptacles:
+            surface = receptacle.surface
+            above = thing.box.bottom - surface.center[2]
+            flat = Box((*surface.center[:2], 0.0), (*surface.size[:2], 1.0), surface.yaw)
+            if -0.15 <= above <= _ON and flat.contains((x, y, 0.0), 0.05):
+                if best is None or abs(above) < best[0]:
+                    best = (abs(above), owner.id, receptacle.inside)
+    return (best[1], best[2]) if best is not None else ("", False)
+
+
+def room_at(scene: SceneGraph, point: Vec3) -> str:
+    """Return the id of the room whose outline a point lies in ("" where none does)."""
+    floors = sorted(scene.floors.values(), key=lambda f: f.elevation)
+    below = [f.id for f in floors if f.elevation <= point[2] + 0.3]
+    for room in scene.rooms.values():
+        if room.polygon and (not room.floor or not below or room.floor == below[-1]):
+            if _inside(room.polygon, point[:2]):
+                return room.id
+    return ""
+
+
+def _inside(polygon: Sequence[Vec2], point: Vec2) -> bool:
+    x, y = point
+    inside = False
+    for (ax, ay), (bx, by) in zip(polygon, [*polygon[1:], polygon[0]], strict=True):
+        if (ay > y) != (by > y) and x < (bx - ax) * (y - ay) / (by - ay) + ax:
+            inside = not inside
+    return inside
+
+
+def _kind(label: str) -> ObjectKind:
+    category = load_household().category(label)
+    return category.kind if category is not None else "item"
+
+
+def _free(scene: SceneGraph, wanted: str) -> str:
+    if wanted not in scene.objects:
+        return wanted
+    n = 2
+    while f"{wanted}-{n}" in scene.objects:
+        n += 1
+    return f"{wanted}-{n}"
