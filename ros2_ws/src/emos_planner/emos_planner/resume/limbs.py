@@ -1,6 +1,4 @@
-"""What hangs on a robot's trunk: its limbs, each a chain of moving joints that ends in a hand,
-a foot, a wheel, a sensor or nothing.
-"""
+"""What hangs on a robot's trunk: chains of moving joints to a hand, a foot, a wheel or a sensor."""
 
 from __future__ import annotations
 
@@ -9,16 +7,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from emos_planner.resume.tree import Joint, Tree
+from emos_planner.resume.tree import Joint, Tree, plain
 
 FINGER = re.compile(
     r"finger|fngr|jaw|claw|thumb|knuckle|gripper.*(pad|tip)|gripper_(l|r|left|right)([_.]|$)"
+    r"|hand_(l|r)_(proximal|distal)|(l|r|left|right)_gripper(_joint|_link)?$"
+)
+HEAD = re.compile(r"(^|[_.])(head|neck|ptu|gimbal)|(^|[_.])(pan|tilt)([_.]|$)")
+CAMERA = re.compile(
+    r"camera|(^|[_.])cam([_.0-9]|$)|optical|(^|[_.])rgbd?([_.]|$)|realsense|kinect|xtion"
+    r"|webcam|(^|[_.])d4[0-9]5|zed2?([_.]|$)|(^|[_.])eye([_.]|s?$)|stereo|(^|[_.])oakd?([_.]|$)"
+)
+TOOL = re.compile(
+    r"(^|[_.])(tool0?|tcp|eef?|gripper|hand|palm|suction|vacuum|grasp)([_.]|$)|end_?effector"
+    r"|grasp(ing)?_(frame|center|centre|link|point)|(^|[_.])tool_(frame|link|center|centre)"
 )
 _LONG = 0.25
 _SHORT = 0.22
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Limb:
     """A chain of moving joints below the trunk.
 
@@ -68,7 +76,7 @@ def find_limbs(tree: Tree, base: str) -> tuple[list[str], list[Limb]]:
 
 
 def _sizes(tree: Tree) -> dict[str, tuple[int, float]]:
-    """Return per link how many moving joints and how much length [m] the longest chain below has."""
+    """Return per link the moving joints and the length [m] of the longest chain below it."""
     sizes: dict[str, tuple[int, float]] = {}
     for name in reversed(list(tree.subtree(tree.root))):
         depth, length = 0, 0.0
@@ -85,7 +93,7 @@ def _sizes(tree: Tree) -> dict[str, tuple[int, float]]:
 
 def _long(joint: Joint, sizes: dict[str, tuple[int, float]]) -> bool:
     depth, length = sizes[joint.child]
-    return depth + 1 >= 3 and length >= _LONG and not FINGER.search(joint.name.lower())
+    return depth + 1 >= 3 and length >= _LONG and not FINGER.search(plain(joint.name))
 
 
 def _next_hub(tree: Tree, joint: Joint, sizes: dict[str, tuple[int, float]]) -> str | None:
@@ -129,10 +137,24 @@ def _limb(tree: Tree, mount: str, first: Joint, sizes: dict[str, tuple[int, floa
 
 def _finger(tree: Tree, joint: Joint) -> bool:
     names = [joint.name, *tree.rigid(joint.child)]
-    return any(FINGER.search(name.lower()) for name in names)
+    return any(FINGER.search(plain(name)) for name in names)
 
 
 def _single_finger(tree: Tree, mount: str, joints: list[Joint]) -> Limb:
     if len(joints) > 1 and _finger(tree, joints[-1]):
         return Limb(mount, tuple(joints[:-1]), joints[-2].child, (joints[-1],))
     return Limb(mount, tuple(joints), joints[-1].child)
+
+
+def is_arm(tree: Tree, limb: Limb) -> bool:
+    """Whether a limb is there to reach: it ends in a hand, or is long and carries no mere sensor."""
+    if limb.fingers:
+        return True
+    names = [joint.name for joint in limb.joints] + [joint.child for joint in limb.joints]
+    below = [plain(name) for name in tree.subtree(limb.joints[0].child)]
+    if any(TOOL.search(name) for name in below):
+        return True
+    looks = any(CAMERA.search(name) for name in below)
+    if any(HEAD.search(plain(name)) for name in names) and len(limb.joints) <= 4:
+        return False
+    return len(limb.joints) >= (4 if looks else 3)

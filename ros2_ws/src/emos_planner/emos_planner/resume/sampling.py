@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import qmc
 
-from emos_planner.resume.kinematics import Chain
+from emos_planner.resume.chain import Chain
 
 Array = npt.NDArray[np.float64]
 

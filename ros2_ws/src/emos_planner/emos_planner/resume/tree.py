@@ -1,10 +1,11 @@
-"""The robot as a tree of links and joints, with the poses and shapes that the rest reasons about."""
+"""The robot as a tree of links and joints, with the poses and shapes that others reason about."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import math
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,7 +22,15 @@ Array = npt.NDArray[np.float64]
 JointKind = Literal["revolute", "continuous", "prismatic", "planar", "floating", "fixed"]
 
 
-@dataclass(frozen=True)
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def plain(name: str) -> str:
+    """Return a name as the patterns expect it: lower case, words apart by underscores."""
+    return _CAMEL.sub("_", name).replace("-", "_").replace(" ", "_").lower()
+
+
+@dataclass(frozen=True, eq=False)
 class Shape:
     """A collision or visual shape: kind, size and pose in its link.
 
@@ -37,7 +46,7 @@ class Shape:
     collision: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Link:
     """A link: its shapes, its mass [kg] (None: not given) and inertia (3, 3) in its own frame."""
 
@@ -48,7 +57,7 @@ class Link:
     centre: Array | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Joint:
     """A joint: pose of the child in the parent at zero (4, 4), unit axis (3,), limits."""
 

@@ -1,8 +1,7 @@
-"""Forward kinematics of many postures at once, and inverse kinematics of one chain.
+"""Forward kinematics of many postures at once.
 
 `Chain` takes (n, joints) positions and returns (n, 3) points without a Python loop over postures;
-tests hold it against pinocchio. `Kinematics` is a robot's resume with its pinocchio model: it
-answers whether a hand gets to one exact point.
+tests hold it against pinocchio.
 """
 
 from __future__ import annotations
@@ -19,10 +18,11 @@ from emos_planner.resume.tree import Joint, Tree
 Array = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class _Step:
+@dataclass(frozen=True, eq=False)
+class Step:
     """A moving joint of a chain: constant pose before it, and how it moves."""
 
+    joint: Joint
     before: Array
     axis: Array
     turns: bool
@@ -42,7 +42,7 @@ class Chain:
         tip: Link at the end.
         base: Pose (4, 4) of the root link in the base frame.
         offset: Point (3,) on the tip link that counts [m].
-        until: Leave the chain at this link: constant below it.
+        frozen: Joints that stay at these positions.
     """
 
     def __init__(
@@ -55,9 +55,10 @@ class Chain:
     ) -> None:
         self.tree = tree
         self.tip = tip
+        self.base = np.eye(4) if base is None else base
         self.joints: list[Joint] = []
         columns: dict[str, int] = {}
-        steps: list[_Step] = []
+        steps: list[Step] = []
         constant = np.eye(4) if base is None else base.copy()
         frozen = frozen or {}
         for joint in tree.chain(tip):
@@ -72,15 +73,15 @@ class Chain:
             if source.name not in columns:
                 columns[source.name] = len(self.joints)
                 self.joints.append(source)
-            steps.append(
-                _Step(constant, joint.axis, joint.turns, columns[source.name], scale, shift)
-            )
+            column = columns[source.name]
+            steps.append(Step(joint, constant, joint.axis, joint.turns, column, scale, shift))
             constant = np.eye(4)
         end = np.eye(4)
         if offset is not None:
             end[:3, 3] = offset
-        self._end = constant @ end
-        self._steps = steps
+        self.end = constant @ end
+        self.steps = steps
+        self._ranges = _ranges(self.joints, steps)
 
     @property
     def size(self) -> int:
@@ -90,12 +91,12 @@ class Chain:
     @property
     def lower(self) -> Array:
         """Lower ends of the joints' ranges (joints,)."""
-        return np.array([_range(self.tree, joint)[0] for joint in self.joints])
+        return self._ranges[:, 0]
 
     @property
     def upper(self) -> Array:
         """Upper ends of the joints' ranges (joints,)."""
-        return np.array([_range(self.tree, joint)[1] for joint in self.joints])
+        return self._ranges[:, 1]
 
     def points(self, positions: Array) -> Array:
         """Return the tip's point (n, 3) in the base frame of postures (n, joints).
@@ -103,15 +104,15 @@ class Chain:
         Works from the tip to the base, so that only vectors are turned and no rotations
         multiplied: p = T_k exp(q_k) p.
         """
-        return self._pull(positions, self._end[:3, 3], 1.0)
+        return self._pull(positions, self.end[:3, 3], 1.0)
 
     def directions(self, positions: Array, direction: Sequence[float]) -> Array:
         """Return a direction on the tip link (3,) in the base frame (n, 3)."""
-        return self._pull(positions, self._end[:3, :3] @ np.asarray(direction, dtype=float), 0.0)
+        return self._pull(positions, self.end[:3, :3] @ np.asarray(direction, dtype=float), 0.0)
 
     def _pull(self, positions: Array, start: Array, shifted: float) -> Array:
         vectors = np.tile(start, (len(positions), 1))
-        for step in reversed(self._steps):
+        for step in reversed(self.steps):
             value = positions[:, step.column] * step.scale + step.shift
             if step.turns:
                 vectors = _turned(vectors, step.axis, value)
@@ -123,13 +124,13 @@ class Chain:
         return vectors
 
     def jacobians(self, positions: Array) -> tuple[Array, Array, Array]:
-        """Return tip points (n, 3), their Jacobians (n, 3, joints) and joint origins (n, steps, 3)."""
+        """Return tips (n, 3), their Jacobians (n, 3, joints) and joint origins (n, steps, 3)."""
         count = len(positions)
         rotation = np.tile(np.eye(3), (count, 1, 1))
         place = np.zeros((count, 3))
-        axes = np.empty((count, len(self._steps), 3))
-        origins = np.empty((count, len(self._steps), 3))
-        for k, step in enumerate(self._steps):
+        axes = np.empty((count, len(self.steps), 3))
+        origins = np.empty((count, len(self.steps), 3))
+        for k, step in enumerate(self.steps):
             place = place + rotation @ step.before[:3, 3]
             rotation = rotation @ step.before[:3, :3]
             axes[:, k] = rotation @ step.axis
@@ -139,9 +140,9 @@ class Chain:
                 rotation = rotation @ _rotations(step.axis, value)
             else:
                 place = place + axes[:, k] * value[:, None]
-        tips = place + rotation @ self._end[:3, 3]
+        tips = place + rotation @ self.end[:3, 3]
         jacobian = np.zeros((count, 3, self.size))
-        for k, step in enumerate(self._steps):
+        for k, step in enumerate(self.steps):
             if step.turns:
                 column = np.cross(axes[:, k], tips - origins[:, k])
             else:
@@ -161,8 +162,17 @@ def resolved(tree: Tree, joint: Joint) -> tuple[Joint, float, float]:
     return joint, scale, shift
 
 
-def _range(tree: Tree, joint: Joint) -> tuple[float, float]:
-    return joint.span
+def _ranges(joints: list[Joint], steps: list[Step]) -> Array:
+    """Return the ranges (joints, 2); a joint that others follow stops where they stop."""
+    ranges = np.array([joint.span for joint in joints], dtype=np.float64).reshape(-1, 2)
+    for step in steps:
+        if step.joint.mimic is None or abs(step.scale) < 1e-9 or step.joint.free:
+            continue
+        ends = sorted((end - step.shift) / step.scale for end in step.joint.span)
+        low, high = ranges[step.column]
+        if max(low, ends[0]) <= min(high, ends[1]):
+            ranges[step.column] = max(low, ends[0]), min(high, ends[1])
+    return ranges
 
 
 def _moved(joint: Joint, value: float) -> Array:

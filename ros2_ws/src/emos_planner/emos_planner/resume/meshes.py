@@ -1,0 +1,94 @@
+"""Corner points of mesh files, read only from the folders that were allowed.
+
+A mesh path in a URDF is somebody's text: it is resolved below the URDF's own folder or the package
+folders given, never fetched and never followed outside of them.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial import ConvexHull, QhullError
+
+Array = npt.NDArray[np.float64]
+
+MAX_MESH_BYTES = 64 * 2**20
+FORMATS = ("stl", "obj", "ply", "glb", "off", "dae")
+
+
+class Meshes:
+    """Reads meshes of one URDF; each file once.
+
+    Args:
+        folders: The URDF's folder and the folders of packages.
+    """
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._folders = [folder.resolve() for folder in folders]
+        self._cache: dict[str, Array | str] = {}
+
+    def corners(self, name: str) -> Array | str:
+        """Return the corners (n, 3) of a mesh's convex hull, unscaled, or why there are none."""
+        if name not in self._cache:
+            self._cache[name] = self._read(name)
+        return self._cache[name]
+
+    def _read(self, name: str) -> Array | str:
+        path = self.find(name)
+        if isinstance(path, str):
+            return path
+        kind = path.suffix.lower().lstrip(".")
+        if kind not in FORMATS:
+            return f"format {kind!r} is not read"
+        try:
+            if path.stat().st_size > MAX_MESH_BYTES:
+                return f"larger than {MAX_MESH_BYTES // 2**20} MiB"
+            import trimesh  # heavy, and most URDFs come without their meshes
+
+            # From memory and without a resolver: materials and textures beside it stay unread.
+            loaded = trimesh.load(io.BytesIO(path.read_bytes()), file_type=kind, process=False)
+            mesh = loaded.to_mesh() if hasattr(loaded, "to_mesh") else loaded
+            points = np.asarray(mesh.vertices, dtype=np.float64)
+        except Exception as error:  # whatever a broken file makes the reader raise
+            return f"cannot be read ({type(error).__name__})"
+        points = points[np.isfinite(points).all(axis=1)] if points.ndim == 2 else np.empty((0, 3))
+        if len(points) < 3:
+            return "has no surface"
+        return hull_corners(points)
+
+    def find(self, name: str) -> Path | str:
+        """Return the file that a mesh name of the URDF means, or why there is none."""
+        url = urlparse(name)
+        if url.scheme in ("package", "model"):
+            tails = [f"{url.netloc}{url.path}", url.path.lstrip("/")]
+        elif url.scheme == "file":
+            tails = [unquote(url.path)]
+        elif "://" in name:
+            return "is not on this computer: meshes are never fetched"
+        else:
+            tails = [name]
+        outside = False
+        for folder in self._folders:
+            for tail in tails:
+                try:
+                    path = (folder / tail).resolve()
+                    if not path.is_relative_to(folder):
+                        outside = True
+                    elif path.is_file():
+                        return path
+                except (OSError, ValueError):
+                    continue
+        return "lies outside of the URDF's folder" if outside else "is missing"
+
+
+def hull_corners(points: Array) -> Array:
+    """Return the points on the convex hull; all of them when they lie in a plane."""
+    try:
+        return points[ConvexHull(points).vertices]
+    except (QhullError, ValueError):
+        return points

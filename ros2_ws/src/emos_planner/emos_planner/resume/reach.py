@@ -1,0 +1,261 @@
+"""What an arm truly reaches: sampled, freed of self-collision, and grown until no hole is left."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.ndimage import binary_dilation
+from scipy.spatial import ConvexHull, QhullError
+
+from coterie_core.workspace import Workspace
+from emos_planner.resume.chain import Chain
+from emos_planner.resume.collision import SelfCollision
+from emos_planner.resume.inverse import Target, solve
+from emos_planner.resume.sampling import postures
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+CELL = 0.02
+_PER_CELL = 24
+_ROUNDS = 12
+_BEARINGS = 360
+_DIRECTIONS = 240
+_FLOOR_SLACK = 0.005
+
+
+@dataclass(frozen=True)
+class Reach:
+    """A workspace and how it was found.
+
+    Attributes:
+        workspace: The result.
+        grown: Cells that samples had missed and inverse kinematics reached.
+        barred: Cells that are reached only by postures in which the robot hits itself or the floor.
+    """
+
+    workspace: Workspace
+    grown: int
+    barred: int
+
+
+class Prober:
+    """Decides which postures are allowed.
+
+    Args:
+        chain: The arm.
+        collision: Its check against the rest of the robot.
+        floor: Whether the hand and the joints must stay above z = 0.
+    """
+
+    def __init__(self, chain: Chain, collision: SelfCollision, floor: bool) -> None:
+        self.chain = chain
+        self.collision = collision
+        self.floor = floor
+
+    def allowed(self, positions: Array) -> Mask:
+        """Return whether each posture (n, joints) is free (n,)."""
+        if not len(positions):
+            return np.zeros(0, dtype=bool)
+        free = np.ones(len(positions), dtype=bool)
+        if self.floor:
+            tips, _, origins = self.chain.jacobians(positions)
+            low = origins[..., 2].min(axis=1) if origins.shape[1] else np.zeros(len(tips))
+            free = (tips[:, 2] >= 0.0) & (low >= min(-_FLOOR_SLACK, self._lowest_mount()))
+        free[free] = ~self.collision.hits(positions[free])
+        return free
+
+    def _lowest_mount(self) -> float:
+        return float(self.chain.steps[0].before[2, 3]) - _FLOOR_SLACK if self.chain.steps else 0.0
+
+
+def workspace_of(
+    prober: Prober, *, samples: int, seed: int, turns: bool, cell: float = CELL
+) -> Reach | None:
+    """Return what an arm reaches; None where no posture is allowed.
+
+    Args:
+        prober: The arm and its limits.
+        samples: Postures to draw.
+        seed: Same seed, same result.
+        turns: Whether the robot can turn on the spot; else bearings are kept.
+        cell: Edge of a cell [m].
+    """
+    chain = prober.chain
+    positions = postures(chain.lower, chain.upper, samples, seed)
+    points = chain.points(positions)
+    above = points[:, 2] >= 0.0 if prober.floor else np.ones(len(points), dtype=bool)
+    positions, points = positions[above], points[above]
+    if not len(points):
+        return None
+    cells = _Cells(points, cell)
+    barred = cells.settle(prober, positions, points)
+    if not cells.taken:
+        return None
+    grown = cells.grow(prober)
+    hull = _hull(prober, positions, points)
+    bearings = ((-math.pi, math.pi),) if turns else _bearings(prober, positions, points)
+    keys = np.array(sorted(cells.taken))
+    centres = (keys + 0.5) * cell
+    flat = np.column_stack([centres[:, 0], np.zeros(len(keys)), centres[:, 1]])
+    space = Workspace.from_samples(flat, cell=cell, bearings=bearings, hull=hull)
+    return Reach(space.model_copy(update={"samples": len(above)}), grown, barred - grown)
+
+
+class _Cells:
+    """Cells (radius, height) with one allowed posture each."""
+
+    def __init__(self, points: Array, cell: float) -> None:
+        self.cell = cell
+        self.taken: dict[tuple[int, int], Array] = {}
+        self._tips: dict[tuple[int, int], Array] = {}
+
+    def keys(self, points: Array) -> npt.NDArray[np.int64]:
+        """Return the cells (n, 2) of points (n, 3)."""
+        radius = np.hypot(points[:, 0], points[:, 1])
+        return np.floor(np.column_stack([radius, points[:, 2]]) / self.cell).astype(np.int64)
+
+    def tips(self) -> Array:
+        """Return a reached point (n, 3) of each cell."""
+        return np.array(list(self._tips.values())).reshape(-1, 3)
+
+    def add(self, positions: Array, points: Array) -> int:
+        """Keep allowed postures; return how many cells are new."""
+        before = len(self.taken)
+        for key, posture, point in zip(
+            map(tuple, self.keys(points).tolist()), positions, points, strict=True
+        ):
+            if key not in self.taken:
+                self.taken[key] = posture
+                self._tips[key] = point
+        return len(self.taken) - before
+
+    def settle(self, prober: Prober, positions: Array, points: Array) -> int:
+        """Find an allowed posture per sampled cell; return for how many cells there is none.
+
+        A cell needs one allowed posture, so postures are checked cell by cell in the order of
+        sampling until one is found or 24 failed, which is far fewer checks than samples.
+        """
+        keys = self.keys(points)
+        flat = (keys[:, 1] - keys[:, 1].min()) * (keys[:, 0].max() + 1) + keys[:, 0]
+        order = np.argsort(flat, kind="stable")
+        _, first, count = np.unique(flat[order], return_index=True, return_counts=True)
+        open_ = np.ones(len(first), dtype=bool)
+        for rank in range(_PER_CELL):
+            todo = np.flatnonzero(open_ & (count > rank))
+            if not len(todo):
+                break
+            chosen = order[first[todo] + rank]
+            free = prober.allowed(positions[chosen])
+            open_[todo[free]] = False
+            self.add(positions[chosen[free]], points[chosen[free]])
+        return int(open_.sum())
+
+    def grow(self, prober: Prober) -> int:
+        """Try the empty cells at the border and in holes by inverse kinematics, until none yields."""
+        start = len(self.taken)
+        tried: set[tuple[int, int]] = set()
+        for _ in range(_ROUNDS):
+            cells = np.array(sorted(self.taken))
+            low = cells.min(axis=0) - 2
+            grid = np.zeros(cells.max(axis=0) - low + 3, dtype=bool)
+            grid[tuple((cells - low).T)] = True
+            border = np.argwhere(binary_dilation(grid, np.ones((3, 3))) & ~grid) + low
+            border = border[border[:, 0] >= 0]
+            wanted = [key for key in map(tuple, border.tolist()) if key not in tried]
+            if prober.floor:
+                wanted = [key for key in wanted if key[1] >= 0]
+            if not wanted:
+                break
+            tried.update(wanted)
+            if not self._try(prober, wanted):
+                break
+        return len(self.taken) - start
+
+    def _try(self, prober: Prober, wanted: list[tuple[int, int]]) -> int:
+        starts, targets = [], []
+        for r, z in wanted:
+            near = [
+                self.taken[key]
+                for dr in (-1, 0, 1)
+                for dz in (-1, 0, 1)
+                if (key := (r + dr, z + dz)) in self.taken
+            ]
+            for posture in near[:3]:
+                starts.append(posture)
+                targets.append(((r + 0.5) * self.cell, (z + 0.5) * self.cell))
+        found = solve(
+            prober.chain, Target(np.array(targets), ring=True), np.array(starts), steps=15
+        )
+        points = prober.chain.points(found.positions)
+        keys = self.keys(points)
+        new = np.array([tuple(key) not in self.taken for key in keys.tolist()])
+        if prober.floor:
+            new &= points[:, 2] >= 0.0
+        free = np.flatnonzero(new)
+        free = free[prober.allowed(found.positions[free])]
+        return self.add(found.positions[free], points[free])
+
+
+def _hull(
+    prober: Prober, positions: Array, points: Array
+) -> tuple[tuple[float, float, float], ...]:
+    """Return the corners of the hull of allowed samples."""
+    alive = np.ones(len(points), dtype=bool)
+    corners = np.empty(0, dtype=np.int64)
+    known: dict[int, bool] = {}
+    for _ in range(6):
+        index = np.flatnonzero(alive)
+        try:
+            corners = index[ConvexHull(points[index]).vertices]
+        except (QhullError, ValueError):
+            return ()
+        fresh = np.array([i for i in corners.tolist() if i not in known], dtype=np.int64)
+        for i, free in zip(fresh.tolist(), prober.allowed(positions[fresh]), strict=True):
+            known[i] = bool(free)
+        bad = [i for i in corners.tolist() if not known[i]]
+        if not bad:
+            break
+        alive[bad] = False
+    corners = np.array([i for i in corners.tolist() if known[i]], dtype=np.int64)
+    if len(corners) < 4:
+        return ()
+    chosen = np.unique(corners[np.argmax(points[corners] @ _sphere(_DIRECTIONS).T, axis=0)])
+    rounded = np.unique(points[chosen].round(3), axis=0)
+    return tuple((float(x), float(y), float(z)) for x, y, z in rounded)
+
+
+def _sphere(count: int) -> Array:
+    """Return directions (count, 3) spread evenly over the sphere (golden spiral)."""
+    k = np.arange(count) + 0.5
+    z = 1.0 - 2.0 * k / count
+    angle = k * math.pi * (3.0 - math.sqrt(5.0))
+    flat = np.sqrt(1.0 - z * z)
+    return np.column_stack([flat * np.cos(angle), flat * np.sin(angle), z])
+
+
+def _bearings(prober: Prober, positions: Array, points: Array) -> tuple[tuple[float, float], ...]:
+    """Return the directions about the base axis that allowed samples cover, as intervals [rad]."""
+    far = np.flatnonzero(np.hypot(points[:, 0], points[:, 1]) > 0.05)
+    if not len(far):
+        return ((-math.pi, math.pi),)
+    step = 2.0 * math.pi / _BEARINGS
+    angle = np.arctan2(points[far, 1], points[far, 0])
+    index = np.floor((angle + math.pi) / step).astype(np.int64) % _BEARINGS
+    order = np.argsort(index, kind="stable")
+    bins, first, count = np.unique(index[order], return_index=True, return_counts=True)
+    covered = np.zeros(_BEARINGS, dtype=bool)
+    for rank in range(_PER_CELL):
+        todo = np.flatnonzero((count > rank) & ~covered[bins])
+        if not len(todo):
+            break
+        free = prober.allowed(positions[far[order[first[todo] + rank]]])
+        covered[bins[todo[free]]] = True
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], covered.astype(np.int8), [0]])))
+    return tuple(
+        (max(-math.pi, -math.pi + a * step), min(math.pi, -math.pi + b * step))
+        for a, b in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+    )
