@@ -39,6 +39,7 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
     "skimage": ("scikit-image", "python3-skimage"),
     "sklearn": ("scikit-learn", "python3-sklearn"),
     "skops": ("skops", None),
+    "spark_dsg": ("spark-dsg", None),
     "trimesh": ("trimesh", None),
     "typer": ("typer", None),
     "unified_planning": ("unified-planning", None),

@@ -1,0 +1,133 @@
+"""Maps in files: every format written, read back, and refused with the reason."""
+
+import json
+import math
+
+import pytest
+
+from coterie_core.geometry import Box
+from coterie_core.scene import (
+    Connection,
+    Floor,
+    LabelBelief,
+    Place,
+    PlaceLink,
+    Room,
+    SceneError,
+    SceneGraph,
+    SceneObject,
+)
+from semantic_mapper.files import FORMATS, color_of, load_map, save_map
+
+
+@pytest.fixture
+def home():
+    graph = SceneGraph()
+    graph.add_floor(Floor("f0", 0, 0.0))
+    square = [(0.0, 0.0), (4.0, 0.0), (4.0, 3.0), (0.0, 3.0)]
+    graph.add_room(Room("r1", "kitchen", "kitchen", "f0", square))
+    graph.add_room(Room("r2", "hall", "hallway", "f0", [(x + 4.0, y) for x, y in square]))
+    graph.add_connection(Connection("d1", "r1", "r2", "door", (4.0, 1.5, 0.0), 0.8))
+    graph.add_place(Place("p1", (1.0, 1.0, 0.0), "r1", "f0"))
+    graph.add_place(Place("p2", (5.0, 1.0, 0.0), "r2", "f0"))
+    graph.add_link(PlaceLink("p1", "p2", 4.1, 0.8))
+    graph.add_object(
+        SceneObject(
+            "o1",
+            LabelBelief({"mug": 3.0, "bowl": 1.5}),
+            Box((1.0, 1.0, 0.9), (0.1, 0.08, 0.1), 0.5),
+            room="r1",
+            observations=4,
+            properties={"colour": "red"},
+        )
+    )
+    return graph
+
+
+@pytest.mark.parametrize("form", ["scene", "spark-dsg"])
+def test_nothing_is_lost(home, tmp_path, form):
+    save_map(home, tmp_path / "deep" / "map.json", form)
+    back = load_map(tmp_path / "deep" / "map.json")
+    assert (back.rooms, back.floors, back.places) == (home.rooms, home.floors, home.places)
+    assert back.connections == home.connections
+    assert back.links["p2"]["p1"].length == pytest.approx(4.1)
+    thing, other = back.objects["o1"], home.objects["o1"]
+    assert (thing.label, thing.room, thing.properties) == (
+        other.label,
+        other.room,
+        other.properties,
+    )
+    assert math.dist(thing.box.center, other.box.center) < 1e-6
+    assert math.dist(thing.box.size, other.box.size) < 1e-6
+    assert thing.box.yaw == pytest.approx(0.5, abs=1e-6)
+
+
+def test_voxeland_keeps_objects_and_evidence(home, tmp_path):
+    save_map(home, tmp_path / "map.json", "voxeland")
+    back = load_map(tmp_path / "map.json")
+    assert back.objects["o1"].label.weights == {"mug": 3.0, "bowl": 1.5}
+    assert back.objects["o1"].observations == 4
+
+
+def test_ply_holds_boxes_to_look_at(home, tmp_path):
+    import trimesh
+
+    save_map(home, tmp_path / "map.ply", "ply")
+    cloud = trimesh.load(tmp_path / "map.ply")
+    assert len(cloud.vertices) > 20
+    assert tuple(cloud.colors[0][:3]) == color_of("mug")
+    save_map(SceneGraph(), tmp_path / "empty.ply", "ply")
+
+
+def test_a_graph_of_hydra_without_our_metadata(tmp_path):
+    import numpy as np
+    import spark_dsg as dsg
+
+    out = dsg.DynamicSceneGraph()
+    room, place, thing = (
+        dsg.RoomNodeAttributes(),
+        dsg.PlaceNodeAttributes(),
+        dsg.ObjectNodeAttributes(),
+    )
+    room.name, thing.name = "bedroom", "lamp"
+    for attributes, x in ((room, 0.0), (place, 1.0), (thing, 1.5)):
+        attributes.position = np.array([x, 0.0, 0.5])
+    thing.bounding_box = dsg.BoundingBox(
+        np.array([0.2, 0.2, 0.4], np.float32), np.array([1.5, 0, 0.5], np.float32)
+    )
+    out.add_node(dsg.DsgLayers.ROOMS, dsg.NodeSymbol("R", 3), room)
+    out.add_node(dsg.DsgLayers.PLACES, dsg.NodeSymbol("p", 8), place)
+    out.add_node(dsg.DsgLayers.OBJECTS, dsg.NodeSymbol("O", 5), thing)
+    out.insert_edge(dsg.NodeSymbol("R", 3), dsg.NodeSymbol("p", 8))
+    out.insert_edge(dsg.NodeSymbol("p", 8), dsg.NodeSymbol("O", 5))
+    out.save(str(tmp_path / "dsg.json"), False)
+    graph = load_map(tmp_path / "dsg.json")
+    (one,) = graph.objects.values()
+    assert (one.label.top, graph.rooms[one.room].type) == ("lamp", "bedroom")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("{", "not JSON"),
+        ('{"instances": 3}', "instances"),
+        ('{"instances": {"a": {"bbox": {"center": [1], "size": [1, 1, 1]}}}}', "a.bbox.center"),
+        ('{"instances": {"a": {"bbox": {"center": [0, 0, NaN], "size": [1, 1, 1]}}}}', "finite"),
+        ('{"nodes": 3, "edges": []}', "spark-dsg"),
+        ('{"what": 1}', "scene graph"),
+    ],
+)  # fmt: skip
+def test_broken_files_are_refused_with_the_reason(tmp_path, content, says):
+    path = tmp_path / "map.json"
+    path.write_text(content)
+    with pytest.raises(SceneError, match=says) as error:
+        load_map(path)
+    assert "map.json" in str(error.value)
+
+
+def test_unknown_formats_and_missing_files(home, tmp_path):
+    with pytest.raises(ValueError, match="spark-dsg"):
+        save_map(home, tmp_path / "x", "xml")
+    with pytest.raises(SceneError, match="nowhere"):
+        load_map(tmp_path / "nowhere.json")
+    assert json.dumps(FORMATS)
