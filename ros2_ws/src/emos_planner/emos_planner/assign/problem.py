@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -100,11 +99,11 @@ class Estimates:
         return range(len(self.robots.first))
 
     def of(self, group: int, sub_task: SubTask) -> Estimate:
-        """Return the estimate for a class; its time is that of the work, without the first way."""
+        """Return the estimate for a class, without the way from where a robot starts."""
         key = (group, sub_task)
         if key not in self._known:
             robot = self.robots.first[group]
-            self._known[key] = self.toolbox.estimate(
+            self._known[key] = self.toolbox.estimate_work(
                 self.robots.names[robot],
                 sub_task,
                 self.robots.starts[robot],
@@ -272,8 +271,3 @@ def waits_for(sub_task: str, other: str, robots: Sequence[str]) -> dict[str, Ver
     """Return robot -> that a sub-task waits for one that nobody can do."""
     reason = f"it waits for {other}, which nobody can do"
     return {name: _no(sub_task, reason) for name in robots}
-
-
-def is_finite(value: float) -> bool:
-    """Tell whether a time is one, and not that of a way nobody knows."""
-    return math.isfinite(value) and value < _NO_WAY

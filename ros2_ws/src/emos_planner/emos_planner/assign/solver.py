@@ -119,13 +119,13 @@ def _doable(
     for u in sorted(out):
         why = why_nobody(problem.units[u], problem.jobs, estimates, bound, forbidden)
         for j in problem.units[u]:
-            job = problem.jobs[j].id
-            unassigned[job] = {r: v.model_copy(update={"sub_task": job}) for r, v in why.items()}
+            name = problem.jobs[j].id
+            unassigned[name] = {r: v.model_copy(update={"sub_task": name}) for r, v in why.items()}
     unit_of = {j: u for u, unit in enumerate(problem.units) for j in unit}
     changed = True
     while changed:
         changed = False
-        for j, job in enumerate(problem.jobs):
+        for j in range(len(problem.jobs)):
             lost = [d for d in problem.waits[j] if unit_of[d] in out]
             if unit_of[j] not in out and lost:
                 out.add(unit_of[j])

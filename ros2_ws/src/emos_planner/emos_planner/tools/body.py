@@ -84,10 +84,10 @@ class Hand:
         self.low = space.min_height + base
         self.high = space.max_height + base
         self.reach = space.reach
-        self.any_row: npt.NDArray[np.bool_] = self.grid.any(axis=1)
+        self.any_row: npt.NDArray[np.bool_] = np.any(self.grid, axis=1)
 
     def row(self, height: float) -> npt.NDArray[np.bool_] | None:
-        """Return the occupied radius cells at a height above the floor [m]; None: there are none."""
+        """Return the occupied radius cells at a height above the floor [m]; None: no cell is."""
         k = int(np.floor((height - self.bottom) / self.cell))
         if not 0 <= k < len(self.grid) or not self.any_row[k]:
             return None

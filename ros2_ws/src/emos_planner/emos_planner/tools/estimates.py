@@ -11,17 +11,10 @@ import numpy as np
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.tasks import Obstacle, SubTask, Thing
-from emos_planner.tools.grasp import Grip, around, gap_to, grips, reach_of
+from emos_planner.tools.grasp import FEW, Grip, around, gap_to, grips, reach_of
 from emos_planner.tools.lines import points_of
 from emos_planner.tools.results import Estimate, Reach
-from emos_planner.tools.things import (
-    FLOOR,
-    Meant,
-    around_it,
-    closed_around,
-    meant_by,
-    surfaces_of,
-)
+from emos_planner.tools.things import FLOOR, Meant, surfaces_of
 
 if TYPE_CHECKING:
     from emos_planner.tools.toolbox import Toolbox
@@ -32,6 +25,7 @@ AT_OBJECT = 1.5
 """How near [m] a robot has to be to be at a thing."""
 LARGEST = 0.6
 """Longest edge [m] of what a hand holds."""
+_SHARES = (0.6, 0.3, 0.08)  # of a thing's points in view, from good to hardly
 _LOOK_SPACING = 2.5  # [m] between spots from which a room is searched
 _UNKNOWN_WAY = 8.0  # [m] taken for the way to what nobody has found yet
 
@@ -62,7 +56,7 @@ def estimate_for(
         return _go_to_room(tools, robot, sub_task.rooms, parts)
     if kind == "place" and thing.label == FLOOR and not thing.id:
         return _place_on_floor(tools, robot, thing, parts)
-    candidates = meant_by(tools.scene, thing)
+    candidates = tools.catalog.meant_by(thing)
     if not candidates:
         return _not_known(tools, robot, sub_task, thing)
     answers = [_one(tools, robot, sub_task, m, parts, opened) for m in candidates[:12]]
@@ -81,7 +75,7 @@ def _one(
     kind = tools.kind(robot)
     item = None
     if sub_task.kind == "place" and sub_task.object is not None:
-        found = meant_by(tools.scene, sub_task.object)
+        found = tools.catalog.meant_by(sub_task.object)
         item = found[0].box if len(found) == 1 else None
     key = (
         "estimate", sub_task.kind, meant.key, parts, item.size if item else None,
@@ -108,7 +102,7 @@ def _work_out(
         return _place(tools, robot, meant, parts, opened, item)
     if sub_task.kind in ("open", "close"):
         return _swing(tools, robot, meant, parts)
-    shut = closed_around(tools.scene, meant.object)
+    shut = tools.catalog.closed_around(meant.object)
     if shut is not None and shut.id in opened:
         shut = None
     answer = (
@@ -183,30 +177,35 @@ def _seen_from(
     """Return the first spot from which the thing can be seen too: the best, as they are sorted."""
     kind, box = tools.kind(robot), meant.box
     points = points_of(box)
-    through = around_it(tools.scene, meant)
-    for grip in found:
-        z = tools.plan.elevation(grip.floor) + kind.body.frame.base
-        heading = np.arctan2(box.center[1] - grip.spots[:, 1], box.center[0] - grip.spots[:, 0])
-        best: tuple[float, int] | None = None
-        for camera in kind.body.cameras:
-            eyes = np.stack(
-                [
-                    grip.spots[:, 0] + camera.forward * np.cos(heading),
-                    grip.spots[:, 1] + camera.forward * np.sin(heading),
-                    np.full(len(heading), z + camera.height),
-                ],
-                axis=1,
-            )
-            shares = tools.lines.clear(eyes, points, grip.floor, through).mean(axis=1)
-            # What is well in view counts before what is at the edge of being hidden.
-            for least in (0.5, 0.2):
-                seen = np.flatnonzero(shares >= least)
-                if len(seen) and (best is None or least > best[0]):
-                    best = (least, int(seen[0]))
-                    break
-        if best is not None:
-            return grip, best[1]
-    return None
+    through = tools.catalog.around(meant)
+    best: tuple[float, Grip, int] | None = None
+    for many in (slice(0, FEW), slice(FEW, None)):
+        for grip in found:
+            spots = grip.spots[many]
+            if not len(spots):
+                continue
+            z = tools.plan.elevation(grip.floor) + kind.body.frame.base
+            heading = np.arctan2(box.center[1] - spots[:, 1], box.center[0] - spots[:, 0])
+            for camera in kind.body.cameras:
+                eyes = np.stack(
+                    [
+                        spots[:, 0] + camera.forward * np.cos(heading),
+                        spots[:, 1] + camera.forward * np.sin(heading),
+                        np.full(len(heading), z + camera.height),
+                    ],
+                    axis=1,
+                )
+                clear = tools.lines.clear(eyes, points, grip.floor, through, meant.id)
+                shares = clear.mean(axis=1)
+                # What is well in view counts before what is at the edge of being hidden.
+                for least in _SHARES:
+                    seen = np.flatnonzero(shares >= least)
+                    if len(seen) and (best is None or least > best[0]):
+                        best = (least, grip, int(seen[0]) + (many.start or 0))
+                        break
+        if best is not None and best[0] > _SHARES[-1]:
+            break
+    return best[1:] if best is not None else None
 
 
 def _unreached(
@@ -214,7 +213,7 @@ def _unreached(
 ) -> Estimate:
     """Return why a hand does not get there: the body itself, or the way."""
     kind = tools.kind(robot)
-    name = meant.object.id if meant.object is not None else ""
+    name = meant.id
     if trouble.obstacle is Obstacle.TOO_FAR_IN:
         elsewhere, _ = grips(kind.space, kind.body, box, z, floor, None)
         if elsewhere:
@@ -235,7 +234,7 @@ def _place(
     item: Box | None,
 ) -> Estimate:
     kind = tools.kind(robot)
-    name = meant.object.id if meant.object is not None else ""
+    name = meant.id
     if not kind.body.hands:
         return Estimate(False, Obstacle.NO_ARM, "it has no arm", thing=name)
     surfaces = surfaces_of(meant, item)
@@ -319,7 +318,7 @@ def _place_on_floor(tools: Toolbox, robot: str, thing: Thing, parts: Parts) -> E
 def _swing(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
     """Return whether a robot opens or closes a container: a hand gets to its front anywhere."""
     kind, box = tools.kind(robot), meant.box
-    name = meant.object.id if meant.object is not None else ""
+    name = meant.id
     if not kind.body.hands:
         return Estimate(False, Obstacle.NO_ARM, "it has no arm", thing=name)
     if meant.object is None or meant.object.is_open is None:
@@ -355,7 +354,7 @@ def _swing(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
 
 
 def _detect(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
-    name = meant.object.id if meant.object is not None else ""
+    name = meant.id
     sight = tools.view(robot, meant, parts)
     if sight.feasible:
         reason = f"{meant.name}: {sight.reason}"
@@ -373,7 +372,7 @@ def _detect(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
 
 def _go_to(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
     kind, box = tools.kind(robot), meant.box
-    name = meant.object.id if meant.object is not None else ""
+    name = meant.id
     floor = tools.plan.floor_index(box.bottom)
     near = around(kind.space, box, floor, AT_OBJECT, 2)
     gaps = gap_to(box, near.x, near.y)

@@ -89,8 +89,8 @@ class FloorPlan:
         width = math.ceil((max(xs) + _BORDER - self.origin[0]) / CELL)
         if height * width > _LARGEST:
             raise ValueError(
-                f"the rooms of this scene span {width * CELL:.0f} x {height * CELL:.0f} m; expected "
-                f"a house in metres of at most {_LARGEST * CELL * CELL:.0f} m2 a floor"
+                f"the rooms of this scene span {width * CELL:.0f} x {height * CELL:.0f} m; "
+                f"expected a house in metres of at most {_LARGEST * CELL * CELL:.0f} m2 a floor"
             )
         self.shape = (height, width)
         self.outlined = {self.floor_of(room, scene) for room in outlined}

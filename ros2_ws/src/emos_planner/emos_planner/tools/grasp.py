@@ -18,7 +18,13 @@ Floats = npt.NDArray[np.float64]
 
 _SAFE = 0.04  # [m] that a robot may stand off and still reach
 _SIDES = 16  # directions about a thing from which spots are tried
-_EACH = 2  # spots tried from each of them
+_RINGS = 3  # and so many distances
+
+
+_MORE = 250  # spots tried if a thing is hidden from all of those
+
+FEW = _SIDES * _RINGS
+"""Of a grip's spots, so many are the best of all directions; the others come after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +72,22 @@ def around(space: Space, box: Box, floor: int, reach: float, every: int = 1) -> 
     return space.within(floor, (x0 - reach, y0 - reach), (x1 + reach, y1 + reach), every)
 
 
-def spread(stands: Stands, box: Box, score: Floats, each: int = _EACH) -> npt.NDArray[np.intp]:
-    """Return the indices of the best spots from all directions, best first."""
+def spread(
+    stands: Stands, box: Box, score: Floats, gaps: Floats, each: int
+) -> npt.NDArray[np.intp]:
+    """Return the indices of the best spots of all directions, near and far, best first."""
     angle = np.arctan2(stands.y - box.center[1], stands.x - box.center[0])
     side = ((angle + math.pi) / math.tau * _SIDES).astype(np.intp) % _SIDES
+    near = (gaps / (float(gaps.max()) + 1e-6) * _RINGS).astype(np.intp)
+    side = side * _RINGS + near
     order = np.argsort(-score, kind="stable")
-    taken = [0] * _SIDES
-    out = []
-    for k in order:
-        if taken[side[k]] < each:
-            taken[side[k]] += 1
-            out.append(k)
-            if len(out) == each * _SIDES:
-                break
-    return np.array(out, dtype=np.intp)
+    # Among the best of each side, stable: so many at most of each.
+    by_side = order[np.argsort(side[order], kind="stable")]
+    starts = np.searchsorted(side[by_side], np.arange(_SIDES * _RINGS))
+    rank = np.arange(len(by_side)) - starts[side[by_side]]
+    kept = by_side[rank < each]
+    out: npt.NDArray[np.intp] = kept[np.argsort(-score[kept], kind="stable")]
+    return out
 
 
 def grips(
@@ -122,7 +130,9 @@ def grips(
         safe = hand.reaches(row, gaps + _SAFE) & hand.reaches(row, np.maximum(gaps - _SAFE, 0.0))
         spare = np.minimum(stands.spare, 0.15)
         score = safe + spare + 0.5 * np.minimum(farthest - gaps, 0.2)
-        best = spread(stands, box, score)
+        best = spread(stands, box, score, gaps, 1)
+        rest = np.setdiff1d(np.argsort(-score, kind="stable"), best, assume_unique=True)
+        best = np.concatenate([best, rest[:: max(1, len(rest) // _MORE)]])
         found.append(
             Grip(
                 np.stack([stands.x[best], stands.y[best]], axis=1),

@@ -38,6 +38,7 @@ def sights(
     floor: int,
     parts: frozenset[int] | None,
     through: Collection[str] = (),
+    own: str = "",
 ) -> Sight:
     """Return the best spot and camera posture from which a thing is seen, or why there is none.
 
@@ -52,7 +53,8 @@ def sights(
         box: The thing; without extent for a point.
         floor: Index of the floor of the thing and the eye.
         parts: Parts of free space that count; None: all.
-        through: Ids of furniture that the thing is in, which hides by its boards only.
+        through: Ids of furniture that the thing is in, which is open where its surfaces are.
+        own: Id of the thing.
     """
     if not body.cameras:
         return Sight(False, Obstacle.NO_CAMERA, "it has no camera")
@@ -69,7 +71,7 @@ def sights(
         for eye_height in _heights(camera):
             for candidates in (stands, near):
                 found = _look(
-                    space, lines, candidates, box, points, floor, through, camera,
+                    space, lines, candidates, box, points, floor, through, own, camera,
                     eye_height + body.frame.base,
                 )  # fmt: skip
                 if found.feasible:
@@ -100,6 +102,7 @@ def _look(
     points: Floats,
     floor: int,
     through: Collection[str],
+    own: str,
     camera: ResumeCamera,
     eye_height: float,
 ) -> Sight:
@@ -128,7 +131,7 @@ def _look(
     chosen = stands.where(ok)
     slant, axis, off = slant[ok], axis[ok], off[ok]
     score = np.minimum(chosen.spare, 0.1) - 0.3 * np.abs(slant - _BEST_AWAY) - 0.2 * off
-    best = spread(chosen, box, score, each=4)
+    best = spread(chosen, box, score, slant, 2)
     x, y = chosen.x[best], chosen.y[best]
     heading = np.arctan2(box.center[1] - y, box.center[0] - x)
     eyes = np.stack(
@@ -139,7 +142,7 @@ def _look(
         ],
         axis=1,
     )
-    shares = lines.clear(eyes, points, floor, through).mean(axis=1)
+    shares = lines.clear(eyes, points, floor, through, own).mean(axis=1)
     k = int(np.argmax(np.minimum(shares, 0.7) + 0.001 * score[best]))
     share = float(shares[k])
     if share < LEAST_SHARE:
@@ -156,9 +159,9 @@ def _look(
     return Sight(
         True,
         None,
-        f"camera {camera.name} at {eye_height:.2f} m, pitched {math.degrees(axis[n]):.0f} deg, sees "
-        f"it from {slant[n]:.2f} m, {math.degrees(off[n]):.0f} deg off its axis (half its field: "
-        f"{math.degrees(camera.vfov / 2.0):.0f} deg)",
+        f"camera {camera.name} at {eye_height:.2f} m, pitched {math.degrees(axis[n]):.0f} deg, "
+        f"sees it from {slant[n]:.2f} m, {math.degrees(off[n]):.0f} deg off its axis (half its "
+        f"field: {math.degrees(camera.vfov / 2.0):.0f} deg)",
         (float(x[k]), float(y[k]), elevation),
         camera.name,
         eye_height,
@@ -183,8 +186,8 @@ def _out_of_view(
     else:
         angle = float(off[in_range].min())
         words = (
-            f"{height:.2f} m above the floor; camera {camera.name} at {eye_height:.2f} m gets it no "
-            f"nearer to its axis than {math.degrees(angle):.0f} deg, half its field is "
+            f"{height:.2f} m above the floor; camera {camera.name} at {eye_height:.2f} m gets it "
+            f"no nearer to its axis than {math.degrees(angle):.0f} deg, half its field is "
             f"{math.degrees(camera.vfov / 2.0):.0f} deg"
         )
     return Sight(

@@ -37,7 +37,10 @@ class Stands:
         """Return those in certain parts only (None: all)."""
         if parts is None:
             return self
-        return self.where(np.isin(self.part, list(parts)))
+        keep = np.zeros(len(self.part), dtype=bool)
+        for part in parts:
+            keep |= self.part == part
+        return self.where(keep)
 
     def where(self, keep: npt.NDArray[np.bool_]) -> Stands:
         """Return those that a mask (n,) keeps."""
@@ -64,10 +67,13 @@ class Space:
         self.frame = frame
         self._scene = scene
         self._labels: list[npt.NDArray[np.intp]] = []
-        self._spare: list[npt.NDArray[np.float32]] = []
+        self._spare: list[Floats] = []
+        height, width = plan.shape
+        self._xs: Floats = np.arange(width, dtype=np.float64) * CELL + (plan.origin[0] + CELL / 2)
+        self._ys: Floats = np.arange(height, dtype=np.float64) * CELL + (plan.origin[1] + CELL / 2)
         count = 1
         for floor in range(len(plan.floors)):
-            spare = plan.clearance(frame, floor) - np.float32(frame.radius)
+            spare = plan.clearance(frame, floor).astype(np.float64) - frame.radius
             labels, found = ndimage.label(spare >= 0.0, _EVERYWHERE)
             sizes = np.bincount(labels.ravel(), minlength=found + 1)
             labels = np.where(sizes[labels] >= _LEAST_PART, labels, 0).astype(np.intp)
@@ -167,12 +173,10 @@ class Space:
         window = np.s_[r0 : r1 + 1 : every, c0 : c1 + 1 : every]
         labels = self._labels[floor][window]
         rows, cols = np.nonzero(labels >= 0)
-        return Stands(
-            self.plan.origin[0] + (every * cols + c0 + 0.5) * CELL,
-            self.plan.origin[1] + (every * rows + r0 + 0.5) * CELL,
-            self._spare[floor][window][rows, cols].astype(np.float64),
-            labels[rows, cols],
-        )
+        spare = self._spare[floor][window]
+        xs = self._xs[c0 : c1 + 1 : every]
+        ys = self._ys[r0 : r1 + 1 : every]
+        return Stands(xs[cols], ys[rows], spare[rows, cols], labels[rows, cols])
 
     def in_room(self, room: str) -> Stands:
         """Return the spots of a room."""
@@ -181,12 +185,8 @@ class Space:
         if floor in self.plan.outlined:
             mask = (self.plan.room_raster(floor) == number) & (self._labels[floor] >= 0)
             rows, cols = np.nonzero(mask)
-            return Stands(
-                self.plan.origin[0] + (cols + 0.5) * CELL,
-                self.plan.origin[1] + (rows + 0.5) * CELL,
-                self._spare[floor][rows, cols].astype(np.float64),
-                self._labels[floor][rows, cols],
-            )
+            spare = self._spare[floor][rows, cols]
+            return Stands(self._xs[cols], self._ys[rows], spare, self._labels[floor][rows, cols])
         spots = [
             (x, y, 0.5, part)
             for name, ((x, y, _), part) in self._spots.items()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+import numpy as np
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.scene import SceneGraph, SceneObject
@@ -11,6 +14,8 @@ from coterie_core.tasks import Thing
 FLOOR = "floor"
 """Label of the receptacle that every room has."""
 _AT = 0.6  # [m] how far a thing of the scene may be from where a sub-task has it
+
+_TOUCH = 0.003  # [m] that boxes are taken smaller when it is asked what is in them
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,67 +27,94 @@ class Meant:
     object: SceneObject | None = None
 
     @property
+    def id(self) -> str:
+        """Its id in the scene, "" if the scene does not hold it."""
+        return self.object.id if self.object is not None else ""
+
+    @property
     def key(self) -> tuple[str, Vec3, Vec3]:
         """What answers about it are kept under."""
-        return self.object.id if self.object else "", self.box.center, self.box.size
+        return self.id, self.box.center, self.box.size
 
 
-def meant_by(scene: SceneGraph, thing: Thing) -> list[Meant]:
-    """Return the things of the scene that fit, best first; empty: nobody knows where it is.
+class Catalog:
+    """The things of a scene, found by label and by what is around them.
 
-    By id; else the nearest thing of that label to the position given; else the position alone; else
-    all things of that label (in the room given).
+    Args:
+        scene: The scene; must not change afterwards.
     """
-    found = scene.objects.get(thing.id) if thing.id else None
-    if found is not None and (found.box.volume > 0.0 or thing.position is None):
-        return [_meant(found)]
-    alike = [
-        other
-        for other in scene.objects.values()
-        if other.label.top == thing.label and (not thing.room or other.room == thing.room)
-    ]
-    if thing.position is not None:
-        x, y, z = thing.position
-        near = [
-            (sum((p - q) ** 2 for p, q in zip(o.box.center, (x, y, z), strict=True)), o.id, o)
-            for o in alike
-            if o.box.contains((x, y, z), _AT)
+
+    def __init__(self, scene: SceneGraph) -> None:
+        self._scene = scene
+        self._alike: dict[str, list[SceneObject]] = {}
+        for name in sorted(scene.objects):
+            thing = scene.objects[name]
+            self._alike.setdefault(thing.label.top, []).append(thing)
+        solid = [
+            t
+            for t in scene.objects.values()
+            if t.box.volume > 0.0 and (t.kind != "item" or t.receptacles)
         ]
-        if near:
-            return [_meant(min(near)[2])]
-        return [Meant(thing.label, Box(thing.position, (0.0, 0.0, 0.0)))]
-    if thing.id:
-        return []
-    return [_meant(other) for other in sorted(alike, key=lambda o: o.id)]
+        self._solid = [thing.id for thing in solid]
+        self._center = np.array([t.box.center for t in solid]).reshape(-1, 3)
+        self._half = np.array([t.box.size for t in solid]).reshape(-1, 3) / 2.0 - _TOUCH
+        yaw = np.array([t.box.yaw for t in solid])
+        self._cos, self._sin = np.cos(yaw), np.sin(yaw)
+
+    def meant_by(self, thing: Thing) -> list[Meant]:
+        """Return the things that fit, best first; empty: nobody knows where it is.
+
+        By id; else the nearest thing of that label to the position given; else the position alone;
+        else all things of that label (in the room given).
+        """
+        found = self._scene.objects.get(thing.id) if thing.id else None
+        if found is not None and (found.box.volume > 0.0 or thing.position is None):
+            return [_meant(found)]
+        alike = [
+            other
+            for other in self._alike.get(thing.label, ())
+            if not thing.room or other.room == thing.room
+        ]
+        if thing.position is not None:
+            here = thing.position
+            near = [
+                (math.dist(other.box.center, here), other.id)
+                for other in alike
+                if other.box.contains(here, _AT)
+            ]
+            if near:
+                return [_meant(self._scene.objects[min(near)[1]])]
+            return [Meant(thing.label, Box(here, (0.0, 0.0, 0.0)))]
+        return [] if thing.id else [_meant(other) for other in alike]
+
+    def around(self, meant: Meant) -> tuple[str, ...]:
+        """Return the ids of a thing itself and of the furniture that it is in."""
+        x, y, z = meant.box.center
+        dx, dy = x - self._center[:, 0], y - self._center[:, 1]
+        inside = np.abs(self._cos * dx + self._sin * dy) <= self._half[:, 0]
+        inside &= np.abs(-self._sin * dx + self._cos * dy) <= self._half[:, 1]
+        low = np.abs(z - self._center[:, 2]) <= self._half[:, 2]
+        top = meant.box.top - 0.1 * meant.box.size[2]
+        high = np.abs(top - self._center[:, 2]) <= self._half[:, 2]
+        names = [self._solid[k] for k in np.flatnonzero(inside & (low | high))]
+        if meant.object is not None:
+            names = [meant.object.id, *(name for name in names if name != meant.object.id)]
+        return tuple(names)
+
+    def closed_around(self, thing: SceneObject | None) -> SceneObject | None:
+        """Return the closed container that a thing is in, however deep, or None."""
+        for _ in range(8):
+            if thing is None:
+                return None
+            outer = self._scene.objects.get(thing.container)
+            if outer is not None and outer.is_open is False:
+                return outer
+            thing = outer or self._scene.objects.get(thing.support)
+        return None
 
 
 def _meant(thing: SceneObject) -> Meant:
     return Meant(thing.label.top or thing.id, thing.box, thing)
-
-
-def closed_around(scene: SceneGraph, thing: SceneObject | None) -> SceneObject | None:
-    """Return the closed container that a thing is in, however deep, or None."""
-    for _ in range(8):
-        if thing is None:
-            return None
-        outer = scene.objects.get(thing.container)
-        if outer is not None and outer.is_open is False:
-            return outer
-        thing = outer or scene.objects.get(thing.support)
-    return None
-
-
-def around_it(scene: SceneGraph, meant: Meant) -> tuple[str, ...]:
-    """Return the ids of the furniture that a thing is or is within: that does not hide it whole."""
-    x, y, _ = meant.box.center
-    heights = (meant.box.center[2], meant.box.top - 0.1 * meant.box.size[2])
-    inside = [
-        other.id
-        for other in scene.objects.values()
-        if other.kind != "item" and any(other.box.contains((x, y, z), 0.01) for z in heights)
-    ]
-    own = [meant.object.id] if meant.object is not None and meant.object.kind != "item" else []
-    return tuple(dict.fromkeys([*own, *inside]))
 
 
 @dataclass(frozen=True, slots=True)

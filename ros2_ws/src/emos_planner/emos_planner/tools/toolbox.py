@@ -19,7 +19,7 @@ from emos_planner.tools.lines import Sightlines
 from emos_planner.tools.look import sights
 from emos_planner.tools.results import Estimate, Path, Reach, Sight
 from emos_planner.tools.space import Space
-from emos_planner.tools.things import Meant, around_it
+from emos_planner.tools.things import Catalog, Meant
 from emos_planner.tools.ways import Ways
 
 
@@ -58,6 +58,7 @@ class Toolbox:
         self.resumes = dict(resumes)
         self.plan = FloorPlan(scene)
         self.lines = Sightlines(scene, self.plan)
+        self.catalog = Catalog(scene)
         self._structure = _structure(scene)
         self._kind_of = {robot: body_key(resume) for robot, resume in self.resumes.items()}
         self._kinds: dict[str, Kind] = {}
@@ -70,7 +71,9 @@ class Toolbox:
             return Toolbox(scene, robots)
         out = object.__new__(Toolbox)
         out.scene, out.resumes = scene, robots
-        out.plan, out.lines, out._structure = self.plan, self.lines, self._structure
+        out.catalog = Catalog(scene)
+        out.plan, out._structure = self.plan, self._structure
+        out.lines = Sightlines(scene, self.plan, self.lines.walls)
         out._kind_of = {
             robot: self._kind_of[robot] if self.resumes.get(robot) is resume else body_key(resume)
             for robot, resume in robots.items()
@@ -180,7 +183,8 @@ class Toolbox:
                 meant.box,
                 self.plan.floor_index(meant.box.bottom),
                 parts,
-                around_it(self.scene, meant),
+                self.catalog.around(meant),
+                meant.id,
             )
         out: Sight = kind.answers[key]
         return out
@@ -220,26 +224,42 @@ class Toolbox:
             UnknownRobot: No resume of that robot.
         """
         start = self.start_of(robot, start)
-        if holding is None:
-            agent = self.scene.agents.get(robot)
-            holding = agent.holding if agent is not None else ""
-        there = estimate_for(self, robot, sub_task, self.parts_of(robot, start), holding, opened)
+        there = self.estimate_work(robot, sub_task, start, holding=holding, opened=opened)
         if not there.feasible:
-            if there.obstacle is Obstacle.NO_PATH and start is not None and there.spot is not None:
-                why = self.kind(robot).space.why_not(start, there.spot)
-                return replace(there, reason=f"no way there: {why}", spot=None)
             return there
         if start is None or there.spot is None:
             return there
         way = self.path(robot, start, there.spot)
         if not way.feasible:
             return Estimate(False, way.obstacle, way.reason, target=there.target, thing=there.thing)
+        time = there.time + way.time
         return replace(
             there,
-            time=there.time + way.time,
+            time=time,
             distance=there.distance + way.length,
-            reason=f"{there.reason}; {way.length:.1f} m to go, {there.time + way.time:.0f} s in all",
+            reason=f"{there.reason}; {way.length:.1f} m to go, {time:.0f} s in all",
         )
+
+    def estimate_work(
+        self,
+        robot: str,
+        sub_task: SubTask,
+        start: Vec3 | None,
+        *,
+        holding: str | None = None,
+        opened: Collection[str] = (),
+    ) -> Estimate:
+        """As `estimate`, without length and time of the way to the spot; `start` as it is given."""
+        if holding is None:
+            agent = self.scene.agents.get(robot)
+            holding = agent.holding if agent is not None else ""
+        there = estimate_for(self, robot, sub_task, self.parts_of(robot, start), holding, opened)
+        if there.feasible or there.obstacle is not Obstacle.NO_PATH or there.spot is None:
+            return there
+        if start is not None:
+            why = self.kind(robot).space.why_not(start, there.spot)
+            there = replace(there, reason=f"no way there: {why}")
+        return replace(there, spot=None)
 
     def _path(self, kind: Kind, start: Vec3, goal: Vec3) -> Path:
         space = kind.space
