@@ -116,7 +116,7 @@ def describe_arms(
 
 def _joint(joint: Joint, lower: float, upper: float) -> ArmJoint:
     kind = "prismatic" if joint.kind == "prismatic" else "continuous" if joint.free else "revolute"
-    return ArmJoint(name=joint.name, type=kind, lower=lower, upper=upper)  # type: ignore[arg-type]
+    return ArmJoint(name=joint.name, type=kind, lower=lower, upper=upper)
 
 
 def _names(scene: Scene, stance: Stance) -> list[str]:

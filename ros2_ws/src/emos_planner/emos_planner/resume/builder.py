@@ -54,6 +54,7 @@ def analyse(urdf: str | Path | bytes, *, packages: Sequence[Path] = ()) -> Analy
     folders = [*([description.folder] if description.folder is not None else []), *packages]
     bodies = Bodies(tree, folders)
     base = find_base(tree, bodies)
+    bodies.guess(tree.body(base.link))
     drive = find_drive(tree, bodies, base, description)
     scene = Scene(tree, bodies, base, description)
     if drive.kind in ("wheels", "tracks"):

@@ -183,8 +183,8 @@ def _camera(
         name=device.name,
         link=device.links[0],
         frame=frame,
-        mount=mount,  # type: ignore[arg-type]
-        channels=_channels(scene, device),  # type: ignore[arg-type]
+        mount=mount,
+        channels=_channels(scene, device),
         height=round(float(at[2]), 3),
         heights=(round(float(heights.min()), 3), round(float(heights.max()), 3)),
         forward=round(float(at[0]), 3),

@@ -106,7 +106,7 @@ class Chain:
         """
         return self._pull(positions, self.end[:3, 3], 1.0)
 
-    def directions(self, positions: Array, direction: Sequence[float]) -> Array:
+    def directions(self, positions: Array, direction: Sequence[float] | Array) -> Array:
         """Return a direction on the tip link (3,) in the base frame (n, 3)."""
         return self._pull(positions, self.end[:3, :3] @ np.asarray(direction, dtype=float), 0.0)
 

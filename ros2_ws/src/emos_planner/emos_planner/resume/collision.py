@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
@@ -152,7 +154,7 @@ def arm_model(chain: Chain) -> pin.Model:
     return model
 
 
-def _solid(bodies: Bodies, shape: Shape) -> tuple[coal.CollisionGeometry | None, Array]:
+def _solid(bodies: Bodies, shape: Shape) -> tuple[Any, Array]:
     if shape.kind == "box" and min(shape.size) > 0.0:
         return coal.Box(*shape.size), shape.pose
     if shape.kind == "cylinder" and min(shape.size) > 0.0:
@@ -166,7 +168,7 @@ def _solid(bodies: Bodies, shape: Shape) -> tuple[coal.CollisionGeometry | None,
     return None, shape.pose
 
 
-def _convex(points: Array) -> coal.CollisionGeometry | None:
+def _convex(points: Array) -> Any:
     try:
         hull = ConvexHull(points)
     except (QhullError, ValueError):

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from emos_planner.resume.geometry import Bodies
-from emos_planner.resume.tree import Joint, Tree, turn
+from emos_planner.resume.tree import Joint, Tree, inverse, turn
 
 Array = npt.NDArray[np.float64]
 
@@ -60,10 +60,10 @@ def find_base(tree: Tree, bodies: Bodies) -> Base:
         names = ", ".join(joint.name for joint in virtual)
         verb = "only places" if len(virtual) == 1 else "only place"
         evidence += f" below {names}, which {verb} it in the world"
-    base = Base(link, virtual, np.linalg.inv(poses[link]), evidence)
+    base = Base(link, virtual, inverse(poses[link]), evidence)
     hung = _turned_body(tree, link)
     if hung is not None:
-        pose = np.linalg.inv(poses[hung])
+        pose = inverse(poses[hung])
         why = (
             f"frame of link {hung}, whose z axis points up: {link} carries nothing itself and "
             "is turned by 90 degrees against it (y up)"

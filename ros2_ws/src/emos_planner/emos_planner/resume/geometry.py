@@ -24,8 +24,8 @@ _SIZES = (0.02, 1.5)
 class Bodies:
     """Points of the links' shapes, in the links' frames.
 
-    Collision shapes are taken where a link has any that can be read, else visual ones; where
-    only meshes are missing, the box of the same mass and inertia.
+    Collision shapes are taken where a link has any that can be read, else visual ones; for
+    the robot's own body, where its meshes are missing, the box of the same mass and inertia.
 
     Args:
         tree: The robot.
@@ -38,8 +38,12 @@ class Bodies:
         self.missing: dict[str, str] = {}
         self.guessed: list[str] = []
         self._points = {name: self._of(link) for name, link in tree.links.items()}
+
+    def guess(self, body: str) -> None:
+        """Take boxes of the same inertia for what is fixed to `body` and not known otherwise."""
         readable = any(len(points) for points in self._points.values())
-        for name, link in tree.links.items():
+        for name in self.tree.rigid(body):
+            link = self.tree.links[name]
             if not len(self._points[name]) and (link.shapes or not readable):
                 self._points[name] = self._from_inertia(link)
 

@@ -147,7 +147,7 @@ def _single_finger(tree: Tree, mount: str, joints: list[Joint]) -> Limb:
 
 
 def is_arm(tree: Tree, limb: Limb) -> bool:
-    """Whether a limb is there to reach: it ends in a hand, or is long and carries no mere sensor."""
+    """Whether a limb is there to reach: it has a hand, or is long and no mere mount of a sensor."""
     if limb.fingers:
         return True
     names = [joint.name for joint in limb.joints] + [joint.child for joint in limb.joints]

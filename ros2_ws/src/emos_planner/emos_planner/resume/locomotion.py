@@ -1,4 +1,4 @@
-"""What carries the robot: wheels, tracks, legs, rotors or nothing; by geometry first, then names."""
+"""What carries the robot: wheels, tracks, legs, rotors or nothing; by geometry, then by names."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.embodiment import MobilityKind
+from emos_planner.resume.chain import Chain
 from emos_planner.resume.frame import Base, resting
 from emos_planner.resume.geometry import Bodies
-from emos_planner.resume.chain import Chain
 from emos_planner.resume.limbs import Limb, find_limbs, moving_below
 from emos_planner.resume.reading import Description
 from emos_planner.resume.sampling import postures
@@ -123,7 +123,7 @@ def find_wheels(scene: Scene) -> list[Joint]:
         below = moving_below(tree, joint.child)
         if below and not all(each.free and not moving_below(tree, each.child) for each in below):
             continue
-        if ROLLER.search(names) and not named or "steering_wheel" in names:
+        if (ROLLER.search(names) and not named) or "steering_wheel" in names:
             continue
         hinges = sum(each.turns for each in tree.chain(joint.parent))
         if not named and (hinges > 2 or not _round(bodies, joint)):

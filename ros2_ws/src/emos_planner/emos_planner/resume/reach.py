@@ -91,8 +91,8 @@ def workspace_of(
     positions, points = positions[above], points[above]
     if not len(points):
         return None
-    cells = _Cells(points, cell)
-    barred = cells.settle(prober, positions, points)
+    cells = _Cells(cell)
+    sampled = cells.settle(prober, positions, points)
     if not cells.taken:
         return None
     grown = cells.grow(prober)
@@ -102,39 +102,32 @@ def workspace_of(
     centres = (keys + 0.5) * cell
     flat = np.column_stack([centres[:, 0], np.zeros(len(keys)), centres[:, 1]])
     space = Workspace.from_samples(flat, cell=cell, bearings=bearings, hull=hull)
-    return Reach(space.model_copy(update={"samples": len(above)}), grown, barred - grown)
+    return Reach(
+        space.model_copy(update={"samples": len(above)}), grown, len(sampled - cells.taken.keys())
+    )
 
 
 class _Cells:
     """Cells (radius, height) with one allowed posture each."""
 
-    def __init__(self, points: Array, cell: float) -> None:
+    def __init__(self, cell: float) -> None:
         self.cell = cell
         self.taken: dict[tuple[int, int], Array] = {}
-        self._tips: dict[tuple[int, int], Array] = {}
 
     def keys(self, points: Array) -> npt.NDArray[np.int64]:
         """Return the cells (n, 2) of points (n, 3)."""
         radius = np.hypot(points[:, 0], points[:, 1])
         return np.floor(np.column_stack([radius, points[:, 2]]) / self.cell).astype(np.int64)
 
-    def tips(self) -> Array:
-        """Return a reached point (n, 3) of each cell."""
-        return np.array(list(self._tips.values())).reshape(-1, 3)
-
     def add(self, positions: Array, points: Array) -> int:
         """Keep allowed postures; return how many cells are new."""
         before = len(self.taken)
-        for key, posture, point in zip(
-            map(tuple, self.keys(points).tolist()), positions, points, strict=True
-        ):
-            if key not in self.taken:
-                self.taken[key] = posture
-                self._tips[key] = point
+        for (r, z), posture in zip(self.keys(points).tolist(), positions, strict=True):
+            self.taken.setdefault((r, z), posture)
         return len(self.taken) - before
 
-    def settle(self, prober: Prober, positions: Array, points: Array) -> int:
-        """Find an allowed posture per sampled cell; return for how many cells there is none.
+    def settle(self, prober: Prober, positions: Array, points: Array) -> set[tuple[int, int]]:
+        """Find an allowed posture per sampled cell; return the sampled cells.
 
         A cell needs one allowed posture, so postures are checked cell by cell in the order of
         sampling until one is found or 24 failed, which is far fewer checks than samples.
@@ -152,10 +145,10 @@ class _Cells:
             free = prober.allowed(positions[chosen])
             open_[todo[free]] = False
             self.add(positions[chosen[free]], points[chosen[free]])
-        return int(open_.sum())
+        return {(r, z) for r, z in keys[order[first]].tolist()}
 
     def grow(self, prober: Prober) -> int:
-        """Try the empty cells at the border and in holes by inverse kinematics, until none yields."""
+        """Try empty cells at the border and in holes by inverse kinematics until none yields."""
         start = len(self.taken)
         tried: set[tuple[int, int]] = set()
         for _ in range(_ROUNDS):

@@ -146,7 +146,7 @@ def parse(data: bytes) -> ET.Element:
         state["depth"] -= 1
         builder.end(tag)
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object) -> int:
         raise UrdfError(
             "entity declarations are not read: they can blow up or read other files",
             element=f"line {parser.CurrentLineNumber}",

@@ -8,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import qmc
 
-from emos_planner.resume.chain import Chain
-
 Array = npt.NDArray[np.float64]
 
 MIN_SAMPLES = 1_000

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from emos_planner.resume.inverse import Target, solve
 from emos_planner.resume.chain import Chain
+from emos_planner.resume.inverse import Target, solve
 from emos_planner.resume.limbs import Limb
 from emos_planner.resume.locomotion import Drive, Scene, foot_offset
 from emos_planner.resume.sampling import postures

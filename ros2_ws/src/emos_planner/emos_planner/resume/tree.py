@@ -198,6 +198,14 @@ def pose_of(xyz: list[float], rpy: list[float]) -> Array:
     return pose
 
 
+def inverse(pose: Array) -> Array:
+    """Return the inverse of a pose (4, 4)."""
+    result = np.eye(4)
+    result[:3, :3] = pose[:3, :3].T
+    result[:3, 3] = -pose[:3, :3].T @ pose[:3, 3]
+    return result
+
+
 def build_tree(description: Description) -> Tree:
     """Return the tree of a checked description.
 

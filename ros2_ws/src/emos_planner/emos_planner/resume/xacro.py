@@ -16,12 +16,7 @@ from collections.abc import Callable
 
 from emos_planner.resume.errors import UrdfError
 
-NAMESPACES = (
-    "{http://ros.org/wiki/xacro}",
-    "{http://www.ros.org/wiki/xacro}",
-    "{http://wiki.ros.org/xacro}",
-    "{http://playerstage.sourceforge.net/gazebo/xmlschema/#xacro}",
-)
+PREFIX = "xacro"
 REMEDY = "expand it first: xacro FILE > robot.urdf"
 
 _EXPRESSION = re.compile(r"\$\$|\$\{([^{}]*)\}|\$\(([^()]*)\)")
@@ -201,6 +196,7 @@ def resolve(root: ET.Element) -> list[str]:
     Raises:
         UrdfError: Macros, includes or expressions that only xacro can expand.
     """
+    _unify(root)
     properties: dict[str, str] = {}
     arguments: dict[str, str | None] = {}
     used = False
@@ -239,6 +235,19 @@ def resolve(root: ET.Element) -> list[str]:
     ]
 
 
+def _unify(root: ET.Element) -> None:
+    """Give xacro's elements the usual prefix, whatever the document calls its namespace."""
+    others = tuple(
+        f"{key[6:]}:"
+        for key, value in root.attrib.items()
+        if key.startswith("xmlns:") and "xacro" in value and key != f"xmlns:{PREFIX}"
+    )
+    if others:
+        for element in root.iter():
+            if element.tag.startswith(others):
+                element.tag = f"{PREFIX}:{element.tag.partition(':')[2]}"
+
+
 def _replace(element: ET.Element, variables: Variables, depth: int) -> None:
     for key, value in element.attrib.items():
         if "$" in value:
@@ -266,20 +275,16 @@ def _kept(child: ET.Element, variables: Variables) -> list[ET.Element]:
 
 
 def _xacro(element: ET.Element) -> str | None:
-    tag = element.tag
-    if not isinstance(tag, str):
-        return None
-    for namespace in NAMESPACES:
-        if tag.startswith(namespace):
-            return tag[len(namespace) :]
-    return tag[len("xacro:") :] if tag.startswith("xacro:") else None
+    prefix, colon, kind = element.tag.partition(":")
+    if colon and prefix == PREFIX:
+        return kind
+    # Before prefixes were asked for, xacro took these bare.
+    return element.tag if element.tag in ("macro", "include") else None
 
 
 def _truth(value: Value) -> bool:
     if isinstance(value, str):
-        if value.strip().lower() in ("", "false", "0", "0.0"):
-            return False
-        return True
+        return value.strip().lower() not in ("", "false", "0", "0.0")
     return bool(value)
 
 
