@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,16 @@ _SHRINK = 0.002  # [m] that boxes are taken smaller, so that what touches them i
 _THIN = 0.15  # [m] of the part of a wall that counts as its middle, across
 _BOARD = 0.02  # [m] that boards of shelves are thick
 _FLUSH = 0.015  # [m] from the side of a box within which a surface reaches it
+_WIDE, _TALL = 0.25, 0.3  # share of its size that a thing's points lie off its middle
 _DEEP = 0.1  # [m] that a surface lies below the top of its box if there is room above it
+
+
+class _Room(NamedTuple):
+    """Free room in a thing, in its frame: corners, and where its faces are while it is open."""
+
+    low: Floats
+    high: Floats
+    front: tuple[Floats, Floats]
 
 
 class Sightlines:
@@ -87,7 +97,7 @@ class Sightlines:
         near &= self._center[:, 2] + self._half[:, 2] > low[2]
         near &= self._center[:, 2] - self._half[:, 2] < high[2]
         middle = (float(points[0, 0]), float(points[0, 1]), float(points[0, 2]))
-        rooms: dict[int, tuple[Floats, Floats]] = {}
+        rooms: dict[int, _Room] = {}
         for name in through:
             row = self._row.get(name, -1)
             if row < 0:
@@ -100,14 +110,17 @@ class Sightlines:
         lines = np.flatnonzero(~hidden)
         if len(rows) and len(lines):
             first, last = self._low[rows], self._high[rows]
+            face_low, face_high = -self._half[rows], self._half[rows]
             for k, number in enumerate(rows.tolist()):
                 if number in rooms:
-                    first[k], last[k] = rooms[number]
+                    first[k], last[k] = rooms[number].low, rooms[number].high
+                    face_low[k] = np.maximum(face_low[k], rooms[number].front[0])
+                    face_high[k] = np.minimum(face_high[k], rooms[number].front[1])
             hidden[lines] = _by_boxes(
                 start[lines],
                 end[lines],
                 self._center[rows],
-                self._half[rows],
+                (face_low, face_high),
                 self._yaw[rows],
                 (first, last),
             )
@@ -127,9 +140,10 @@ class Sightlines:
             _over(thing.box, lowest, other) for other in surfaces if other is not lowest
         ):
             return nothing
-        return self._room(thing, lowest, math.inf, False)
+        room = self._room(thing, lowest, math.inf, False)
+        return room.low, room.high
 
-    def _room_around(self, thing: SceneObject, point: Vec3) -> tuple[Floats, Floats] | None:
+    def _room_around(self, thing: SceneObject, point: Vec3) -> _Room | None:
         """Return the room in a thing that a point lies in, or None if it is not over a surface."""
         below = [
             r
@@ -150,10 +164,8 @@ class Sightlines:
         top = min(above, default=thing.box.top - _BOARD if own.inside else math.inf)
         return self._room(thing, own.surface, top, own.inside)
 
-    def _room(
-        self, thing: SceneObject, surface: Box, top: float, inside: bool
-    ) -> tuple[Floats, Floats]:
-        """Return corners in the thing's frame: the surface, out to sides that it comes near."""
+    def _room(self, thing: SceneObject, surface: Box, top: float, inside: bool) -> _Room:
+        """Return what is free above a surface, out to sides of the thing that it comes near."""
         box = thing.box
         c, s = math.cos(box.yaw), math.sin(box.yaw)
         dx, dy = surface.center[0] - box.center[0], surface.center[1] - box.center[1]
@@ -163,14 +175,16 @@ class Sightlines:
         edge = np.array(box.size[:2]) / 2.0
         low = np.where(low + edge < _FLUSH, -edge - 1.0, low)
         high = np.where(edge - high < _FLUSH, edge + 1.0, high)
+        front = np.full(3, -99.0), np.full(3, 99.0)
         if inside:
+            # With its doors open a case ends where its boards do.
             axis, sign = self._front(thing)
             if sign > 0:
-                high[axis] = edge[axis] + 1.0
+                front[1][axis], high[axis] = high[axis], edge[axis] + 1.0
             else:
-                low[axis] = -edge[axis] - 1.0
+                front[0][axis], low[axis] = low[axis], -edge[axis] - 1.0
         z = surface.center[2] - box.center[2] - 0.005
-        return np.array([*low, z]), np.array([*high, min(top - box.center[2], 99.0)])
+        return _Room(np.array([*low, z]), np.array([*high, min(top - box.center[2], 99.0)]), front)
 
     def _front(self, thing: SceneObject) -> tuple[int, int]:
         """Return axis and sign of the side of a thing that one opens."""
@@ -218,7 +232,7 @@ def _by_boxes(
     start: Floats,
     end: Floats,
     center: Floats,
-    half: Floats,
+    faces: tuple[Floats, Floats],
     yaw: Floats,
     room: tuple[Floats, Floats],
 ) -> npt.NDArray[np.bool_]:
@@ -243,7 +257,7 @@ def _by_boxes(
         t0, t1 = (low - a) / step, (high - a) / step
         return np.minimum(t0, t1).max(axis=-1), np.maximum(t0, t1).min(axis=-1)
 
-    enter, leave = within(-half, half)
+    enter, leave = within(*faces)
     enter, leave = np.maximum(enter, 0.0), np.minimum(leave, 1.0)
     first, last = within(*room)
     # What ends in the room ends there: the far side of the box is behind the point looked at.
@@ -304,8 +318,8 @@ def _on(x: float, y: float, ux: float, uy: float, at: float) -> tuple[float, flo
 def points_of(box: Box) -> Floats:
     """Return (12, 3) points [m] of a thing that stand for it, the first is its middle."""
     x, y, z = box.center
-    high, low = z + 0.4 * box.size[2], z - 0.35 * box.size[2]
-    hx, hy = 0.4 * box.size[0], 0.4 * box.size[1]
+    high, low = z + _TALL * box.size[2], z - _TALL * box.size[2]
+    hx, hy = _WIDE * box.size[0], _WIDE * box.size[1]
     c, s = math.cos(box.yaw), math.sin(box.yaw)
     offsets = [(0.0, 0.0, z), (0.0, 0.0, high)]
     offsets += [(hx, 0.0, z), (-hx, 0.0, z), (0.0, hy, z), (0.0, -hy, z)]
