@@ -16,12 +16,13 @@ def groups_of(
 ) -> list[tuple[str, ...]]:
     """Return groups of at most `group_size` robots: those that depend on one another stay together.
 
-    Robots that hand a thing over to one another, or wait for one another, are in one group (which
-    may be larger then); the rest is grouped by floor. Robots without a share are in none.
+    Robots that hand a thing over to one another are in one group (which may be larger then); the
+    rest is grouped by floor. Of a large team, robots without a share fill up the groups that have
+    room for them: they may take what others refuse.
     """
     busy = [robot for robot in robots if any(one.robot == robot for one in plan)]
-    if len(busy) <= options.group_size:
-        return [tuple(busy)] if busy else []
+    if len(robots) <= options.group_size or not busy:
+        return [tuple(robots)] if busy else []
     parts = _partners(plan, busy)
     parts.sort(key=lambda part: (floors.get(part[0], ""), busy.index(part[0])))
     groups: list[list[str]] = []
@@ -39,6 +40,13 @@ def groups_of(
             home += group
         else:
             merged.append(group)
+    for robot in robots:
+        if robot not in busy:
+            home = min(
+                merged, key=lambda g: (floors.get(g[0], "") != floors.get(robot, ""), len(g))
+            )
+            if len(home) < options.group_size:
+                home.append(robot)
     return [tuple(group) for group in merged]
 
 

@@ -15,15 +15,18 @@ from coterie_core.tasks import Predicate, RobotReport, SubTask, Verdict
 from emos_planner.assign.solver import Share, assign
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.briefing import robot_text, scene_text, things_named
-from emos_planner.leader.commands import NotUnderstood
+from emos_planner.leader.commands import NotUnderstood, parse_task
 from emos_planner.leader.decisions import SplitState, SplitTask, sub_tasks_of_reply
 from emos_planner.leader.discussion import Channel, Pair, Setting, Talk, discuss
 from emos_planner.leader.judging import judge
 from emos_planner.leader.options import LeaderOptions
+from emos_planner.leader.phrases import Vocabulary
 from emos_planner.leader.progress import Change, Progress
 from emos_planner.leader.resolve import as_thing
+from emos_planner.leader.state_file import Kept, LeaderState, StateError, WantState
 from emos_planner.leader.transcript import Transcript, Turn
 from emos_planner.leader.understand import Understanding, from_goals, understand
+from emos_planner.leader.wants import Board, wants_of, wants_of_goals
 from emos_planner.tools.toolbox import Toolbox
 
 ToolboxFactory = Callable[[SceneGraph, Mapping[str, Resume]], Toolbox]
@@ -62,6 +65,7 @@ class _Task:
     round: int = 0
     forbidden: set[Pair] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+    goals: tuple[Predicate, ...] | None = None
 
 
 class Leader:
@@ -186,6 +190,7 @@ class Leader:
             ValueError: No robot is there, or one has no resume.
         """
         robots = tuple(starts)
+        goals = None if goals is None else tuple(goals)
         unknown = [robot for robot in robots if robot not in self.resumes]
         if not robots or unknown:
             raise ValueError(
@@ -199,6 +204,7 @@ class Leader:
             raise NotUnderstood(problem)
         progress = Progress(task, meant, self.scene, self.options)
         work = _Task(task, words, meant, progress, transcript)
+        work.goals = tuple(goals) if goals is not None else None
         if problem:
             work.notes.append(f"not understood by rule ({problem}); a model splits the task")
         sub_tasks, first, decided_by = await self._split(work, robots, starts)
@@ -407,6 +413,86 @@ class Leader:
             work.id, work.words, work.progress.sub_tasks, 0, {}, {}, self.notes, (),
             work.transcript,
         )  # fmt: skip
+
+    # -- after a restart ------------------------------------------------------------------------
+
+    def state(self) -> LeaderState:
+        """Return everything that another leader needs to go on with the task.
+
+        Raises:
+            RuntimeError: No task was discussed.
+        """
+        work = self._work()
+        board, progress = work.meant.board, work.progress
+        return LeaderState(
+            task=work.id,
+            words=work.words,
+            robots=board.robots,
+            goals=work.goals,
+            round=work.round,
+            sub_tasks=progress.sub_tasks,
+            only=board.only,
+            seen=tuple(sorted(board.seen)),
+            wants=tuple(
+                WantState(
+                    given=want.given,
+                    met=tuple(sorted(want.met)),
+                    searches=tuple(want.searches),
+                    target_searches=tuple(want.target_searches),
+                    goals=want.goals,
+                )
+                for want in work.meant.wants
+            ),
+            forbidden=tuple(sorted(work.forbidden)),
+            tries=progress.tries,
+            given_up=progress.given_up,
+            failures=progress.failures,
+            dropped=tuple(sorted(progress.dropped)),
+            notes=tuple(work.notes),
+            problems=tuple(progress.problems),
+        )
+
+    def restore(self, kept: Kept) -> None:
+        """Go on with a task from a state; `scene` should be the state's, too.
+
+        Raises:
+            StateError: The state does not fit the words in it.
+        """
+        state = kept.state
+        self.scene = copy.deepcopy(kept.scene)
+        self._toolbox = None
+        board = Board(state.robots, only=dict(state.only), seen=set(state.seen))
+        try:
+            wants = (
+                wants_of(parse_task(state.words, Vocabulary.of(self.scene, state.robots)))
+                if state.goals is None
+                else wants_of_goals(state.goals)
+            )
+        except NotUnderstood:
+            wants = []  # a model had split it
+        if len(wants) != len(state.wants):
+            raise StateError(
+                f"{state.task}: {len(state.wants)} wants in the state, {len(wants)} in its words"
+            )
+        for want, was in zip(wants, state.wants, strict=True):
+            want.given, want.met = dict(was.given), set(was.met)
+            want.searches, want.target_searches = list(was.searches), list(was.target_searches)
+            want.goals = dict(was.goals)
+        board.adopt(state.sub_tasks)
+        meant = Understanding(state.words, wants, board, self.scene)
+        progress = Progress(state.task, meant, self.scene, self.options)
+        progress.resume(state)
+        self._current = _Task(
+            state.task,
+            state.words,
+            meant,
+            progress,
+            Transcript(state.task, state.words, self._on_turn),
+            state.round,
+            set(state.forbidden),
+            list(state.notes),
+            state.goals,
+        )
 
     def forget(self) -> None:
         """Drop the task: cancelled, or at its end."""

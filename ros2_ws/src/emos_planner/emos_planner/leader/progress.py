@@ -12,6 +12,7 @@ from coterie_core.scene import SceneGraph
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing, Verdict
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.sightings import note_found, put_down, taken_up
+from emos_planner.leader.state_file import LeaderState
 from emos_planner.leader.understand import Understanding
 from emos_planner.leader.wants import Want, unused
 
@@ -61,6 +62,7 @@ class Progress:
     reports: dict[str, RobotReport] = field(default_factory=dict)
     tries: dict[str, int] = field(default_factory=dict)
     given_up: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, dict[str, str]] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
     _tasks: dict[str, SubTask] = field(default_factory=dict)
     _heard: dict[str, float] = field(default_factory=dict)
@@ -95,7 +97,9 @@ class Progress:
             old = self._tasks.get(one.id)
             if old is not None and old.state is _DONE:
                 continue
-            reason = "" if one.robot else why_nobody(unassigned.get(one.id, {}))
+            reason = ""
+            if not one.robot:
+                reason = why_nobody(unassigned.get(one.id, {}), self.failures.get(one.id, {}))
             if not one.robot:
                 self.given_up[one.id] = reason
             else:
@@ -103,6 +107,15 @@ class Progress:
             self._tasks[one.id] = one.model_copy(update={"state": _PENDING, "reason": reason})
         for robot in left_out:
             self._lost(robot)
+
+    def resume(self, state: LeaderState) -> None:
+        """Go on from a saved state."""
+        self._tasks = {one.id: one for one in state.sub_tasks}
+        self.tries = dict(state.tries)
+        self.given_up = dict(state.given_up)
+        self.dropped = set(state.dropped)
+        self.failures = {id: dict(by) for id, by in state.failures.items()}
+        self.problems = list(state.problems)
 
     def _lost(self, robot: str) -> None:
         if robot not in self.dead:
@@ -277,6 +290,7 @@ class Progress:
                 continue
             if one.state is _FAILED:
                 forbidden.add((one.id, one.robot))
+                self.failures.setdefault(one.id, {})[one.robot] = one.reason
                 self.tries[one.id] = self.tries.get(one.id, 0) + 1
                 if self.tries[one.id] > self.options.reassign_limit:
                     self.given_up[one.id] = f"{one.robot}: {one.reason}"
@@ -413,13 +427,18 @@ class Progress:
         return bool(mine) and all(one.state is _DONE for one in mine)
 
 
-def why_nobody(verdicts: Mapping[str, Verdict]) -> str:
-    """Return why each robot does not do a sub-task, in one line."""
+def why_nobody(verdicts: Mapping[str, Verdict], failures: Mapping[str, str]) -> str:
+    """Return why each robot does not do a sub-task, in one line; what has failed, how it failed."""
     told = [
-        f"{robot}: {inline_data(v.reason or (v.obstacle.value if v.obstacle else 'no'), limit=160)}"
-        for robot, v in verdicts.items()
+        f"{robot}: {failures.get(robot) or _because(verdict)}"
+        for robot, verdict in verdicts.items()
     ]
     return "nobody can do it (" + ("; ".join(told[:12]) or "no robot was there") + ")"
+
+
+def _because(verdict: Verdict) -> str:
+    why = verdict.reason or (verdict.obstacle.value if verdict.obstacle else "no")
+    return inline_data(why, limit=160)
 
 
 def _a(name: str) -> str:

@@ -39,8 +39,11 @@ def note_found(
     nearest = min(alike, key=lambda o: (distance(o.box.center, at), o.id), default=None)
     close = nearest is not None and distance(nearest.box.center, at) <= SAME
     # Ids of two robots' own maps may be the same by chance: what lies there counts.
-    if close and (same is None or distance(same.box.center, at) > MOVED):
-        same = nearest
+    if same is None or distance(same.box.center, at) > MOVED:
+        if close:
+            same = nearest
+        elif same is not None and same.last_seen is not None:
+            same = None  # another robot's thing of that name: this one was seen elsewhere
     news = same is None
     if same is None:
         same = SceneObject(

@@ -1,0 +1,517 @@
+"""Leader node: takes a task in words, lets the robots discuss it, watches them carry it out."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from coterie_core.geometry import Vec3
+from coterie_core.language import inline_data
+from coterie_core.resume import Resume
+from coterie_core.scene import SceneGraph
+from coterie_core.tasks import Proposal, Reflection, RobotReport, SubTask
+from coterie_core.waiting import in_time
+from coterie_msgs.action import ExecuteTask
+from coterie_msgs.msg import Assignment, DiscussionTurn, RobotResume, RobotStatus, SemanticMap
+from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.conversions.checks import Checks, ConversionError
+from coterie_ros.conversions.tasks import (
+    assignment_to_msg,
+    proposal_to_msg,
+    reflection_from_msg,
+    report_from_msg,
+    sub_task_to_msg,
+)
+from coterie_ros.main import ProcessOptions, run_nodes
+from coterie_ros.model import node_decider
+from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.serving import GoalContext
+from emos_planner.leader.commands import NotUnderstood
+from emos_planner.leader.leader import Agreement, Leader
+from emos_planner.leader.options import LeaderOptions
+from emos_planner.leader.progress import Change, Outcome
+from emos_planner.leader.state_file import StateError, load_state, save_state
+from emos_planner.leader.transcript import Turn
+
+TICK = 0.5
+"""How often silence and time are looked at [s of wall time]."""
+GATHER = 5.0
+"""How long to wait for robots that have not shown up when a task comes [s of wall time]."""
+SETTLE = 0.2
+"""How long further news is waited for before sub-tasks are given anew [s of wall time]."""
+_LONGEST_RESUME = 8_000_000
+_STATEMENT = 4000
+
+
+class LeaderNode(AgentNode):
+    """`leader`; see docs/ros_graph.md for its topics and its action."""
+
+    PARAMETERS = (
+        ParameterSpec("robots", [], "Names of the robots of the team."),
+        ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
+        ParameterSpec(
+            "reflect_timeout", 30.0, "For a robot's answer.", "s", minimum=0.1, maximum=3600.0
+        ),
+        ParameterSpec("round_limit", 4, "Rounds of one discussion.", minimum=1, maximum=20),
+        ParameterSpec("group_size", 8, "Robots that discuss together.", minimum=1, maximum=100),
+        ParameterSpec("reassign_limit", 3, "Times a sub-task is given anew.", minimum=0),
+        ParameterSpec("silence", 10.0, "After which a robot is dead.", "s", minimum=0.2),
+        ParameterSpec("revive", 15.0, "Wait for a dead one that holds things.", "s", minimum=0.0),
+        ParameterSpec("max_time", 3600.0, "Of a task, simulated.", "s", minimum=1.0),
+        ParameterSpec("map_timeout", 30.0, "Wait for the map.", "s", minimum=0.0),
+        ParameterSpec("numbers", True, "Numbers of resumes count (ablation)."),
+        ParameterSpec("resume", True, "Resumes count (ablation)."),
+        ParameterSpec("discussion", True, "Robots are asked before they work (ablation)."),
+        ParameterSpec(
+            "resume_format", "json", "In prompts.", choices=("json", "words", "markdown", "xml")
+        ),
+        ParameterSpec("seed", 0, "Of the solver.", minimum=0),
+        ParameterSpec("state_directory", "", "Where state and talks are kept; empty: nowhere."),
+    )
+
+    def on_setup(self, parameters: Parameters) -> None:
+        """Make the model and offer the action."""
+        self.robots: list[str] = list(parameters["robots"])
+        if not self.robots:
+            raise ValueError("parameter 'robots' is empty; list the robots of the team")
+        self.decider = node_decider(self, parameters.json("model_profile"), "leader")
+        self.options = LeaderOptions(
+            **{name: parameters[name] for name in LeaderOptions.model_fields}
+        )
+        directory = parameters["state_directory"]
+        self._folder = Path(directory) if directory else None
+        self._scene: SceneGraph | None = None
+        self._resumes: dict[str, Resume] = {}
+        self._reports: dict[str, RobotReport] = {}
+        self._heard_at: dict[str, float] = {}
+        self._answers: dict[tuple[str, int, str], asyncio.Future[Reflection]] = {}
+        self._news = asyncio.Event()
+        self._busy = ""
+        self._words = ""
+        self._ended: asyncio.Future[Outcome] | None = None
+        self.leader: Leader | None = None
+        self._discussion = self.publisher(DiscussionTurn, "discussion", "messages")
+        self._assignment = self.publisher(Assignment, "assignment", "latched")
+        self.serve_action(ExecuteTask, "execute_task", self._execute)
+        self.diagnostics.add_source("task", self._figures)
+
+    def on_start(self) -> None:
+        """Listen to map and robots; go on with a task that a stop has interrupted."""
+        self.subscribe(
+            SemanticMap, "semantic_map", "latched", self._on_map, convert=conversions.scene_from_msg
+        )
+        self.subscribe(
+            DiscussionTurn,
+            "discussion",
+            "messages",
+            self._on_turn,
+            convert=conversions.checked_turn,
+        )
+        for robot in self.robots:
+            self.subscribe(
+                RobotResume,
+                f"{robot}/resume",
+                "latched",
+                partial(self._on_resume, robot),
+                convert=partial(resume_from_msg, topic=f"{robot}/resume"),
+            )
+            self.subscribe(
+                RobotStatus,
+                f"{robot}/status",
+                "latched",
+                partial(self._on_status, robot),
+                convert=partial(report_from_msg, topic=f"{robot}/status"),
+            )
+        self.run(self._go_on(), "go on with the last task")
+
+    # -- what comes in --------------------------------------------------------------------------
+
+    def _on_map(self, scene: SceneGraph) -> None:
+        self._scene = scene
+        self._news.set()
+
+    def _on_resume(self, robot: str, resume: Resume) -> None:
+        if resume.robot != robot:
+            self.problem(f"{robot}/resume: of {resume.robot!r}: dropped")
+            return
+        self._resumes[robot] = resume
+        self._news.set()
+
+    def _on_status(self, robot: str, report: RobotReport) -> None:
+        if report.robot != robot:
+            self.diagnostics.count("forged_reports")
+            self.problem(f"{robot}/status: a report in the name of {report.robot!r}: dropped")
+            return
+        self._reports[robot] = report
+        self._heard_at[robot] = time.monotonic()
+        if self.leader is not None and self.leader.task:
+            if self._told(self.leader.update(report)):
+                self._news.set()
+        else:
+            self._news.set()
+
+    def _on_turn(self, turn: DiscussionTurn) -> None:
+        if turn.kind not in (DiscussionTurn.ACCEPT, DiscussionTurn.REJECT):
+            return
+        waiting = self._answers.get((turn.topic, int(turn.round), turn.speaker))
+        if waiting is None:
+            if self.leader is not None and turn.topic == self.leader.task:
+                self.diagnostics.count("late_answers")
+            return
+        try:
+            reflection = reflection_from_msg(turn)
+        except ConversionError as error:
+            self.problem(f"discussion: answer of {turn.speaker!r} dropped: {error}")
+            return
+        if waiting.done():
+            self.problem(f"discussion: {turn.speaker!r} answered twice; the first counts")
+        else:
+            waiting.set_result(reflection)
+
+    # -- a Channel ------------------------------------------------------------------------------
+
+    async def reflect(
+        self, robots: Sequence[str], proposal: Proposal, deadline: float
+    ) -> Mapping[str, object]:
+        """Publish a proposal to robots; return what they answer until the deadline [s]."""
+        loop = asyncio.get_running_loop()
+        keys = {robot: (proposal.task, proposal.round, robot) for robot in robots}
+        for key in keys.values():
+            self._answers[key] = loop.create_future()
+        try:
+            self._discussion.publish(proposal_to_msg(proposal, robots, time=self._now()))
+            await asyncio.wait([self._answers[key] for key in keys.values()], timeout=deadline)
+            return {
+                robot: self._answers[key].result()
+                for robot, key in keys.items()
+                if self._answers[key].done()
+            }
+        finally:
+            for key in keys.values():
+                self._answers.pop(key).cancel()
+
+    def _say(self, turn: Turn) -> None:
+        """Publish what the leader says besides its proposals."""
+        if turn.kind in ("statement", "problem", "silent") and self.leader is not None:
+            if turn.kind == "problem":
+                self.problem(f"discussion: {turn.text}")
+            self._discussion.publish(
+                DiscussionTurn(
+                    header=conversions.header(self._now(), ""),
+                    topic=self._busy or "task",
+                    speaker="leader",
+                    round=turn.round,
+                    kind=DiscussionTurn.STATEMENT,
+                    text=inline_data(f"{turn.speaker}: {turn.text}", limit=_STATEMENT - 100),
+                )
+            )
+
+    # -- the action -----------------------------------------------------------------------------
+
+    async def _execute(self, goal: GoalContext) -> ExecuteTask.Result:
+        words = str(goal.request.task)[:4000]
+        if self._busy:
+            if self._ended is not None and words.strip() == self._words.strip():
+                return await self._attend(goal)  # its client asks again after a restart
+            why = f"refused: busy with {self._words!r}; cancel it or wait for its end"
+            self.problem(f"execute_task: {why}")
+            return goal.abort(ExecuteTask.Result(success=False, message=why))
+        self._busy, self._words = f"task-{uuid.uuid4().hex[:8]}", words
+        limit = float(goal.request.max_time) or self.parameters["max_time"]
+        try:
+            starts = await self._gather()
+            assert self._scene is not None
+            self.leader = self._new_leader(self._scene)
+            self._feedback(goal, "discussion")
+            agreement = await self.leader.discuss(self._busy, words, starts)
+            self.leader.progress.expect(starts, time.monotonic())
+            self._after(agreement)
+            outcome = await self._watch(goal, limit)
+        except (NotUnderstood, ValueError) as error:
+            self._stop(str(error))
+            return goal.abort(self._result(Outcome(False, str(error), {})))
+        except asyncio.CancelledError:
+            self._stop("cancelled")
+            return goal.cancel(self._result(Outcome(False, "cancelled: all robots stop", {})))
+        except Exception:
+            self._stop("an internal error")
+            raise
+        result = self._result(outcome)
+        self._finish()
+        return result if outcome.success else goal.abort(result)
+
+    async def _attend(self, goal: GoalContext) -> ExecuteTask.Result:
+        """Follow a task that goes on after a restart of the leader."""
+        assert self._ended is not None
+        ended = self._ended
+        try:
+            while not ended.done():
+                self._feedback(goal, "execution")
+                await asyncio.wait({ended}, timeout=1.0)
+        except asyncio.CancelledError:
+            self._stop("cancelled")
+            return goal.cancel(self._result(Outcome(False, "cancelled: all robots stop", {})))
+        outcome = ended.result()
+        result = self._result(outcome)
+        return result if outcome.success else goal.abort(result)
+
+    def _new_leader(self, scene: SceneGraph) -> Leader:
+        return Leader(
+            self.decider,
+            scene,
+            self._resumes,
+            options=self.options,
+            channel=self,
+            on_turn=self._say,
+        )
+
+    async def _gather(self) -> dict[str, Vec3 | None]:
+        """Wait for the map and the robots; return where those that are there are.
+
+        Raises:
+            ValueError: There is no map, or no robot.
+        """
+        begin = time.monotonic()
+        while True:
+            self._news.clear()
+            there = [r for r in self.robots if r in self._resumes and self._alive(r)]
+            waited = time.monotonic() - begin
+            if self._scene is not None and len(there) == len(self.robots):
+                break
+            if waited >= (GATHER if self._scene is not None else self.parameters["map_timeout"]):
+                break
+            try:
+                await in_time(self._news.wait(), 0.2)
+            except asyncio.TimeoutError:
+                pass
+        if self._scene is None:
+            raise ValueError(
+                "no map came on 'semantic_map'; is the bridge running, with prior_map?"
+            )
+        missing = [robot for robot in self.robots if robot not in there]
+        if missing:
+            what = {r: "no resume" if r not in self._resumes else "no status" for r in missing}
+            told = ", ".join(f"{robot} ({why})" for robot, why in what.items())
+            self.problem(f"left out: {told}")
+        if not there:
+            raise ValueError(
+                f"no robot is there: {', '.join(self.robots)} publish no resume or status"
+            )
+        return {robot: self._reports[robot].position for robot in there}
+
+    def _alive(self, robot: str) -> bool:
+        heard = self._heard_at.get(robot)
+        return heard is not None and time.monotonic() - heard <= self.options.silence
+
+    async def _watch(self, goal: GoalContext | None, limit: float) -> Outcome:
+        """Stage 2: merge reports, give anew what failed, until all wait or the time is over."""
+        leader = self.leader
+        assert leader is not None
+        begin = self._world_time()
+        while True:
+            self._feedback(goal, "execution")
+            if leader.must_replan:
+                await asyncio.sleep(SETTLE)
+                if goal is not None:
+                    self._feedback(goal, "discussion")
+                self._after(await leader.replan(self._starts()))
+                continue
+            if leader.progress.finished:
+                return leader.progress.outcome()
+            if self._world_time() - begin > limit:
+                outcome = leader.progress.outcome()
+                self._stop(f"its time of {limit:g} s is over")
+                return Outcome(
+                    False, f"the time of {limit:g} s is over. {outcome.message}", outcome.left
+                )
+            self._news.clear()
+            try:
+                await in_time(self._news.wait(), TICK)
+            except asyncio.TimeoutError:
+                pass
+            self._told(leader.look_after())
+
+    def _starts(self) -> dict[str, Vec3 | None]:
+        assert self.leader is not None
+        return {
+            robot: self._reports[robot].position
+            for robot in self.robots
+            if robot in self._resumes and self._alive(robot) and robot in self.leader.resumes
+        }
+
+    def _told(self, changes: Sequence[Change]) -> bool:
+        """Log and publish changes; return whether there were any."""
+        for change in changes:
+            if change.kind in ("failed", "silent", "problem"):
+                self.problem(change.text)
+            else:
+                self.get_logger().info(change.text)
+        if changes:
+            self._publish()
+        return bool(changes)
+
+    def _after(self, agreement: Agreement) -> None:
+        """Log what a discussion came to, publish it, keep the transcript."""
+        for robot, why in agreement.left_out.items():
+            self.problem(f"{robot} left out of the discussion: {why}")
+        self.diagnostics.count("rounds", max(agreement.rounds, 0))
+        self._publish()
+        if self._folder is not None:
+            try:
+                agreement.transcript.save(self._folder, f"discussion_{agreement.task}")
+            except OSError as error:
+                self.problem(f"transcript not saved: {error}")
+
+    def _publish(self) -> None:
+        leader = self.leader
+        if leader is None or not leader.task:
+            return
+        self._assignment.publish(
+            assignment_to_msg(leader.task, leader.round, leader.assignment, time=self._now())
+        )
+        if self._folder is not None:
+            try:
+                save_state(leader, self._words, self._folder / "leader.json")
+            except OSError as error:
+                self.problem(f"state not saved: {error}")
+
+    def _stop(self, why: str) -> None:
+        """Let all robots stop: an empty assignment."""
+        if self.leader is not None and self.leader.task:
+            self.get_logger().info(f"{self._busy}: {why}: all robots stop")
+            self._assignment.publish(
+                assignment_to_msg(self.leader.task, self.leader.round, (), time=self._now())
+            )
+        self._finish()
+
+    def _finish(self) -> None:
+        self._busy = ""
+        if self._folder is not None:
+            (self._folder / "leader.json").unlink(missing_ok=True)
+
+    def _feedback(self, goal: GoalContext | None, stage: str) -> None:
+        if goal is None or self.leader is None:
+            return
+        sub_tasks: Sequence[SubTask] = self.leader.assignment
+        goal.feedback(
+            ExecuteTask.Feedback(
+                stage=stage,
+                round=self.leader.round,
+                sub_tasks=[sub_task_to_msg(one, self.leader.task) for one in sub_tasks],
+            )
+        )
+
+    def _result(self, outcome: Outcome) -> ExecuteTask.Result:
+        leader = self.leader
+        result = ExecuteTask.Result(success=outcome.success, message=outcome.message[:4000])
+        if leader is not None and leader.task:
+            notes = "; ".join(leader.notes)
+            if notes:
+                result.message = f"{outcome.message} ({notes})"[:4000]
+            result.assignment = assignment_to_msg(
+                leader.task, leader.round, leader.assignment, time=self._now()
+            )
+        return result
+
+    # -- after a restart ------------------------------------------------------------------------
+
+    async def _go_on(self) -> None:
+        """Go on with the task in the state file; robots have kept their assignment meanwhile."""
+        file = self._folder / "leader.json" if self._folder is not None else None
+        if file is None or not file.is_file():
+            await self._tell_lost()
+            return
+        try:
+            state = load_state(file)
+        except StateError as error:
+            self.problem(f"{error}; the task in it is lost: give it again")
+            return
+        self._busy, self._words = state.task, state.words
+        self._ended = asyncio.get_running_loop().create_future()
+        try:
+            self._scene = self._scene or state.scene
+            await self._gather()
+            self.leader = self._new_leader(state.scene)
+            self.leader.restore(state)
+            self.leader.progress.expect(self.robots, time.monotonic())
+            for report in self._reports.values():
+                self.leader.update(report)
+            self.get_logger().info(f"{state.task}: going on after a restart")
+            self._publish()
+            outcome = await self._watch(None, self.parameters["max_time"])
+        except (ValueError, StateError) as error:
+            outcome = Outcome(False, f"could not go on after a restart: {error}", {})
+            self.problem(outcome.message)
+        self.get_logger().info(f"{state.task}: {outcome.message}")
+        self._ended.set_result(outcome)
+        self._finish()
+
+    async def _tell_lost(self) -> None:
+        """Say so where robots work on a task that nobody remembers."""
+        await asyncio.sleep(2.0)
+        for robot, report in self._reports.items():
+            if report.task and not report.waiting and not self._busy:
+                self.problem(
+                    f"{robot} works on {inline_data(report.task)}, of which no state was kept "
+                    "(parameter 'state_directory'): its words are lost; give the task again"
+                )
+
+    def _world_time(self) -> float:
+        """Return the world's clock as robots report it [s]."""
+        return max((report.time for report in self._reports.values()), default=0.0)
+
+    def _now(self) -> float:
+        return float(self.get_clock().now().nanoseconds) * 1e-9
+
+    def _figures(self) -> dict[str, Any]:
+        leader = self.leader
+        states: dict[str, int] = {}
+        if leader is not None:
+            for one in leader.assignment:
+                states[one.state.name.lower()] = states.get(one.state.name.lower(), 0) + 1
+        return {
+            "task": self._busy,
+            "map": self._scene is not None,
+            "robots_there": sum(1 for robot in self.robots if self._alive(robot)),
+            **states,
+        }
+
+
+def resume_from_msg(message: RobotResume, topic: str = "resume") -> Resume:
+    """Return the resume that a message carries.
+
+    Raises:
+        ConversionError: Its JSON is no resume, or of another robot than the message says.
+    """
+    checks = Checks(topic)
+    try:
+        resume = Resume.from_json(checks.text("json", message.json, _LONGEST_RESUME))
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "top level"
+        raise checks.fail("json", "a resume (docs/resume.md)", f"{where}: {first['msg']}") from None
+    if resume.robot != message.robot:
+        raise checks.fail("robot", f"that of json ({resume.robot!r})", message.robot)
+    return resume
+
+
+def make_node(options: ProcessOptions) -> AgentNode:
+    """Make the team's leader."""
+    return LeaderNode("leader", namespace=options.namespace, context=options.context)
+
+
+def main() -> None:
+    """Run the leader."""
+    raise SystemExit(run_nodes(make_node))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""A leader's state on disk: with it, a leader that is started again goes on with its task."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from coterie_core.files import write_atomically
+from coterie_core.scene import SceneError, SceneGraph, from_json, to_json
+from coterie_core.tasks import Predicate, SubTask
+
+if TYPE_CHECKING:
+    from emos_planner.leader.leader import Leader
+
+FORMAT = "coterie.leader/1"
+_LARGEST = 200_000_000
+
+
+class StateError(ValueError):
+    """A leader's state cannot be read; says which file and field."""
+
+
+class WantState(BaseModel):
+    """What has become of one want; the want itself comes from the words (or goals) again."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    given: dict[str, tuple[str, ...]] = {}
+    met: tuple[str, ...] = ()
+    searches: tuple[str, ...] = ()
+    target_searches: tuple[str, ...] = ()
+    goals: dict[str, Predicate] = {}
+
+
+class LeaderState(BaseModel):
+    """Everything that a leader needs to go on."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: str = FORMAT
+    task: str
+    words: str
+    robots: tuple[str, ...]
+    goals: tuple[Predicate, ...] | None = None
+    round: int = 0
+    sub_tasks: tuple[SubTask, ...] = ()
+    only: dict[str, str] = {}
+    seen: tuple[str, ...] = ()
+    wants: tuple[WantState, ...] = ()
+    forbidden: tuple[tuple[str, str], ...] = ()
+    tries: dict[str, int] = {}
+    given_up: dict[str, str] = {}
+    failures: dict[str, dict[str, str]] = {}
+    dropped: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Kept:
+    """A state that was read, with the map as the leader knew it."""
+
+    state: LeaderState
+    scene: SceneGraph
+    task: str = field(init=False)
+    words: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Take over what is asked for most."""
+        self.task, self.words = self.state.task, self.state.words
+
+
+def save_state(leader: Leader, words: str, path: Path) -> None:
+    """Write what a leader knows of its task; a reader never sees half of it.
+
+    Raises:
+        OSError: The folder cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data: dict[str, Any] = {
+        "state": leader.state().model_dump(mode="json"),
+        "scene": json.loads(to_json(leader.scene)),
+    }
+    write_atomically(path, json.dumps(data))
+
+
+def load_state(path: Path) -> Kept:
+    """Read what `save_state` wrote.
+
+    Raises:
+        StateError: The file cannot be read, or a field is wrong.
+    """
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise StateError(f"{path}: larger than {_LARGEST} bytes; no state of a leader")
+        data = json.loads(path.read_bytes())
+        state = LeaderState.model_validate(data["state"])
+        scene = from_json(json.dumps(data["scene"]), f"{path}: scene")
+    except OSError as error:
+        raise StateError(f"{path}: cannot be read ({error.strerror})") from error
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise StateError(f"{path}: {where}: {first['msg']}") from None
+    except (KeyError, TypeError, SceneError, json.JSONDecodeError) as error:
+        raise StateError(f"{path}: not a leader's state: {error}") from None
+    if state.format != FORMAT:
+        raise StateError(f"{path}: format {state.format!r}, expected {FORMAT!r}")
+    return Kept(state, scene)
