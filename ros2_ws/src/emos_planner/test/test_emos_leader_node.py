@@ -1,0 +1,234 @@
+"""The leader's node over real rclpy, with robots made by hand: talk, work, cancel, restart."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.ros
+
+pytest.importorskip("coterie_msgs")
+
+from rclpy.action import ActionClient  # noqa: E402
+
+from coterie_core.tasks import (  # noqa: E402
+    Reflection,
+    RobotReport,
+    SubTaskState,
+    Verdict,
+)
+from coterie_msgs.action import ExecuteTask  # noqa: E402
+from coterie_msgs.msg import (  # noqa: E402
+    Assignment,
+    DiscussionTurn,
+    RobotResume,
+    RobotStatus,
+    SemanticMap,
+)
+from coterie_ros import conversions  # noqa: E402
+from coterie_ros.conversions.tasks import (  # noqa: E402
+    assignment_from_msg,
+    proposal_from_msg,
+    reflection_to_msg,
+    report_to_msg,
+)
+from coterie_ros.qos import profile  # noqa: E402
+from emos_planner.leader.node import LeaderNode  # noqa: E402
+from emos_planner.leader.testing import STARTS, small_house, small_team  # noqa: E402
+
+DONE, PENDING, RUNNING = SubTaskState.DONE, SubTaskState.PENDING, SubTaskState.RUNNING
+ABORTED, CANCELED, SUCCEEDED = 6, 5, 4
+
+
+class Hand:
+    """A robot made by hand: agrees to all, does what it can begin with, at once."""
+
+    def __init__(self, node, name, resume) -> None:
+        self.name, self.node = name, node
+        self.silent = self.lazy = False
+        self.task = ""
+        self.mine: dict[str, object] = {}
+        self.stopped = False
+        self.turns = node.create_publisher(DiscussionTurn, "discussion", profile("messages"))
+        self.status = node.create_publisher(RobotStatus, f"{name}/status", profile("latched"))
+        self.resume = node.create_publisher(RobotResume, f"{name}/resume", profile("latched"))
+        node.create_subscription(DiscussionTurn, "discussion", self.hear, profile("messages"))
+        node.create_subscription(Assignment, "assignment", self.take, profile("latched"))
+        self.resume.publish(RobotResume(robot=name, json=resume.to_json()))
+        self.tell()
+
+    def hear(self, turn) -> None:
+        asked = turn.kind == DiscussionTurn.PROPOSE and self.name in turn.recipients
+        if not asked or self.silent:
+            return
+        proposal = proposal_from_msg(turn)
+        own = [one.id for one in proposal.sub_tasks if one.robot == self.name]
+        answer = Reflection(
+            task=proposal.task,
+            round=proposal.round,
+            robot=self.name,
+            agrees=True,
+            verdicts=tuple(Verdict(sub_task=id, feasible=True, time=1.0) for id in own),
+        )
+        self.turns.publish(reflection_to_msg(answer, "yes"))
+
+    def take(self, message) -> None:
+        task, _, sub_tasks = assignment_from_msg(message)
+        self.stopped = not sub_tasks
+        if task != self.task:
+            self.mine = {}
+        self.task = task
+        done = {one.id for one in sub_tasks if one.state is DONE}
+        done |= {id for id, one in self.mine.items() if one.state is DONE}
+        own = [one for one in sub_tasks if one.robot == self.name]
+        before = {id: one.state for id, one in self.mine.items()}
+        self.mine = {one.id: self.mine.get(one.id, one) for one in own}
+        for one in own:
+            if set(one.depends_on) <= done and not self.lazy and not self.silent:
+                self.mine[one.id] = one.model_copy(update={"state": DONE})
+                done.add(one.id)
+        if {id: one.state for id, one in self.mine.items()} != before:
+            self.tell()
+
+    def tell(self, **more) -> None:
+        if not self.silent:
+            report = RobotReport(
+                robot=self.name,
+                task=self.task,
+                position=STARTS[self.name],
+                sub_tasks=tuple(self.mine.values()),
+                **more,
+            )
+            self.status.publish(report_to_msg(report))
+
+
+class Person:
+    """Who gives tasks and looks on."""
+
+    def __init__(self, ros, robots=("rover", "walker", "drone")) -> None:
+        self.ros = ros
+        self.node = ros.node("person")
+        self.client = ActionClient(self.node, ExecuteTask, "execute_task")
+        self.stages: list[str] = []
+        self.assignments: list[Assignment] = []
+        self.turns: list[DiscussionTurn] = []
+        self.node.create_subscription(
+            Assignment, "assignment", self.assignments.append, profile("latched")
+        )
+        self.node.create_subscription(
+            DiscussionTurn, "discussion", self.turns.append, profile("messages")
+        )
+        self.map = self.node.create_publisher(SemanticMap, "semantic_map", profile("latched"))
+        self.map.publish(conversions.scene_to_msg(small_house()))
+        team = small_team()
+        self.robots = {name: Hand(self.node, name, team[name]) for name in robots}
+        self.node.create_timer(0.3, lambda: [hand.tell() for hand in self.robots.values()])
+
+    def give(self, words, max_time=0.0):
+        self.ros.wait_for_matched(self.client)
+        goal = ExecuteTask.Goal(task=words, max_time=max_time)
+        sent = self.client.send_goal_async(
+            goal, feedback_callback=lambda m: self.stages.append(m.feedback.stage)
+        )
+        return self.ros.result(sent)
+
+    def end(self, handle):
+        answer = self.ros.result(handle.get_result_async())
+        return answer.status, answer.result
+
+
+@pytest.fixture
+def start(ros):
+    def make(**parameters) -> LeaderNode:
+        node = LeaderNode(
+            "leader",
+            context=ros.context,
+            parameters={
+                "robots": ["rover", "walker", "drone"],
+                "reflect_timeout": 20.0,
+                **parameters,
+            },
+        )
+        ros.add(node)
+        ros.wait_active(node)
+        return node
+
+    return make
+
+
+def test_a_task_is_talked_over_done_and_told(ros, start, tmp_path) -> None:
+    start(state_directory=str(tmp_path))
+    person = Person(ros)
+    status, result = person.end(person.give("Bring all mugs to the kitchen counter"))
+    assert status == SUCCEEDED and result.success, result.message
+    assert "mug-1" in result.message and "mug-2" in result.message
+    assert all(one.state == 2 for one in result.assignment.sub_tasks)
+    assert "discussion" in person.stages and "execution" in person.stages
+    kinds = [turn.kind for turn in person.turns]
+    assert kinds.count(DiscussionTurn.PROPOSE) == 1 and DiscussionTurn.ACCEPT in kinds
+    talk = json.loads(next(tmp_path.glob("discussion_*.json")).read_text())
+    assert talk["turns"][0]["speaker"] == "leader"
+    assert not (tmp_path / "leader.json").exists()
+
+    # What it does not understand it says, and goes on taking tasks.
+    status, result = person.end(person.give("cook a dinner"))
+    assert status == ABORTED and "nearest" in result.message
+
+
+def test_cancel_stops_all_and_a_second_goal_is_refused_with_the_reason(ros, start) -> None:
+    start()
+    person = Person(ros)
+    for hand in person.robots.values():
+        hand.lazy = True
+    first = person.give("bring mug-1 to the kitchen counter")
+    ros.spin_until(lambda: "execution" in person.stages, what="the execution to begin")
+    status, result = person.end(person.give("go to the hall"))
+    assert status == ABORTED and "busy with" in result.message
+    ros.result(first.cancel_goal_async())
+    status, result = person.end(first)
+    assert status == CANCELED and not result.success
+    ros.spin_until(
+        lambda: all(hand.stopped for hand in person.robots.values()), what="robots to stop"
+    )
+
+
+def test_a_silent_robot_is_left_out_and_a_dead_one_is_replaced(ros, start) -> None:
+    start(reflect_timeout=1.0, silence=1.5)
+    person = Person(ros)
+    words = "bring mug-1 to the kitchen counter"
+    for hand in person.robots.values():
+        hand.lazy = True
+    handle = person.give(words)
+    ros.spin_until(lambda: "execution" in person.stages, what="the execution to begin")
+    chosen = next(one.robot for one in person.assignments[-1].sub_tasks if "pick" in one.id)
+    person.robots[chosen].silent = True
+    for hand in person.robots.values():
+        hand.lazy = False
+    status, result = person.end(handle)
+    assert status == SUCCEEDED, result.message
+    robots = {one.robot for one in result.assignment.sub_tasks if "place" in one.id}
+    assert chosen not in robots
+
+
+def test_a_leader_that_dies_goes_on_from_its_state(ros, start, tmp_path) -> None:
+    leader = start(state_directory=str(tmp_path))
+    person = Person(ros)
+    for hand in person.robots.values():
+        hand.lazy = True
+    person.give("bring mug-1 to the kitchen counter")
+    ros.spin_until(lambda: (tmp_path / "leader.json").exists(), what="a state")
+    ros.spin_until(lambda: person.assignments, what="an assignment")
+    task = person.assignments[-1].task
+    kept = (tmp_path / "leader.json").read_bytes()
+    ros.remove(leader)
+    # As if it had been killed: what it wrote last is still there.
+    (tmp_path / "leader.json").write_bytes(kept)
+    person.assignments.clear()
+    start(state_directory=str(tmp_path))
+    ros.spin_until(lambda: person.assignments, what="the assignment again")
+    for hand in person.robots.values():
+        hand.lazy = False
+        hand.take(person.assignments[-1])
+    status, result = person.end(person.give("bring mug-1 to the kitchen counter"))
+    assert status == SUCCEEDED and result.assignment.task == task, result.message
