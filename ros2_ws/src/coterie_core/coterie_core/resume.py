@@ -7,8 +7,10 @@ robot stands on (for flyers above base_link, which hovers at `mobility.flight_he
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from coterie_core.embodiment import Arm, Camera, Embodiment, MobilityKind
@@ -145,6 +147,41 @@ class Resume(_Part):
         """
         return Resume.model_validate_json(text)
 
+    @staticmethod
+    def of_embodiment(body: Embodiment) -> Resume:
+        """Return the resume of a robot that has no URDF: what its embodiment says, no more.
+
+        An arm without a workspace is a cylinder. `embodiment()` of the result is `body` again, as
+        far as cells of the workspace allow.
+        """
+        said = "from the embodiment"
+        cameras = tuple(_resume_camera(camera) for camera in body.cameras)
+        arms = () if body.arm is None else (_resume_arm(body.arm),)
+        keys = ("kind", "radius", "height", "step_height", "linear_speed", "angular_speed")
+        return Resume(
+            robot=body.name,
+            mobility=Mobility(
+                kind=body.mobility,
+                radius=body.radius,
+                footprint=tuple(
+                    (
+                        round(body.radius * math.cos(math.pi * k / 8.0), 6),
+                        round(body.radius * math.sin(math.pi * k / 8.0), 6),
+                    )
+                    for k in range(16)
+                ),
+                height=body.height,
+                step_height=body.step_height,
+                climbs_stairs=body.climbs_stairs,
+                linear_speed=body.linear_speed,
+                angular_speed=body.angular_speed,
+                flight_height=body.flight_height,
+                evidence=dict.fromkeys(keys, said) | {"footprint": f"{said}: its circle"},
+            ),
+            perception=Perception(cameras=cameras, evidence={"cameras": said}),
+            manipulation=Manipulation(arms=arms, evidence={"arms": said}),
+        )
+
     def embodiment(self) -> Embodiment:
         """Return the body as worlds and path planners need it.
 
@@ -155,12 +192,12 @@ class Resume(_Part):
         return Embodiment(
             name=self.robot,
             mobility=body.kind,
-            radius=body.radius,
-            height=body.height,
+            radius=min(body.radius, 2.0),
+            height=min(body.height, 3.0),
             step_height=min(body.step_height or 0.0, 0.5),
-            linear_speed=body.linear_speed,
-            angular_speed=body.angular_speed,
-            flight_height=body.flight_height,
+            linear_speed=min(body.linear_speed, 10.0),
+            angular_speed=min(body.angular_speed, 12.0),
+            flight_height=min(body.flight_height, 3.0),
             cameras=tuple(_camera(camera) for camera in self.perception.cameras),
             arm=_arm(arms[0]) if arms else None,
         )
@@ -188,4 +225,54 @@ def _arm(arm: ResumeArm) -> Arm:
         max_height=max(space.max_height, 0.01),
         payload=arm.payload or 1.0,
         workspace=space,
+    )
+
+
+def _resume_camera(camera: Camera) -> ResumeCamera:
+    height = camera.mount_height
+    return ResumeCamera(
+        name=camera.name,
+        link="base_link",
+        frame=f"{camera.name}_optical_frame",
+        mount="fixed",
+        channels=("rgb", "depth"),
+        height=height,
+        heights=(height, height),
+        forward=camera.mount_forward,
+        hfov=camera.hfov,
+        vfov=camera.vfov,
+        pitch=camera.pitch,
+        pitches=(camera.pitch, camera.pitch),
+        range=(camera.near, camera.far),
+        width=camera.width,
+        rows=camera.height,
+    )
+
+
+def _resume_arm(arm: Arm) -> ResumeArm:
+    return ResumeArm(
+        name="arm",
+        base_link="base_link",
+        tip_link="hand",
+        joints=(),
+        gripper=Gripper(link="hand"),
+        payload=arm.payload,
+        workspace=arm.workspace or _cylinder(arm),
+    )
+
+
+def _cylinder(arm: Arm, cell: float = 0.02) -> Workspace:
+    """Return the cells whose middle an arm without a workspace reaches."""
+    columns = max(round(arm.reach / cell), 1)
+    low = round(arm.min_height / cell)
+    high = max(round(arm.max_height / cell), low + 1)
+    angles = np.arange(16) * (math.pi / 8.0)
+    ring = [(arm.reach * math.cos(a), arm.reach * math.sin(a)) for a in angles.tolist()]
+    return Workspace(
+        cell=cell,
+        bottom=low * cell,
+        rows=(((0, columns - 1),),) * (high - low),
+        hull=tuple(
+            (round(x, 6), round(y, 6), z) for z in (arm.min_height, arm.max_height) for x, y in ring
+        ),
     )
