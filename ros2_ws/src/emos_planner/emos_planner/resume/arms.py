@@ -120,17 +120,17 @@ def _joint(joint: Joint, lower: float, upper: float) -> ArmJoint:
 
 
 def _names(scene: Scene, stance: Stance) -> list[str]:
-    if len(stance.arms) == 1:
-        return ["arm"]
-    names: list[str] = []
+    if len(stance.arms) < 2:
+        return ["arm"] * len(stance.arms)
+    sides = []
     for limb in stance.arms:
         texts = [plain(joint.name) for joint in limb.joints] + [plain(limb.tip)]
         left = sum(bool(_LEFT.search(text)) for text in texts)
-        right = sum(bool(_RIGHT.search(text)) for text in texts)
-        if left == right:
-            y = float(scene.poses[limb.joints[0].child][1, 3])
-            left, right = (y > 0.02), (y < -0.02)
-        names.append("left_arm" if left > right else "right_arm" if right > left else "arm")
+        sides.append(left - sum(bool(_RIGHT.search(text)) for text in texts))
+    if not min(sides) < 0 < max(sides):  # the names do not tell them apart
+        places = [scene.poses[limb.joints[0].child][1, 3] for limb in stance.arms]
+        sides = [int(np.sign(round(float(y), 2))) for y in places]
+    names = ["left_arm" if s > 0 else "right_arm" if s < 0 else "arm" for s in sides]
     return [
         name if names.count(name) == 1 else f"{name}_{names[: k + 1].count(name)}"
         for k, name in enumerate(names)

@@ -22,7 +22,7 @@ Mask = npt.NDArray[np.bool_]
 CELL = 0.02
 _PER_CELL = 24
 _ROUNDS = 12
-_BEARINGS = 360
+_BEARINGS = 180
 _DIRECTIONS = 240
 _FLOOR_SLACK = 0.005
 
@@ -247,6 +247,7 @@ def _bearings(prober: Prober, positions: Array, points: Array) -> tuple[tuple[fl
             break
         free = prober.allowed(positions[far[order[first[todo] + rank]]])
         covered[bins[todo[free]]] = True
+    covered |= np.roll(covered, 1) & np.roll(covered, -1)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], covered.astype(np.int8), [0]])))
     return tuple(
         (max(-math.pi, -math.pi + a * step), min(math.pi, -math.pi + b * step))
