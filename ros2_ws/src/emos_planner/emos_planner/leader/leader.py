@@ -16,6 +16,7 @@ from emos_planner.assign.solver import Share, assign
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.briefing import robot_text, scene_text, things_named
 from emos_planner.leader.commands import NotUnderstood, parse_task
+from emos_planner.leader.dealing import deal
 from emos_planner.leader.decisions import SplitState, SplitTask, sub_tasks_of_reply
 from emos_planner.leader.discussion import Channel, Pair, Setting, Talk, discuss
 from emos_planner.leader.judging import judge
@@ -228,6 +229,8 @@ class Leader:
     ) -> tuple[tuple[SubTask, ...], Share, str]:
         """Return the sub-tasks, the first proposal, and whose it is."""
         basis = work.meant.sub_tasks
+        if not self.options.discussion:
+            return basis, Share(basis), "nobody"
         own = self._solve(work, starts)
         second = own(basis, robots, {}, work.forbidden | self._only(work, robots))
         if len(robots) > self.options.group_size:
@@ -319,10 +322,14 @@ class Leader:
         talk = Talk(forbidden=work.forbidden | self._only(work, robots))
         for id, by in first.unassigned.items():
             talk.verdicts.setdefault(id, {}).update(by)
-        if self.channel is None or not self.options.discussion:
+        if not self.options.discussion:
+            agreed: tuple[SubTask, ...] = deal(
+                sub_tasks, robots, work.meant.board.only, self.options.seed
+            )
+        elif self.channel is None:
             given = {one.id for one in first.sub_tasks}
             missing = [o.model_copy(update={"robot": ""}) for o in sub_tasks if o.id not in given]
-            agreed: tuple[SubTask, ...] = (*first.sub_tasks, *missing)
+            agreed = (*first.sub_tasks, *missing)
         else:
             setting = Setting(
                 task=work.id,

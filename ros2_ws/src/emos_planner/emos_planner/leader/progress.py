@@ -292,7 +292,9 @@ class Progress:
                 forbidden.add((one.id, one.robot))
                 self.failures.setdefault(one.id, {})[one.robot] = one.reason
                 self.tries[one.id] = self.tries.get(one.id, 0) + 1
-                if self.tries[one.id] > self.options.reassign_limit:
+                # Giving it anew would take a discussion.
+                limit = self.options.reassign_limit if self.options.discussion else 0
+                if self.tries[one.id] > limit:
                     self.given_up[one.id] = f"{one.robot}: {one.reason}"
                     continue
             holder = self._held_by(one)
