@@ -106,6 +106,40 @@ def house(
     generate_house(seed=seed, floors=floors, rooms=rooms, out=out or Path(f"out/house_{seed}"))
 
 
+@app.command()
+def resume(
+    files: Annotated[list[Path], typer.Argument(metavar="ROBOT.urdf...")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the resume as JSON and nothing else.")
+    ] = False,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the robot; default: the URDF's.")
+    ] = None,
+    out: Out = None,
+    samples: Annotated[
+        int, typer.Option(min=1000, max=5_000_000, help="Postures sampled per arm.")
+    ] = 100_000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the sampling.")] = 0,
+    picture: Annotated[bool, typer.Option(help="Draw workspace and view fields.")] = True,
+    profile: Annotated[
+        Path | None, typer.Option(help="Model profile (YAML) that writes the summaries.")
+    ] = None,
+) -> None:
+    """Read from a robot's URDF what its body can do: base, cameras, arms, workspace."""
+    from coterie_bringup.resume_command import resume as run
+
+    run(
+        files,
+        as_json=as_json,
+        name=name,
+        out=out,
+        samples=samples,
+        seed=seed,
+        picture=picture,
+        profile=profile,
+    )
+
+
 @team_app.command("check")
 def team_check(files: Annotated[list[Path], typer.Argument(metavar="FILE...")]) -> None:
     """Check team files; all mistakes with line, field and the nearest valid name."""

@@ -28,7 +28,8 @@ def skeleton_text(tree: Tree, limit: int = LIMIT) -> str:
         name, child = _clean(joint.name), _clean(joint.child)
         lines.append(f"{' ' * depth}{name} ({joint.kind}{span}) -> {child}")
         stack += [(below, depth + 1) for below in reversed(tree.below[joint.child])]
-    kept, used = [], 0
+    kept: list[str] = []
+    used = 0
     for line in lines:
         used += len(line) + 1
         if used > limit:
