@@ -269,8 +269,8 @@ def _order(sub_tasks: Sequence[SubTask], known: Mapping[str, SubTask]) -> list[P
                 Problem(
                     task.id,
                     Trouble.ORDER,
-                    f"{task.robot or 'nobody'} places the {task.object.label} without having picked "
-                    "it before; let it wait for a pick by the same robot",
+                    f"{task.robot or 'nobody'} places the {task.object.label} without having "
+                    "picked it before; let it wait for a pick by the same robot",
                 )
             )
     return problems

@@ -13,6 +13,7 @@ from emos_planner.tools.results import Estimate
 from emos_planner.tools.things import FLOOR
 
 _MOST = 40  # places looked at for one hand-over
+_ENOUGH = 3  # of which so many that will do
 _ON_SURFACE = 0.05  # [m] above a surface that the middle of a small thing lies
 _NAMES = ("{}-over", "{}-take")
 
@@ -118,9 +119,11 @@ def _best(
     if not givers or not takers or pick.object is None:
         return None
     best: _Way | None = None
+    found = 0
     for count, (receptacle, height) in enumerate(_spots(estimates, givers, takers)):
-        if count >= _MOST:
+        if count >= _MOST or found >= _ENOUGH:
             break
+        will_do = False
         put = _put(pick, receptacle, taken)
         for giver, first in givers:
             given = estimates.of(giver, put)
@@ -136,9 +139,11 @@ def _best(
                 answer = estimates.of(taker, take)
                 if not answer.feasible:
                     continue
+                will_do = True
                 time = _time(estimates, giver, first, given) + _time(estimates, taker, answer, last)
                 if best is None or time < best.time - 1e-9:
                     best = _Way(time, put, take)
+        found += will_do
     return best
 
 

@@ -376,7 +376,7 @@ def _go_to(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
     floor = tools.plan.floor_index(box.bottom)
     near = around(kind.space, box, floor, AT_OBJECT, 2)
     gaps = gap_to(box, near.x, near.y)
-    mine = np.isin(near.part, list(parts)) & (gaps <= AT_OBJECT)
+    mine = near.among(parts) & (gaps <= AT_OBJECT)
     chosen = near.where(mine)
     elevation = tools.plan.elevation(floor)
     if not len(chosen):

@@ -243,27 +243,36 @@ def _by_boxes(
     """
     c, s = np.cos(yaw), np.sin(yaw)
 
-    def local(points: Floats) -> Floats:
-        d = points[:, None, :] - center
-        return np.stack(
-            [c * d[..., 0] + s * d[..., 1], -s * d[..., 0] + c * d[..., 1], d[..., 2]], axis=-1
-        )
+    def local(points: Floats) -> tuple[Floats, Floats, Floats]:
+        x, y, z = (points[:, k, None] - center[:, k] for k in range(3))
+        return c * x + s * y, c * y - s * x, z
 
     a = local(start)
-    step = local(end) - a
-    step = np.where(np.abs(step) < 1e-9, 1e-9, step)
+    step = [np.where(np.abs(q - p) < 1e-9, 1e-9, q - p) for p, q in zip(a, local(end), strict=True)]
 
-    def within(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        t0, t1 = (low - a) / step, (high - a) / step
-        return np.minimum(t0, t1).max(axis=-1), np.maximum(t0, t1).min(axis=-1)
+    def within(
+        low: Floats, high: Floats, which: npt.NDArray[np.intp] | slice
+    ) -> tuple[Floats, Floats]:
+        enter, leave = np.float64(-np.inf), np.float64(np.inf)
+        for k in range(3):
+            t0 = (low[:, k] - a[k][:, which]) / step[k][:, which]
+            t1 = (high[:, k] - a[k][:, which]) / step[k][:, which]
+            enter = np.maximum(enter, np.minimum(t0, t1))
+            leave = np.minimum(leave, np.maximum(t0, t1))
+        return np.asarray(enter), np.asarray(leave)
 
-    enter, leave = within(*faces)
+    enter, leave = within(*faces, slice(None))
     enter, leave = np.maximum(enter, 0.0), np.minimum(leave, 1.0)
-    first, last = within(*room)
-    # What ends in the room ends there: the far side of the box is behind the point looked at.
-    spared = (first <= enter + 1e-6) & (last >= leave - 1e-6) & (first < last)
-    met: npt.NDArray[np.bool_] = np.any((enter < leave) & ~spared, axis=1)
-    return met
+    met: npt.NDArray[np.bool_] = np.less(enter, leave)
+    roomy = np.flatnonzero((room[0] < room[1]).all(axis=1) & met.any(axis=0))
+    if len(roomy):
+        first, last = within(room[0][roomy], room[1][roomy], roomy)
+        # What ends in the room ends there: the far side of the box is behind the point looked at.
+        met[:, roomy] &= ~(
+            (first <= enter[:, roomy] + 1e-6) & (last >= leave[:, roomy] - 1e-6) & (first < last)
+        )
+    out: npt.NDArray[np.bool_] = np.any(met, axis=1)
+    return out
 
 
 def _over(box: Box, lower: Box, upper: Box) -> bool:

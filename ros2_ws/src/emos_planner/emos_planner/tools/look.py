@@ -131,7 +131,7 @@ def _look(
     chosen = stands.where(ok)
     slant, axis, off = slant[ok], axis[ok], off[ok]
     score = np.minimum(chosen.spare, 0.1) - 0.3 * np.abs(slant - _BEST_AWAY) - 0.2 * off
-    best = spread(chosen, box, score, slant, 2)
+    best = spread(chosen, box, score, slant, 1)
     x, y = chosen.x[best], chosen.y[best]
     heading = np.arctan2(box.center[1] - y, box.center[0] - x)
     eyes = np.stack(

@@ -35,12 +35,14 @@ class Stands:
 
     def of_parts(self, parts: frozenset[int] | None) -> Stands:
         """Return those in certain parts only (None: all)."""
-        if parts is None:
-            return self
+        return self if parts is None else self.where(self.among(parts))
+
+    def among(self, parts: frozenset[int]) -> npt.NDArray[np.bool_]:
+        """Tell (n,) which are in certain parts."""
         keep = np.zeros(len(self.part), dtype=bool)
         for part in parts:
             keep |= self.part == part
-        return self.where(keep)
+        return keep
 
     def where(self, keep: npt.NDArray[np.bool_]) -> Stands:
         """Return those that a mask (n,) keeps."""
@@ -197,15 +199,23 @@ class Space:
 
     def line_free(self, floor: int, a: Vec2, b: Vec2) -> bool:
         """Tell whether the body can go straight from `a` to `b` (x, y) [m] on a floor."""
-        if floor not in self.plan.outlined:
-            return False
-        count = max(2, int(math.dist(a, b) / CELL) + 2)
-        cols = (np.linspace(a[0], b[0], count) - self.plan.origin[0]) / CELL
-        rows = (np.linspace(a[1], b[1], count) - self.plan.origin[1]) / CELL
+        return bool(self.lines_free(floor, a, np.array([b]))[0])
+
+    def lines_free(self, floor: int, a: Vec2, ends: Floats) -> npt.NDArray[np.bool_]:
+        """Tell to which of several points (n, 2) [m] the body can go straight from `a`."""
+        if floor not in self.plan.outlined or not len(ends):
+            return np.zeros(len(ends), dtype=bool)
+        start = (np.array(a) - self.plan.origin) / CELL
+        step = (ends - self.plan.origin) / CELL - start
+        count = int(np.abs(step).sum(axis=1).max()) + 2
+        t = np.arange(count + 1) / count
+        cols = (start[0] + t * step[:, :1]).astype(np.intp)
+        rows = (start[1] + t * step[:, 1:]).astype(np.intp)
         height, width = self.plan.shape
-        r = np.clip(rows.astype(np.intp), 0, height - 1)
-        c = np.clip(cols.astype(np.intp), 0, width - 1)
-        return bool((self._labels[floor][r, c] >= 0).all())
+        np.clip(rows, 0, height - 1, out=rows)
+        np.clip(cols, 0, width - 1, out=cols)
+        free: npt.NDArray[np.bool_] = (self._labels[floor][rows, cols] >= 0).all(axis=1)
+        return free
 
     def why_not(self, start: Vec3, goal: Vec3) -> str:
         """Return in words what keeps the body from going from `start` to `goal` [m]."""

@@ -134,11 +134,9 @@ class Ways:
         usable = np.flatnonzero((self._floors == floor) & (self.parts == part))
         away = np.hypot(self.spots[usable, 0] - spot[0], self.spots[usable, 1] - spot[1])
         order = np.argsort(away, kind="stable")[: 2 * _ENTRIES]
-        places, lengths = usable[order], away[order].copy()
-        for k, place in enumerate(places):
-            x, y, _ = self.spots[place]
-            if not self.space.line_free(floor, (spot[0], spot[1]), (float(x), float(y))):
-                lengths[k] = lengths[k] * _AROUND + 0.5
+        places, lengths = usable[order], away[order]
+        free = self.space.lines_free(floor, (spot[0], spot[1]), self.spots[places, :2])
+        lengths = np.where(free, lengths, lengths * _AROUND + 0.5)
         best = np.argsort(lengths, kind="stable")[:_ENTRIES]
         self._entries[spot] = places[best], lengths[best]
         return self._entries[spot]
