@@ -89,6 +89,42 @@ def ask(
     raise typer.Exit(run(question, domain=domain, timeout=timeout, as_json=as_json))
 
 
+@app.command("do")
+def do_task(
+    task: Annotated[
+        str, typer.Argument(help='For example "Bring all mugs to the kitchen counter".')
+    ],
+    team: Annotated[
+        Path | None,
+        typer.Option(
+            help="Start this team; default: the one that runs, or config/teams/emos.yaml."
+        ),
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="Model profile of the team file that all think with.")
+    ] = None,
+    out: Out = None,
+    domain: Domain = None,
+    max_time: Annotated[
+        float, typer.Option(min=0.0, help="Simulated time it may take [s]; 0: the leader's.")
+    ] = 0.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Let a team of different robots do a task; exit code 0 only if it was done."""
+    from coterie_bringup.do_command import DoOptions, do
+
+    options = DoOptions(
+        words=task,
+        team_file=team,
+        profile=profile,
+        out=out or Path("out/do"),
+        domain=domain,
+        max_time=max_time,
+        as_json=as_json,
+    )
+    raise typer.Exit(do(options))
+
+
 @app.command()
 def house(
     seed: Annotated[int, typer.Option(min=0, help="Which house.")] = 0,

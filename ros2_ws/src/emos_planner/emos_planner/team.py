@@ -158,7 +158,7 @@ async def run_team(
 
     Args:
         world: The world, with a robot of every agent's name in it.
-        leader: Who leads; its channel is set to the agents if it has none, its clock to the world's.
+        leader: Who leads; gets the agents as channel if it has none, and the clock of the world.
         agents: Robot -> agent. A robot that is taken out of it meanwhile is dead.
         words: The task.
         goals: What is to be reached, instead of what the words say.

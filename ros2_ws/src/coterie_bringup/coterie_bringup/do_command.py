@@ -1,0 +1,262 @@
+"""`./coterie do`: a team does a task given in words, while a person looks on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from coterie_bringup.ask import choose_team
+from coterie_bringup.do_record import TaskRecord
+from coterie_bringup.do_view import TaskView, result_panel
+from coterie_bringup.errors import CommandError
+from coterie_bringup.rundir import RunState, running_teams
+from coterie_bringup.supervisor import Event
+from coterie_bringup.team import Team, load_team
+from coterie_bringup.teamrun import TeamRun, prepared
+
+TEAM_FILE = "emos.yaml"
+LEADER_THERE = 90.0
+"""How long a team that was started may take until its leader can be spoken to [s]."""
+STOPPING = 8.0
+"""How long a cancelled task may take to stop the robots [s]."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoOptions:
+    """What `./coterie do` is asked for.
+
+    `team_file`: start this team; None: use the one that runs, or start config/teams/emos.yaml.
+    `profile`: model profile of the team file that all think with; None: as the file says.
+    """
+
+    words: str
+    team_file: Path | None = None
+    profile: str | None = None
+    out: Path = Path("out/do")
+    domain: int | None = None
+    max_time: float = 0.0
+    as_json: bool = False
+
+
+def do(options: DoOptions) -> int:
+    """Let a team do a task; return the exit code: 0 only if it was done.
+
+    Raises:
+        CommandError: No task, no team or no leader.
+        FileProblem: The team file is wrong.
+    """
+    words = " ".join(options.words.split())
+    if not words:
+        raise CommandError(
+            'the task is empty; for example: ./coterie do "Bring all mugs to the kitchen counter"'
+        )
+    console = Console(stderr=options.as_json)
+    record = TaskRecord(words)
+    running = [] if options.team_file else _running(options.domain)
+    try:
+        if running:
+            state = choose_team(running, options.domain, os.environ.get("ROS_DOMAIN_ID", ""))
+            if options.profile:
+                raise CommandError(
+                    f"team {state.team} runs already with models of its own; end it to use "
+                    "--profile, or leave that out"
+                )
+            record.team = state.team
+            asyncio.run(_with_running(state, options, record, console))
+        else:
+            _with_own(options, record, console)
+    except asyncio.CancelledError:
+        record.message = record.message or "interrupted"
+        console.print("do: interrupted; the robots were told to stop", highlight=False)
+        _save(record, options, console)
+        return 130
+    _save(record, options, console)
+    if options.as_json:
+        import json
+
+        print(json.dumps(record.as_data(), indent=1))
+    else:
+        console.print(result_panel(record))
+    return 0 if record.success else 1
+
+
+def _running(domain: int | None) -> list[RunState]:
+    return [team for team in running_teams() if domain is None or team.domain == domain]
+
+
+def _save(record: TaskRecord, options: DoOptions, console: Console) -> None:
+    files = record.save(options.out)
+    for file in files:
+        console.print(f"  {file}", style="dim", markup=False, highlight=False)
+
+
+async def _with_running(
+    state: RunState, options: DoOptions, record: TaskRecord, console: Console
+) -> None:
+    async with _ended_by_signals():
+        await _give(state, options, record, console, patience=5.0)
+
+
+def _with_own(options: DoOptions, record: TaskRecord, console: Console) -> None:
+    team = with_profile(load_team(options.team_file or default_team()), options.profile)
+    record.team = team.name
+
+    def on_event(event: Event) -> None:
+        if event.kind in ("died", "restarting", "given_up", "failed"):
+            console.print(
+                f"{event.program}: {event.text}", style="yellow", markup=False, highlight=False
+            )
+
+    with prepared(team, domain=options.domain, on_event=on_event) as run:
+        console.print(
+            f"[bold]{team.name}[/]: {len(team.robots)} robots in {len(run.specs)} ROS processes, "
+            f"ROS_DOMAIN_ID={run.domain}; logs in {run.directory / 'logs'}",
+            highlight=False,
+        )
+        asyncio.run(_start_and_give(run, options, record, console))
+
+
+async def _start_and_give(
+    run: TeamRun, options: DoOptions, record: TaskRecord, console: Console
+) -> None:
+    state = RunState(
+        team=run.team.name,
+        pid=os.getpid(),
+        domain=run.domain,
+        directory=str(run.directory),
+        started=0.0,
+        namespace=run.team.namespace,
+        robots=[robot.name for robot in run.team.robots],
+        environment=run.environment,
+    )
+    async with _ended_by_signals(), run.supervisor.running():
+        work = asyncio.ensure_future(_give(state, options, record, console, LEADER_THERE))
+        stopped = asyncio.ensure_future(run.supervisor.stopped())
+        try:
+            await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                work.result()
+                return
+        finally:
+            for task in (work, stopped):
+                task.cancel()
+            await asyncio.gather(work, stopped, return_exceptions=True)
+    names = ", ".join(run.supervisor.failed) or "the team"
+    lines = "\n".join(
+        f"  {name}: {line}"
+        for name in run.supervisor.failed
+        for line in run.supervisor.last_lines(name)[-5:]
+    )
+    raise CommandError(f"{names} could not be kept running:\n{lines}", exit_code=1)
+
+
+async def _give(
+    state: RunState, options: DoOptions, record: TaskRecord, console: Console, patience: float
+) -> None:
+    """Give the task to the leader and show how it goes; where cancelled, cancel it there, too."""
+    from coterie_bringup.do_watch import in_loop, watching
+
+    with watching(
+        state.robots,
+        record,
+        domain=state.domain,
+        namespace=state.namespace,
+        environment=state.environment,
+    ) as watcher:
+        if not await in_loop(watcher, watcher.leader_there(patience)):
+            raise CommandError(
+                f"{f'team {state.team}' if state.team else 'the team'} in ROS domain "
+                f"{state.domain} has no leader (no action execute_task within {patience:g} s); "
+                f"start one that has: ./coterie up config/teams/{TEAM_FILE}"
+            )
+        with TaskView(console, record) as view:
+            watcher.on_news = view.news
+            giving = watcher.run(watcher.give(options.max_time), "task")
+            try:
+                await asyncio.wrap_future(giving)
+            except asyncio.CancelledError:
+                giving.cancel()
+                # The leader publishes an empty assignment: wait for the robots to be told.
+                with contextlib.suppress(Exception):
+                    await asyncio.shield(asyncio.to_thread(_wait_stopped, watcher))
+                raise
+
+
+def _wait_stopped(watcher: Any) -> None:
+    import time
+
+    end = time.monotonic() + STOPPING
+    while time.monotonic() < end:
+        reports = list(watcher.record.reports.values())
+        if reports and all(report.waiting or not report.skill for report in reports):
+            return
+        time.sleep(0.1)
+
+
+@contextlib.asynccontextmanager
+async def _ended_by_signals() -> AsyncIterator[None]:
+    """Cancel what runs in this block on Ctrl-C and on being told to end."""
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    assert task is not None
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for number in signals:
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        yield
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)
+
+
+def with_profile(team: Team, profile: str | None) -> Team:
+    """Return the team with all its robots, and its leader, thinking with one model profile.
+
+    Raises:
+        CommandError: The team file has no such profile.
+    """
+    if profile is None:
+        return team
+    known = {"rules", *team.models}
+    if profile not in known:
+        raise CommandError(
+            f"--profile {profile}: the team file has the profiles {', '.join(sorted(known))}"
+        )
+    changes: dict[str, Any] = {
+        "robots": tuple(robot.model_copy(update={"model": profile}) for robot in team.robots)
+    }
+    leader = getattr(team, "leader", None)
+    if leader is not None and hasattr(leader, "model"):
+        changes["leader"] = leader.model_copy(update={"model": profile})
+    changed = team.model_copy(update=changes)
+    changed._file = team.file
+    return changed
+
+
+def default_team() -> Path:
+    """Return the team file with a leader that comes with the repository.
+
+    Raises:
+        CommandError: It is not there.
+    """
+    for root in _roots():
+        file = root / "config" / "teams" / TEAM_FILE
+        if file.is_file():
+            return file
+    raise CommandError(
+        f"config/teams/{TEAM_FILE} is not there; run from a clone, or give --team FILE"
+    )
+
+
+def _roots() -> Iterator[Path]:
+    if "COTERIE_ROOT" in os.environ:
+        yield Path(os.environ["COTERIE_ROOT"])
+    yield from Path(__file__).resolve().parents

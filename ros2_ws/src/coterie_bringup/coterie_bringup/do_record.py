@@ -1,0 +1,124 @@
+"""What `./coterie do` writes down: who did what, what was said, where robots and things went."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from coterie_core.files import write_atomically
+from coterie_core.geometry import Vec3
+from coterie_core.scene import SceneGraph
+from coterie_core.tasks import RobotReport, SubTask
+from emos_planner.leader.transcript import Transcript
+
+MOST_POINTS = 20_000
+"""Points of one robot's way that are kept."""
+_STEP = 0.1
+
+
+@dataclass(slots=True)
+class Move:
+    """A thing that was brought somewhere: from where to where [m, map frame]."""
+
+    thing: str
+    label: str
+    robot: str
+    begin: Vec3 | None = None
+    end: Vec3 | None = None
+    target: str = ""
+
+
+@dataclass(slots=True)
+class TaskRecord:
+    """One task from its words to its end."""
+
+    words: str
+    team: str = ""
+    success: bool = False
+    message: str = ""
+    task: str = ""
+    rounds: int = 0
+    replans: int = 0
+    seconds: float = 0.0
+    simulated: float = 0.0
+    sub_tasks: tuple[SubTask, ...] = ()
+    ways: dict[str, list[Vec3]] = field(default_factory=dict)
+    events: list[str] = field(default_factory=list)
+    reports: dict[str, RobotReport] = field(default_factory=dict)
+    transcript: Transcript | None = None
+    scene: SceneGraph | None = None
+    first_time: float | None = None
+
+    def take(self, report: RobotReport) -> None:
+        """Take in how a robot is."""
+        self.reports[report.robot] = report
+        if self.first_time is None:
+            self.first_time = report.time
+        self.simulated = max(self.simulated, report.time - self.first_time)
+        if report.position is None:
+            return
+        way = self.ways.setdefault(report.robot, [])
+        apart = (
+            not way
+            or max(abs(a - b) for a, b in zip(way[-1], report.position, strict=True)) >= _STEP
+        )
+        if apart and len(way) < MOST_POINTS:
+            way.append(report.position)
+
+    def moves(self) -> list[Move]:
+        """Return what was brought where, as far as it was done."""
+        moved = []
+        for one in self.sub_tasks:
+            if one.kind == "place" and one.state == 2 and one.object and one.receptacle:
+                moved.append(
+                    Move(
+                        one.object.id or one.object.label,
+                        one.object.label,
+                        one.robot,
+                        one.object.position,
+                        one.receptacle.position,
+                        one.receptacle.id or one.receptacle.label,
+                    )
+                )
+        return moved
+
+    def as_data(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "task": self.words,
+            "id": self.task,
+            "team": self.team,
+            "success": self.success,
+            "message": self.message,
+            "rounds": self.rounds,
+            "replans": self.replans,
+            "seconds": round(self.seconds, 2),
+            "simulated_seconds": round(self.simulated, 2),
+            "sub_tasks": [one.model_dump(mode="json") for one in self.sub_tasks],
+            "moves": [asdict(move) for move in self.moves()],
+            "ways": {robot: [list(p) for p in way] for robot, way in self.ways.items()},
+            "events": self.events,
+        }
+
+    def save(self, folder: Path) -> list[Path]:
+        """Write result, transcript and picture into a folder; return the files.
+
+        Raises:
+            OSError: The folder cannot be written.
+        """
+        from coterie_bringup.do_picture import picture
+
+        folder.mkdir(parents=True, exist_ok=True)
+        result = folder / "result.json"
+        write_atomically(result, json.dumps(self.as_data(), indent=1))
+        files = [result]
+        if self.transcript is not None:
+            self.transcript.save(folder)
+            files += [folder / "discussion.md", folder / "discussion.json"]
+        if self.scene is not None and self.scene.rooms:
+            drawing = folder / "map.svg"
+            write_atomically(drawing, picture(self, self.scene))
+            files.append(drawing)
+        return files
