@@ -58,6 +58,26 @@ class Arm(BaseModel):
             return self.workspace.contains(radius, height)
         return radius <= self.reach and self.min_height <= height <= self.max_height
 
+    def workspace_trouble(self, radius: float, height: float, slack: float = 0.0) -> str:
+        """Say why the hand cannot be at a radius and height [m], to within `slack` ("": it can).
+
+        A cylinder has no more limits than its reach and heights; what a URDF tells has.
+        """
+        space = self.workspace
+        if space is None:
+            return ""
+        tries = [(r, h) for h in (0.0, -slack, slack) for r in (0.0, -slack, slack)]
+        if any(space.contains(max(radius + r, 0.0), height + h) for r, h in tries):
+            return ""
+        radii = space.radii_at(height)
+        where = f"{radius:.2f} m away and {height:.2f} m above the floor"
+        if radii is None:
+            return f"{where}; at that height this arm reaches nothing"
+        if radius < radii[0]:
+            return f"{where}; at that height this arm reaches from {radii[0]:.2f} m on: step back"
+        span = f"{radii[0]:.2f} to {radii[1]:.2f} m"
+        return f"{where}; at that height this arm reaches {span}: go nearer"
+
 
 class Embodiment(BaseModel):
     """A robot's body: how it moves, how large it is, what it sees with and grasps with."""

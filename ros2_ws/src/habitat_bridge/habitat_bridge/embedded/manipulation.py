@@ -11,14 +11,16 @@ from coterie_core.scene import Receptacle, SceneObject
 from coterie_core.skills import Outcome, SkillRefused, Target
 from habitat_bridge.embedded.body import Body, SkillFailed
 from habitat_bridge.embedded.occupancy import Occupancy
-from habitat_bridge.embedded.sensors import Sensors, View
+from habitat_bridge.embedded.sensors import Sensors
 from habitat_bridge.embedded.things import Things
+from habitat_bridge.embedded.views import View
 
 PICK_SNAP = 0.3
 """How far [m] a thing may be from where a robot believes it, for Pick."""
 OWNER_SNAP = 0.5
 """The same for furniture, for Place, Open and Close."""
 _LARGEST = 0.6  # [m] longest edge of what a hand can hold
+_SLACK = 0.02  # [m] of heights and distances at the edge of the reach
 _GRID = 0.05  # [m] between spots tried on a surface
 _GAP = 0.01  # [m] between things on a surface
 
@@ -184,12 +186,15 @@ class Hands:
                 f"the {label} is {away:.2f} m away, reach {arm.reach:.2f} m: go nearer",
             )
         above = height - self._elevation(body)
-        if not arm.min_height - 0.02 <= above <= arm.max_height + 0.02:
+        if not arm.min_height - _SLACK <= above <= arm.max_height + _SLACK:
             raise SkillFailed(
                 Outcome.OUT_OF_REACH,
                 f"the {label} is {above:.2f} m above the floor; this arm reaches "
                 f"{arm.min_height:.2f} to {arm.max_height:.2f} m",
             )
+        trouble = arm.workspace_trouble(away, above, _SLACK)
+        if trouble:
+            raise SkillFailed(Outcome.OUT_OF_REACH, f"the {label} is {trouble}")
 
     def _in_sight(self, body: Body, thing: SceneObject, label: str) -> None:
         if not body.embodiment.cameras:

@@ -1,0 +1,570 @@
+"""A robot's agent: judges its share by its own body, then works through it, one skill at a time.
+
+A plain asynchronous object: the node drives one, a benchmark many in lockstep. It believes results
+and what it sees afterwards, never itself.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from coterie_core.geometry import Vec3, distance
+from coterie_core.household import load_household
+from coterie_core.language import Decider, inline_data
+from coterie_core.observation import Observation
+from coterie_core.resume import Resume
+from coterie_core.skills import Ask, Outcome, Pick, Place, Skill, SkillResult, Target
+from coterie_core.skills import Wait as WaitSkill
+from coterie_core.tasks import (
+    Proposal,
+    Reflection,
+    RobotReport,
+    SubTask,
+    SubTaskState,
+    Verdict,
+)
+from emos_planner.resume.words import ResumeFormat, resume_text
+from emos_planner.robot.choose import ChoiceState, ChooseSkill, Option, Tried
+from emos_planner.robot.messages import HelpMessage, Kind
+from emos_planner.robot.reflect import ReflectOnShare, ShareState, settled
+from emos_planner.robot.work import Attempt, Situation, options_for
+from emos_planner.team_map import TeamMap, as_thing
+from emos_planner.tools.results import Estimate
+from emos_planner.tools.toolbox import Toolbox
+
+_PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
+_DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLimits:
+    """Bounds of an agent: tries per sub-task, its memory of what was done, things reported.
+
+    `form` and `numbers` say how the body is shown to a model (the paper's ablations).
+    """
+
+    tries: int = 12
+    history: int = 60
+    found: int = 60
+    form: ResumeFormat = "json"
+    numbers: bool = True
+
+
+@dataclass(slots=True)
+class _Work:
+    """A sub-task of the own share, and what was tried for it."""
+
+    sub_task: SubTask
+    tried: list[Tried] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
+    released: bool = False
+    visited: list[str] = field(default_factory=list)
+
+
+class RobotAgent:
+    """The agent of one robot.
+
+    Args:
+        robot: Its name.
+        resume: What its body can do, as far as it believes.
+        decider: Who decides: a model, or the rules.
+        team_map: What it knows of the house.
+        limits: Bounds.
+        seed: For ties.
+    """
+
+    def __init__(
+        self,
+        robot: str,
+        resume: Resume,
+        decider: Decider,
+        team_map: TeamMap,
+        *,
+        limits: AgentLimits | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.robot = robot
+        self.resume = resume
+        self.decider = decider
+        self.map = team_map
+        self.limits = limits or AgentLimits()
+        self.seed = seed
+        self.task = ""
+        self.words = ""
+        self.holding = ""
+        self.help = ""
+        self.history: deque[Tried] = deque(maxlen=self.limits.history)
+        self._all: tuple[SubTask, ...] = ()
+        self._own: dict[str, _Work] = {}
+        self._current = ""
+        self._chosen: Option | None = None
+        self._doing = ""
+        self._time = 0.0
+        self._position: Vec3 | None = None
+        self._room = ""
+        self._step = -1
+        self._seen: dict[str, int] = {}
+        self._noted: set[str] = set()
+        self._outbox: list[HelpMessage] = []
+        self._messages = 0
+        self._heard: deque[str] = deque(maxlen=200)
+        self._toolbox: Toolbox | None = None
+        self._tool_version = -1
+
+    # -- stage 1: reflection --------------------------------------------------------------------
+
+    async def reflect(self, proposal: Proposal) -> Reflection:
+        """Judge the own share of a proposal: yes, or no with typed reasons."""
+        mine = tuple(s for s in proposal.sub_tasks if s.robot == self.robot)
+        tools = self.toolbox()
+        place_of = {s.id: s for s in proposal.sub_tasks}
+        estimates = {one.id: self._estimate(tools, one, place_of) for one in mine}
+        if not mine:
+            return Reflection(
+                task=proposal.task, round=proposal.round, robot=self.robot, agrees=True
+            )
+        state = ShareState(
+            self.robot,
+            proposal.words,
+            resume_text(self.resume, self.limits.form, numbers=self.limits.numbers),
+            mine,
+            estimates,
+        )
+        decided = await self.decider.decide(ReflectOnShare(), state)
+        by_model = decided.decided_by == "model"
+        said = {verdict.sub_task: verdict for verdict in decided.reply.verdicts}
+        verdicts = tuple(settled(estimates[one.id], said[one.id], by_model) for one in mine)
+        return Reflection(
+            task=proposal.task,
+            round=proposal.round,
+            robot=self.robot,
+            agrees=all(verdict.feasible for verdict in verdicts),
+            verdicts=verdicts,
+        )
+
+    def _estimate(
+        self, tools: Toolbox, one: SubTask, others: dict[str, SubTask] | None = None
+    ) -> Estimate:
+        """Ask the tools; what a place puts down is in the hand by then, what is opened is open."""
+        holding: str | None = self.holding
+        opened = [
+            other.object.id
+            for id_ in one.depends_on
+            if others is not None
+            and (other := others.get(id_)) is not None
+            and other.kind == "open"
+            and other.object is not None
+        ]
+        if others is not None:
+            held = one.object.id if one.kind == "place" and one.object is not None else ""
+            holding = held
+        return tools.estimate(self.robot, one, self._position, holding=holding, opened=opened)
+
+    def toolbox(self) -> Toolbox:
+        """Return the tools for what this robot knows now."""
+        if self._toolbox is None or self._tool_version != self.map.version:
+            scene = copy.deepcopy(self.map.scene)
+            resumes = {self.robot: self.resume}
+            if self._toolbox is None:
+                self._toolbox = Toolbox(scene, resumes)
+            else:
+                self._toolbox = self._toolbox.with_scene(scene, resumes)
+            self._tool_version = self.map.version
+        return self._toolbox
+
+    # -- what comes in --------------------------------------------------------------------------
+
+    def assign(self, task: str, words: str, sub_tasks: Sequence[SubTask]) -> None:
+        """Take over who does what; all sub-tasks of the task, those of others too.
+
+        A robot knows best how far its own are; the leader gives one that failed back as pending
+        only after it has heard of the failure.
+        """
+        if task != self.task:
+            self.task, self.words = task, words
+            self._own, self._current = {}, ""
+            self._seen, self.help = {}, ""
+            self._noted = set()
+        self.words = words or self.words
+        self._all = tuple(sub_tasks)
+        given = {one.id: one for one in sub_tasks if one.robot == self.robot}
+        for id_ in [i for i in self._own if i not in given]:
+            del self._own[id_]
+        for one in given.values():
+            self._learn(one)
+            known = self._own.get(one.id)
+            if known is None:
+                self._own[one.id] = _Work(one)
+                continue
+            state = known.sub_task.state
+            if one.state is _FAILED:
+                known.released = True
+            again = one.state is _PENDING and state is _FAILED and known.released
+            if again:
+                self._own[one.id] = _Work(one)
+            else:
+                known.sub_task = one.model_copy(
+                    update={"state": state, "reason": known.sub_task.reason}
+                )
+        for other in sub_tasks:
+            if other.robot != self.robot:
+                if other.id in self._own:
+                    del self._own[other.id]
+                self._note_others(other)
+        if self._current not in self._own:
+            self._current = ""
+
+    def _learn(self, one: SubTask) -> None:
+        for thing in (one.object, one.receptacle):
+            if thing is not None:
+                self.map.learn(thing)
+
+    def _note_others(self, other: SubTask) -> None:
+        """What others have done changes what this robot knows."""
+        if other.state is not _DONE or other.object is None or other.id in self._noted:
+            return
+        self._noted.add(other.id)
+        thing = self.map.resolve(other.object)
+        if thing is None:
+            return
+        if other.kind in ("open", "close"):
+            self.map.set_open(thing.id, other.kind == "open")
+        elif other.kind == "pick":
+            self.map.take(thing.id)
+        elif other.kind == "place" and other.receptacle is not None:
+            goal = self.map.resolve(other.receptacle)
+            if goal is not None and thing.id not in self._seen:
+                top = next((r for r in goal.receptacles if not r.inside), None)
+                x, y, _ = goal.box.center
+                at = top.surface.center if top is not None else (x, y, goal.box.top)
+                self.map.put(thing.id, goal.id, at)
+
+    def observe(self, observation: Observation) -> None:
+        """Take in what is perceived."""
+        if observation.robot != self.robot:
+            return
+        self._time, self._position = observation.time, observation.pose.position
+        self._room = observation.room.id if observation.room else ""
+        self._step = observation.step
+        for id_ in self.map.observe(observation, self.holding):
+            self._seen[id_] = observation.step
+        held = self.map.thing(self.holding)
+        if held is not None:
+            self.map.take(self.holding)
+
+    def receive(self, message: object) -> None:
+        """Take in what another robot says; offers its hand if it can help."""
+        if not isinstance(message, HelpMessage) or message.id in self._heard:
+            return
+        self._heard.append(message.id)
+        concerned = not message.recipients or self.robot in message.recipients
+        if not concerned or message.sender == self.robot or message.task != self.task:
+            return
+        if message.kind == "ask":
+            wanted = next((s for s in self._all if s.id == message.sub_task), None)
+            able = wanted is not None and not self.holding and self.waiting
+            if able and wanted is not None and self._estimate(self.toolbox(), wanted, {}).feasible:
+                self._say("offer", wanted.id, f"{self.robot} can do it", (message.sender,))
+
+    # -- stage 2: one skill at a time -----------------------------------------------------------
+
+    @property
+    def waiting(self) -> bool:
+        """Whether all of the own share is at an end."""
+        return all(w.sub_task.state in (_DONE, _FAILED) for w in self._own.values())
+
+    async def next_skill(self) -> Skill | None:
+        """Choose what to do next; None: nothing to do now."""
+        for _ in range(len(self._own) + 2):
+            work = self._pick_work()
+            if work is None:
+                self._chosen, self._doing = None, ""
+                return self._put_down_leftover()
+            option = await self._choose(work)
+            if option.effect == "done":
+                self._end(work, _DONE, "")
+                continue
+            if option.effect == "give up":
+                self._give_up(work, option)
+                continue
+            self._chosen, self._doing = option, type(option.skill).__name__
+            if option.asks_help:
+                self._ask_help(work, option.reason)
+            return option.skill
+        return None
+
+    def _pick_work(self) -> _Work | None:
+        """The sub-task in work, else the best one that may begin."""
+        current = self._own.get(self._current)
+        if current is not None and current.sub_task.state in (_PENDING, _RUNNING):
+            if current.sub_task.state is _RUNNING and self._may_begin(current.sub_task):
+                return current
+        ready = [
+            w
+            for w in self._own.values()
+            if w.sub_task.state is _PENDING and self._may_begin(w.sub_task)
+        ]
+        if not ready:
+            return None
+        # What the hand holds goes where it shall be, before anything else is begun.
+        ready.sort(key=lambda w: not self._places_held(w.sub_task))
+        if self.holding and not self._places_held(ready[0].sub_task):
+            if ready[0].sub_task.kind == "pick":
+                return None if self._held_is_planned() else ready[0]
+        chosen = ready[0]
+        chosen.sub_task = chosen.sub_task.model_copy(update={"state": _RUNNING})
+        self._current = chosen.sub_task.id
+        return chosen
+
+    def _may_begin(self, one: SubTask) -> bool:
+        states = {other.id: other.state for other in self._all}
+        states.update({id_: work.sub_task.state for id_, work in self._own.items()})
+        return all(states.get(id_, _DONE) is _DONE for id_ in one.depends_on)
+
+    def _places_held(self, one: SubTask) -> bool:
+        if one.kind != "place" or not self.holding or one.object is None:
+            return False
+        meant = self.map.resolve(one.object)
+        pick = self._own.get(one.same_robot_as)
+        same = meant is not None and meant.id == self.holding
+        return same or (pick is not None and pick.sub_task.state is _DONE)
+
+    def _held_is_planned(self) -> bool:
+        """Whether some open sub-task of the own share will put down what the hand holds."""
+        return any(
+            w.sub_task.kind == "place"
+            and w.sub_task.state in (_PENDING, _RUNNING)
+            and self._places_held(w.sub_task)
+            for w in self._own.values()
+        )
+
+    async def _choose(self, work: _Work) -> Option:
+        situation = self._situation(work)
+        options = options_for(situation)
+        state = ChoiceState(
+            self.robot,
+            work.sub_task,
+            options,
+            tuple(work.tried[-12:]),
+            situation.holding_label,
+            self._room,
+        )
+        if len(options) == 1:
+            return options[0]
+        decided = await self.decider.decide(ChooseSkill(), state)
+        return next(o for o in options if o.id == decided.reply.option)
+
+    def _situation(self, work: _Work) -> Situation:
+        one = work.sub_task
+        held = self.map.thing(self.holding)
+        meant = self.map.resolve(one.object) if one.object is not None else None
+        goal = self.map.resolve(one.receptacle) if one.receptacle is not None else None
+        tools = self.toolbox()
+        estimate = self._estimate(tools, self._grounded(one))
+        if one.kind == "place":
+            estimate = tools.estimate(
+                self.robot, self._grounded(one), self._position, holding=self.holding or None
+            )
+        return Situation(
+            robot=self.robot,
+            sub_task=one,
+            estimate=estimate,
+            thing=meant,
+            receptacle=goal,
+            position=self._position,
+            holding=self.holding,
+            holding_label=held.label.top if held is not None else "",
+            attempts=tuple(work.attempts),
+            tries_left=self.limits.tries - len(work.attempts),
+            tools=tools,
+            scene=self.map.scene,
+            visited=tuple(work.visited),
+            found=self._found_label(one),
+            seen_now=frozenset(i for i, step in self._seen.items() if step == self._step),
+            alone=not any(s.robot not in ("", self.robot) for s in self._all),
+        )
+
+    def _grounded(self, one: SubTask) -> SubTask:
+        """The sub-task with ids and places as this robot's own map has them."""
+        changes = {}
+        for name in ("object", "receptacle"):
+            thing = getattr(one, name)
+            known = self.map.resolve(thing) if thing is not None else None
+            if known is not None:
+                changes[name] = as_thing(known)
+        return one.model_copy(update=changes) if changes else one
+
+    def _found_label(self, one: SubTask) -> bool:
+        """Whether this robot has seen, during the task, what a search looks for."""
+        if one.kind != "search" or one.object is None:
+            return False
+        wanted = {thing.id for thing in self.map.found(one.object.label)}
+        return bool(wanted & set(self._seen))
+
+    def _put_down_leftover(self) -> Skill | None:
+        """What the hand holds and nobody wants any more goes down before the robot waits."""
+        if not self.holding or self._held_is_planned() or self._position is None:
+            return None
+        if any(w.sub_task.state in (_PENDING, _RUNNING) for w in self._own.values()):
+            return None
+        wanted = any(
+            s.kind == "place"
+            and s.robot == self.robot
+            and s.state in (_PENDING, _RUNNING)
+            and self._places_held(s)
+            for s in self._all
+        )
+        if wanted:
+            return None
+        x, y, z = self._position
+        skill = Place(Target("floor", (x + 0.4, y, z)))
+        self._chosen = Option("put down", "put down what nobody wants any more", skill=skill)
+        self._doing = "Place"
+        return skill
+
+    def skill_ended(self, skill: Skill, result: SkillResult) -> None:
+        """Take in how a skill went: the true outcome, and the reason."""
+        option, self._chosen, self._doing = self._chosen, None, ""
+        words = option.words if option is not None else type(skill).__name__
+        tried = Tried(words, result.outcome, result.reason)
+        self.history.append(tried)
+        work = self._own.get(self._current)
+        if result.ok:
+            self._changed(skill, work)
+        elif result.outcome in (Outcome.HAND_EMPTY,):
+            self.holding = ""
+        if work is None or work.sub_task.state is not _RUNNING:
+            return
+        work.tried.append(tried)
+        work.attempts.append(
+            Attempt(
+                option.id if option is not None else "?",
+                type(skill).__name__,
+                result.outcome,
+                result.reason,
+                self._step,
+            )
+        )
+        if option is not None and option.id.startswith("room ") and result.ok:
+            work.visited.append(option.id.removeprefix("room "))
+
+    def _changed(self, skill: Skill, work: _Work | None) -> None:
+        """What a skill that succeeded changes in hand and map."""
+        if isinstance(skill, Pick):
+            self.holding = skill.target.instance or (work.sub_task.id if work else "?")
+            self.map.take(self.holding)
+        elif isinstance(skill, Place):
+            owner = skill.receptacle.instance
+            self.map.put(self.holding, owner, skill.receptacle.position)
+            self.holding = ""
+        elif hasattr(skill, "target"):
+            self.map.set_open(skill.target.instance, type(skill).__name__ == "Open")
+
+    def _end(self, work: _Work, state: SubTaskState, reason: str) -> None:
+        work.sub_task = work.sub_task.model_copy(
+            update={"state": state, "reason": inline_data(reason, limit=300)}
+        )
+        if state is _DONE:
+            self.help = ""
+        self._current = ""
+
+    def _give_up(self, work: _Work, option: Option) -> None:
+        obstacle = option.obstacle.value if option.obstacle else "other"
+        reason = option.reason or option.words
+        self._ask_help(work, reason)
+        self._end(work, _FAILED, f"{obstacle}: {reason}")
+
+    # -- what goes out --------------------------------------------------------------------------
+
+    def _ask_help(self, work: _Work, reason: str) -> None:
+        text = f"{self.robot} cannot {work.sub_task.description or work.sub_task.kind}: {reason}"
+        self.help = text[:300]
+        self._say("ask", work.sub_task.id, text)
+
+    def _say(self, kind: Kind, sub_task: str, text: str, recipients: tuple[str, ...] = ()) -> None:
+        self._messages += 1
+        self._outbox.append(
+            HelpMessage(
+                id=f"{self.robot}-{self.task}-{self._messages}"[:80],
+                sender=self.robot,
+                recipients=recipients,
+                kind=kind,
+                task=self.task,
+                sub_task=sub_task,
+                text=text[:500],
+            )
+        )
+
+    def outbox(self) -> list[HelpMessage]:
+        """Return what is to be said to other robots, and forget it."""
+        said, self._outbox = self._outbox, []
+        return said
+
+    def report(self) -> RobotReport:
+        """Tell how far this robot is; also its sign of life."""
+        held = self.map.thing(self.holding)
+        return RobotReport(
+            robot=self.robot,
+            time=self._time,
+            task=self.task,
+            waiting=self.waiting,
+            position=self._position,
+            room=self._room,
+            holding=held.label.top if held is not None else "",
+            skill=self._doing,
+            help=self.help,
+            sub_tasks=tuple(work.sub_task for work in self._own.values()),
+            found=tuple(self._found())[: self.limits.found],
+        )
+
+    def _found(self) -> list[object]:
+        """Things the task is about that this robot has seen with its own eyes."""
+        household = load_household()
+        labels = {
+            household.canonical(thing.label)
+            for one in self._all
+            for thing in (one.object, one.receptacle)
+            if thing is not None
+        }
+        words = set(re.findall(r"[a-z]+", self.words.lower()))
+        things = []
+        for id_ in self._seen:
+            thing = self.map.thing(id_)
+            if thing is None or id_ == self.holding:
+                continue
+            kind = household.canonical(thing.label.top)
+            if kind in labels or kind in words or f"{kind}s" in words:
+                things.append(as_thing(thing))
+        return list(things)
+
+    # -- keeping --------------------------------------------------------------------------------
+
+    def resume_work(self, report: RobotReport) -> None:
+        """Go on after a restart from the last report: states of the own sub-tasks."""
+        self.task = report.task
+        for one in report.sub_tasks:
+            if one.robot == self.robot:
+                self._own[one.id] = _Work(one)
+
+    @property
+    def verdicts_of(self) -> dict[str, Verdict]:
+        """What the tools say now to every open sub-task of the own share."""
+        tools = self.toolbox()
+        return {
+            id_: self._estimate(tools, self._grounded(work.sub_task)).verdict(id_)
+            for id_, work in self._own.items()
+        }
+
+
+def asks(skill: Skill) -> bool:
+    """Whether a skill only says something or waits: no world is needed for it."""
+    return isinstance(skill, Ask | WaitSkill)
+
+
+def near(a: Vec3 | None, b: Vec3 | None, within: float) -> bool:
+    """Whether two points [m] are known and near one another."""
+    return a is not None and b is not None and distance(a, b) <= within

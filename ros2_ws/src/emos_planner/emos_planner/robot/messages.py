@@ -1,0 +1,27 @@
+"""What robots of a task say to one another: requests for help, and offers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+LONGEST = 500
+Kind = Literal["ask", "offer", "no"]
+
+
+class HelpMessage(BaseModel):
+    """A request for help with a sub-task, or the offer to do it; travels as TeamMessage HELP.
+
+    `recipients` empty: everybody.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str = Field(min_length=1, max_length=80)
+    sender: str = Field(min_length=1, max_length=60)
+    recipients: tuple[str, ...] = ()
+    kind: Kind = "ask"
+    task: str = ""
+    sub_task: str = Field("", max_length=60)
+    text: str = Field("", max_length=LONGEST)

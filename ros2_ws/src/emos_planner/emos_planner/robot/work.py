@@ -1,0 +1,353 @@
+"""What a robot can do next for a sub-task, best first: the rule of stage 2 as options."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from coterie_core.geometry import Vec3
+from coterie_core.household import load_household
+from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.skills import (
+    Close,
+    Detect,
+    LookAround,
+    NavigateTo,
+    Open,
+    Outcome,
+    Pick,
+    Place,
+    Skill,
+    Target,
+    Wait,
+)
+from coterie_core.tasks import Obstacle, SubTask
+from emos_planner.robot.choose import Option
+from emos_planner.tools.estimates import room_spot
+from emos_planner.tools.results import Estimate
+from emos_planner.tools.toolbox import Toolbox
+
+THERE = 0.3
+"""A robot this near to a spot stands on it [m]."""
+SAME_SPOT_TRIES = 2
+"""How often the same thing is tried from the same spot."""
+_PATIENCE = 6
+"""How often a robot waits for others to go out of its way."""
+
+_OBSTACLES: Mapping[Outcome, Obstacle] = {
+    Outcome.UNREACHABLE: Obstacle.NO_PATH,
+    Outcome.BLOCKED: Obstacle.NO_PATH,
+    Outcome.OUT_OF_REACH: Obstacle.TOO_FAR_IN,
+    Outcome.NOT_VISIBLE: Obstacle.OUT_OF_VIEW,
+    Outcome.UNKNOWN_TARGET: Obstacle.UNKNOWN_THING,
+    Outcome.HAND_FULL: Obstacle.HANDS_FULL,
+    Outcome.CLOSED: Obstacle.CLOSED,
+    Outcome.UNSUPPORTED: Obstacle.NO_ARM,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A skill that was tried for a sub-task: the option's id, the skill, how it ended, when."""
+
+    option: str
+    skill: str
+    outcome: Outcome
+    reason: str
+    step: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether it succeeded."""
+        return self.outcome is Outcome.SUCCEEDED
+
+
+@dataclass(frozen=True)
+class Situation:
+    """All that the next skill for a sub-task depends on."""
+
+    robot: str
+    sub_task: SubTask
+    estimate: Estimate
+    thing: SceneObject | None
+    receptacle: SceneObject | None
+    position: Vec3 | None
+    holding: str
+    holding_label: str
+    attempts: tuple[Attempt, ...]
+    tries_left: int
+    tools: Toolbox
+    scene: SceneGraph
+    visited: tuple[str, ...] = ()
+    found: bool = False
+    seen_now: frozenset[str] = frozenset()
+    alone: bool = False
+
+    @property
+    def last(self) -> Attempt | None:
+        """The last attempt."""
+        return self.attempts[-1] if self.attempts else None
+
+    def failures(self, skill: str) -> int:
+        """How often a kind of skill has failed."""
+        return sum(a.skill == skill and not a.ok for a in self.attempts)
+
+    def did(self, skill: str) -> bool:
+        """Whether a kind of skill has succeeded."""
+        return any(a.skill == skill and a.ok for a in self.attempts)
+
+
+def options_for(now: Situation) -> tuple[Option, ...]:
+    """Return what can be done now for a sub-task, best first; never empty.
+
+    Every list ends with the option to give the sub-task back, with the typed reason.
+    """
+    if now.tries_left <= 0:
+        return (_give_up(now, "tried often enough"),)
+    plans: Mapping[str, Callable[[Situation], Iterator[Option]]] = {
+        "go_to": _go_to,
+        "search": _search,
+        "detect": _detect,
+        "pick": _pick,
+        "place": _place,
+        "open": _swing,
+        "close": _swing,
+    }
+    options = list(_waits(now)) or list(plans[now.sub_task.kind](now))
+    if not options or options[-1].effect == "act":
+        options.append(_give_up(now))
+    unique: dict[str, Option] = {}
+    for option in options:
+        unique.setdefault(option.id, option)
+    return tuple(unique.values())
+
+
+def _waits(now: Situation) -> Iterator[Option]:
+    """Another robot in the way goes away by itself: waiting comes first, for a while."""
+    last = now.last
+    blocked = sum(a.outcome is Outcome.BLOCKED and a.skill == "NavigateTo" for a in now.attempts)
+    if last is not None and last.outcome is Outcome.BLOCKED and last.skill == "NavigateTo":
+        if blocked <= _PATIENCE:
+            yield Option("wait", "wait for the way to become free", skill=Wait(1.0 + blocked))
+
+
+def _give_up(now: Situation, why: str = "") -> Option:
+    """Give the sub-task back: with what stands against it, or with what went wrong last."""
+    failed = [a for a in now.attempts if not a.ok]
+    if not now.estimate.feasible:
+        obstacle, reason = now.estimate.obstacle or Obstacle.OTHER, now.estimate.reason
+    elif failed:
+        obstacle = _OBSTACLES.get(failed[-1].outcome, Obstacle.OTHER)
+        reason = f"{failed[-1].skill}: {failed[-1].reason}"
+    else:
+        obstacle, reason = Obstacle.OTHER, "there is nothing more that it can try"
+    text = f"{why}: {reason}" if why else reason
+    return Option("give up", f"hand it back: {text}", "give up", None, obstacle, text)
+
+
+def _done(words: str) -> Option:
+    return Option("done", words, "done")
+
+
+def _go(now: Situation, spot: Vec3 | None, towards: Vec3 | None, words: str) -> Iterator[Option]:
+    """Go to a spot, looking at what is to be done there; nothing if the robot stands there."""
+    if spot is None:
+        return
+    failures = now.failures("NavigateTo")
+    if _stands_at(now, spot) or failures >= 3:
+        return
+    yaw = None
+    if towards is not None and math.dist(spot[:2], towards[:2]) > 0.05:
+        yaw = math.atan2(towards[1] - spot[1], towards[0] - spot[0])
+    yield Option("go", words, skill=NavigateTo(position=spot, yaw=yaw))
+    if failures and towards is not None:
+        yield Option("go near", f"{words}, as near as it gets", skill=NavigateTo(position=towards))
+
+
+def _stands_at(now: Situation, spot: Vec3) -> bool:
+    here = now.position
+    if here is None:
+        return False
+    went = [a for a in now.attempts if a.skill == "NavigateTo"]
+    # Where the way ended after a successful hop is where this spot is, whatever the map says.
+    arrived = bool(went) and went[-1].ok and went[-1].option in ("go", "go near")
+    return arrived or (math.dist(here[:2], spot[:2]) <= THERE and abs(here[2] - spot[2]) < 1.0)
+
+
+def _go_to(now: Situation) -> Iterator[Option]:
+    arrived = any(a.ok and a.skill == "NavigateTo" for a in now.attempts)
+    if arrived:
+        yield _done("it is there")
+        return
+    if now.estimate.feasible:
+        target = now.thing or now.receptacle
+        name = target.label.top if target is not None else "the room"
+        yield from _go(now, now.estimate.spot, now.estimate.target, f"go to {name}")
+        if now.estimate.spot is not None and _stands_at(now, now.estimate.spot):
+            yield _done("it is there already")
+
+
+def _search(now: Situation) -> Iterator[Option]:
+    if now.found:
+        yield _done("found")
+        return
+    if not now.estimate.feasible:
+        return
+    label = now.sub_task.object.label if now.sub_task.object is not None else ""
+    rooms = now.sub_task.rooms or tuple(now.scene.rooms)
+    left = [room for room in rooms if room not in now.visited]
+    last = now.last
+    if last is not None and last.ok and last.option.startswith("room "):
+        yield Option("look", "look around here", skill=LookAround())
+    ranked = sorted(left, key=lambda room: (-_worth(now, room, label), room))
+    for room in ranked:
+        tried = sum(a.option == f"room {room}" and not a.ok for a in now.attempts)
+        if tried >= 2:
+            continue
+        spot, _ = room_spot(now.tools, now.robot, room, now.tools.parts_of(now.robot, now.position))
+        if spot is None:
+            continue
+        name = now.scene.rooms[room].name if room in now.scene.rooms else room
+        yield Option(f"room {room}", f"look for it in the {name}", skill=NavigateTo(position=spot))
+    if not left and (last is None or last.skill == "LookAround" or not last.ok):
+        yield _done("every room was looked at")
+
+
+def _worth(now: Situation, room: str, label: str) -> float:
+    """How promising a room is: likelihood of the thing there per time to get there."""
+    kind = now.scene.rooms[room].type if room in now.scene.rooms else ""
+    chance = load_household().likelihood(label, kind) if kind else 0.05
+    spot, _ = room_spot(now.tools, now.robot, room, now.tools.parts_of(now.robot, now.position))
+    if spot is None or now.position is None:
+        return chance * 0.01
+    away = math.dist(now.position, spot)
+    return (chance + 0.02) / (away + 4.0)
+
+
+def _detect(now: Situation) -> Iterator[Option]:
+    thing = now.thing
+    if now.did("Detect"):
+        yield _done("it is in view")
+        return
+    if thing is None or not now.estimate.feasible:
+        return
+    label = thing.label.top
+    yield from _go(now, now.estimate.spot, thing.box.center, f"go where the {label} is in view")
+    last = now.last
+    if now.failures("Detect") < 3:
+        yield Option("detect", f"look for the {label} from here", skill=Detect(label))
+    if last is not None and last.skill == "Detect" and not last.ok:
+        if now.failures("Detect") < 3:
+            yield Option(
+                "near", f"go nearer to the {label}", skill=NavigateTo(position=thing.box.center)
+            )
+        yield Option("look", "look around", skill=LookAround())
+
+
+def _pick(now: Situation) -> Iterator[Option]:
+    thing = now.thing
+    if now.did("Pick") or (thing is not None and now.holding == thing.id):
+        yield _done("it holds it")
+        return
+    if thing is None or not now.estimate.feasible:
+        return
+    label = thing.label.top
+    holder = now.scene.objects.get(now.estimate.opens or thing.container)
+    if holder is not None and holder.is_open is False:
+        yield from _go(now, now.estimate.spot, holder.box.center, f"go to the {holder.label.top}")
+        if now.failures("Open") < SAME_SPOT_TRIES:
+            yield Option("open", f"open the {holder.label.top}", skill=Open(_target(holder)))
+    yield from _go(now, now.estimate.spot, thing.box.center, f"go to the {label}")
+    yield from _retry(now, "Pick", f"take the {label}", Pick(_target(thing)), thing)
+
+
+def _place(now: Situation) -> Iterator[Option]:
+    goal = now.receptacle
+    if now.did("Place"):
+        yield from _look_at_it(now)
+        return
+    if not now.holding:
+        return
+    floor = now.sub_task.receptacle is not None and now.sub_task.receptacle.label == "floor"
+    if (goal is None and not floor) or not now.estimate.feasible:
+        return
+    name = goal.label.top if goal is not None else "floor"
+    spot, target = now.estimate.spot, now.estimate.target
+    if goal is not None and goal.is_open is False and (now.estimate.opens or not _has_top(goal)):
+        yield from _go(now, spot, goal.box.center, f"go to the {name}")
+        # A full hand can still pull a door: worlds and robots say so if theirs cannot.
+        if now.failures("Open") < SAME_SPOT_TRIES:
+            yield Option("open", f"open the {name}", skill=Open(_target(goal)))
+    yield from _go(now, spot, target, f"go to the {name}")
+    where = target or (goal.box.center if goal is not None else spot)
+    if where is None:
+        return
+    put = Place(Target(name, where, goal.id if goal is not None else ""))
+    yield from _retry(now, "Place", f"put it on the {name}", put, goal)
+
+
+def _look_at_it(now: Situation) -> Iterator[Option]:
+    """After placing: a look tells whether the thing really is there."""
+    thing = now.thing
+    looked = sum(a.skill in ("Detect", "LookAround") for a in now.attempts)
+    last = now.last
+    if thing is None or looked >= 2 or (last is not None and last.skill == "Detect" and last.ok):
+        yield _done("it is where it should be")
+        return
+    if thing.id in now.seen_now and last is not None and last.skill == "Detect":
+        yield _done("it is where it should be")
+        return
+    yield Option("see", "look at what was put down", skill=Detect(thing.label.top))
+    yield _done("it was put down")
+
+
+def _swing(now: Situation) -> Iterator[Option]:
+    thing, opening = now.thing, now.sub_task.kind == "open"
+    if now.did("Open" if opening else "Close"):
+        yield _done("it is open" if opening else "it is closed")
+        return
+    if thing is None or not now.estimate.feasible:
+        return
+    label = thing.label.top
+    if thing.is_open is opening:
+        yield _done(f"the {label} is {'open' if opening else 'closed'} already")
+        return
+    yield from _go(now, now.estimate.spot, thing.box.center, f"go to the {label}")
+    skill: Skill = Open(_target(thing)) if opening else Close(_target(thing))
+    name = type(skill).__name__
+    yield from _retry(now, name, f"{now.sub_task.kind} the {label}", skill, thing)
+
+
+def _retry(
+    now: Situation, name: str, words: str, skill: Skill, thing: SceneObject | None
+) -> Iterator[Option]:
+    """Do it; after a failure do what may help: look again, go nearer, wait, and try once more."""
+    last, failures = now.last, now.failures(name)
+    if failures == 0:
+        yield Option("do", words, skill=skill)
+        return
+    if failures > 3:
+        return
+    if last is not None and last.skill == name and not last.ok:
+        if last.outcome in (Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET):
+            yield Option("look", "look around, it may lie elsewhere", skill=LookAround())
+        if last.outcome in (Outcome.OUT_OF_REACH, Outcome.NOT_VISIBLE) and thing is not None:
+            yield Option(
+                "near",
+                f"go nearer to the {thing.label.top}",
+                skill=NavigateTo(position=thing.box.center),
+            )
+        if last.outcome is Outcome.BLOCKED:
+            yield Option("wait", "wait until there is room", skill=Wait(2.0))
+        if last.outcome in (Outcome.REFUSED, Outcome.UNSUPPORTED, Outcome.HAND_FULL):
+            return
+    yield Option(f"again {failures}", f"{words}, once more", skill=skill)
+
+
+def _target(thing: SceneObject) -> Target:
+    return Target(thing.label.top, thing.box.center, thing.id)
+
+
+def _has_top(thing: SceneObject) -> bool:
+    return any(not receptacle.inside for receptacle in thing.receptacles)

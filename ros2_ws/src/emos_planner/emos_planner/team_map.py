@@ -1,0 +1,206 @@
+"""What a robot knows of the house: the map it was given, and what it has seen since."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+
+from coterie_core.geometry import Box, distance
+from coterie_core.household import load_household
+from coterie_core.observation import Detection, Observation
+from coterie_core.scene import AgentState, LabelBelief, SceneGraph, SceneObject, Sighting
+from coterie_core.tasks import Thing
+from emos_planner.leader.sightings import note_found, resting_on, room_at
+
+SAME = 0.6
+"""Sightings of one label nearer than this are of one thing [m]."""
+MOST_THINGS = 5000
+"""How many things to remember."""
+
+
+class TeamMap:
+    """A scene graph that grows with observations; ids of things stay as they are.
+
+    Args:
+        scene: What is known beforehand; a copy is kept.
+        robot: Whose map it is: new things are named after it, so that names of two robots differ.
+    """
+
+    def __init__(self, scene: SceneGraph | None = None, robot: str = "") -> None:
+        self.scene = copy.deepcopy(scene) if scene is not None else SceneGraph()
+        self.robot = robot
+        self.version = 0
+        self._numbers: dict[str, int] = {}
+
+    def adopt(self, scene: SceneGraph) -> None:
+        """Take over a map given to the team; what this robot has seen itself stays."""
+        seen = [t for t in self.scene.objects.values() if t.last_seen is not None]
+        agents = self.scene.agents
+        self.scene = copy.deepcopy(scene)
+        self.scene.agents.update(agents)
+        for thing in seen:
+            if thing.id not in self.scene.objects:
+                self.scene.add_object(thing)
+        self.version += 1
+
+    def observe(self, observation: Observation, holding: str = "") -> list[str]:
+        """Take in what a robot perceives; return the ids of the things it saw.
+
+        Args:
+            observation: Of any robot.
+            holding: Id of what that robot holds.
+        """
+        self.scene.agents[observation.robot] = AgentState(
+            observation.robot,
+            observation.pose,
+            observation.room.id if observation.room else "",
+            holding,
+            Sighting(observation.time, observation.robot),
+        )
+        seen = []
+        for detection in observation.detections:
+            id_ = self._note(detection, observation)
+            if id_:
+                seen.append(id_)
+        self.version += 1
+        return seen
+
+    def hear(self, things: Iterable[Thing], robot: str, time: float) -> None:
+        """Take in things that another robot reports."""
+        for thing in things:
+            if len(self.scene.objects) < MOST_THINGS:
+                note_found(self.scene, thing, robot, time)
+                self.version += 1
+
+    def thing(self, id_: str) -> SceneObject | None:
+        """Return a thing by id."""
+        return self.scene.objects.get(id_)
+
+    def found(self, label: str) -> list[Thing]:
+        """Return all things of a label (or a synonym), as tasks name them."""
+        kind = load_household().canonical(label)
+        return [
+            as_thing(thing)
+            for thing in self.scene.objects.values()
+            if load_household().canonical(thing.label.top) == kind
+        ]
+
+    def resolve(self, thing: Thing) -> SceneObject | None:
+        """Return the thing of this map that a task means: by id and label, else by where it is."""
+        household = load_household()
+        kind = household.canonical(thing.label)
+        same = self.scene.objects.get(thing.id)
+        if same is not None and household.canonical(same.label.top) == kind:
+            return same
+        at = thing.position
+        if at is None:
+            return same
+        alike = [
+            (distance(o.box.center, at), o.id)
+            for o in self.scene.objects.values()
+            if household.canonical(o.label.top) == kind and distance(o.box.center, at) <= SAME
+        ]
+        return self.scene.objects[min(alike)[1]] if alike else same
+
+    def learn(self, thing: Thing) -> SceneObject | None:
+        """Return the thing that a task means; one that this map does not have is put into it."""
+        known = self.resolve(thing)
+        if known is not None or thing.position is None:
+            return known
+        box = Box(thing.position, (0.1, 0.1, 0.1))
+        made = SceneObject(thing.id or self._name(thing.label), LabelBelief.of(thing.label), box)
+        made.room = (
+            thing.room if thing.room in self.scene.rooms else room_at(self.scene, box.center)
+        )
+        self._rest(made)
+        self.scene.add_object(made)
+        self.version += 1
+        return made
+
+    def take(self, id_: str) -> None:
+        """Take down that a thing is in a hand."""
+        thing = self.scene.objects.get(id_)
+        if thing is not None:
+            thing.support = thing.container = ""
+            self.version += 1
+
+    def put(self, id_: str, owner: str, position: tuple[float, float, float]) -> None:
+        """Take down that a thing now stands on or in another, at a position [m]."""
+        thing = self.scene.objects.get(id_)
+        if thing is None:
+            return
+        lift = thing.box.size[2] / 2.0
+        thing.box = Box(
+            (position[0], position[1], position[2] + lift), thing.box.size, thing.box.yaw
+        )
+        holder = self.scene.objects.get(owner)
+        thing.room = holder.room if holder else room_at(self.scene, thing.box.center)
+        self._rest(thing)
+        if holder is not None and not thing.container:
+            thing.support = owner
+        self.version += 1
+
+    def set_open(self, id_: str, is_open: bool) -> None:
+        """Take down that a container stands open or is closed."""
+        thing = self.scene.objects.get(id_)
+        if thing is not None and thing.is_open is not None:
+            thing.is_open = is_open
+            self.version += 1
+
+    def _note(self, detection: Detection, observation: Observation) -> str:
+        if detection.box is None or not detection.label:
+            return ""
+        household = load_household()
+        kind = household.canonical(detection.label)
+        best: tuple[float, str] | None = None
+        for thing in self.scene.objects.values():
+            if household.canonical(thing.label.top) != kind:
+                continue
+            away = distance(thing.box.center, detection.box.center)
+            near = max(SAME, 0.5 * max(thing.box.size)) if thing.kind != "item" else SAME
+            if detection.instance and thing.id == detection.instance:
+                away = -1.0
+            if away <= near and (best is None or (away, thing.id) < best):
+                best = (away, thing.id)
+        if best is None:
+            if len(self.scene.objects) >= MOST_THINGS:
+                return ""
+            category = household.category(detection.label)
+            made = SceneObject(
+                self._name(detection.label),
+                LabelBelief(dict(detection.scores) or {detection.label: detection.score}),
+                detection.box,
+                kind=category.kind if category is not None else "item",
+            )
+            self.scene.add_object(made)
+            best = (0.0, made.id)
+        thing = self.scene.objects[best[1]]
+        if thing.kind == "item" and (thing.last_seen is not None or not thing.observations):
+            # Items move; furniture of a given map stays where the map has it.
+            thing.box = detection.box
+        if thing.kind == "item":
+            thing.box = Box(detection.box.center, thing.box.size, thing.box.yaw)
+            self._rest(thing)
+        room = detection.room.id if detection.room else ""
+        thing.room = room if room in self.scene.rooms else thing.room
+        thing.observations += 1
+        thing.last_seen = Sighting(observation.time, observation.robot)
+        return thing.id
+
+    def _rest(self, thing: SceneObject) -> None:
+        holder, inside = resting_on(self.scene, thing)
+        thing.support, thing.container = holder, holder if inside else ""
+
+    def _name(self, label: str) -> str:
+        base = "-".join(label.lower().split())[:40] or "thing"
+        stem = f"{self.robot}-{base}" if self.robot else base
+        while True:
+            self._numbers[stem] = self._numbers.get(stem, 0) + 1
+            name = f"{stem}-{self._numbers[stem]}"
+            if name not in self.scene.objects:
+                return name
+
+
+def as_thing(thing: SceneObject) -> Thing:
+    """Return a thing of a map as tasks name it."""
+    return Thing(label=thing.label.top, id=thing.id, position=thing.box.center, room=thing.room)
