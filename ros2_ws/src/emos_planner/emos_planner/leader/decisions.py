@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from coterie_core.language import CheckFailed, Decision, Message, as_data, inline_data
 from coterie_core.tasks import SubTask, SubTaskKind, Thing, Verdict
+from emos_planner.leader.judging import with_known_ids
 
 _MOST_PROBLEMS = 12
 
@@ -80,7 +81,8 @@ class SplitTask(Decision[SplitState, SplitReply]):
                 "picks a thing places it (same_robot_as), unless it is handed over: placed where "
                 "both robots reach, picked by the other. What is closed is opened before it is "
                 "used. Wheels take no stairs. Things of unknown whereabouts are searched for. Do "
-                "what the task asks for, all of it and nothing else."
+                "what the task asks for, all of it and nothing else. Keep the ids of the "
+                "proposal for sub-tasks that you take over."
             ),
             Message.user(
                 f"{as_data('task', state.words, limit=2000)}\n"
@@ -157,7 +159,11 @@ def sub_tasks_of_reply(state: SplitState, reply: SplitReply) -> tuple[SubTask, .
                 description=_described(item, state, known.get(item.id)),
             )
         )
-    return tuple(made)
+    return with_known_ids(made, state.second or state.basis, _meaning)
+
+
+def _meaning(one: SubTask) -> tuple[object, ...]:
+    return (*_end(one), one.rooms if one.kind == "search" else ())
 
 
 def _described(item: SplitItem, state: SplitState, known: SubTask | None) -> str:
@@ -267,6 +273,11 @@ def _wrong_goals(state: SplitState, reply: SplitReply) -> list[str]:
             )
         if item.kind in ("open", "close") and item.object not in opened:
             problems.append(f"{inline_data(item.object)} need not be {item.kind}ed")
+    for end, n in given.items():
+        # One thing, one robot: a second pick is for what was put down in between.
+        put = sum(1 for i in reply.sub_tasks if i.kind == "place" and i.object == end[1])
+        if end[0] == "pick" and n > max(put, 1):
+            problems.append(f"{inline_data(end[1])} is picked up {n} times; give it to one robot")
     problems += [
         f"{end[0]} {inline_data(end[1])} {inline_data(end[2])} comes {n} times"
         for end, n in given.items()
@@ -394,6 +405,6 @@ def _plan_text(sub_tasks: Sequence[SubTask]) -> str:
             parts.append(f"after {', '.join(one.depends_on)}")
         if one.same_robot_as:
             parts.append(f"by the robot of {one.same_robot_as}")
-        parts.append(f"-> {one.robot or 'nobody'}")
+        parts.append(f"robot: {one.robot or 'nobody'}")
         lines.append(" ".join(parts))
     return "\n".join(lines)

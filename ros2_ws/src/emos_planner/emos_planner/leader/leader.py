@@ -257,7 +257,7 @@ class Leader:
             return plan, Share(plan), "model"
         if same_plan(plan, second.sub_tasks):
             return basis, second, "model and solver"
-        chosen, why = judge(plan, second.sub_tasks, self.toolbox(), "plan")
+        chosen, why = judge(plan, second.sub_tasks, self.toolbox(), "plan", starts)
         work.notes.append(why)
         work.transcript.say("statement", "leader", why, time=self.clock())
         if chosen == tuple(second.sub_tasks):
@@ -338,7 +338,7 @@ class Leader:
                 bodies={robot: self._body(robot, starts.get(robot)) for robot in robots},
                 floors={robot: self._floor(starts.get(robot)) for robot in robots},
                 solve=self._solve(work, starts),
-                judge=lambda model, rule, what: judge(model, rule, self.toolbox(), what),
+                judge=lambda model, rule, what: judge(model, rule, self.toolbox(), what, starts),
                 decider=self.decider,
                 channel=self.channel,
                 options=self.options,
