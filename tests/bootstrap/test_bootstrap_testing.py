@@ -29,6 +29,35 @@ def test_selection_runs_one_session_and_no_linters() -> None:
     assert command[1:] == ("-m", "not slow", "-k", "merge", "/x")
 
 
+def test_tests_run_in_a_process_per_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    spread = ("-n", "2", "--dist", "worksteal")
+    monkeypatch.setattr(testing, "processes", lambda: 2)
+    assert commands(marker="habitat") == [(commands()[-1][0], *spread, "-m", "habitat")]
+    assert [c[1:] for c in commands()[-2:]] == [(*spread, "-m", "not ros"), (*spread, "-m", "ros")]
+    monkeypatch.setattr(testing, "processes", lambda: 1)
+    assert [c[1:] for c in commands()[-2:]] == [("-m", "not ros"), ("-m", "ros")]
+
+
+def test_background_parts_are_shown_whole_after_the_first_of_the_others() -> None:
+    def part(name: str, text: str, **more: bool) -> testing.Part:
+        return testing.Part(name, (sys.executable, "-c", text), **more)
+
+    console = Console(file=io.StringIO(), width=60)
+    todo = [
+        part("lint", "print('[bold]x'); raise SystemExit(3)", background=True),
+        part("types", "print('fine')", background=True),
+        part("one", ""),
+        part("two", ""),
+    ]
+    outcomes = testing.run(todo, ROOT, console)
+    assert [(o.part.name, o.code) for o in outcomes] == [
+        ("lint", 3), ("types", 0), ("one", 0), ("two", 0),
+    ]  # fmt: skip
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    heads = [word for word in shown.split() if word in ("lint", "types", "one", "two", "[bold]x")]
+    assert heads == ["one", "lint", "[bold]x", "types", "two"]
+
+
 def test_types_of_every_package_are_checked() -> None:
     targets = testing.typed_targets(ROOT)
     for package in (ROOT / "ros2_ws" / "src").glob("*/setup.py"):

@@ -1,4 +1,8 @@
-"""``./coterie test``: lint, types, ROS-free tests, ROS tests, and a table of how they went."""
+"""``./coterie test``: lint, types, ROS-free tests, ROS tests, and a table of how they went.
+
+Linters and type checks run in the background of the ROS-free tests; tests run in as many
+processes as there are cores.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +22,10 @@ from rich.table import Table
 
 #: pytest's exit code for "no test was selected".
 NOTHING_SELECTED = 5
+#: More test processes than this do not fit into the memory of an ordinary machine.
+MOST_PROCESSES = 4
+#: Libraries that would start a thread per core in each of the test processes.
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -26,10 +35,12 @@ class Part:
     Attributes:
         name: What the table calls it.
         command: Program and arguments, run at the repository's root.
+        background: Whether it runs beside the others; its output is shown when it has ended.
     """
 
     name: str
     command: tuple[str, ...]
+    background: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,6 +100,21 @@ def typed_targets(root: Path) -> list[str]:
     return [*sorted(targets), "tools"]
 
 
+def processes() -> int:
+    """Return in how many processes tests run: one for each core that is ours, up to four."""
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return max(1, min(cores, MOST_PROCESSES))
+
+
+def _spread() -> tuple[str, ...]:
+    # Neighbours stay together, so that they share fixtures; who has no more takes from the others.
+    count = processes()
+    return ("-n", str(count), "--dist", "worksteal") if count > 1 else ()
+
+
 def parts(
     root: Path,
     *,
@@ -99,33 +125,79 @@ def parts(
     """Return what to run.
 
     With a marker, a keyword or paths, that is one pytest session with just these tests; else
-    everything, the ROS-free tests before those that start nodes.
+    everything, the ROS-free tests before those that start nodes. With names or paths somebody
+    works on something: these tests run in one process, and their output comes as it is written.
     """
     pytest = _tool("pytest")
     if marker or keyword or paths:
-        command = [pytest]
+        command = [pytest, *(() if keyword or paths else _spread())]
         command += ["-m", marker] if marker else []
         command += ["-k", keyword] if keyword else []
         return [Part("selected tests", (*command, *paths))]
     ruff = _tool("ruff")
     return [
-        Part("ruff check", (ruff, "check", ".")),
-        Part("ruff format", (ruff, "format", "--check", ".")),
-        Part("mypy", (_tool("mypy"), *typed_targets(root))),
-        Part("tests without ROS", (pytest, "-m", "not ros")),
-        Part("tests with ROS", (pytest, "-m", "ros")),
+        Part("ruff check", (ruff, "check", "."), background=True),
+        Part("ruff format", (ruff, "format", "--check", "."), background=True),
+        Part("mypy", (_tool("mypy"), *typed_targets(root)), background=True),
+        Part("tests without ROS", (pytest, *_spread(), "-m", "not ros")),
+        Part("tests with ROS", (pytest, *_spread(), "-m", "ros")),
     ]
 
 
 def run(todo: Sequence[Part], root: Path, console: Console) -> list[Outcome]:
-    """Run every part, also after a failure, with its output on the terminal."""
-    outcomes = []
-    for part in todo:
-        console.rule(part.name, align="left")
-        started = time.monotonic()
-        done = subprocess.run(part.command, cwd=root, stdin=subprocess.DEVNULL, check=False)
-        outcomes.append(Outcome(part, done.returncode, time.monotonic() - started))
-    return outcomes
+    """Run every part, also after a failure; return how they went, in their order.
+
+    Parts of the background start at once, one after another, and are shown when the first of the
+    others has ended; what the others write is on the terminal at once.
+    """
+    outcomes: dict[str, Outcome] = {}
+    with ThreadPoolExecutor(1, thread_name_prefix="background") as helper:
+        pending = [helper.submit(_captured, part, root) for part in todo if part.background]
+
+        def show() -> None:
+            for future in pending:
+                outcome, text = future.result()
+                console.rule(outcome.part.name, align="left")
+                console.out(text, end="", highlight=False)
+                outcomes[outcome.part.name] = outcome
+            pending.clear()
+
+        for part in todo:
+            if part.background:
+                continue
+            console.rule(part.name, align="left")
+            started = time.monotonic()
+            done = subprocess.run(
+                part.command,
+                cwd=root,
+                stdin=subprocess.DEVNULL,
+                env=_environment(part),
+                check=False,
+            )
+            outcomes[part.name] = Outcome(part, done.returncode, time.monotonic() - started)
+            show()
+        show()
+    return [outcomes[part.name] for part in todo]
+
+
+def _captured(part: Part, root: Path) -> tuple[Outcome, str]:
+    started = time.monotonic()
+    done = subprocess.run(
+        part.command,
+        cwd=root,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    return Outcome(part, done.returncode, time.monotonic() - started), done.stdout
+
+
+def _environment(part: Part) -> dict[str, str]:
+    threads = dict.fromkeys(ONE_THREAD, "1") if "-n" in part.command else {}
+    return {**threads, **os.environ}
 
 
 def summary(outcomes: Sequence[Outcome]) -> Table:
