@@ -16,6 +16,8 @@ DOOR_MARGIN = 0.03
 """Room [m] a body needs on either side of a doorway, besides its own width."""
 DOOR_HEIGHT = 2.05
 """Of doorways [m]: connections do not tell it."""
+SLACK = 0.02
+"""How far above or below the middle of a thing a hand may be and still take it [m]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +89,16 @@ class Hand:
         self.any_row: npt.NDArray[np.bool_] = np.any(self.grid, axis=1)
 
     def row(self, height: float) -> npt.NDArray[np.bool_] | None:
-        """Return the occupied radius cells at a height above the floor [m]; None: no cell is."""
-        k = int(np.floor((height - self.bottom) / self.cell))
-        if not 0 <= k < len(self.grid) or not self.any_row[k]:
-            return None
-        row: npt.NDArray[np.bool_] = self.grid[k]
-        return row
+        """Return the radius cells at a height above the floor [m], give or take `SLACK`.
+
+        None: the hand gets nowhere at that height.
+        """
+        out: npt.NDArray[np.bool_] | None = None
+        for z in (height, height - SLACK, height + SLACK):
+            k = int(np.floor((z - self.bottom) / self.cell))
+            if 0 <= k < len(self.grid) and self.any_row[k]:
+                out = self.grid[k] if out is None else out | self.grid[k]
+        return out
 
     def reaches(
         self, row: npt.NDArray[np.bool_], radii: npt.NDArray[np.float64]

@@ -11,21 +11,16 @@ import numpy as np
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.tasks import Obstacle, SubTask, Thing
-from emos_planner.tools.grasp import FEW, Grip, around, gap_to, grips, reach_of
-from emos_planner.tools.lines import points_of
-from emos_planner.tools.results import Estimate, Reach
-from emos_planner.tools.things import FLOOR, Meant, surfaces_of
+from emos_planner.tools.grasp import around, gap_to
+from emos_planner.tools.hands import WORK, done, pick, place, place_on_floor, swing
+from emos_planner.tools.results import Estimate
+from emos_planner.tools.things import FLOOR, Meant
 
 if TYPE_CHECKING:
     from emos_planner.tools.toolbox import Toolbox
 
-WORK = {"pick": 2.0, "place": 2.0, "open": 1.5, "close": 1.5, "detect": 0.5, "go_to": 0.0}
-"""How long skills take at the spot [s]."""
 AT_OBJECT = 1.5
 """How near [m] a robot has to be to be at a thing."""
-LARGEST = 0.6
-"""Longest edge [m] of what a hand holds."""
-_SHARES = (0.6, 0.3, 0.08)  # of a thing's points in view, from good to hardly
 _LOOK_SPACING = 2.5  # [m] between spots from which a room is searched
 _UNKNOWN_WAY = 8.0  # [m] taken for the way to what nobody has found yet
 
@@ -55,7 +50,7 @@ def estimate_for(
     if thing is None:
         return _go_to_room(tools, robot, sub_task.rooms, parts)
     if kind == "place" and thing.label == FLOOR and not thing.id:
-        return _place_on_floor(tools, robot, thing, parts)
+        return place_on_floor(tools, robot, thing, parts)
     candidates = tools.catalog.meant_by(thing)
     if not candidates:
         return _not_known(tools, robot, sub_task, thing)
@@ -99,20 +94,20 @@ def _work_out(
     if sub_task.kind == "go_to":
         return _go_to(tools, robot, meant, parts)
     if sub_task.kind == "place":
-        return _place(tools, robot, meant, parts, opened, item)
+        return place(tools, robot, meant, parts, opened, item)
     if sub_task.kind in ("open", "close"):
-        return _swing(tools, robot, meant, parts)
+        return swing(tools, robot, meant, parts)
     shut = tools.catalog.closed_around(meant.object)
     if shut is not None and shut.id in opened:
         shut = None
     answer = (
         _detect(tools, robot, meant, parts)
         if sub_task.kind == "detect"
-        else _pick(tools, robot, meant, parts)
+        else pick(tools, robot, meant, parts)
     )
     if shut is None or not answer.feasible:
         return answer
-    opening = _swing(tools, robot, Meant(shut.label.top, shut.box, shut), parts)
+    opening = swing(tools, robot, Meant(shut.label.top, shut.box, shut), parts)
     if not opening.feasible:
         return Estimate(
             False,
@@ -131,234 +126,12 @@ def _work_out(
     )
 
 
-def _pick(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
-    kind, box = tools.kind(robot), meant.box
-    thing = meant.object
-    name = thing.id if thing is not None else ""
-    if not kind.body.hands:
-        return Estimate(False, Obstacle.NO_ARM, "it has no arm", thing=name)
-    if thing is not None and (thing.kind != "item" or max(box.size) > LARGEST):
-        return Estimate(
-            False,
-            Obstacle.TOO_HEAVY,
-            f"a {meant.name} of {max(box.size):.2f} m is more than a hand holds ({LARGEST:.1f} m)",
-            thing=name,
-        )
-    mass, payload = mass_of(meant), kind.body.payload
-    if mass is not None and payload is not None and mass > payload:
-        return Estimate(
-            False,
-            Obstacle.TOO_HEAVY,
-            f"the {meant.name} weighs {mass:.1f} kg, its arm carries {payload:.1f} kg",
-            thing=name,
-        )
-    floor = tools.plan.floor_index(box.bottom)
-    found, trouble = grips(kind.space, kind.body, box, box.center[2], floor, parts)
-    if not found:
-        return _unreached(tools, robot, meant, box, box.center[2], floor, trouble)
-    best = _seen_from(tools, robot, meant, found)
-    if best is None:
-        if not kind.body.cameras:
-            return Estimate(False, Obstacle.NO_CAMERA, "it has no camera to grasp by", thing=name)
-        return Estimate(
-            False,
-            Obstacle.OCCLUDED,
-            f"the {meant.name} is hidden from every spot from which the hand reaches it",
-            thing=name,
-        )
-    grip, k = best
-    reach = reach_of(grip, k, tools.plan.elevation(floor), f"the {meant.name}")
-    return _done("pick", reach.reason, reach.spot, box.center, name)
-
-
-def _seen_from(
-    tools: Toolbox, robot: str, meant: Meant, found: list[Grip]
-) -> tuple[Grip, int] | None:
-    """Return the first spot from which the thing can be seen too: the best, as they are sorted."""
-    kind, box = tools.kind(robot), meant.box
-    points = points_of(box)
-    through = tools.catalog.around(meant)
-    best: tuple[float, Grip, int] | None = None
-    for many in (slice(0, FEW), slice(FEW, None)):
-        for grip in found:
-            spots = grip.spots[many]
-            if not len(spots):
-                continue
-            z = tools.plan.elevation(grip.floor) + kind.body.frame.base
-            heading = np.arctan2(box.center[1] - spots[:, 1], box.center[0] - spots[:, 0])
-            for camera in kind.body.cameras:
-                eyes = np.stack(
-                    [
-                        spots[:, 0] + camera.forward * np.cos(heading),
-                        spots[:, 1] + camera.forward * np.sin(heading),
-                        np.full(len(heading), z + camera.height),
-                    ],
-                    axis=1,
-                )
-                clear = tools.lines.clear(eyes, points, grip.floor, through, meant.id)
-                shares = clear.mean(axis=1)
-                # What is well in view counts before what is at the edge of being hidden.
-                for least in _SHARES:
-                    seen = np.flatnonzero(shares >= least)
-                    if len(seen) and (best is None or least > best[0]):
-                        best = (least, grip, int(seen[0]) + (many.start or 0))
-                        break
-        if best is not None and best[0] > _SHARES[-1]:
-            break
-    return best[1:] if best is not None else None
-
-
-def _unreached(
-    tools: Toolbox, robot: str, meant: Meant, box: Box, z: float, floor: int, trouble: Reach
-) -> Estimate:
-    """Return why a hand does not get there: the body itself, or the way."""
-    kind = tools.kind(robot)
-    name = meant.id
-    if trouble.obstacle is Obstacle.TOO_FAR_IN:
-        elsewhere, _ = grips(kind.space, kind.body, box, z, floor, None)
-        if elsewhere:
-            x, y = elsewhere[0].spots[0]
-            spot = (float(x), float(y), tools.plan.elevation(floor))
-            return Estimate(False, Obstacle.NO_PATH, "no way there", spot=spot, thing=name)
-    return Estimate(
-        False, trouble.obstacle, f"{meant.name}: {trouble.reason}", target=box.center, thing=name
-    )
-
-
-def _place(
-    tools: Toolbox,
-    robot: str,
-    meant: Meant,
-    parts: Parts,
-    opened: Collection[str],
-    item: Box | None,
-) -> Estimate:
-    kind = tools.kind(robot)
-    name = meant.id
-    if not kind.body.hands:
-        return Estimate(False, Obstacle.NO_ARM, "it has no arm", thing=name)
-    surfaces = surfaces_of(meant, item)
-    if not surfaces:
-        return Estimate(
-            False, Obstacle.OTHER, f"nothing of that size fits on the {meant.name}", thing=name
-        )
-    floor = tools.plan.floor_index(meant.box.bottom)
-    answers: list[tuple[float, Estimate]] = []
-    trouble: Estimate | None = None
-    for surface in surfaces:
-        if surface.closed and name not in opened:
-            opening = _swing(tools, robot, meant, parts)
-            if not opening.feasible:
-                trouble = trouble or Estimate(
-                    False,
-                    Obstacle.CLOSED,
-                    f"the {meant.name} is closed, and it cannot open it: {opening.reason}",
-                    thing=name,
-                )
-                continue
-        z = surface.box.center[2]
-        edge = _without_rim(surface.box, item)
-        found, why = grips(kind.space, kind.body, edge, z, floor, parts)
-        if not found:
-            answer = _unreached(tools, robot, meant, edge, z, floor, why)
-            if trouble is None or trouble.obstacle is Obstacle.CLOSED:
-                trouble = answer
-            continue
-        reach = reach_of(found[0], 0, tools.plan.elevation(floor), f"the {meant.name}")
-        assert reach.spot is not None
-        target = _nearest_on(edge, reach.spot, z)
-        done = _done("place", reach.reason, reach.spot, target, name)
-        if surface.closed and name not in opened:
-            work = WORK["place"] + WORK["open"]
-            done = replace(done, opens=name, work=work, time=work)
-        answers.append((-reach.margin - 10.0 * (not surface.closed), done))
-        if not surface.closed:
-            break
-    if answers:
-        return min(answers, key=lambda a: a[0])[1]
-    assert trouble is not None
-    return trouble
-
-
-def _without_rim(surface: Box, item: Box | None) -> Box:
-    """Return a surface less half an item along its edges: where the item's middle may lie."""
-    if item is None:
-        return surface
-    rim = min(item.size[:2])
-    x, y, z = surface.size
-    # The hand goes to the near face of the item, so that its depth does not count.
-    return Box(surface.center, (max(x - 0.02 * rim, 0.0), max(y - 0.02 * rim, 0.0), z), surface.yaw)
-
-
-def _nearest_on(surface: Box, spot: Vec3, z: float) -> Vec3:
-    """Return the point of a surface nearest to where the robot stands [m]."""
-    c, s = math.cos(surface.yaw), math.sin(surface.yaw)
-    dx, dy = spot[0] - surface.center[0], spot[1] - surface.center[1]
-    a = min(max(c * dx + s * dy, -surface.size[0] / 2.0), surface.size[0] / 2.0)
-    b = min(max(-s * dx + c * dy, -surface.size[1] / 2.0), surface.size[1] / 2.0)
-    return (surface.center[0] + c * a - s * b, surface.center[1] + s * a + c * b, z)
-
-
-def _place_on_floor(tools: Toolbox, robot: str, thing: Thing, parts: Parts) -> Estimate:
-    kind = tools.kind(robot)
-    if not kind.body.hands:
-        return Estimate(False, Obstacle.NO_ARM, "it has no arm")
-    if thing.position is None:
-        return Estimate(True, reason="the floor where it stands", time=WORK["place"], work=2.0)
-    floor = tools.plan.floor_index(thing.position[2])
-    z = tools.plan.elevation(floor)
-    box = Box((thing.position[0], thing.position[1], z), (0.1, 0.1, 0.0))
-    found, trouble = grips(kind.space, kind.body, box, z, floor, parts)
-    if not found:
-        return _unreached(tools, robot, Meant(FLOOR, box), box, z, floor, trouble)
-    reach = reach_of(found[0], 0, z, "the floor")
-    return _done("place", reach.reason, reach.spot, box.center, "")
-
-
-def _swing(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
-    """Return whether a robot opens or closes a container: a hand gets to its front anywhere."""
-    kind, box = tools.kind(robot), meant.box
-    name = meant.id
-    if not kind.body.hands:
-        return Estimate(False, Obstacle.NO_ARM, "it has no arm", thing=name)
-    if meant.object is None or meant.object.is_open is None:
-        return Estimate(
-            False, Obstacle.OTHER, f"a {meant.name} cannot be opened or closed", thing=name
-        )
-    floor = tools.plan.floor_index(box.bottom)
-    elevation = tools.plan.elevation(floor)
-    trouble: Estimate | None = None
-    heights = [
-        min(max(box.center[2], h.low + elevation), h.high + elevation) for h in kind.body.hands
-    ]
-    for height in dict.fromkeys(heights):
-        z = min(max(height, box.bottom), box.top)
-        found, why = grips(kind.space, kind.body, box, z, floor, parts)
-        if not found:
-            trouble = trouble or _unreached(tools, robot, meant, box, z, floor, why)
-            continue
-        best = _seen_from(tools, robot, meant, found)
-        if best is None:
-            trouble = Estimate(
-                False,
-                Obstacle.OCCLUDED,
-                f"the {meant.name} is hidden from every spot from which the hand reaches it",
-                thing=name,
-            )
-            continue
-        grip, k = best
-        reach = reach_of(grip, k, elevation, f"the {meant.name}")
-        return _done("open", reach.reason, reach.spot, (box.center[0], box.center[1], z), name)
-    assert trouble is not None
-    return trouble
-
-
 def _detect(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
     name = meant.id
     sight = tools.view(robot, meant, parts)
     if sight.feasible:
         reason = f"{meant.name}: {sight.reason}"
-        return _done("detect", reason, sight.spot, meant.box.center, name)
+        return done("detect", reason, sight.spot, meant.box.center, name)
     if sight.obstacle is not Obstacle.NO_CAMERA:
         elsewhere = tools.view(robot, meant, None)
         if elsewhere.feasible:
@@ -400,7 +173,7 @@ def _go_to(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
     k = int(np.argmax(score))
     spot = (float(chosen.x[k]), float(chosen.y[k]), elevation)
     away = float(gaps[mine][k])
-    return _done("go_to", f"stands {away:.2f} m from the {meant.name}", spot, box.center, name)
+    return done("go_to", f"stands {away:.2f} m from the {meant.name}", spot, box.center, name)
 
 
 def _go_to_room(tools: Toolbox, robot: str, rooms: tuple[str, ...], parts: Parts) -> Estimate:
@@ -412,7 +185,7 @@ def _go_to_room(tools: Toolbox, robot: str, rooms: tuple[str, ...], parts: Parts
         return Estimate(
             False, Obstacle.NO_PATH, f"it does not get into the {room.name}", spot=blocked
         )
-    return _done("go_to", f"a free spot in the {room.name}", spot, spot, "")
+    return done("go_to", f"a free spot in the {room.name}", spot, spot, "")
 
 
 def room_spot(
@@ -542,23 +315,3 @@ def _not_known(tools: Toolbox, robot: str, sub_task: SubTask, thing: Thing) -> E
         known=False,
         work=work,
     )
-
-
-def mass_of(meant: Meant) -> float | None:
-    """Return a thing's mass [kg] where its properties tell it (`mass` or `mass_kg`)."""
-    if meant.object is None:
-        return None
-    for name in ("mass", "mass_kg"):
-        text = meant.object.properties.get(name, "")
-        try:
-            mass = float(text)
-        except ValueError:
-            continue
-        if math.isfinite(mass) and mass >= 0.0:
-            return mass
-    return None
-
-
-def _done(kind: str, reason: str, spot: Vec3 | None, target: Vec3 | None, thing: str) -> Estimate:
-    work = WORK[kind]
-    return Estimate(True, None, reason, work, 0.0, spot, target, thing, work=work)

@@ -27,6 +27,7 @@ LEAST_SHARE = 0.3
 """Least share of a thing's points that must be in view (0..1)."""
 _COARSE = 4  # spots tried lie on every fourth row and column
 _BEST_AWAY = 1.2  # [m] from which one looks best
+_MORE = 120  # spots tried if a thing is hidden from the best of all directions
 _SAFE_ANGLE = math.radians(1.0)
 
 
@@ -132,37 +133,33 @@ def _look(
     slant, axis, off = slant[ok], axis[ok], off[ok]
     score = np.minimum(chosen.spare, 0.1) - 0.3 * np.abs(slant - _BEST_AWAY) - 0.2 * off
     best = spread(chosen, box, score, slant, 1)
-    x, y = chosen.x[best], chosen.y[best]
-    heading = np.arctan2(box.center[1] - y, box.center[0] - x)
-    eyes = np.stack(
-        [
-            x + camera.forward * np.cos(heading),
-            y + camera.forward * np.sin(heading),
-            np.full(len(best), eye_z),
-        ],
-        axis=1,
-    )
-    shares = lines.clear(eyes, points, floor, through, own).mean(axis=1)
-    k = int(np.argmax(np.minimum(shares, 0.7) + 0.001 * score[best]))
-    share = float(shares[k])
+    rest = np.setdiff1d(np.argsort(-score, kind="stable"), best, assume_unique=True)
+    tried = (best, rest[:: max(1, len(rest) // _MORE)])
+    share, found = 0.0, -1
+    for some in tried:
+        if share < LEAST_SHARE and len(some):
+            shares = _shares(lines, chosen, some, box, points, floor, eye_z, camera, through, own)
+            k = int(np.argmax(np.minimum(shares, 0.7) + 0.001 * score[some]))
+            if found < 0 or shares[k] > share:
+                share, found = float(shares[k]), int(some[k])
     if share < LEAST_SHARE:
         return Sight(
             False,
             Obstacle.OCCLUDED,
-            f"furniture or walls hide it from all of {len(best)} spots around, seen from "
-            f"{eye_height:.2f} m above the floor",
+            f"furniture or walls hide it from all of {sum(map(len, tried))} spots around, seen "
+            f"from {eye_height:.2f} m above the floor",
             camera=camera.name,
             eye_height=eye_height,
             share=share,
         )
-    n = best[k]
+    n = found
     return Sight(
         True,
         None,
         f"camera {camera.name} at {eye_height:.2f} m, pitched {math.degrees(axis[n]):.0f} deg, "
         f"sees it from {slant[n]:.2f} m, {math.degrees(off[n]):.0f} deg off its axis (half its "
         f"field: {math.degrees(camera.vfov / 2.0):.0f} deg)",
-        (float(x[k]), float(y[k]), elevation),
+        (float(chosen.x[n]), float(chosen.y[n]), elevation),
         camera.name,
         eye_height,
         float(axis[n]),
@@ -170,6 +167,33 @@ def _look(
         float(off[n]),
         share,
     )
+
+
+def _shares(
+    lines: Sightlines,
+    stands: Stands,
+    some: npt.NDArray[np.intp],
+    box: Box,
+    points: Floats,
+    floor: int,
+    eye_z: float,
+    camera: ResumeCamera,
+    through: Collection[str],
+    own: str,
+) -> Floats:
+    """Return the shares (0..1) of a thing's points in view from some of the spots."""
+    x, y = stands.x[some], stands.y[some]
+    heading = np.arctan2(box.center[1] - y, box.center[0] - x)
+    eyes = np.stack(
+        [
+            x + camera.forward * np.cos(heading),
+            y + camera.forward * np.sin(heading),
+            np.full(len(some), eye_z),
+        ],
+        axis=1,
+    )
+    out: Floats = lines.clear(eyes, points, floor, through, own).mean(axis=1)
+    return out
 
 
 def _out_of_view(

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_monty import (
     AsyncMonty,
@@ -180,9 +181,11 @@ class Tools:
     def arm_reaches(self, radius: float, height: float) -> bool:
         """Tell whether a hand can be so far from the base axis, so high above the floor [m]."""
         away, high = _number(radius), _number(height)
-        frame = self.toolbox.kind(self.robot).body.frame
-        arms = self.toolbox.resumes[self.robot].manipulation.arms
-        return away >= 0.0 and any(arm.workspace.contains(away, high - frame.base) for arm in arms)
+        for hand in self.toolbox.kind(self.robot).body.hands:
+            row = hand.row(high)
+            if row is not None and away >= 0.0 and hand.reaches(row, np.array([away]))[0]:
+                return True
+        return False
 
     def _guarded(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def guarded(*given: Any, **named: Any) -> Any:

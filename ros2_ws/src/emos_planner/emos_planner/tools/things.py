@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.scene import SceneGraph, SceneObject
@@ -15,6 +16,8 @@ FLOOR = "floor"
 """Label of the receptacle that every room has."""
 _AT = 0.6  # [m] how far a thing of the scene may be from where a sub-task has it
 
+_GRID = 0.05  # [m] between spots tried on a surface
+_GAP = 0.01  # [m] between things on a surface
 _TOUCH = 0.003  # [m] that boxes are taken smaller when it is asked what is in them
 
 
@@ -55,6 +58,7 @@ class Catalog:
             for t in scene.objects.values()
             if t.box.volume > 0.0 and (t.kind != "item" or t.receptacles)
         ]
+        self._upon: dict[str, list[SceneObject]] | None = None
         self._solid = [thing.id for thing in solid]
         self._center = np.array([t.box.center for t in solid]).reshape(-1, 3)
         self._half = np.array([t.box.size for t in solid]).reshape(-1, 3) / 2.0 - _TOUCH
@@ -101,6 +105,15 @@ class Catalog:
             names = [meant.object.id, *(name for name in names if name != meant.object.id)]
         return tuple(names)
 
+    def upon(self, owner: str) -> list[SceneObject]:
+        """Return the things that stand on or in another one (by id)."""
+        if self._upon is None:
+            self._upon = {}
+            for thing in self._scene.objects.values():
+                for below in {thing.support, thing.container} - {""}:
+                    self._upon.setdefault(below, []).append(thing)
+        return self._upon.get(owner, [])
+
     def closed_around(self, thing: SceneObject | None) -> SceneObject | None:
         """Return the closed container that a thing is in, however deep, or None."""
         for _ in range(8):
@@ -142,3 +155,23 @@ def surfaces_of(meant: Meant, item: Box | None) -> list[Surface]:
         if need[0] <= have[0] and need[1] <= have[1]:
             out.append(Surface(receptacle.surface, receptacle.inside and thing.is_open is False))
     return sorted(out, key=lambda s: s.closed)
+
+
+def free_points(surface: Box, item: Box, others: list[Box]) -> npt.NDArray[np.float64]:
+    """Return the middles (n, 2) [m] at which an item's box fits on a surface beside other boxes."""
+    spare = (surface.size[0] - item.size[0], surface.size[1] - item.size[1])
+    if min(spare) < 0.0:
+        return np.zeros((0, 2))
+    steps = [np.arange(-int(s / 2.0 / _GRID), int(s / 2.0 / _GRID) + 1) * _GRID for s in spare]
+    dx, dy = (table.ravel() for table in np.meshgrid(*steps, indexing="ij"))
+    c, s = math.cos(surface.yaw), math.sin(surface.yaw)
+    x = surface.center[0] + c * dx - s * dy
+    y = surface.center[1] + s * dx + c * dy
+    half_x = (abs(c) * item.size[0] + abs(s) * item.size[1]) / 2.0 + _GAP
+    half_y = (abs(s) * item.size[0] + abs(c) * item.size[1]) / 2.0 + _GAP
+    free = np.ones(len(x), dtype=bool)
+    for other in others:
+        if abs(other.bottom - surface.center[2]) < 0.1:
+            (x0, y0, _), (x1, y1, _) = other.axis_aligned()
+            free &= (x + half_x < x0) | (x - half_x > x1) | (y + half_y < y0) | (y - half_y > y1)
+    return np.stack([x[free], y[free]], axis=1)
