@@ -17,7 +17,7 @@ from emos_planner.leader.leader import Agreement, Leader
 from emos_planner.leader.progress import Outcome
 
 STALLED = 60.0
-"""Simulated time without anything going on after which a run ends [s]."""
+"""Simulated time in which no robot does anything after which a run ends [s]."""
 MOST_EVENTS = 5000
 
 
@@ -240,6 +240,8 @@ class _Run:
             self.world.cancel_skill(robot)  # its agent is dead
             del self.running[robot]
         ended = await self._choose()
+        if self.running:
+            self.last_news = self.world.time
         for robot, result in self.world.tick(dt).items():
             skill = self.running.pop(robot, None)
             if skill is not None and robot in self.agents:

@@ -404,13 +404,13 @@ class Leader:
             RuntimeError: No task was discussed.
         """
         work = self._work()
-        if self._toolbox is not None:
-            self._toolbox = self._toolbox.with_scene(copy.deepcopy(self.scene), self.resumes)
         open_ = work.progress.reopen(work.forbidden)
         alive = {r: at for r, at in starts.items() if r not in work.progress.dead}
         if not open_ or not alive:
             work.progress.give_up(open_, alive)
             return self._nothing_new(work)
+        if self._toolbox is not None:
+            self._toolbox = self._toolbox.with_scene(copy.deepcopy(self.scene), self.resumes)
         solve = self._solve(work, alive)
         first = solve(open_, tuple(alive), {}, work.forbidden | self._only(work, tuple(alive)))
         return await self._agree(work, open_, first, alive, "rule")

@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from coterie_core.geometry import distance
 from coterie_core.household import load_household
 from coterie_core.language import inline_data
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing, Verdict
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.sightings import note_found, put_down, taken_up
+from emos_planner.leader.sightings import SAME, note_found, put_down, support_at, taken_up
 from emos_planner.leader.state_file import LeaderState
 from emos_planner.leader.understand import Understanding
 from emos_planner.leader.wants import Want, unused
@@ -195,6 +196,8 @@ class Progress:
         handled = [o for o in self._tasks.values() if o.object and o.object.id == thing.id]
         if thing.id and any(o.kind == "pick" and o.state in (_RUNNING, _DONE) for o in handled):
             return  # it is in somebody's hand, or already where it should be
+        if self._brought_there(thing):
+            return
         noted = note_found(self.scene, thing, report.robot, report.time)
         if noted is None:
             return
@@ -207,6 +210,26 @@ class Progress:
             room = self.scene.rooms.get(found.room)
             where = f" in {room.name}" if room else ""
             changes.append(Change("found", f"{report.robot} sees {found.id}{where}", report.robot))
+
+    def _brought_there(self, thing: Thing) -> bool:
+        """Whether this is what is being put there, or has been: the map has it elsewhere still."""
+        canonical = load_household().canonical
+        kind = canonical(thing.label)
+        targets = {
+            o.receptacle.id
+            for o in self._tasks.values()
+            if o.kind == "place"
+            and o.state in (_RUNNING, _DONE)
+            and o.receptacle
+            and o.object
+            and canonical(o.object.label) == kind
+        }
+        if not targets or thing.position is None:
+            return False
+        known = self.scene.objects.get(thing.id)
+        if known is not None and distance(known.box.center, thing.position) <= SAME:
+            return False
+        return support_at(self.scene, thing.position)[0] in targets
 
     def _wanted(self, thing: Thing) -> bool:
         canonical = load_household().canonical

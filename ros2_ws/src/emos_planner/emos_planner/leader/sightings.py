@@ -88,14 +88,22 @@ def taken_up(scene: SceneGraph, thing: str) -> None:
 
 def resting_on(scene: SceneGraph, thing: SceneObject) -> tuple[str, bool]:
     """Return the id of what a thing stands on or in ("" for nothing), and whether it is in it."""
-    x, y, _ = thing.box.center
+    return support_at(scene, thing.box.center, thing.box.bottom, thing.id)
+
+
+def support_at(
+    scene: SceneGraph, point: Vec3, bottom: float | None = None, but: str = ""
+) -> tuple[str, bool]:
+    """Return the same for something at a point [m] that no object stands for yet."""
+    x, y, z = point
+    low = z - 0.05 if bottom is None else bottom
     best: tuple[float, str, bool] | None = None
     for owner in scene.objects.values():
-        if owner.id == thing.id:
+        if owner.id == but:
             continue
         for receptacle in owner.receptacles:
             surface = receptacle.surface
-            above = thing.box.bottom - surface.center[2]
+            above = low - surface.center[2]
             flat = Box((*surface.center[:2], 0.0), (*surface.size[:2], 1.0), surface.yaw)
             if -0.15 <= above <= _ON and flat.contains((x, y, 0.0), 0.05):
                 if best is None or abs(above) < best[0]:
