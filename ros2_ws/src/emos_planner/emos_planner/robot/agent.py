@@ -12,20 +12,18 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from coterie_core.geometry import Vec3, distance
+from coterie_core.geometry import Vec3
 from coterie_core.household import load_household
 from coterie_core.language import Decider, inline_data
 from coterie_core.observation import Observation
 from coterie_core.resume import Resume
-from coterie_core.skills import Ask, Outcome, Pick, Place, Skill, SkillResult, Target
-from coterie_core.skills import Wait as WaitSkill
+from coterie_core.skills import Outcome, Pick, Place, Skill, SkillResult, Target
 from coterie_core.tasks import (
     Proposal,
     Reflection,
     RobotReport,
     SubTask,
     SubTaskState,
-    Verdict,
 )
 from emos_planner.resume.words import ResumeFormat, resume_text
 from emos_planner.robot.choose import ChoiceState, ChooseSkill, Option, Tried
@@ -276,6 +274,16 @@ class RobotAgent:
     def waiting(self) -> bool:
         """Whether all of the own share is at an end."""
         return all(w.sub_task.state in (_DONE, _FAILED) for w in self._own.values())
+
+    @property
+    def current(self) -> str:
+        """Id of the sub-task in work ("" for none)."""
+        return self._current
+
+    def works_on(self, sub_task: str) -> bool:
+        """Whether a sub-task is this robot's to do now."""
+        work = self._own.get(sub_task)
+        return work is not None and work.sub_task.state is _RUNNING
 
     async def next_skill(self) -> Skill | None:
         """Choose what to do next; None: nothing to do now."""
@@ -549,22 +557,3 @@ class RobotAgent:
         for one in report.sub_tasks:
             if one.robot == self.robot:
                 self._own[one.id] = _Work(one)
-
-    @property
-    def verdicts_of(self) -> dict[str, Verdict]:
-        """What the tools say now to every open sub-task of the own share."""
-        tools = self.toolbox()
-        return {
-            id_: self._estimate(tools, self._grounded(work.sub_task)).verdict(id_)
-            for id_, work in self._own.items()
-        }
-
-
-def asks(skill: Skill) -> bool:
-    """Whether a skill only says something or waits: no world is needed for it."""
-    return isinstance(skill, Ask | WaitSkill)
-
-
-def near(a: Vec3 | None, b: Vec3 | None, within: float) -> bool:
-    """Whether two points [m] are known and near one another."""
-    return a is not None and b is not None and distance(a, b) <= within

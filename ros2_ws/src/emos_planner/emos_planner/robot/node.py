@@ -1,0 +1,459 @@
+"""Robot node: one robot of an EMOS team; reflects on proposals and carries out its share."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from std_msgs.msg import Bool
+
+from coterie_core.files import write_atomically
+from coterie_core.observation import Observation
+from coterie_core.resume import Resume
+from coterie_core.scene import SceneGraph
+from coterie_core.skills import Ask, NavigateTo, Outcome, Skill, SkillResult
+from coterie_core.tasks import Proposal, RobotReport
+from coterie_core.waiting import in_time
+from coterie_msgs.action import Manipulate
+from coterie_msgs.action import NavigateTo as NavigateToAction
+from coterie_msgs.msg import (
+    Assignment,
+    DiscussionTurn,
+    RobotResume,
+    RobotStatus,
+    SemanticMap,
+    TeamMessage,
+)
+from coterie_msgs.msg import Observation as ObservationMsg
+from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
+from coterie_ros.conversions.checks import ConversionError
+from coterie_ros.conversions.tasks import (
+    assignment_from_msg,
+    proposal_from_msg,
+    reflection_to_msg,
+    report_to_msg,
+)
+from coterie_ros.main import ProcessOptions, run_nodes
+from coterie_ros.model import node_decider
+from coterie_ros.names import team_name
+from coterie_ros.parameters import Parameters, ParameterSpec
+from emos_planner.leader.ablation import believed
+from emos_planner.leader.node import resume_from_msg
+from emos_planner.leader.options import LeaderOptions
+from emos_planner.robot.agent import AgentLimits, RobotAgent
+from emos_planner.robot.messages import HelpMessage
+from emos_planner.team_map import TeamMap
+
+OBSERVATION_TIMEOUT = 10.0
+"""How long to wait for the observation that follows a skill [s of wall time]."""
+REFLECT_PATIENCE = 20.0
+"""How long a proposal waits for the robot's own resume and map [s of wall time]."""
+IDLE = 1.0
+"""How often a robot without work looks whether there is some [s of wall time]."""
+HEARTBEAT = 1.0
+"""Longest time between two reports [s of wall time]."""
+_STATE = "robot_state.json"
+
+
+class RobotNode(AgentNode):
+    """`<robot>/robot`; see docs/ros_graph.md for its topics."""
+
+    PARAMETERS = (
+        ParameterSpec("robot", "", "Name of the robot; empty: the last part of the namespace."),
+        ParameterSpec("robots", [], "Names of all robots of the team, to hear their messages."),
+        ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
+        ParameterSpec("seed", 0, "For ties.", minimum=0),
+        ParameterSpec("tries", 12, "Skills tried for one sub-task.", minimum=1, maximum=1000),
+        ParameterSpec("skill_timeout", 300.0, "Longest wall time for one skill.", "s", minimum=1.0),
+        ParameterSpec("numbers", True, "Numbers of the resume count (ablation)."),
+        ParameterSpec("resume", True, "The resume counts (ablation)."),
+        ParameterSpec(
+            "resume_format", "json", "In prompts.", choices=("json", "words", "markdown", "xml")
+        ),
+        ParameterSpec("state_directory", "", "Where the state is kept; empty: nowhere."),
+    )
+
+    def on_setup(self, parameters: Parameters) -> None:
+        """Make the model, the clients, the topics."""
+        namespace = self.get_namespace()
+        self.robot = parameters["robot"] or namespace.rpartition("/")[2]
+        if not self.robot:
+            raise ValueError(
+                "parameter 'robot' is empty and the node has no namespace; give one of them"
+            )
+        self.decider = node_decider(self, parameters.json("model_profile"), self.robot)
+        self.agent: RobotAgent | None = None
+        self._resume: Resume | None = None
+        self._scene: SceneGraph | None = None
+        self._latest: Observation | None = None
+        self._observed = asyncio.Event()
+        self._wake = asyncio.Event()
+        self._ready = asyncio.Event()
+        self._skill: asyncio.Task[SkillResult] | None = None
+        self._sub_task = ""
+        self._assigned: tuple[str, int, Any] | None = None
+        directory = parameters["state_directory"]
+        self._file = Path(directory) / f"{self.robot}_{_STATE}" if directory else None
+        self._status = self.publisher(RobotStatus, "status", "latched")
+        self._messages = self.publisher(TeamMessage, "message", "messages")
+        self._takes_part = self.publisher(Bool, "takes_part", "latched")
+        self._discussion = self.publisher(
+            DiscussionTurn, team_name(namespace, "discussion"), "messages"
+        )
+        self._navigate = ActionClient(self, NavigateToAction, "navigate_to")
+        self._manipulate = ActionClient(self, Manipulate, "manipulate")
+
+    def on_start(self) -> None:
+        """Listen to the bridge, the leader and the other robots; begin to work."""
+        namespace = self.get_namespace()
+        # A process that died in the middle of a skill must not hold up the others' time.
+        self._takes_part.publish(Bool(data=False))
+        self.subscribe(RobotResume, "resume", "latched", self._on_resume, convert=resume_from_msg)
+        self.subscribe(
+            ObservationMsg,
+            "observation",
+            "observations",
+            self._on_observation,
+            convert=conversions.observation_from_msg,
+        )
+        self.subscribe(
+            SemanticMap,
+            team_name(namespace, "semantic_map"),
+            "latched",
+            self._on_map,
+            convert=conversions.scene_from_msg,
+        )
+        self.subscribe(
+            DiscussionTurn,
+            team_name(namespace, "discussion"),
+            "messages",
+            self._on_turn,
+            convert=conversions.checked_turn,
+        )
+        self.subscribe(
+            Assignment,
+            team_name(namespace, "assignment"),
+            "latched",
+            self._on_assignment,
+            convert=assignment_from_msg,
+        )
+        for other in self.parameters["robots"]:
+            if other != self.robot:
+                self.subscribe(
+                    TeamMessage,
+                    team_name(namespace, f"{other}/message"),
+                    "messages",
+                    partial(self._on_message, other),
+                    convert=conversions.checked_team_message,
+                )
+        self.every(HEARTBEAT, self._tell, "status")
+        self.run(self._work(), "work")
+
+    def on_release(self) -> None:
+        """Keep the state for the next start."""
+        self._keep()
+
+    # -- what comes in --------------------------------------------------------------------------
+
+    def _on_resume(self, resume: Resume) -> None:
+        if resume.robot != self.robot:
+            self.problem(f"resume of {resume.robot!r} on the topic of {self.robot!r}: dropped")
+            return
+        options = LeaderOptions(
+            numbers=self.parameters["numbers"], resume=self.parameters["resume"]
+        )
+        self._resume = believed(resume, options)
+        if self.agent is not None:
+            self.agent.resume = self._resume
+        self._begin()
+
+    def _on_map(self, scene: SceneGraph) -> None:
+        self._scene = scene
+        if self.agent is not None:
+            self.agent.map.adopt(scene)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Make the agent once body and house are known."""
+        if self.agent is not None or self._resume is None or self._scene is None:
+            return
+        limits = AgentLimits(
+            tries=self.parameters["tries"],
+            form=self.parameters["resume_format"],
+            numbers=self.parameters["numbers"] and self.parameters["resume"],
+        )
+        self.agent = RobotAgent(
+            self.robot,
+            self._resume,
+            self.decider,
+            TeamMap(self._scene, self.robot),
+            limits=limits,
+            seed=self.parameters["seed"],
+        )
+        self._restore(self.agent)
+        if self._latest is not None:
+            self.agent.observe(self._latest)
+        if self._assigned is not None:
+            task, _, sub_tasks = self._assigned
+            self.agent.assign(task, self.agent.words, sub_tasks)
+        self._ready.set()
+        self._wake.set()
+        self._tell()
+
+    def _on_observation(self, observation: Observation) -> None:
+        if observation.robot != self.robot:
+            self.problem(
+                f"observation of {observation.robot!r} on the topic of {self.robot!r}: dropped"
+            )
+            return
+        if self._latest is not None and observation.step <= self._latest.step:
+            if observation.time >= self._latest.time:
+                return  # a repeat, for nodes that came late
+            self.problem("the world's clock went back: taking the new world's observations")
+        self._latest = observation
+        if self.agent is not None:
+            self.agent.observe(observation)
+        self._observed.set()
+        self._observed.clear()
+
+    def _on_turn(self, turn: DiscussionTurn) -> None:
+        if turn.kind != DiscussionTurn.PROPOSE or turn.speaker != conversions.LEADER:
+            return
+        if turn.recipients and self.robot not in turn.recipients:
+            return
+        try:
+            proposal = proposal_from_msg(turn)
+        except ConversionError as error:
+            self.problem(f"discussion: {error}")
+            return
+        self.run(self._reflect(proposal), "reflect")
+
+    async def _reflect(self, proposal: Proposal) -> None:
+        try:
+            await in_time(self._ready.wait(), REFLECT_PATIENCE)
+        except asyncio.TimeoutError:
+            lacks = "resume" if self._resume is None else "map"
+            self.problem(f"cannot reflect: no {lacks} has come within {REFLECT_PATIENCE:g} s")
+            return
+        assert self.agent is not None
+        if self.agent.task != proposal.task:
+            self.agent.words = proposal.words
+        reflection = await self.agent.reflect(proposal)
+        refused = [v for v in reflection.verdicts if not v.feasible]
+        words = "; ".join(f"{v.sub_task}: {v.reason}" for v in refused)
+        differs = "; ".join(v.disagreement for v in reflection.verdicts if v.disagreement)
+        text = f"no: {words}" if refused else "yes"
+        if differs:
+            text = f"{text} ({differs})"
+        self._discussion.publish(reflection_to_msg(reflection, text[:4000], time=self._now()))
+
+    def _on_assignment(self, assignment: tuple[str, int, Any]) -> None:
+        self._assigned = assignment
+        if self.agent is None:
+            return
+        task, _, sub_tasks = assignment
+        self.agent.assign(task, self.agent.words, sub_tasks)
+        if self._skill is not None and self._sub_task and not self.agent.works_on(self._sub_task):
+            self._skill.cancel()  # somebody else does it now, or nobody shall
+        self._wake.set()
+        self._tell()
+
+    def _on_message(self, sender: str, message: TeamMessage) -> None:
+        if message.sender != sender:
+            self.diagnostics.count("forged_messages")
+            self.problem(f"{sender}/message: a message in the name of {message.sender!r}: dropped")
+            return
+        if message.kind != TeamMessage.HELP or self.agent is None or not message.data:
+            return
+        try:
+            said = HelpMessage.model_validate_json(message.data)
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False)[0]
+            self.problem(f"{sender}/message: data: {first['msg']}")
+            return
+        if said.sender == sender:
+            self.agent.receive(said)
+            self._speak()
+
+    # -- working --------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        """Choose a skill, carry it out, take in the result; wait when there is nothing to do."""
+        await self._ready.wait()
+        agent = self.agent
+        assert agent is not None
+        while True:
+            self._wake.clear()
+            busy = not agent.waiting
+            if busy:
+                self._takes_part.publish(Bool(data=True))
+            if self._latest is None:
+                await self._observation_after(-1)
+            skill = await agent.next_skill()
+            self._speak()
+            self._tell()
+            if skill is None:
+                self._takes_part.publish(Bool(data=False))
+                try:
+                    await in_time(self._wake.wait(), IDLE)
+                except asyncio.TimeoutError:
+                    pass
+                continue
+            step = self._latest.step if self._latest is not None else -1
+            self._takes_part.publish(Bool(data=True))
+            self._sub_task = agent.current
+            self._skill = asyncio.ensure_future(self._do(skill))
+            try:
+                result = await self._skill
+            except asyncio.CancelledError:
+                if not self._skill.cancelled():
+                    raise  # the node stops
+                result = SkillResult(Outcome.CANCELLED, "the leader took it back")
+            finally:
+                self._skill, self._sub_task = None, ""
+            if result.outcome is not Outcome.REFUSED or result.duration:
+                await self._observation_after(step)
+            agent.skill_ended(skill, result)
+            if not result.ok:
+                self.get_logger().info(f"{type(skill).__name__}: {result.reason}")
+            self._keep()
+
+    async def _do(self, skill: Skill) -> SkillResult:
+        """Have the bridge (or the robot's driver) carry out a skill; return how it ended."""
+        if isinstance(skill, Ask):
+            self._send(skill.whom, skill.text)
+            return SkillResult(Outcome.SUCCEEDED)
+        timeout = self.parameters["skill_timeout"]
+        try:
+            if isinstance(skill, NavigateTo):
+                end = await self._navigate.run(conversions.navigate_to_msg(skill), timeout=timeout)
+            else:
+                end = await self._manipulate.run(
+                    conversions.manipulate_to_msg(skill), timeout=timeout
+                )
+        except (NoAnswer, GoalRejected) as error:
+            return SkillResult(Outcome.FAULT, str(error))
+        except ConversionError as error:
+            return SkillResult(Outcome.UNSUPPORTED, str(error))
+        return conversions.skill_result_from_msg(end.result.result)
+
+    async def _observation_after(self, step: int) -> None:
+        """Wait for an observation newer than `step`."""
+        end = asyncio.get_running_loop().time() + OBSERVATION_TIMEOUT
+        while self._latest is None or self._latest.step <= step:
+            left = end - asyncio.get_running_loop().time()
+            if left <= 0.0:
+                self.problem(
+                    f"no observation on {self.get_namespace()}/observation within "
+                    f"{OBSERVATION_TIMEOUT:g} s; is the bridge running and does it know this robot?"
+                )
+                return
+            try:
+                await in_time(self._observed.wait(), left)
+            except asyncio.TimeoutError:
+                continue
+
+    # -- what goes out --------------------------------------------------------------------------
+
+    def _now(self) -> float:
+        return self._latest.time if self._latest is not None else 0.0
+
+    def _tell(self) -> None:
+        """Publish the report: what changed, and that this robot lives."""
+        if self.agent is not None:
+            self._status.publish(report_to_msg(self.agent.report()))
+
+    def _speak(self) -> None:
+        if self.agent is None:
+            return
+        for said in self.agent.outbox():
+            self._messages.publish(
+                TeamMessage(
+                    header=conversions.header(self._now(), ""),
+                    id=said.id,
+                    sender=said.sender,
+                    recipients=list(said.recipients),
+                    kind=TeamMessage.HELP,
+                    text=said.text,
+                    data=said.model_dump_json(),
+                )
+            )
+
+    def _send(self, whom: str, text: str) -> None:
+        self._count = getattr(self, "_count", 0) + 1
+        self._messages.publish(
+            TeamMessage(
+                header=conversions.header(self._now(), ""),
+                id=f"{self.robot}-said-{self._count}",
+                sender=self.robot,
+                recipients=[whom] if whom else [],
+                kind=TeamMessage.TEXT,
+                text=text[:500],
+            )
+        )
+
+    # -- keeping --------------------------------------------------------------------------------
+
+    def _keep(self) -> None:
+        if self._file is None or self.agent is None:
+            return
+        state = {
+            "report": self.agent.report().model_dump(mode="json"),
+            "holding": self.agent.holding,
+            "words": self.agent.words,
+        }
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(self._file, json.dumps(state))
+        except OSError as error:
+            self.problem(f"state not saved: {error}")
+
+    def _restore(self, agent: RobotAgent) -> None:
+        if self._file is None or not self._file.is_file():
+            return
+        try:
+            state = json.loads(self._file.read_bytes())
+            agent.resume_work(RobotReport.model_validate(state["report"]))
+            agent.holding, agent.words = str(state["holding"]), str(state["words"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            self.problem(f"{self._file}: not taken over: {error}")
+
+
+def make_nodes(options: ProcessOptions) -> list[RobotNode]:
+    """Make the nodes of one process: one per robot it serves."""
+    parser = argparse.ArgumentParser(prog="robot_node", description=__doc__)
+    parser.add_argument(
+        "--robots",
+        nargs="+",
+        metavar="NAME",
+        help="one node per robot, each in the namespace of its robot; without it one node in "
+        "the namespace that the process was given",
+    )
+    chosen = parser.parse_args(options.arguments)
+    if not chosen.robots:
+        return [RobotNode("robot", namespace=options.namespace, context=options.context)]
+    return [
+        RobotNode(
+            "robot",
+            namespace=options.below(robot),
+            context=options.context,
+            light=len(chosen.robots) > 4,
+        )
+        for robot in chosen.robots
+    ]
+
+
+def main() -> None:
+    """Run the robots of one process."""
+    raise SystemExit(run_nodes(make_nodes))
+
+
+if __name__ == "__main__":
+    main()
