@@ -24,6 +24,7 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
     "mpl_toolkits": ("matplotlib", "python3-matplotlib"),
     "msgpack": ("msgpack", "python3-msgpack"),
     "networkx": ("networkx", "python3-networkx"),
+    "numba": ("numba", "python3-numba"),
     "numpy": ("numpy", "python3-numpy"),
     "open3d": ("open3d-cpu", None),
     "openai": ("openai", None),

@@ -244,9 +244,10 @@ def test_images_follow_what_is_moved() -> None:
     sim = world()
     sim.add_robot("r", BODY, at(3.0, 2.6, yaw=1.1))
     before = sim.render([FrameRequest("r", "eye", ("semantic",))])[0]
+    sim.observe("r")
     builds = sim.imaging.sensors.builds
     sim.render([FrameRequest("r", "eye", ("semantic",))])
-    sim.observe("r")
+    sim.look_around(sim.bodies[0])
     assert sim.imaging.sensors.builds == builds  # nothing moved, nothing built
     assert run_skill(sim, "r", Open(Target("refrigerator", (3.5, 3.55, 0.9)))).ok
     after = sim.render([FrameRequest("r", "eye", ("semantic",))])[0]

@@ -34,7 +34,7 @@ class Habits:
             house = float(self.rng.normal(0.0, HOUSE_SPREAD))
             for room_type in self.household.room_types:
                 room = float(self.rng.normal(0.0, ROOM_SPREAD))
-                prior = self.household.likelihood(category.label, room_type)
+                prior = self.household.prior(category, room_type)
                 self._likelihood[category.label, room_type] = disturbed(prior, house + room)
 
     def likelihood(self, category: Category, room_type: str) -> float:

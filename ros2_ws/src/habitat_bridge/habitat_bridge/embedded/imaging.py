@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-import numpy as np
-
-from coterie_core.geometry import Pose
 from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.house import House
-from habitat_bridge.embedded.sensors import Sensors, View
-from habitat_bridge.embedded.solids import Surface, structure_surface, upright_prism
+from habitat_bridge.embedded.sensors import Sensors
+from habitat_bridge.embedded.solids import structure_surface
 from habitat_bridge.embedded.things import Things
+from habitat_bridge.embedded.views import Pillar, View
 from habitat_bridge.simulator import Channel, Frame, FrameRequest, WorldError
-
-_ROBOT_COLOR = (235, 120, 40)
-_SIDES = 12
 
 
 class Imaging:
@@ -28,7 +22,7 @@ class Imaging:
 
     Args:
         house: The house.
-        threads: Threads that cast rays (0: all cores).
+        threads: Threads that draw and cast rays (0: all cores).
     """
 
     def __init__(self, house: House, threads: int = 0) -> None:
@@ -42,7 +36,7 @@ class Imaging:
     def render(
         self, requests: Sequence[FrameRequest], bodies: Mapping[str, Body], time: float
     ) -> list[Frame]:
-        """Return the images asked for.
+        """Return the images asked for; their arrays are read-only.
 
         Raises:
             WorldError: A robot has no such camera.
@@ -60,11 +54,19 @@ class Imaging:
             views.append(View.of(body.pose, cameras[request.camera]))
             wanted.append(cast("frozenset[Channel]", frozenset(request.channels)))
             own.append(order.index(request.robot))
-        shapes = [_shape(body) for body in bodies.values()] if len(bodies) > 1 else []
-        numbers = [self.first_robot + k for k in range(len(shapes))]
-        images = self.sensors.render(views, wanted, shapes, numbers, own)
+        pillars = [
+            Pillar(
+                body.pose.position,
+                body.embodiment.radius,
+                body.embodiment.height,
+                self.first_robot + k,
+            )
+            for k, body in enumerate(bodies.values())
+        ]
+        images = self.sensors.render(views, wanted, pillars, own)
         labels = dict(self._labels)
-        labels.update(dict.fromkeys(numbers, "robot"))
+        if len(pillars) > 1:
+            labels.update({pillar.number: "robot" for pillar in pillars})
         return [
             Frame(
                 request.robot,
@@ -78,15 +80,3 @@ class Imaging:
             )
             for request, view, image in zip(requests, views, images, strict=True)
         ]
-
-
-def robot_surface(pose: Pose, radius: float, height: float) -> Surface:
-    """Return a robot's body as a cylinder [m]."""
-    x, y, z = pose.position
-    angles = np.arange(_SIDES) * (math.tau / _SIDES)
-    ring = np.stack([np.cos(angles), np.sin(angles)], axis=1) * radius + (x, y)
-    return upright_prism(ring, z, z + height, _ROBOT_COLOR)
-
-
-def _shape(body: Body) -> Surface:
-    return robot_surface(body.pose, body.embodiment.radius, body.embodiment.height)

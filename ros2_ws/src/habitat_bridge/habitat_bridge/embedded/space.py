@@ -71,14 +71,14 @@ class RoomSpace:
     def fits(self, box: Box, *, floor_standing: bool = True, gap: float = GAP) -> bool:
         """Whether the box lies inside the room and touches nothing that is there."""
         span = span_of(box)
-        if not self.inside(span):
-            return False
         grown = (span[0] - gap, span[1] - gap, span[2], span[3] + gap, span[4] + gap, span[5])
         if any(overlap(grown, other) for other in self.taken):
             return False
         if any(overlap(span, other) for other in self.keep_clear):
             return False
-        return not (floor_standing and any(overlap(span, other) for other in self.keep_free))
+        if floor_standing and any(overlap(span, other) for other in self.keep_free):
+            return False
+        return self.inside(span)  # last: it takes longest
 
     def leaves_way(self, boxes: Iterable[Box]) -> bool:
         """Whether all doors and the room's middle stay joined for a robot of `RADIUS`."""
@@ -93,6 +93,10 @@ class RoomSpace:
 
     def inside(self, span: Span) -> bool:
         """Whether the extent lies between the room's walls."""
+        low_x, low_y, high_x, high_y = self.inner.bounds
+        if span[0] < low_x or span[1] < low_y or span[3] > high_x or span[4] > high_y:
+            return False
+        shapely.prepare(self.inner)  # once; later calls find it done
         return bool(self.inner.covers(rectangle(span[0], span[1], span[3], span[4])))
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.scene import SceneObject
@@ -19,11 +20,35 @@ SAMPLES = 16
 """Points per thing that rays are sent to when its visible share is measured."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Showing:
+    """What of the things can show in images at one time; its arrays never change.
+
+    surfaces (N,) are the things' surfaces; boxes (N, 6) [m] their low and high corners; hidden
+    (N,) tells which are in a hand or a closed container.
+    """
+
+    surfaces: tuple[ObjectMesh, ...]
+    boxes: npt.NDArray[np.float64]
+    hidden: npt.NDArray[np.bool_]
+
+    def changes(self, later: Showing) -> npt.NDArray[np.float64] | None:
+        """Return the boxes (M, 6) [m] within which there was or is another sight later, or None."""
+        if later is self:
+            return None
+        moved = [a is not b for a, b in zip(self.surfaces, later.surfaces, strict=True)]
+        changed = np.array(moved) | (self.hidden != later.hidden)
+        before = self.boxes[changed & ~self.hidden]
+        after = later.boxes[changed & ~later.hidden]
+        return np.concatenate([before, after]) if len(before) + len(after) else None
+
+
 class Things:
     """All things of a house and their state; `revision` counts the changes.
 
     A thing's row is its index in `ids`; its instance number in images is `first_instance` + row.
     What a robot holds is in `held` (thing -> robot): it is in a hand and in no image.
+    `showing` is what can show in images now, another object after every change.
     """
 
     def __init__(self, house: House, first_instance: int) -> None:
@@ -40,6 +65,7 @@ class Things:
         self.centers = np.zeros((count, 3))
         self.extents = np.zeros(count)
         self.hidden = np.zeros(count, dtype=bool)
+        self._boxes = np.zeros((count, 6))
         for row, name in enumerate(self.ids):
             self.surfaces.append(object_mesh(self.things[name]))
             self._measure(row)
@@ -114,6 +140,7 @@ class Things:
         for row, name in enumerate(self.ids):
             thing = self.things[name]
             self.hidden[row] = name in self.held or self.closed_around(thing) is not None
+        self.showing = Showing(tuple(self.surfaces), self._boxes.copy(), self.hidden.copy())
 
     def _measure(self, row: int) -> None:
         """Spread sample points over a thing's surface, the same ones on every run."""
@@ -136,6 +163,7 @@ class Things:
         )
         box = self.things[self.ids[row]].box
         self.points[row] = points.astype(np.float32)
+        self._boxes[row] = (*surface.vertices.min(axis=0), *surface.vertices.max(axis=0))
         self.centers[row] = box.center
         a, b = sorted(box.size)[1:]
         self.extents[row] = float(np.sqrt(a * b))

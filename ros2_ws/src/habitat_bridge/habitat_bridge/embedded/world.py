@@ -25,11 +25,11 @@ from habitat_bridge.embedded.manipulation import Hands
 from habitat_bridge.embedded.navigation import BodySpace
 from habitat_bridge.embedded.occupancy import BodyKey, Occupancy
 from habitat_bridge.embedded.places import build_places
-from habitat_bridge.embedded.sensors import View
 from habitat_bridge.embedded.skills import SkillBook
 from habitat_bridge.embedded.start import choose_start
 from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.truth import house_scene
+from habitat_bridge.embedded.views import View
 from habitat_bridge.embedded.yielding import advance_aside
 from habitat_bridge.guard import Guard
 from habitat_bridge.simulator import (
@@ -60,7 +60,7 @@ class EmbeddedWorld:
         look_on_arrival: Whether a robot turns once at the end of every way.
         track_ids: Whether detections carry the true ids of things, as a perfect tracker would.
         guard: Checks skills (None: everything within the house is allowed).
-        threads: Threads that cast rays (0: all cores).
+        threads: Threads that draw images and cast rays (0: all cores).
     """
 
     def __init__(
@@ -277,7 +277,7 @@ class EmbeddedWorld:
         )
 
     def render(self, requests: Sequence[FrameRequest]) -> list[Frame]:
-        """Return the images asked for, all robots in one batch of rays.
+        """Return the images asked for, all robots in one batch; their arrays are read-only.
 
         Raises:
             WorldError: A robot or camera is unknown.
