@@ -8,15 +8,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
-from coterie_bringup.checking import check, shown, suggestion
-from coterie_bringup.yaml_marks import (
+from coterie_core.language import ModelProfile
+from coterie_core.yaml_checks import check, shown, suggestion
+from coterie_core.yaml_marks import (
     FileProblem,
     MarkedData,
     Problem,
     load_marked,
     read_text,
 )
-from coterie_core.language import ModelProfile
 from habitat_bridge.factory import WorldSpec
 from habitat_bridge.robots import EMBODIMENTS
 

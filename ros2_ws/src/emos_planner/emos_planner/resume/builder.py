@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from coterie_core.resume import Manipulation, Resume
 from emos_planner.resume.arms import ArmModel, arm_models, describe_arms
@@ -15,11 +14,10 @@ from emos_planner.resume.frame import face_ahead, find_base
 from emos_planner.resume.geometry import Bodies
 from emos_planner.resume.locomotion import Drive, Scene, find_drive
 from emos_planner.resume.mobility import Stance, measure
+from emos_planner.resume.overrides import RobotOverrides, apply_overrides
 from emos_planner.resume.reading import Description, read_description
+from emos_planner.resume.stated import stated_drive, without_ignored
 from emos_planner.resume.tree import build_tree
-
-if TYPE_CHECKING:
-    from emos_planner.resume.overrides import RobotOverrides
 
 SAMPLES = 100_000
 _MOST_WARNINGS = 40
@@ -36,11 +34,17 @@ class Analysis:
     arms: list[ArmModel]
 
 
-def analyse(urdf: str | Path | bytes, *, packages: Sequence[Path] = ()) -> Analysis:
+def analyse(
+    urdf: str | Path | bytes,
+    *,
+    packages: Sequence[Path] = (),
+    overrides: RobotOverrides | None = None,
+) -> Analysis:
     """Read a URDF and find what its parts are.
 
     Args:
         urdf: Path of the file, or the document itself (bytes, or a str that begins with "<").
+        overrides: Which parts of it to leave out, and what carries it, where that is stated.
         packages: Folders of packages whose meshes may be read beside the URDF's own folder.
 
     Raises:
@@ -49,6 +53,8 @@ def analyse(urdf: str | Path | bytes, *, packages: Sequence[Path] = ()) -> Analy
     description = read_description(urdf)
     try:
         tree = build_tree(description)
+        if overrides is not None:
+            tree = without_ignored(tree, overrides)
     except UrdfError as error:
         raise (error if error.file else error.within(description.file)) from error.__cause__
     folders = [*([description.folder] if description.folder is not None else []), *packages]
@@ -57,6 +63,8 @@ def analyse(urdf: str | Path | bytes, *, packages: Sequence[Path] = ()) -> Analy
     bodies.guess(tree.body(base.link))
     drive = find_drive(tree, bodies, base, description)
     scene = Scene(tree, bodies, base, description)
+    if overrides is not None:
+        drive = stated_drive(scene, drive, overrides)
     if drive.kind in ("wheels", "tracks"):
         steered = {joint.name for joint in drive.joints} - {j.name for j in drive.wheels}
         axles = [
@@ -94,7 +102,19 @@ def resume_of(
     """
     if samples < 1:
         raise ValueError(f"samples: expected at least 1, not {samples}")
-    found = analyse(urdf, packages=packages)
+    found = analyse(urdf, packages=packages, overrides=overrides)
+    return resume_from(found, name=name, overrides=overrides, samples=samples, seed=seed)
+
+
+def resume_from(
+    found: Analysis,
+    *,
+    name: str | None = None,
+    overrides: RobotOverrides | None = None,
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> Resume:
+    """Return the resume of an analysed URDF; the arguments are those of `resume_of`."""
     scene, stance, description = found.scene, found.stance, found.description
     joints = {joint.name for limb in stance.arms for joint in limb.joints}
     perception, odd_cameras = find_cameras(scene, stance, description, joints)
@@ -105,10 +125,11 @@ def resume_of(
     if len(warnings) > _MOST_WARNINGS:
         more = len(warnings) - _MOST_WARNINGS
         warnings = [*warnings[:_MOST_WARNINGS], f"and {more} more of this kind"]
-    return Resume(
+    resume = Resume(
         robot=name or description.name,
         mobility=stance.mobility,
         perception=perception,
         manipulation=Manipulation(arms=arms, evidence=evidence),
         warnings=tuple(dict.fromkeys(warnings)),
     )
+    return resume if overrides is None else apply_overrides(resume, overrides)

@@ -178,6 +178,10 @@ def _camera(
         mount = "arm" if any(name in arm_joints for name in own) else "movable"
     pitches = -np.arcsin(np.clip(directions[:, 2], -1.0, 1.0))
     hfov, vfov, size, fov_why = _view(scene, device)
+    columns = np.array([1.0, 0.0, 0.0] if ahead[2] > 0.5 else [0.0, -1.0, 0.0])
+    if abs(float(chain.directions(rest, columns)[0][2])) > 0.7:
+        hfov, vfov, size = vfov, hfov, (size[1], size[0])
+        fov_why += "; mounted on its side, so the wide side is upright"
     clip = device.sensor.clip if device.sensor is not None else None
     camera = ResumeCamera(
         name=device.name,

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, core_schema
 
-from coterie_bringup.yaml_marks import FileProblem, MarkedData, Path_, Problem
+from coterie_core.yaml_marks import FileProblem, MarkedData, Path_, Problem
 
 Model = TypeVar("Model", bound=BaseModel)
 

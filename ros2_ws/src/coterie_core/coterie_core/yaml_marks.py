@@ -90,7 +90,7 @@ def read_text(file: Path) -> str:
     except OSError as error:
         raise refuse(f"cannot be read: {error.strerror or error}") from None
     if len(raw) > LARGEST_FILE:
-        raise refuse(f"larger than {LARGEST_FILE // 1000} kB: this is no team file")
+        raise refuse(f"larger than {LARGEST_FILE // 1000} kB: this is no settings file")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
