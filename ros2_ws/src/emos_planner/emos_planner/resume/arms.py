@@ -107,6 +107,14 @@ def describe_arms(
             f"{found.grown} more cells of {found.workspace.cell:g} m reached by inverse "
             f"kinematics; {found.barred} cells only by postures that hit the robot or the floor"
         )
+        if prober.collision.left_out:
+            pairs = [f"{a} and {b}" for a, b in prober.collision.left_out[:6]]
+            more = len(prober.collision.left_out) - len(pairs)
+            evidence[f"{model.name}.self_collision"] = (
+                "not held against each other, because they overlap as modelled: "
+                + ", ".join(pairs)
+                + (f" and {more} more" if more else "")
+            )
         if not prober.collision.active:
             warnings.append(
                 f"{model.name}: self-collision not checked, no shapes of it can be read"

@@ -98,6 +98,11 @@ class Chain:
         """Upper ends of the joints' ranges (joints,)."""
         return self._ranges[:, 1]
 
+    @property
+    def limits(self) -> tuple[Array, Array]:
+        """Lower and upper ends of the joints' ranges, (joints,) each."""
+        return self.lower, self.upper
+
     def points(self, positions: Array) -> Array:
         """Return the tip's point (n, 3) in the base frame of postures (n, joints).
 

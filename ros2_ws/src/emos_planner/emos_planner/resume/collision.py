@@ -12,7 +12,7 @@ from scipy.spatial import ConvexHull, QhullError
 from emos_planner.resume.chain import Chain
 from emos_planner.resume.geometry import Bodies
 from emos_planner.resume.sampling import postures
-from emos_planner.resume.tree import Shape, Tree
+from emos_planner.resume.tree import Joint, Shape, Tree
 
 coal = pin.coal
 
@@ -20,14 +20,15 @@ Array = npt.NDArray[np.float64]
 
 _TRIALS = 128
 _ALWAYS = 0.95
+_OFTEN = 0.1
 _MOST_LINKS = 300
 
 
 class SelfCollision:
     """Checks postures of one chain against the rest of the robot, which is at rest.
 
-    Shapes of bodies that a joint connects directly are not held against each other, nor are pairs
-    that touch in nearly every posture: those overlap by the way they were modelled.
+    Shapes of bodies that a joint connects directly are not held against each other, nor are tubes
+    of one telescope, nor pairs that overlap by the way they were modelled (see `left_out`).
 
     Args:
         tree: The robot.
@@ -41,6 +42,7 @@ class SelfCollision:
     ) -> None:
         self.chain = chain
         self.left_out: list[tuple[str, str]] = []
+        self._near: list[bool] = []
         self._model = arm_model(chain)
         self._geometry = pin.GeometryModel()
         moving = self._moving(tree)
@@ -71,7 +73,7 @@ class SelfCollision:
         self._data = self._model.createData()
         self._results = pin.GeometryData(self._geometry)
         if self.active:
-            self._drop_always(names, seed)
+            self._drop_modelled(names, rest, seed)
 
     @property
     def active(self) -> bool:
@@ -82,10 +84,7 @@ class SelfCollision:
         """Return whether each posture (n, joints) makes the robot hit itself (n,)."""
         if not self.active:
             return np.zeros(len(positions), dtype=bool)
-        scale = np.array([step.scale for step in self.chain.steps])
-        shift = np.array([step.shift for step in self.chain.steps])
-        column = [step.column for step in self.chain.steps]
-        values = positions[:, column] * scale + shift
+        values = self.values(positions)
         check = pin.computeCollisions
         inputs = self._model, self._data, self._geometry, self._results
         return np.fromiter(
@@ -101,41 +100,61 @@ class SelfCollision:
         return moving
 
     def _pairs(self, tree: Tree, names: list[str], moving: dict[str, int]) -> None:
-        above = {
-            body: tree.body(tree.above[body].parent)
-            for body in {tree.body(name) for name in names}
-            if body in tree.above
-        }
+        """Add the pairs that may hit each other; note those whose links are close in the tree."""
+        poses = tree.poses()
+        joints: dict[str, list[Joint]] = {}
+        for name in names:
+            body = tree.body(name)
+            if body not in joints:
+                joints[body] = [joint for joint in tree.chain(body) if joint.movable]
         for second, b in enumerate(names):
             for first, a in enumerate(names[:second]):
                 if moving.get(a, -1) == moving.get(b, -1):
                     continue
-                body_a, body_b = tree.body(a), tree.body(b)
-                if above.get(body_a) == body_b or above.get(body_b) == body_a:
+                between = set(joints[tree.body(a)]) ^ set(joints[tree.body(b)])
+                if len(between) < 2:
                     continue
+                axes = np.array([poses[j.child][:3, :3] @ j.axis for j in between])
+                if all(j.kind == "prismatic" for j in between) and (
+                    np.abs(axes @ axes[0]).min() > 0.99
+                ):
+                    continue  # tubes that slide in one another
+                self._near.append(len(between) == 2)
                 self._geometry.addCollisionPair(pin.CollisionPair(first, second))
 
-    def _drop_always(self, names: list[str], seed: int) -> None:
-        values = postures(self.chain.lower, self.chain.upper, _TRIALS, seed)[:_TRIALS]
-        scale = np.array([step.scale for step in self.chain.steps])
-        shift = np.array([step.shift for step in self.chain.steps])
-        values = values[:, [step.column for step in self.chain.steps]] * scale + shift
-        counts = np.zeros(len(self._geometry.collisionPairs))
-        for row in values:
-            pin.computeCollisions(
-                self._model, self._data, self._geometry, self._results, row, False
-            )
-            counts += [result.isCollision() for result in self._results.collisionResults]
+    def _drop_modelled(self, names: list[str], rest: dict[str, float], seed: int) -> None:
+        """Leave out pairs that touch because of how they were modelled.
+
+        That is: in nearly every posture; or often, and at rest or with one body between them.
+        """
+        positions = postures(self.chain.lower, self.chain.upper, _TRIALS, seed)[:_TRIALS]
+        resting = [rest.get(joint.name, 0.0) for joint in self.chain.joints]
+        touching = np.array(
+            [self._touching(row) for row in self.values(np.vstack([resting, positions]))]
+        )
+        share = touching[1:].mean(axis=0)
+        close = np.array(self._near)
+        modelled = (share >= _ALWAYS) | ((touching[0] | close) & (share > _OFTEN))
         pairs = list(self._geometry.collisionPairs)
         kept = pin.GeometryModel(self._geometry)
         kept.removeAllCollisionPairs()
-        for pair, count in zip(pairs, counts, strict=True):
-            if count < _ALWAYS * len(values):
-                kept.addCollisionPair(pair)
-            else:
+        for pair, out in zip(pairs, modelled.tolist(), strict=True):
+            if out:
                 self.left_out.append((names[pair.first], names[pair.second]))
+            else:
+                kept.addCollisionPair(pair)
         self._geometry = kept
         self._results = pin.GeometryData(kept)
+
+    def _touching(self, values: Array) -> list[bool]:
+        pin.computeCollisions(self._model, self._data, self._geometry, self._results, values, False)
+        return [result.isCollision() for result in self._results.collisionResults]
+
+    def values(self, positions: Array) -> Array:
+        """Return the positions (n, steps) of all joints, those that follow others included."""
+        scale = np.array([step.scale for step in self.chain.steps])
+        shift = np.array([step.shift for step in self.chain.steps])
+        return positions[:, [step.column for step in self.chain.steps]] * scale + shift
 
 
 def arm_model(chain: Chain) -> pin.Model:

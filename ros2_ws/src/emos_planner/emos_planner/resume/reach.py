@@ -18,10 +18,15 @@ from emos_planner.resume.sampling import postures
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+Key = tuple[int, int]
 
 CELL = 0.02
 _PER_CELL = 24
 _ROUNDS = 12
+_SPREAD = 1
+_NEAR = 2
+_SHAKES = 4
+_SHAKE = 0.4
 _BEARINGS = 180
 _DIRECTIONS = 240
 _FLOOR_SLACK = 0.005
@@ -91,7 +96,7 @@ def workspace_of(
     positions, points = positions[above], points[above]
     if not len(points):
         return None
-    cells = _Cells(cell)
+    cells = _Cells(cell, seed)
     sampled = cells.settle(prober, positions, points)
     if not cells.taken:
         return None
@@ -110,9 +115,13 @@ def workspace_of(
 class _Cells:
     """Cells (radius, height) with one allowed posture each."""
 
-    def __init__(self, cell: float) -> None:
+    def __init__(self, cell: float, seed: int) -> None:
         self.cell = cell
-        self.taken: dict[tuple[int, int], Array] = {}
+        self._random = np.random.default_rng(seed)
+        self.taken: dict[Key, Array] = {}
+        self._positions: Array = np.empty((0, 0))
+        self._order: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._ranges: dict[Key, tuple[int, int]] = {}
 
     def keys(self, points: Array) -> npt.NDArray[np.int64]:
         """Return the cells (n, 2) of points (n, 3)."""
@@ -126,16 +135,22 @@ class _Cells:
             self.taken.setdefault((r, z), posture)
         return len(self.taken) - before
 
-    def settle(self, prober: Prober, positions: Array, points: Array) -> set[tuple[int, int]]:
+    def settle(self, prober: Prober, positions: Array, points: Array) -> set[Key]:
         """Find an allowed posture per sampled cell; return the sampled cells.
 
         A cell needs one allowed posture, so postures are checked cell by cell in the order of
         sampling until one is found or 24 failed, which is far fewer checks than samples.
         """
         keys = self.keys(points)
+        self._positions = positions
         flat = (keys[:, 1] - keys[:, 1].min()) * (keys[:, 0].max() + 1) + keys[:, 0]
         order = np.argsort(flat, kind="stable")
         _, first, count = np.unique(flat[order], return_index=True, return_counts=True)
+        cells: list[Key] = [(r, z) for r, z in keys[order[first]].tolist()]
+        self._order = order
+        self._ranges = dict(
+            zip(cells, zip(first.tolist(), count.tolist(), strict=True), strict=True)
+        )
         open_ = np.ones(len(first), dtype=bool)
         for rank in range(_PER_CELL):
             todo = np.flatnonzero(open_ & (count > rank))
@@ -145,52 +160,67 @@ class _Cells:
             free = prober.allowed(positions[chosen])
             open_[todo[free]] = False
             self.add(positions[chosen[free]], points[chosen[free]])
-        return {(r, z) for r, z in keys[order[first]].tolist()}
+        return set(cells)
 
     def grow(self, prober: Prober) -> int:
-        """Try empty cells at the border and in holes by inverse kinematics until none yields."""
+        """Try empty cells at the border and in holes by inverse kinematics until none yields.
+
+        First from the postures of the cells beside; then, where collisions may be in the way,
+        from many postures of the surroundings, sampled ones and allowed ones shaken.
+        """
         start = len(self.taken)
-        tried: set[tuple[int, int]] = set()
-        for _ in range(_ROUNDS):
-            cells = np.array(sorted(self.taken))
-            low = cells.min(axis=0) - 2
-            grid = np.zeros(cells.max(axis=0) - low + 3, dtype=bool)
-            grid[tuple((cells - low).T)] = True
-            border = np.argwhere(binary_dilation(grid, np.ones((3, 3))) & ~grid) + low
-            border = border[border[:, 0] >= 0]
-            wanted = [key for key in map(tuple, border.tolist()) if key not in tried]
-            if prober.floor:
-                wanted = [key for key in wanted if key[1] >= 0]
-            if not wanted:
-                break
-            tried.update(wanted)
-            if not self._try(prober, wanted):
-                break
+        for many in (False, True):
+            tried: set[Key] = set()
+            for _ in range(2 if many else _ROUNDS):
+                wanted = [key for key in self._border(prober.floor) if key not in tried]
+                if not wanted:
+                    break
+                tried.update(wanted)
+                if not self._try(prober, wanted, many):
+                    break
         return len(self.taken) - start
 
-    def _try(self, prober: Prober, wanted: list[tuple[int, int]]) -> int:
+    def _border(self, floor: bool) -> list[Key]:
+        cells = np.array(sorted(self.taken))
+        low = cells.min(axis=0) - 2
+        grid = np.zeros(cells.max(axis=0) - low + 3, dtype=bool)
+        grid[tuple((cells - low).T)] = True
+        border = np.argwhere(binary_dilation(grid, np.ones((3, 3))) & ~grid) + low
+        return [(r, z) for r, z in border.tolist() if r >= 0 and not (floor and z < 0)]
+
+    def _try(self, prober: Prober, wanted: list[Key], many: bool) -> int:
         starts, targets = [], []
         for r, z in wanted:
-            near = [
-                self.taken[key]
-                for dr in (-1, 0, 1)
-                for dz in (-1, 0, 1)
-                if (key := (r + dr, z + dz)) in self.taken
-            ]
-            for posture in near[:3]:
-                starts.append(posture)
-                targets.append(((r + 0.5) * self.cell, (z + 0.5) * self.cell))
-        found = solve(
-            prober.chain, Target(np.array(targets), ring=True), np.array(starts), steps=15
-        )
-        points = prober.chain.points(found.positions)
-        keys = self.keys(points)
-        new = np.array([tuple(key) not in self.taken for key in keys.tolist()])
+            beside = [(r + dr, z + dz) for dr in (-1, 0, 1) for dz in (-1, 0, 1)]
+            if many:
+                found = [row for key in beside for row in self._sampled(key)]
+                for key in [key for key in beside if key in self.taken][:_NEAR]:
+                    shaken = self._random.normal(0.0, _SHAKE, (_SHAKES, prober.chain.size))
+                    found += list(np.clip(self.taken[key] + shaken, *prober.chain.limits))
+                starts += found
+                targets += [(r + 0.5, z + 0.5)] * len(found)
+                continue
+            for key in [key for key in beside if key in self.taken][:3]:
+                starts.append(self.taken[key])
+                # Towards the side that it comes from, where a cell half out of reach is reached.
+                targets.append((r + 0.5 + 0.45 * (key[0] - r), z + 0.5 + 0.45 * (key[1] - z)))
+        if not starts:
+            return 0
+        target = Target(np.array(targets) * self.cell, ring=True)
+        solved = solve(prober.chain, target, np.array(starts), steps=15).positions
+        points = prober.chain.points(solved)
+        new = np.array([tuple(key) not in self.taken for key in self.keys(points).tolist()])
         if prober.floor:
             new &= points[:, 2] >= 0.0
         free = np.flatnonzero(new)
-        free = free[prober.allowed(found.positions[free])]
-        return self.add(found.positions[free], points[free])
+        free = free[prober.allowed(solved[free])]
+        return self.add(solved[free], points[free])
+
+    def _sampled(self, key: Key) -> Array:
+        """Return a few sampled postures (n, joints) of a cell, allowed or not."""
+        first, count = self._ranges.get(key, (0, 0))
+        chosen = self._order[first : first + count][:: max(count // _SPREAD, 1)][:_SPREAD]
+        return self._positions[chosen]
 
 
 def _hull(
@@ -232,8 +262,10 @@ def _sphere(count: int) -> Array:
 
 def _bearings(prober: Prober, positions: Array, points: Array) -> tuple[tuple[float, float], ...]:
     """Return the directions about the base axis that allowed samples cover, as intervals [rad]."""
-    far = np.flatnonzero(np.hypot(points[:, 0], points[:, 1]) > 0.05)
-    if not len(far):
+    radius = np.hypot(points[:, 0], points[:, 1])
+    # Beside its own axis an arm points everywhere; that says nothing of where it reaches.
+    far = np.flatnonzero(radius > 0.25 * radius.max())
+    if radius.max() < 0.05:
         return ((-math.pi, math.pi),)
     step = 2.0 * math.pi / _BEARINGS
     angle = np.arctan2(points[far, 1], points[far, 0])

@@ -51,13 +51,18 @@ class Urdf:
         ET.SubElement(collision, "origin", xyz=_text(at), rpy=_text(rpy))
         geometry = ET.SubElement(collision, "geometry")
         keys = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",)}
-        if shape == "mesh":
-            ET.SubElement(geometry, "mesh", filename=str(size))
-        elif shape == "box":
+        if shape == "box":
             ET.SubElement(geometry, "box", size=_text(size))
         else:
             values = dict(zip(keys[shape], map(str, size), strict=True))
             ET.SubElement(geometry, shape, values)
+        return self
+
+    def add_mesh(self, link: str, file: str, scale: float = 1.0) -> Urdf:
+        """Add a collision shape that is a mesh file."""
+        parent = next(each for each in self.root.iter("link") if each.get("name") == link)
+        geometry = ET.SubElement(ET.SubElement(parent, "collision"), "geometry")
+        ET.SubElement(geometry, "mesh", filename=file, scale=_text((scale,) * 3))
         return self
 
     def joint(
@@ -188,7 +193,8 @@ def humanoid() -> Urdf:
         parent = "pelvis"
         legs = [("z", (0, 0, 1), (0, y, -0.05)), ("x", (1, 0, 0), (0, 0, 0)),
                 ("y", (0, 1, 0), (0, 0, 0)), ("knee", (0, 1, 0), (0, 0, -0.35)),
-                ("ankle_y", (0, 1, 0), (0, 0, -0.35)), ("ankle_x", (1, 0, 0), (0, 0, 0))]  # fmt: skip
+                ("ankle_y", (0, 1, 0), (0, 0, -0.35)),
+                ("ankle_x", (1, 0, 0), (0, 0, 0))]  # fmt: skip
         for name, axis, at in legs:
             limit = (0.0, 2.3) if name == "knee" else (-1.2, 1.0)
             urdf.link(f"{tag}_{name}").joint(
@@ -272,11 +278,12 @@ def on_table(height: float = 0.7, *, tool: bool = True) -> Urdf:
     urdf.joint("arm_base_joint", "fixed", "table", "arm_base", (0, 0, height))
     at = [(0, 0, 0.1), (0, 0, 0.05), (0.35, 0, 0), (0.3, 0, 0), (0.05, 0, 0), (0.05, 0, 0)]
     axes = [(0, 0, 1), (0, 1, 0), (0, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0)]
+    limits = {0: (-1.0, 1.0), 1: (0.0, 1.5), 2: (0.0, 1.5), 3: (-0.5, 0.5), 4: (-1.0, 1.0)}
     parent = "arm_base"
     for k, (place, axis) in enumerate(zip(at, axes, strict=True)):
         urdf.link(f"link_{k}").joint(
             f"joint_{k}", "revolute", parent, f"link_{k}", place, axis=axis,
-            limit=(-1.0, 1.0) if k == 0 else (-2.5, 2.5),
+            limit=limits.get(k, (-2.5, 2.5)),
         )  # fmt: skip
         parent = f"link_{k}"
     if tool:
