@@ -182,11 +182,12 @@ class Household(_Model):
         if category is None:
             return self.fallback.unknown_object if kind else self.fallback.unknown_both
         if not kind:
-            values = [self._given(category, name) for name in self.room_types]
+            values = [self.prior(category, name) for name in self.room_types]
             return sum(values) / len(values)
-        return self._given(category, kind)
+        return self.prior(category, kind)
 
-    def _given(self, category: Category, room_type: str) -> float:
+    def prior(self, category: Category, room_type: str) -> float:
+        """Return how likely a room of exactly this type holds a thing of this category (0..1)."""
         other = self.fallback.unlisted_room if category.any is None else category.any
         return category.rooms.get(room_type, other)
 

@@ -24,7 +24,7 @@ from habitat_bridge.embedded.validator import validate_house
 HOME = load_household()
 
 
-@pytest.mark.parametrize("first", range(0, 60, 10))
+@pytest.mark.parametrize("first", (0, 10))
 def test_houses_are_valid(first):
     for seed in range(first, first + 10):
         assert validate_house(generate_house(seed)) == [], f"seed {seed}"
@@ -32,9 +32,9 @@ def test_houses_are_valid(first):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("first", range(60, 360, 50))
+@pytest.mark.parametrize("first", range(20, 320, 20))
 def test_many_more_houses_are_valid(first):
-    for seed in range(first, first + 50):
+    for seed in range(first, first + 20):
         assert validate_house(generate_house(seed)) == [], f"seed {seed}"
 
 
