@@ -86,13 +86,13 @@ class RobotPort:
     def __init__(
         self, node: AgentNode, robot: str, body: Embodiment, start: Pose, *, pixels: bool
     ) -> None:
+        self._node = node
         self.robot = robot
         self.body = body
         self._start = start
         self._odometry = node.publisher(Odometry, f"{robot}/odom", "sensor_data")
         self._observations = node.publisher(ObservationMsg, f"{robot}/observation", "observations")
         self._description = node.publisher(String, f"{robot}/robot_description", "latched")
-        self._resume = node.publisher(RobotResume, f"{robot}/resume", "latched")
         self.cameras = (
             [CameraPort(node, robot, camera, k == 0) for k, camera in enumerate(body.cameras)]
             if pixels
@@ -101,12 +101,17 @@ class RobotPort:
         self._last: ObservationMsg | None = None
         self._listeners = 0
 
-    def describe(self, urdf: str, time: float, summary: str = "") -> None:
-        """Publish the latched description and resume."""
+    def describe(
+        self, urdf: str, time: float, summary: str = "", *, with_resume: bool = True
+    ) -> None:
+        """Publish the latched description, and the resume unless a resume node does."""
         self._description.publish(String(data=urdf))
-        self._resume.publish(
-            conversions.resume_to_msg(self.robot, self.body, time=time, summary=summary)
-        )
+        if with_resume:
+            # Made here: a publisher that stays silent would look like a second source.
+            resume = self._node.publisher(RobotResume, f"{self.robot}/resume", "latched")
+            resume.publish(
+                conversions.resume_to_msg(self.robot, self.body, time=time, summary=summary)
+            )
 
     def fixed_frames(self, time: float = 0.0) -> list[TransformStamped]:
         """Return the transforms that never change: map -> odom, base -> cameras."""

@@ -270,8 +270,12 @@ BODY = Embodiment(name="dog", mobility="legs", step_height=0.2, arm=Arm(), camer
 
 def test_resumes_come_back():
     message = over_the_wire(cv.resume_to_msg("r1", BODY))
-    assert cv.embodiment_from_msg(message) == BODY
+    body = cv.embodiment_from_msg(message)
+    assert (body.name, body.mobility, body.step_height) == ("r1", "legs", BODY.step_height)
+    assert body.arm is not None and body.arm.reaches(0.7, 1.0) and not body.arm.reaches(0.9, 1.0)
     assert "takes stairs" in message.summary and message.arm_reach == pytest.approx(0.8)
+    resume = cv.resume_from_msg(message)
+    assert over_the_wire(cv.resume_to_msg("r1", resume)) == message
 
 
 @pytest.mark.parametrize(

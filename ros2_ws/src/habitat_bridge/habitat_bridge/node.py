@@ -16,6 +16,7 @@ from coterie_core.observation import Observation
 from coterie_core.skills import Outcome, Skill, SkillResult
 from coterie_core.waiting import in_time
 from coterie_msgs.action import Manipulate, NavigateTo
+from coterie_msgs.msg import SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import run_nodes
@@ -27,6 +28,7 @@ from habitat_bridge.conductor import Conductor, Goal, Step
 from habitat_bridge.driver import Driver
 from habitat_bridge.factory import make_world
 from habitat_bridge.guard import Guard
+from habitat_bridge.prior import PRIOR_MAPS, prior_map
 from habitat_bridge.roster import read_roster
 from habitat_bridge.simulator import FrameRequest, RobotState, Simulator, WorldError
 from habitat_bridge.urdf import urdf_of
@@ -51,7 +53,11 @@ class BridgeNode(AgentNode):
     PARAMETERS = (
         ParameterSpec("world", "", "The world: a WorldSpec as JSON.", json=True),
         ParameterSpec(
-            "robots", "", "List of {name, embodiment, start} as JSON.", json=True
+            "robots", "", "List of {name, embodiment, start, urdf, resume} as JSON.", json=True
+        ),
+        ParameterSpec(
+            "prior_map", "nothing", "What is published as semantic_map: what a team knows before.",
+            choices=PRIOR_MAPS,
         ),
         ParameterSpec(
             "mode", "lockstep", "How time goes on.", choices=("lockstep", "real_time")
@@ -97,6 +103,7 @@ class BridgeNode(AgentNode):
         self._lockstep = parameters["mode"] == "lockstep"
         self.world = world = self._given or _make_world(parameters)
         self.bodies = {spec.name: spec.embodiment for spec in specs}
+        self._specs = {spec.name: spec for spec in specs}
         self._ports: dict[str, RobotPort] = {}
         pixels = world.capabilities.pixels
         for spec in specs:
@@ -138,8 +145,15 @@ class BridgeNode(AgentNode):
         self._images_due = 0.0
         self.diagnostics.add_source("world", self._figures)
         for robot, port in self._ports.items():
-            port.describe(urdf_of(robot, port.body), world.time)
+            spec = self._specs[robot]
+            urdf = spec.urdf or urdf_of(robot, port.body)
+            port.describe(urdf, world.time, with_resume=spec.resume)
             self.subscribe(Bool, f"{robot}/takes_part", "latched", partial(self._hear, robot))
+        if parameters["prior_map"] != "nothing":
+            known = prior_map(world.truth(), parameters["prior_map"])
+            self.publisher(SemanticMap, "semantic_map", "latched").publish(
+                conversions.scene_to_msg(known, time=world.time)
+            )
         self._frames.publish_fixed(
             transform for port in self._ports.values() for transform in port.fixed_frames()
         )

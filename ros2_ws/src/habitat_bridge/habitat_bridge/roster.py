@@ -40,13 +40,19 @@ class StartSpec(BaseModel):
 
 
 class RobotSpec(BaseModel):
-    """A robot to put into the world; `embodiment` is a preset's name or a whole embodiment."""
+    """A robot to put into the world; `embodiment` is a preset's name or a whole embodiment.
+
+    `urdf` is published as its description (the document; empty: one made from the embodiment).
+    `resume`: whether the bridge publishes its resume; not where a resume node does.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)
     embodiment: Embodiment
     start: StartSpec = StartSpec()
+    urdf: str = Field("", max_length=20_000_000)
+    resume: bool = True
 
     @field_validator("embodiment", mode="before")
     @classmethod

@@ -303,7 +303,8 @@ def test_late_joiner_gets_description_resume_and_observation(ros):
     listen(RobotResume, "r1/resume", "latched")
     listen(Observation, "r1/observation", "observations")
     ros.spin_until(lambda: len(got) == 3)
-    assert conversions.embodiment_from_msg(got["r1/resume"]) == WHEELS
+    body = conversions.embodiment_from_msg(got["r1/resume"])
+    assert (body.mobility, body.radius) == ("wheels", WHEELS.radius)
     assert "cannot take stairs" in got["r1/resume"].summary
     assert 'link name="r1/base_link"' in got["r1/robot_description"].data
     assert got["r1/observation"].step == 0

@@ -18,7 +18,7 @@ from coterie_ros.conversions.basics import (
     time_from_msg,
     time_to_msg,
 )
-from coterie_ros.conversions.body import embodiment_from_msg, resume_to_msg
+from coterie_ros.conversions.body import embodiment_from_msg, resume_from_msg, resume_to_msg
 from coterie_ros.conversions.checks import Checks, ConversionError
 from coterie_ros.conversions.debate import (
     call_to_speak,
@@ -168,6 +168,7 @@ __all__ = [
     "question_from_msg",
     "question_to_msg",
     "relative",
+    "resume_from_msg",
     "resume_to_msg",
     "room_from_msg",
     "room_to_msg",

@@ -1,4 +1,4 @@
-"""What a robot's body can do: RobotResume messages, and its description as URDF."""
+"""What a robot's body can do: RobotResume messages."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from coterie_core.embodiment import Embodiment, MobilityKind
+from coterie_core.resume import Resume
 from coterie_msgs.msg import RobotResume
 from coterie_ros.conversions.basics import header
 from coterie_ros.conversions.checks import Checks
@@ -18,46 +19,63 @@ _MOBILITY: Mapping[int, MobilityKind] = {
     RobotResume.AIR: "air",
     RobotResume.FIXED: "fixed",
 }
+_LONGEST = 8_000_000  # characters of a resume
 
 
 def resume_to_msg(
-    robot: str, body: Embodiment, *, time: float = 0.0, summary: str = ""
+    robot: str, body: Resume | Embodiment, *, time: float = 0.0, summary: str = ""
 ) -> RobotResume:
-    """Return a robot's resume; without a summary in words one is made from the body."""
+    """Return a robot's resume; of a body without URDF one is made from its embodiment."""
+    resume = Resume.of_embodiment(body) if isinstance(body, Embodiment) else body
+    summary = summary or resume.summary or _in_words(resume.embodiment())
+    resume = resume.model_copy(update={"robot": robot, "summary": summary})
     numbers = {kind: number for number, kind in _MOBILITY.items()}
-    arm = body.arm
+    spaces = [arm.workspace for arm in resume.manipulation.arms]
+    widest = max(spaces, key=lambda space: space.reach, default=None)
     return RobotResume(
         header=header(time, ""),
         robot=robot,
-        mobility=numbers[body.mobility],
-        radius=body.radius,
-        height=body.height,
-        step_height=body.step_height,
-        linear_speed=body.linear_speed,
-        arm_reach=arm.reach if arm else 0.0,
-        arm_min_height=arm.min_height if arm else 0.0,
-        arm_max_height=arm.max_height if arm else 0.0,
-        summary=summary or _in_words(body),
-        json=body.model_dump_json(),
+        mobility=numbers[resume.mobility.kind],
+        radius=resume.mobility.radius,
+        height=resume.mobility.height,
+        step_height=resume.mobility.step_height or 0.0,
+        linear_speed=resume.mobility.linear_speed,
+        arm_reach=widest.reach if widest else 0.0,
+        arm_min_height=max(widest.min_height, 0.0) if widest else 0.0,
+        arm_max_height=widest.max_height if widest else 0.0,
+        summary=summary,
+        json=resume.to_json(),
     )
 
 
-def embodiment_from_msg(message: RobotResume, topic: str = "resume") -> Embodiment:
-    """Return the body that a resume describes.
+def resume_from_msg(message: RobotResume, topic: str = "resume") -> Resume:
+    """Return the resume that a message carries.
 
     Raises:
-        ConversionError: The JSON is no embodiment, or contradicts the kind of mobility.
+        ConversionError: Its JSON is no resume, or says otherwise than the message.
     """
     checks = Checks(topic)
     try:
-        body = Embodiment.model_validate_json(checks.text("json", message.json, 100_000))
+        resume = Resume.from_json(checks.text("json", message.json, _LONGEST))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise checks.fail("json", "an embodiment", f"{where}: {first['msg']}") from None
-    if checks.choice("mobility", message.mobility, _MOBILITY) != body.mobility:
-        raise checks.fail("mobility", f"that of json ({body.mobility})", message.mobility)
-    return body
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "top level"
+        raise checks.fail("json", "a resume (docs/resume.md)", f"{where}: {first['msg']}") from None
+    if resume.robot != message.robot:
+        raise checks.fail("robot", f"that of json ({resume.robot!r})", message.robot)
+    kind = resume.mobility.kind
+    if checks.choice("mobility", message.mobility, _MOBILITY) != kind:
+        raise checks.fail("mobility", f"that of json ({kind})", message.mobility)
+    return resume
+
+
+def embodiment_from_msg(message: RobotResume, topic: str = "resume") -> Embodiment:
+    """Return the body that a resume describes, as far as worlds and path planners need it.
+
+    Raises:
+        ConversionError: As `resume_from_msg`.
+    """
+    return resume_from_msg(message, topic).embodiment()
 
 
 def _in_words(body: Embodiment) -> str:
