@@ -239,6 +239,7 @@ class _Run:
         for robot in [r for r in self.running if r not in self.agents]:
             self.world.cancel_skill(robot)  # its agent is dead
             del self.running[robot]
+        touched = {robot for robot in self.agents if robot not in self.running}
         ended = await self._choose()
         if self.running:
             self.last_news = self.world.time
@@ -253,7 +254,8 @@ class _Run:
             self.note(robot, name if result.ok else f"{name}: {result.reason}")
             self.last_news = self.world.time
         self._exchange()
-        await self._tell_leader()
+        # Who is in the middle of a skill has nothing new to tell.
+        await self._tell_leader([r for r in self.agents if r in touched or r not in self.running])
 
     async def _choose(self) -> list[tuple[str, Skill, SkillResult]]:
         """Let every robot without a running skill begin one; return those refused at once."""
@@ -283,8 +285,10 @@ class _Run:
                     if other != robot:
                         receiver.receive(message)
 
-    async def _tell_leader(self) -> None:
-        changes = [c for agent in self.agents.values() for c in self.leader.update(agent.report())]
+    async def _tell_leader(self, robots: Sequence[str]) -> None:
+        for robot in self.agents:
+            self.leader.progress.alive(robot, self.world.time)
+        changes = [c for r in robots for c in self.leader.update(self.agents[r].report())]
         changes += self.leader.look_after()
         for change in changes:
             self.note(change.robot, change.text)

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from coterie_core.geometry import distance
-from coterie_core.household import load_household
 from coterie_core.language import inline_data
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing, Verdict
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.sightings import SAME, note_found, put_down, support_at, taken_up
+from emos_planner.leader.sightings import SAME, kind_of, note_found, put_down, support_at, taken_up
 from emos_planner.leader.state_file import LeaderState
 from emos_planner.leader.understand import Understanding
 from emos_planner.leader.wants import Want, unused
@@ -142,8 +141,10 @@ class Progress:
             changes.append(Change("help", f"{robot}: {inline_data(report.help, limit=200)}", robot))
         if report.task and report.task != self.task:
             return changes
-        for thing in report.found:
-            self._see(thing, report, changes)
+        same = before is not None and before.task == report.task
+        if not (same and before and before.found == report.found):
+            for thing in report.found:
+                self._see(thing, report, changes)
         for told in report.sub_tasks:
             self._state(told, report, changes)
         return changes
@@ -213,8 +214,7 @@ class Progress:
 
     def _brought_there(self, thing: Thing) -> bool:
         """Whether this is what is being put there, or has been: the map has it elsewhere still."""
-        canonical = load_household().canonical
-        kind = canonical(thing.label)
+        kind = kind_of(thing.label)
         targets = {
             o.receptacle.id
             for o in self._tasks.values()
@@ -222,7 +222,7 @@ class Progress:
             and o.state in (_RUNNING, _DONE)
             and o.receptacle
             and o.object
-            and canonical(o.object.label) == kind
+            and kind_of(o.object.label) == kind
         }
         if not targets or thing.position is None:
             return False
@@ -232,16 +232,15 @@ class Progress:
         return support_at(self.scene, thing.position)[0] in targets
 
     def _wanted(self, thing: Thing) -> bool:
-        canonical = load_household().canonical
-        kind = canonical(thing.label)
+        kind = kind_of(thing.label)
         for want in self.meant.wants:
             if want.phrase is not None and want.phrase.anything:
                 return True
             target = want.target.label if want.target else ""
             place = want.receptacle.label if want.receptacle else ""
-            if kind in {canonical(name) for name in (want.label, target, place) if name}:
+            if kind in {kind_of(name) for name in (want.label, target, place) if name}:
                 return True
-        return any(o.object and canonical(o.object.label) == kind for o in self._tasks.values())
+        return any(o.object and kind_of(o.object.label) == kind for o in self._tasks.values())
 
     def _problem(self, text: str, robot: str, changes: list[Change]) -> None:
         if text not in self.problems and len(self.problems) < 200:
@@ -255,6 +254,10 @@ class Progress:
         self._now = max(self._now, now)
         for robot in robots:
             self._heard.setdefault(robot, now)
+
+    def alive(self, robot: str, now: float) -> None:
+        """Take down a sign of life that says nothing else."""
+        self._heard[robot] = now
 
     def notice_silence(self, now: float) -> list[Change]:
         """Return the robots that have not been heard for too long; they are dead until they are."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from coterie_core.geometry import Box, Vec2, Vec3, distance
 from coterie_core.household import load_household
@@ -18,6 +19,12 @@ _SIZE = (0.1, 0.1, 0.1)
 _ON = 0.35
 
 
+@lru_cache(maxsize=4096)
+def kind_of(label: str) -> str:
+    """Return the household's name for a label; asked for thousands of times."""
+    return load_household().canonical(label)
+
+
 def note_found(
     scene: SceneGraph, thing: Thing, robot: str, time: float
 ) -> tuple[SceneObject, bool] | None:
@@ -26,12 +33,11 @@ def note_found(
     Known is what has its id and label, or lies where one of its label does; None: the robot says
     too little to tell.
     """
-    household = load_household()
     label = thing.label.strip()
     if not label:
         return None
-    kind = household.canonical(label)
-    alike = [o for o in scene.objects.values() if household.canonical(o.label.top) == kind]
+    kind = kind_of(label)
+    alike = [o for o in scene.objects.values() if kind_of(o.label.top) == kind]
     same = next((o for o in alike if o.id == thing.id), None)
     at = thing.position
     if at is None:
