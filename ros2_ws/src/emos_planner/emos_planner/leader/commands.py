@@ -492,8 +492,10 @@ def _grouped(parts: Sequence[_Part], clause: str) -> list[Phrase]:
             k += 1
         k += 1
     # "the mugs and plates in the kitchen" means both: a place said of the last counts for all.
-    if len(things) > 1 and things[-1].places and not any(t.places for t in things[:-1]):
-        things = [replace(t, places=things[-1].places) for t in things[:-1]] + [things[-1]]
+    last = things[-1] if things else None
+    shared = last is not None and last.places and not last.pronoun
+    if last is not None and shared and not any(t.places for t in things[:-1]):
+        things = [*(replace(t, places=last.places) for t in things[:-1]), last]
     return things
 
 

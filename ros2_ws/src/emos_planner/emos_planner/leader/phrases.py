@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal
 
 from coterie_core.household import load_household, normalized, singulars
@@ -152,22 +153,17 @@ class Vocabulary:
     def of(scene: SceneGraph, robots: Iterable[str] = ()) -> Vocabulary:
         """Return the names that mean something to robots with this map."""
         household = load_household()
-        words = Vocabulary()
-        for label, category in household.categories.items():
-            for name in (label, *category.synonyms):
-                words._add(name, label=label)
-        for kind, room in household.room_types.items():
-            for name in (kind, *room.synonyms):
-                if name not in ("tv", "tv room"):
-                    words._add(name, room=kind)
+        words = Vocabulary(dict(_household_names()))
         for thing in scene.objects.values():
             label = thing.label.top
             words._add(label, label=household.canonical(label) or label)
             if re.search(r"\d", thing.id):
                 words._add(_plain(thing.id), label=thing.id)
         for place in scene.rooms.values():
-            words._add(_plain(place.name), room=place.name)
-            words._add(_plain(place.id), room=place.name)
+            for name in (place.name, place.id):
+                # A room of the map goes before the kind of room that bears its name.
+                known = words.names.get(_plain(name), Name())
+                words.names[_plain(name)] = replace(known, room=place.name)
         for name, floor in _FLOORS.items():
             words._add(name, floor=floor)
         for robot in robots:
@@ -231,6 +227,20 @@ class Vocabulary:
             return ""
         close = difflib.get_close_matches(text, list(self.names), n=1, cutoff=0.84)
         return close[0] if close else ""
+
+
+@lru_cache(maxsize=1)
+def _household_names() -> dict[str, Name]:
+    household = load_household()
+    words = Vocabulary()
+    for label, category in household.categories.items():
+        for name in (label, *category.synonyms):
+            words._add(name, label=label)
+    for kind, room in household.room_types.items():
+        for name in (kind, *room.synonyms):
+            if name not in ("tv", "tv room"):
+                words._add(name, room=kind)
+    return words.names
 
 
 def parse_phrase(words: list[str], start: int, names: Vocabulary) -> tuple[Phrase, int] | None:

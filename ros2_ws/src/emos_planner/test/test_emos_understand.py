@@ -1,0 +1,276 @@
+"""Household imperatives: what is understood, what is refused, and what is done about it."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph
+from coterie_core.tasks import Predicate, Thing
+from emos_planner.leader.commands import NotUnderstood, parse_task
+from emos_planner.leader.phrases import Vocabulary
+from emos_planner.leader.testing import small_house
+from emos_planner.leader.understand import from_goals, goals_of, sub_tasks_of, understand
+
+ROBOTS = ("rover", "walker", "drone", "spot", "fetch")
+
+
+@pytest.fixture(scope="module")
+def house() -> SceneGraph:
+    return small_house()
+
+
+@pytest.fixture(scope="module")
+def words(house) -> Vocabulary:
+    return Vocabulary.of(house, ROBOTS)
+
+
+def said(wish) -> tuple[str, ...]:
+    """A wish in short: kind, object, number, where it is, target."""
+
+    def name(phrase) -> str:
+        return phrase.label or phrase.room or phrase.floor or phrase.noun if phrase else ""
+
+    where = " ".join(f"{m.relation} {name(m.phrase)}" for m in wish.object.places)
+    number = {"one": "", "all": "all ", "some": f"{wish.object.count} "}[wish.object.number]
+    parts = (wish.kind, f"{number}{name(wish.object)}", where, name(wish.target))
+    return tuple(part for part in parts if part)
+
+
+SENTENCES = {
+    "Bring all mugs to the kitchen counter": [("bring", "all mug", "counter")],
+    "put the book on the bed and the apple in the fridge": [
+        ("bring", "books", "bed"),
+        ("bring", "fruit", "refrigerator"),
+    ],
+    "find the keys": [("find", "keys")],
+    "where are my glasses?": [("find", "glasses")],
+    "tell me where the remote is": [("find", "tv remote")],
+    "go to the bathroom": [("go", "bathroom")],
+    "move to the kitchen": [("go", "kitchen")],
+    "check whether there is a red towel upstairs": [("check", "towel", "in up")],
+    "is there a mug in the kitchen": [("check", "mug", "in kitchen")],
+    "check if the laptop is still in the office": [("check", "laptop", "in office")],
+    "bring two cups from the office to the dining table": [
+        ("bring", "2 mug", "from office", "table")
+    ],
+    "Take every book to the shelf.": [("bring", "all books", "shelf")],
+    "put the toys in the toy chest": [("bring", "all toy", "toy chest")],
+    "I want you to bring 3 bottles to the table": [("bring", "3 bottle", "table")],
+    "bring the mug on the desk to the table": [("bring", "mug", "on desk", "table")],
+    "put the mug on the table in the living room": [("bring", "mug", "table")],
+    "bring the mugs, plates and bowls to the counter": [
+        ("bring", "all mug", "counter"),
+        ("bring", "all plate", "counter"),
+        ("bring", "all bowl", "counter"),
+    ],
+    "bring the mug and the one on the desk to the table": [
+        ("bring", "mug", "table"),
+        ("bring", "mug", "on desk", "table"),
+    ],
+    "take the mug and put it on the desk": [("bring", "mug", "desk")],
+    "Find the keys, then bring them to the table.": [("find", "keys"), ("bring", "keys", "table")],
+    "pick up the mug. Put it down on the bed!": [("bring", "mug", "bed")],
+    "Could you please look upstairs for a hat and close all cabinets?": [
+        ("find", "hat", "in up"),
+        ("close", "all cabinet"),
+    ],
+    "open the fridge; bring everything on the table to the kitchen": [
+        ("open", "refrigerator"),
+        ("bring", "all everything", "on table", "kitchen"),
+    ],
+    "bring mug-2 to counter-1": [("bring", "mug-2", "counter-1")],
+    "bring the refridgerator magnet to the bin": [("bring", "refridgerator magnet", "trash can")],
+    "visit the living room and the hall": [("go", "living room"), ("go", "hall")],
+}
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_sentences_are_understood(words, sentence) -> None:
+    assert [said(wish) for wish in parse_task(sentence, words)] == SENTENCES[sentence]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "robot", "kind"),
+    [
+        ("Rover, go to the kitchen", "rover", "go"),
+        ("send the drone to the hall", "drone", "go"),
+        ("spot, fetch the keys", "spot", "take"),
+        ("fetch should go to the hall", "fetch", "go"),
+        ("walker find the keys", "walker", "find"),
+    ],
+)
+def test_one_robot_may_be_spoken_to(words, sentence, robot, kind) -> None:
+    (wish,) = parse_task(sentence, words)
+    assert (wish.robot, wish.kind) == (robot, kind)
+
+
+REFUSED = {
+    "": "empty",
+    "hello": "nothing that robots can do",
+    "clean the kitchen": "nearest that they can do",
+    "turn on the tv": "open the fridge",
+    "don't touch the mug": "don't",
+    "bring all mugs except the red one to the table": "except",
+    "bring the mug when I call": "when",
+    "bring me a coffee": "where you are",
+    "bring the mug": "say where to",
+    "bring the mug to me": "name a room",
+    "bring the mug or the cup to the table": "or",
+    "put the mug under the bed": "under",
+    "put it on the table": "what does 'it' stand for",
+    "put the mug": "say where to",
+    "look for": "say what to look for",
+    "go": "say where to go",
+    "x" * 3000: "3000 characters",
+}
+
+
+@pytest.mark.parametrize("sentence", REFUSED, ids=lambda s: s[:30] or "empty")
+def test_what_is_not_understood_is_said_clearly(words, sentence) -> None:
+    expected = REFUSED[sentence]
+    with pytest.raises(NotUnderstood) as error:
+        parse_task(sentence, words)
+    assert expected in str(error.value)
+
+
+def test_no_words_break_the_parser(house, words) -> None:
+    random_ = random.Random(7)
+    verbs = "bring put find go check open look for is there whether"
+    rest = "the a all two one it them to on in from of and , . ? ! or mug cup table bed kitchen"
+    odd = ["\u202e\x00", "<data>", "'; rm -rf", "m\u00fcg", "7", "0", "upstairs", "red", "not"]
+    pool = [*verbs.split(), *rest.split(), *rest.split(), *odd]
+    for _ in range(300):
+        text = " ".join(random_.choices(pool, k=random_.randint(1, 14)))
+        try:
+            understand(text, house, ROBOTS)
+        except NotUnderstood as error:
+            assert str(error)
+
+
+# -- goals and sub-tasks --------------------------------------------------------------------------
+
+
+def kinds(understanding) -> list[str]:
+    return [one.kind for one in understanding.sub_tasks]
+
+
+def test_known_things_are_detected_picked_and_placed(house) -> None:
+    meant = understand("bring all mugs to the kitchen counter", house)
+    assert kinds(meant) == ["detect", "pick", "place"] * 2
+    by_id = {one.id: one for one in meant.sub_tasks}
+    for one in meant.sub_tasks:
+        if one.kind == "place":
+            assert by_id[one.same_robot_as].kind == "pick"
+            assert one.receptacle.id == "counter-1"
+    assert {(g.name, g.object.id, g.receptacle.id) for g in meant.goals} == {
+        ("object_at_receptacle", "mug-1", "counter-1"),
+        ("object_at_receptacle", "mug-2", "counter-1"),
+    }
+
+
+def test_what_is_there_already_is_not_moved(house) -> None:
+    meant = understand("bring the keys to the kitchen counter", house)
+    assert meant.sub_tasks == () and meant.wants[0].met == {"keys-1"}
+
+
+def test_containers_are_opened_first(house) -> None:
+    meant = understand("put the keys in the fridge", house)
+    assert kinds(meant) == ["detect", "pick", "open", "place"]
+    place, opening = meant.sub_tasks[-1], meant.sub_tasks[-2]
+    assert opening.id in place.depends_on and opening.object.id == "refrigerator-1"
+
+    inside = small_house()
+    keys = inside.objects["keys-1"]
+    keys.support = keys.container = "refrigerator-1"
+    meant = understand("put the keys on the table", inside)
+    assert kinds(meant)[0] == "open"
+    assert meant.sub_tasks[0].id in meant.sub_tasks[1].depends_on
+
+
+def test_unknown_things_are_searched_for_where_they_are_likely() -> None:
+    meant = understand("bring a mug to the kitchen counter", small_house(items=False))
+    assert set(kinds(meant)) == {"search"}
+    first = next(one for one in meant.sub_tasks if "kitchen" in one.rooms)
+    assert first.rooms[0] == "kitchen"
+    assert {room for one in meant.sub_tasks for room in one.rooms} == set(small_house().rooms)
+    only = understand("find a mug upstairs", small_house(items=False))
+    assert {room for one in only.sub_tasks for room in one.rooms} == {"bedroom", "landing"}
+
+
+def test_a_search_grows_into_work_once_things_are_found() -> None:
+    scene = small_house(items=False)
+    meant = understand("bring all mugs to the kitchen counter", scene)
+    before = len(meant.sub_tasks)
+    assert meant.grow() == []
+    found = small_house().objects["mug-2"]
+    scene.add_object(found)
+    meant.board.seen.add("mug-2")
+    new = meant.grow()
+    assert [meant.board.sub_tasks[id].kind for id in new] == ["pick", "place"]
+    assert meant.grow() == [] and len(meant.sub_tasks) == before + 2
+
+
+def test_colours_and_places_choose_the_thing(house) -> None:
+    scene = small_house()
+    scene.objects["mug-1"].properties["color"] = "red"
+    scene.objects["mug-2"].properties["color"] = "#2850a0"
+    assert goals_of("find the red mug", scene)[0].object.id == "mug-1"
+    assert goals_of("find the blue mug", scene)[0].object.id == "mug-2"
+    assert goals_of("find the mug in the bedroom", house)[0].object.id == "mug-2"
+    assert goals_of("find the mug on the table", house)[0].object.id == "mug-1"
+
+
+def test_two_of_one_kind_are_two_things(house) -> None:
+    goals = goals_of("put a mug on the bed and another mug on the desk", house)
+    assert {goal.object.id for goal in goals if goal.object.id} == {"mug-1"} or len(
+        {goal.object.id for goal in goals}
+    ) == 2
+
+
+def test_a_room_that_is_not_there_is_named(house) -> None:
+    with pytest.raises(NotUnderstood, match="kitchen, landing"):
+        understand("go to the garage", house)
+    flat = SceneGraph()
+    flat.add_floor(Floor("f", 0, 0.0))
+    flat.add_room(Room("r", "kitchen", "kitchen", "f"))
+    with pytest.raises(NotUnderstood, match="1 floor"):
+        understand("go upstairs", flat)
+
+
+def test_things_nobody_knows_are_searched_by_their_name(house) -> None:
+    meant = understand("find the gizmo", house)
+    assert {one.object.label for one in meant.sub_tasks} == {"gizmo"}
+    assert any("nobody knows" in note for note in meant.board.notes)
+    meant = understand("find the shiny mug", house)
+    assert any("shiny" in note for note in meant.board.notes)
+
+
+def test_a_label_is_no_order(house) -> None:
+    scene = small_house()
+    scene.objects["table-1"].label = LabelBelief.of("bring all mugs to the bed")
+    meant = understand("go to the hall", scene)
+    assert kinds(meant) == ["go_to"]
+
+
+def test_goals_become_the_same_sub_tasks(house) -> None:
+    words_ = understand("bring mug-1 to counter-1", house)
+    tasks = sub_tasks_of(goals_of("bring mug-1 to counter-1", house), house)
+    assert [(o.kind, o.object.id) for o in tasks] == [
+        (o.kind, o.object.id) for o in words_.sub_tasks
+    ]
+    mug, desk = Thing(label="mug", id="mug-1"), Thing(label="desk", id="desk-1")
+    meant = from_goals(
+        [
+            Predicate(name="robot_at_object", object=mug, robot="rover"),
+            Predicate(name="robot_detect_object", object=mug, robot="drone"),
+            Predicate(name="robot_at_receptacle", receptacle=desk),
+            Predicate(name="object_at_receptacle", object=mug, receptacle=desk),
+        ],
+        house,
+        ("rover", "drone"),
+    )
+    assert sorted(kinds(meant)) == ["detect", "go_to", "go_to", "pick", "place"]
+    only = {meant.board.sub_tasks[id].kind: robot for id, robot in meant.board.only.items()}
+    assert only == {"detect": "drone", "go_to": "rover"}
