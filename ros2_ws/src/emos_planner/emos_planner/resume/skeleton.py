@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from emos_planner.resume.tree import Tree
 
+_NAME = 80  # characters of a name
+
 LIMIT = 6000
 """Longest skeleton in a prompt [characters]."""
 
@@ -17,7 +19,7 @@ def skeleton_text(tree: Tree, limit: int = LIMIT) -> str:
         tree: The robot.
         limit: Longest text [characters]; what does not fit is counted in a last line.
     """
-    lines = [_clean(tree.root)]
+    lines = [plain_line(tree.root, _NAME)]
     stack = [(joint, 1) for joint in reversed(tree.below[tree.root])]
     while stack:
         joint, depth = stack.pop()
@@ -25,7 +27,7 @@ def skeleton_text(tree: Tree, limit: int = LIMIT) -> str:
         if joint.kind in ("revolute", "prismatic"):
             unit = "rad" if joint.kind == "revolute" else "m"
             span = f" {joint.lower:.2f}..{joint.upper:.2f} {unit}"
-        name, child = _clean(joint.name), _clean(joint.child)
+        name, child = plain_line(joint.name, _NAME), plain_line(joint.child, _NAME)
         lines.append(f"{' ' * depth}{name} ({joint.kind}{span}) -> {child}")
         stack += [(below, depth + 1) for below in reversed(tree.below[joint.child])]
     kept: list[str] = []
@@ -39,5 +41,7 @@ def skeleton_text(tree: Tree, limit: int = LIMIT) -> str:
     return "\n".join(kept)
 
 
-def _clean(name: str) -> str:
-    return "".join(c if c.isprintable() else "?" for c in name)[:80]
+def plain_line(text: str, limit: int = 600) -> str:
+    """Return text from a URDF as one line that is safe to print: nothing invisible in it."""
+    text = "".join(c if c.isprintable() else "?" for c in text)
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
