@@ -13,7 +13,8 @@ from typing import Any
 import yaml
 
 from coterie_bringup.program import Program
-from coterie_bringup.team import RobotSpec, StartSpec, Team
+from coterie_bringup.team import LeaderSpec, RobotSpec, StartSpec, Team
+from coterie_core.resume import Resume
 from habitat_bridge.robots import EMBODIMENTS
 
 LOCALHOST_LIMIT = 25
@@ -53,7 +54,9 @@ class ProcessSpec:
 
 
 def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
-    """Return the processes of a team in the order to start them: bridge, aggregator, explorers.
+    """Return the processes of a team in the order to start them: bridge, who leads, robots.
+
+    Robots that answer questions have an aggregator, those that do tasks a leader.
 
     Args:
         team: The team.
@@ -62,67 +65,115 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
     """
     namespace = f"/{team.namespace}" if team.namespace else ""
     limit = team.processes.restart_limit
-    groups = _groups(team)
-    environment = discovery_environment(2 + len(groups))
+    explorers, workers = _groups(team, team.explorers), _groups(team, team.workers)
+    described = [robot.name for robot in team.robots if robot.urdf]
+    count = 1 + bool(explorers) + bool(workers) + bool(described) + len(explorers) + len(workers)
+    environment = discovery_environment(count)
+
+    def process(
+        name: str, package: str, executable: str, parameters: Mapping[str, Mapping[str, Any]],
+        arguments: tuple[str, ...] = (), *, essential: bool = False,
+    ) -> ProcessSpec:  # fmt: skip
+        return ProcessSpec(
+            name,
+            package,
+            executable,
+            arguments=arguments,
+            parameters=parameters,
+            namespace=namespace,
+            environment=environment,
+            restart_limit=limit,
+            essential=essential,
+        )
+
     specs = [
-        ProcessSpec(
+        process(
             "bridge",
             "habitat_bridge",
             "bridge_node",
-            parameters={"bridge": bridge_parameters(team)},
-            namespace=namespace,
-            environment=environment,
-            restart_limit=limit,
+            {"bridge": bridge_parameters(team)},
             essential=True,
-        ),
-        ProcessSpec(
-            "aggregator",
-            "cam_aggregator",
-            "aggregator_node",
-            parameters={"aggregator": aggregator_parameters(team, run_directory)},
-            namespace=namespace,
-            environment=environment,
-            restart_limit=limit,
-            essential=True,
-        ),
+        )
     ]
-    for robots in groups:
-        names = tuple(r.name for r in robots)
-        more = f"+{len(names) - 1}" if len(names) > 1 else ""
+    if explorers:
         specs.append(
-            ProcessSpec(
-                f"explorer.{names[0]}{more}",
-                "mele_explorer",
-                "explorer_node",
-                arguments=("--robots", *names),
-                parameters={
-                    f"{r.name}/explorer": explorer_parameters(team, r, run_directory)
-                    for r in robots
-                },
-                namespace=namespace,
-                environment=environment,
-                restart_limit=limit,
+            process(
+                "aggregator",
+                "cam_aggregator",
+                "aggregator_node",
+                {"aggregator": aggregator_parameters(team, run_directory)},
+                essential=True,
             )
         )
+    if team.leader is not None:
+        specs.append(
+            process(
+                "leader",
+                "emos_planner",
+                "leader_node",
+                {"leader": leader_parameters(team, team.leader, run_directory)},
+                essential=True,
+            )
+        )
+    if described:
+        specs.append(
+            process(
+                "resumes",
+                "emos_planner",
+                "resume_node",
+                {f"{r.name}/resume": resume_parameters(team, r) for r in team.robots if r.urdf},
+                ("--robots", *described),
+            )
+        )
+    for robots in explorers:
+        parameters = {
+            f"{r.name}/explorer": explorer_parameters(team, r, run_directory) for r in robots
+        }
+        name, arguments = _named("explorer", robots)
+        specs.append(process(name, "mele_explorer", "explorer_node", parameters, arguments))
+    for robots in workers:
+        parameters = {f"{r.name}/robot": worker_parameters(team, r, run_directory) for r in robots}
+        name, arguments = _named("robot", robots)
+        specs.append(process(name, "emos_planner", "robot_node", parameters, arguments))
     return specs
+
+
+def _named(kind: str, robots: Sequence[RobotSpec]) -> tuple[str, tuple[str, ...]]:
+    """Return the name of a process of several robots, and its arguments."""
+    names = tuple(r.name for r in robots)
+    more = f"+{len(names) - 1}" if len(names) > 1 else ""
+    return f"{kind}.{names[0]}{more}", ("--robots", *names)
 
 
 def bridge_parameters(team: Team) -> dict[str, Any]:
     """Return the bridge node's parameters: the world and the robots as JSON."""
     world = team.world_spec().model_dump(mode="json")
-    robots = [
-        {
-            "name": r.name,
-            "embodiment": EMBODIMENTS[r.embodiment].model_dump(mode="json"),
-            "start": _start(r.start),
-        }
-        for r in team.robots
-    ]
-    return {
+    robots = [{**_body(team, r), "name": r.name, "start": _start(r.start)} for r in team.robots]
+    parameters = {
         "world": json.dumps(world, sort_keys=True),
         "robots": json.dumps(robots, sort_keys=True),
         "mode": team.mode,
         "seed": team.seed,
+    }
+    if team.leader is not None:
+        parameters["prior_map"] = team.leader.prior_map
+    return parameters
+
+
+def _body(team: Team, robot: RobotSpec) -> dict[str, Any]:
+    """Return a robot's body for the bridge: a preset, or what its URDF tells.
+
+    Raises:
+        PlanError: The URDF or its overrides cannot be used.
+    """
+    if not robot.urdf:
+        body = EMBODIMENTS[robot.embodiment].model_copy(update={"name": robot.name})
+        return {"embodiment": body.model_dump(mode="json")}
+    urdf, resume = described_robot(team, robot)
+    return {
+        "embodiment": resume.embodiment().model_dump(mode="json"),
+        "urdf": urdf,
+        "resume": False,
     }
 
 
@@ -144,7 +195,7 @@ def aggregator_parameters(team: Team, run_directory: Path | None) -> dict[str, A
         directory = str(run_directory / "models")
     return {
         "method": settings.method,
-        "robots": [r.name for r in team.robots],
+        "robots": [r.name for r in team.explorers],
         "deadline": settings.deadline,
         "model_directory": directory,
         "house": team.house_name(),
@@ -167,6 +218,69 @@ def explorer_parameters(team: Team, robot: RobotSpec, run_directory: Path | None
         "malicious": robot.malicious,
         "state_directory": "" if run_directory is None else str(run_directory / "memory"),
     }
+
+
+def leader_parameters(team: Team, leader: LeaderSpec, run_directory: Path | None) -> dict[str, Any]:
+    """Return the leader node's parameters."""
+    limits = (
+        "round_limit",
+        "reflect_timeout",
+        "group_size",
+        "reassign_limit",
+        "silence",
+        "max_time",
+    )
+    return {
+        "robots": [r.name for r in team.workers],
+        "model_profile": _profile(team, leader.model),
+        **{name: getattr(leader, name) for name in limits},
+        "seed": team.seed,
+        "state_directory": "" if run_directory is None else str(run_directory / "leader"),
+    }
+
+
+def worker_parameters(team: Team, robot: RobotSpec, run_directory: Path | None) -> dict[str, Any]:
+    """Return the parameters of one robot's node that does tasks."""
+    index = [r.name for r in team.robots].index(robot.name)
+    return {
+        "robot": robot.name,
+        "robots": [r.name for r in team.workers],
+        "model_profile": _profile(team, robot.model),
+        "seed": (team.seed * 1009 + index) % 2**31,
+        "state_directory": "" if run_directory is None else str(run_directory / "robots"),
+    }
+
+
+def resume_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
+    """Return the parameters of the node that makes a robot's resume from its description."""
+    overrides = str(team.resolve(robot.overrides)) if robot.overrides else ""
+    return {
+        "robot": robot.name,
+        "overrides": overrides,
+        "model_profile": _profile(team, robot.model),
+    }
+
+
+def described_robot(team: Team, robot: RobotSpec) -> tuple[str, Resume]:
+    """Return the URDF of a robot of a team, and the resume made from it (kept for the next start).
+
+    Raises:
+        PlanError: A file cannot be read, or the URDF cannot be used; names it and the remedy.
+    """
+    from emos_planner.resume.errors import UrdfError
+    from emos_planner.resume.stored import stored_resume
+
+    file = team.resolve(robot.urdf)
+    overrides = team.resolve(robot.overrides) if robot.overrides else None
+    try:
+        resume = stored_resume(file, name=robot.name, overrides=overrides)
+        return file.read_text("utf-8", errors="replace"), resume
+    except OSError as error:
+        raise PlanError(
+            f"robots: {robot.name}: urdf: cannot read {error.filename}: {error.strerror}"
+        ) from None
+    except (UrdfError, ValueError) as error:
+        raise PlanError(f"robots: {robot.name}: urdf: {error}") from None
 
 
 def _profile(team: Team, name: str) -> str:
@@ -243,9 +357,11 @@ def find_executable(package: str, executable: str) -> Path:
     raise PlanError(f"{what}; run `./coterie setup`, or source ros2_ws/install/setup.bash")
 
 
-def _groups(team: Team) -> list[list[RobotSpec]]:
-    """Spread the robots over processes, as evenly as their number allows."""
-    robots = list(team.robots)
+def _groups(team: Team, chosen: Sequence[RobotSpec]) -> list[list[RobotSpec]]:
+    """Spread robots over processes, as evenly as their number allows."""
+    robots = list(chosen)
+    if not robots:
+        return []
     size = team.processes.robots_per_process
     count = math.ceil(len(robots) / size) if size else min(len(robots), MOST_EXPLORER_PROCESSES)
     small, larger = divmod(len(robots), count)

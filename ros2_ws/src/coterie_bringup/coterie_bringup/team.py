@@ -105,10 +105,22 @@ class RobotSpec(_Part):
 
     name: RobotName
     embodiment: EmbodimentName = Field("wheels", description="a preset of habitat_bridge.robots")
+    urdf: str = Field("", description="its URDF instead; relative to the team file")
+    overrides: str = Field("", description="YAML with what the URDF does not say; relative too")
     start: StartSpec = StartSpec()
-    role: Literal["explorer"] = "explorer"
+    role: Literal["explorer", "worker"] = Field(
+        "explorer", description="explorer: answers questions (MELE); worker: does tasks (EMOS)"
+    )
     model: str = Field("rules", description="a profile of `models`")
     malicious: bool = Field(False, description="turns its answers round, for experiments")
+
+    @model_validator(mode="after")
+    def _one_body(self) -> RobotSpec:
+        if self.urdf and "embodiment" in self.model_fields_set:
+            raise ValueError("urdf and embodiment exclude each other; remove one")
+        if self.overrides and not self.urdf:
+            raise ValueError("overrides belong to a urdf; give its file, or remove overrides")
+        return self
 
 
 class ExplorationSpec(_Part):
@@ -152,6 +164,21 @@ class AggregatorSpec(_Part):
     abstain_below: float = Field(0.0, ge=0.0, le=1.0, description="least confidence to answer with")
 
 
+class LeaderSpec(_Part):
+    """The leader of the robots that do tasks (EMOS)."""
+
+    model: str = Field("rules", description="a profile of `models`")
+    round_limit: int = Field(4, ge=1, le=20, description="rounds of one discussion")
+    reflect_timeout: float = Field(30.0, gt=0.0, le=3600.0, description="for an answer [s]")
+    group_size: int = Field(8, ge=1, le=100, description="robots that discuss together")
+    reassign_limit: int = Field(3, ge=0, le=50, description="times a sub-task is given anew")
+    silence: float = Field(10.0, ge=0.2, le=3600.0, description="after which a robot is dead [s]")
+    max_time: float = Field(3600.0, ge=1.0, description="of a task, simulated [s]")
+    prior_map: Literal["rooms", "furniture", "everything"] = Field(
+        "furniture", description="what the team knows of the house beforehand"
+    )
+
+
 class ProcessesSpec(_Part):
     """How robots are spread over processes; 0: chosen by the number of robots."""
 
@@ -171,11 +198,32 @@ class Team(_Part):
     exploration: ExplorationSpec = ExplorationSpec()
     questions: QuestionsSpec = QuestionsSpec()
     aggregator: AggregatorSpec = AggregatorSpec()
+    leader: LeaderSpec | None = Field(None, description="needed by robots of role: worker")
     processes: ProcessesSpec = ProcessesSpec()
     domain: int | None = Field(None, ge=0, le=101, description="ROS domain; none: a free one")
     namespace: str = Field("", description="ROS namespace of the whole team; empty: none")
 
     _file: Path | None = PrivateAttr(None)
+
+    @model_validator(mode="after")
+    def _leader_and_workers(self) -> Team:
+        if self.workers and self.leader is None:
+            raise ValueError(
+                f"{self.workers[0].name} is a worker and there is no leader; add `leader: {{}}`"
+            )
+        if self.leader is not None and not self.workers:
+            raise ValueError("a leader needs robots with role: worker; give at least one")
+        return self
+
+    @property
+    def explorers(self) -> tuple[RobotSpec, ...]:
+        """Robots that answer questions."""
+        return tuple(robot for robot in self.robots if robot.role == "explorer")
+
+    @property
+    def workers(self) -> tuple[RobotSpec, ...]:
+        """Robots that do tasks."""
+        return tuple(robot for robot in self.robots if robot.role == "worker")
 
     @property
     def file(self) -> Path | None:
@@ -307,7 +355,7 @@ def _check_models(marked: MarkedData, problems: list[Problem]) -> None:
     """Every model that is named must be a profile of the file, or `rules`."""
     models = marked.data.get("models")
     known = {"rules", *(models if isinstance(models, dict) else {})}
-    places: list[tuple[str | int, ...]] = [("aggregator", "model")]
+    places: list[tuple[str | int, ...]] = [("aggregator", "model"), ("leader", "model")]
     robots = marked.data.get("robots")
     places += [
         ("robots", i, "model") for i in range(len(robots) if isinstance(robots, list) else 0)
@@ -328,6 +376,7 @@ __all__ = [
     "AggregatorSpec",
     "ExplorationSpec",
     "FileProblem",
+    "LeaderSpec",
     "PoseSpec",
     "ProcessesSpec",
     "QuestionsSpec",
