@@ -276,6 +276,29 @@ async def test_a_failed_sub_task_goes_to_another_robot(tools) -> None:
     assert {o.kind: o.state for o in leader.assignment}["pick"] is SubTaskState.PENDING
 
 
+async def test_what_one_cannot_put_down_there_another_brings(tools) -> None:
+    leader, _ = make(tools)
+    await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
+    for one in leader.assignment:
+        if one.kind in ("detect", "pick"):
+            say(leader, one.robot, DONE, one.id)
+    place = next(o for o in leader.assignment if o.kind == "place")
+    leader.update(
+        RobotReport(
+            robot=place.robot,
+            task="t",
+            position=(6.0, 2.0, 0.0),
+            room="hall",
+            sub_tasks=(place.model_copy(update={"state": FAILED, "reason": "counter is full"}),),
+        )
+    )
+    await leader.replan(STARTS)
+    again = {o.kind: o for o in leader.assignment if o.kind != "detect"}
+    assert again["place"].robot not in ("", place.robot)
+    assert again["pick"].robot == again["place"].robot
+    assert again["pick"].object.position == (6.0, 2.0, 0.05)
+
+
 async def test_what_fails_everywhere_ends_the_task_with_the_reasons(tools) -> None:
     leader, _ = make(tools)
     await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)

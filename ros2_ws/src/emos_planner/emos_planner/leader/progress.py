@@ -6,12 +6,20 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from coterie_core.geometry import distance
+from coterie_core.geometry import Box, distance
 from coterie_core.language import inline_data
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing, Verdict
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.sightings import SAME, kind_of, note_found, put_down, support_at, taken_up
+from emos_planner.leader.sightings import (
+    SAME,
+    kind_of,
+    note_found,
+    put_down,
+    room_at,
+    support_at,
+    taken_up,
+)
 from emos_planner.leader.state_file import LeaderState
 from emos_planner.leader.understand import Understanding
 from emos_planner.leader.wants import Want, unused
@@ -196,7 +204,8 @@ class Progress:
             return
         handled = [o for o in self._tasks.values() if o.object and o.object.id == thing.id]
         if thing.id and any(o.kind == "pick" and o.state in (_RUNNING, _DONE) for o in handled):
-            return  # it is in somebody's hand, or already where it should be
+            if not any(o.kind == "place" and o.state is _FAILED for o in handled):
+                return  # it is in somebody's hand, or already where it should be
         if self._brought_there(thing):
             return
         noted = note_found(self.scene, thing, report.robot, report.time)
@@ -324,7 +333,11 @@ class Progress:
                     self.given_up[one.id] = f"{one.robot}: {one.reason}"
                     continue
             holder = self._held_by(one)
-            if holder in self.dead:
+            if one.state is _FAILED and holder == one.robot and holder not in self.dead:
+                # It puts down beside it what it cannot bring there: others fetch it from there.
+                self._put_aside(one)
+                again[one.same_robot_as] = None
+            elif holder in self.dead:
                 thing = one.object.label if one.object else "the thing"
                 self._fail(one, f"{thing} is in the hand of {holder}, which is silent")
                 continue
@@ -340,6 +353,23 @@ class Progress:
             self._tasks[id] = one.model_copy(update={"state": _PENDING, "robot": "", "reason": ""})
         self._block()
         return [self._tasks[id] for id in again if id not in self.given_up]
+
+    def _put_aside(self, place: SubTask) -> None:
+        """Take down that a thing lies on the floor beside the robot that could not place it."""
+        pick = self._tasks[place.same_robot_as]
+        report = self.reports.get(place.robot)
+        thing = pick.object
+        if report is not None and report.position is not None and thing is not None:
+            x, y, z = report.position
+            at = (x, y, z + 0.05)
+            known = self.scene.objects.get(thing.id)
+            if known is not None:
+                known.box = Box(at, known.box.size, known.box.yaw)
+                known.room = report.room or room_at(self.scene, at)
+                known.support = known.container = ""
+            thing = thing.model_copy(update={"position": at, "room": report.room})
+            self._tasks[place.id] = place.model_copy(update={"object": thing})
+        self._tasks[pick.id] = pick.model_copy(update={"object": thing})
 
     def _grow(self) -> None:
         """Make sub-tasks of what was found; end searches that nobody needs any longer."""
