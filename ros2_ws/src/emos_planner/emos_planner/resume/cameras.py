@@ -24,7 +24,10 @@ NOT_CAMERA = re.compile(r"accel|gyro|(^|_)imu|optical_flow|_led(_|$)|laser|lidar
 OPTICAL = re.compile(r"optical")
 _TAIL = re.compile(r"(_bottom_screw|_base|_mount|_body)*_(link|frame|mount|screw)$")
 OTHERS = (
-    ("lidar", re.compile(r"laser|lidar|(^|_)scan(ner)?(_|$)|velodyne|hokuyo|sick|ouster|vlp")),
+    (
+        "lidar",
+        re.compile(r"laser|lidar|(^|_)scan(ner)?(_|$)|vel[oy]+d[iy]ne|hokuyo|sick|ouster|vlp"),
+    ),
     ("imu", re.compile(r"(^|_)imu(_|$|[0-9])")),
     ("sonar", re.compile(r"sonar|ultraso|(^|_)us_?[0-9]")),
     ("gps", re.compile(r"(^|_)(gps|gnss|navsat)")),
@@ -179,7 +182,10 @@ def _camera(
     pitches = -np.arcsin(np.clip(directions[:, 2], -1.0, 1.0))
     hfov, vfov, size, fov_why = _view(scene, device)
     columns = np.array([1.0, 0.0, 0.0] if ahead[2] > 0.5 else [0.0, -1.0, 0.0])
-    if abs(float(chain.directions(rest, columns)[0][2])) > 0.7:
+    # A bare frame without any body or image tells where a camera is, but not how it is rolled.
+    shown = any(scene.tree.links[name].shapes for name in device.links) or device.sensor
+    rolled = abs(float(chain.directions(rest, columns)[0][2])) > 0.7
+    if rolled and (shown or OPTICAL.search(plain(frame))):
         hfov, vfov, size = vfov, hfov, (size[1], size[0])
         fov_why += "; mounted on its side, so the wide side is upright"
     clip = device.sensor.clip if device.sensor is not None else None

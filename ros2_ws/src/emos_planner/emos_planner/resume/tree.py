@@ -8,7 +8,7 @@ import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -110,6 +110,9 @@ class Tree:
 
     def __post_init__(self) -> None:
         self.below = {link: [] for link in self.links}
+        for name, joint in self.joints.items():
+            if joint.mimic is not None and joint.mimic[0] not in self.joints:
+                self.joints[name] = replace(joint, mimic=None)
         for joint in self.joints.values():
             self.above[joint.child] = joint
             self.below[joint.parent].append(joint)
