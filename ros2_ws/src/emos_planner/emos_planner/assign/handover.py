@@ -14,6 +14,7 @@ from emos_planner.tools.things import FLOOR
 
 _MOST = 40  # places looked at for one hand-over
 _ENOUGH = 3  # of which so many that will do
+_FLOOR_COST = 15.0  # [s] that a surface may cost more than the floor, where one stumbles
 _ON_SURFACE = 0.05  # [m] above a surface that the middle of a small thing lies
 _NAMES = ("{}-over", "{}-take")
 
@@ -141,6 +142,7 @@ def _best(
                     continue
                 will_do = True
                 time = _time(estimates, giver, first, given) + _time(estimates, taker, answer, last)
+                time += _FLOOR_COST if receptacle.label == FLOOR else 0.0
                 if best is None or time < best.time - 1e-9:
                     best = _Way(time, put, take)
         found += will_do

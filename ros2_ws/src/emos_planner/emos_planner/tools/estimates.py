@@ -148,13 +148,20 @@ def _go_to(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
     name = meant.id
     floor = tools.plan.floor_index(box.bottom)
     near = around(kind.space, box, floor, AT_OBJECT, 2)
-    gaps = gap_to(box, near.x, near.y)
-    mine = near.among(parts) & (gaps <= AT_OBJECT)
-    chosen = near.where(mine)
+    near = near.where(gap_to(box, near.x, near.y) <= AT_OBJECT)
+    if floor in tools.plan.outlined:
+        # Beyond a wall is not there, unless the thing itself is in a wall.
+        row, col = tools.plan.cell(box.center[0], box.center[1])
+        own = (
+            tools.plan.numbers_at(floor, near.x, near.y)
+            == (tools.plan.room_raster(floor)[row, col])
+        )
+        near = near.where(own) if own.any() else near
+    chosen = near.of_parts(parts)
     elevation = tools.plan.elevation(floor)
     if not len(chosen):
-        if (gaps <= AT_OBJECT).any():
-            k = int(np.argmin(gaps))
+        if len(near):
+            k = int(np.argmin(gap_to(box, near.x, near.y)))
             spot = (float(near.x[k]), float(near.y[k]), elevation)
             return Estimate(False, Obstacle.NO_PATH, "no way there", spot=spot, thing=name)
         return Estimate(
@@ -163,16 +170,12 @@ def _go_to(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
             f"there is no spot to stand on within {AT_OBJECT:.1f} m of the {meant.name}",
             thing=name,
         )
-    # Rather a little off than squeezed in; not behind a wall, where that can be.
-    score = np.minimum(chosen.spare, 0.15) - 0.5 * np.maximum(gaps[mine] - 0.3, 0.0)
-    rooms = tools.plan.room_raster(floor) if floor in tools.plan.outlined else None
-    if rooms is not None:
-        own = rooms[tools.plan.cell(box.center[0], box.center[1])]
-        cells = [tools.plan.cell(x, y) for x, y in zip(chosen.x, chosen.y, strict=True)]
-        score = score + np.array([rooms[cell] == own for cell in cells])
+    # Rather a little off than squeezed in.
+    gaps = gap_to(box, chosen.x, chosen.y)
+    score = np.minimum(chosen.spare, 0.15) - 0.5 * np.maximum(gaps - 0.3, 0.0)
     k = int(np.argmax(score))
     spot = (float(chosen.x[k]), float(chosen.y[k]), elevation)
-    away = float(gaps[mine][k])
+    away = float(gaps[k])
     return done("go_to", f"stands {away:.2f} m from the {meant.name}", spot, box.center, name)
 
 

@@ -142,6 +142,13 @@ class FloorPlan:
         index = int(self._storeys[self.floor_index(point[2])].rooms[row, col])
         return self.rooms[index].id if index >= 0 else ""
 
+    def numbers_at(self, floor: int, x: Floats, y: Floats) -> npt.NDArray[np.int16]:
+        """Return the indices of the rooms that points (n,) [m] of a floor lie in, -1 outside."""
+        rows = ((y - self.origin[1]) / CELL).astype(np.intp).clip(0, self.shape[0] - 1)
+        cols = ((x - self.origin[0]) / CELL).astype(np.intp).clip(0, self.shape[1] - 1)
+        out: npt.NDArray[np.int16] = self._storeys[floor].rooms[rows, cols]
+        return out
+
     def clearance(self, frame: Frame, floor: int) -> npt.NDArray[np.float32]:
         """Return the distance [m] of every cell to the nearest thing that hinders a body."""
         key = (frame, floor)

@@ -120,8 +120,9 @@ def _look(
     off = np.abs(needed - axis)
     slant = np.hypot(away, drop)
     focal = camera.width / (2.0 * math.tan(camera.hfov / 2.0))
-    size = max(sorted(box.size)[1], 0.05)
-    farthest = min(camera.range[1], FARTHEST, focal * size / LEAST_PIXELS)
+    size = sorted(box.size)[1]
+    small = focal * max(size, 0.05) / LEAST_PIXELS if size > 0.0 else FARTHEST
+    farthest = min(camera.range[1], FARTHEST, small)
     half = camera.vfov / 2.0 - _SAFE_ANGLE
     in_range = (slant <= farthest) & (slant >= camera.range[0])
     ok = in_range & (off <= half)

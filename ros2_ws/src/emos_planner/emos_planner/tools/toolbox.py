@@ -166,7 +166,7 @@ class Toolbox:
             UnknownRobot: No resume of that robot.
         """
         if not isinstance(box, Box):
-            box = Box(box, (0.05, 0.05, 0.05))
+            box = Box(box, (0.0, 0.0, 0.0))
         return self.view(
             robot, Meant("", box), None if start is None else self.parts_of(robot, start)
         )

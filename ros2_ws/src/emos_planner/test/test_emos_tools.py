@@ -1,0 +1,365 @@
+"""Numbers a robot can trust: reach, sight, ways and sub-tasks in a house of three rooms."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from coterie_core.embodiment import Arm, Camera, Embodiment
+from coterie_core.geometry import Box, Pose, Vec3
+from coterie_core.resume import Resume
+from coterie_core.scene import (
+    AgentState,
+    Connection,
+    Floor,
+    LabelBelief,
+    Place,
+    PlaceLink,
+    Receptacle,
+    Room,
+    SceneGraph,
+    SceneObject,
+)
+from coterie_core.tasks import Obstacle, SubTask, Thing
+from emos_planner.tools.toolbox import Toolbox, UnknownRobot
+
+EYE = Camera(name="eye", mount_height=1.2, pitch=0.3, hfov=1.4)
+BODIES = {
+    "wheels": Embodiment(name="wheels", radius=0.25, cameras=(EYE,), arm=Arm(max_height=1.2)),
+    "wide": Embodiment(name="wide", radius=0.5, cameras=(EYE,), arm=Arm(max_height=1.2)),
+    "legs": Embodiment(
+        name="legs", mobility="legs", radius=0.25, step_height=0.2, height=0.7,
+        cameras=(Camera(name="jaw", mount_height=0.6, pitch=0.0, hfov=0.8),),
+        arm=Arm(max_height=1.6, reach=0.9, payload=2.0),
+    ),
+    "drone": Embodiment(
+        name="drone", mobility="air", radius=0.2, height=0.2, flight_height=1.4,
+        cameras=(Camera(name="front", mount_height=0.0, pitch=0.4, hfov=1.5),), linear_speed=1.5,
+    ),
+    "blind": Embodiment(name="blind", cameras=(), arm=Arm()),
+    "bolted": Embodiment(name="bolted", mobility="fixed", cameras=(EYE,), arm=Arm()),
+}  # fmt: skip
+
+
+def box(x: float, y: float, bottom: float, *size: float, yaw: float = 0.0) -> Box:
+    return Box((x, y, bottom + size[2] / 2.0), (size[0], size[1], size[2]), yaw)
+
+
+def item(name: str, where: Box, room: str = "hall", **more: object) -> SceneObject:
+    label = name.rsplit("-", 1)[0]
+    return SceneObject(name, LabelBelief.of(label), where, room, **more)  # type: ignore[arg-type]
+
+
+def furniture(name: str, where: Box, *heights: float, room: str = "hall", **more) -> SceneObject:
+    """Furniture with surfaces at heights [m] above its bottom."""
+    thing = item(name, where, room, kind="furniture", **more)
+    x, y, _ = where.center
+    thing.receptacles = [
+        Receptacle(
+            f"{name}/{k}",
+            Box((x, y, where.bottom + h), (where.size[0] - 0.04, where.size[1] - 0.04, 0.0)),
+            inside=thing.is_open is not None,
+        )
+        for k, h in enumerate(heights)
+    ]
+    return thing
+
+
+def house() -> SceneGraph:
+    """Hall (0..6, 0..4), kitchen (6..10, 0..4) by a door 0.8 m wide, loft above up stairs."""
+    scene = SceneGraph()
+    scene.add_floor(Floor("f0", 0, 0.0))
+    scene.add_floor(Floor("f1", 1, 2.8))
+    for name, floor, x0, x1 in (
+        ("hall", "f0", 0, 6),
+        ("kitchen", "f0", 6, 10),
+        ("loft", "f1", 0, 6),
+    ):
+        outline = [(x0, 0.0), (x1, 0.0), (x1, 4.0), (x0, 4.0)]
+        scene.add_room(Room(name, name, name, floor, [(float(x), y) for x, y in outline]))
+    scene.add_connection(Connection("door", "hall", "kitchen", "door", (6.0, 2.0, 0.0), width=0.8))
+    scene.add_connection(
+        Connection("stairs", "hall", "loft", "stairs", (1.0, 3.4, 0.0), width=0.9, riser=0.175)
+    )
+    places: dict[str, tuple[Vec3, str]] = {
+        "h1": ((2.0, 2.0, 0.0), "hall"), "h2": ((5.3, 2.0, 0.0), "hall"),
+        "k1": ((6.7, 2.0, 0.0), "kitchen"), "s0": ((1.0, 3.4, 0.0), "hall"),
+        "s1": ((5.2, 3.4, 2.8), "loft"), "l1": ((3.0, 1.5, 2.8), "loft"),
+    }  # fmt: skip
+    for name, (position, room) in places.items():
+        scene.add_place(Place(name, position, room))
+    for a, b, riser in (
+        ("h1", "h2", 0.0), ("h2", "k1", 0.0), ("h1", "s0", 0.0), ("s0", "s1", 0.175),
+        ("s1", "l1", 0.0),
+    ):  # fmt: skip
+        length = math.dist(places[a][0], places[b][0])
+        scene.add_link(PlaceLink(a, b, length, 0.8, riser))
+    scene.extend(
+        [
+            furniture("table-1", box(4.0, 0.8, 0.0, 0.8, 0.8, 0.7), 0.7),
+            furniture("bed-1", box(9.0, 1.1, 0.0, 2.0, 2.0, 0.5), 0.5, room="kitchen"),
+            furniture("tall-1", box(0.4, 0.4, 0.0, 0.6, 0.6, 1.4), 1.4),
+            furniture(
+                "cupboard-1", box(7.0, 3.7, 0.0, 0.6, 0.4, 1.0, yaw=0.0), 0.2, 0.6,
+                room="kitchen", is_open=False,
+            ),
+            item("mug-1", box(4.0, 0.6, 0.7, 0.08, 0.08, 0.1), support="table-1"),
+            item("vase-1", box(0.4, 0.4, 1.4, 0.1, 0.1, 0.2), support="tall-1"),
+            item("book-1", box(9.4, 0.6, 0.5, 0.2, 0.15, 0.04), "kitchen", support="bed-1"),
+            item("pillow-1", box(9.0, 1.2, 0.5, 0.3, 0.3, 0.1), "kitchen", support="bed-1"),
+            item("plate-1", box(7.0, 3.7, 0.2, 0.2, 0.2, 0.05), "kitchen", container="cupboard-1"),
+            item("lamp-1", box(3.0, 1.5, 2.8, 0.2, 0.2, 0.4), "loft"),
+            item("anvil-1", box(2.5, 1.0, 0.0, 0.3, 0.2, 0.2), properties={"mass": "30"}),
+            item("sofa-1", box(2.5, 3.0, 0.0, 0.9, 0.9, 0.5)),
+        ]
+    )  # fmt: skip
+    return scene
+
+
+@pytest.fixture(scope="module")
+def tools() -> Toolbox:
+    resumes = {name: Resume.of_embodiment(body) for name, body in BODIES.items()}
+    return Toolbox(house(), resumes)
+
+
+START: Vec3 = (2.0, 2.0, 0.0)
+
+
+def task(kind: str, name: str = "", on: str = "", **more) -> SubTask:
+    def thing(known: str) -> Thing | None:
+        return Thing(label=known.rsplit("-", 1)[0], id=known) if known else None
+
+    return SubTask(id="t", kind=kind, object=thing(name), receptacle=thing(on), **more)
+
+
+@pytest.mark.parametrize(
+    ("robot", "kind", "name", "obstacle"),
+    [
+        ("wheels", "pick", "mug-1", None),
+        ("drone", "pick", "mug-1", Obstacle.NO_ARM),
+        ("wheels", "pick", "vase-1", Obstacle.TOO_HIGH),
+        ("legs", "pick", "lamp-1", None),
+        ("wheels", "pick", "lamp-1", Obstacle.NO_PATH),
+        ("wheels", "pick", "pillow-1", Obstacle.TOO_FAR_IN),
+        ("legs", "pick", "anvil-1", Obstacle.TOO_HEAVY),
+        ("legs", "pick", "sofa-1", Obstacle.TOO_HEAVY),
+        ("wide", "pick", "plate-1", Obstacle.NO_PATH),
+        ("blind", "pick", "mug-1", Obstacle.NO_CAMERA),
+        ("wheels", "pick", "plate-1", None),
+        ("drone", "detect", "plate-1", Obstacle.CLOSED),
+        ("wheels", "detect", "mug-1", None),
+        ("blind", "detect", "mug-1", Obstacle.NO_CAMERA),
+        ("legs", "detect", "vase-1", None),
+        ("drone", "detect", "lamp-1", None),
+        ("wheels", "detect", "lamp-1", Obstacle.NO_PATH),
+        ("wheels", "go_to", "pillow-1", None),
+        ("wide", "go_to", "cupboard-1", Obstacle.NO_PATH),
+        ("wheels", "open", "cupboard-1", None),
+        ("wheels", "open", "table-1", Obstacle.OTHER),
+        ("drone", "open", "cupboard-1", Obstacle.NO_ARM),
+    ],
+)
+def test_what_bodies_can_do(tools, robot, kind, name, obstacle):
+    answer = tools.estimate(robot, task(kind, name), START)
+    assert (answer.obstacle, answer.feasible) == (obstacle, obstacle is None), answer.reason
+    assert answer.reason
+    if answer.feasible:
+        assert answer.time > 0.0 and answer.spot is not None
+        assert tools.path(robot, START, answer.spot).feasible
+
+
+def test_reasons_name_the_numbers(tools):
+    assert (
+        "1.50 m above the floor" in tools.estimate("wheels", task("pick", "vase-1"), START).reason
+    )
+    stairs = tools.estimate("wheels", task("pick", "lamp-1"), START).reason
+    assert "risers of 0.17 m" in stairs or "risers of 0.18 m" in stairs
+    door = tools.estimate("wide", task("go_to", "cupboard-1"), START).reason
+    assert "0.80 m wide" in door and "1.06 m" in door
+
+
+def test_place_needs_reach_and_room(tools):
+    assert tools.estimate("wheels", task("place", "mug-1", on="table-1"), START).feasible
+    high = tools.estimate("wheels", task("place", "mug-1", on="tall-1"), START)
+    assert high.obstacle is Obstacle.TOO_HIGH
+    inside = tools.estimate("wheels", task("place", "mug-1", on="cupboard-1"), START)
+    assert inside.feasible and inside.opens == "cupboard-1"
+    opened = tools.estimate(
+        "wheels", task("place", "mug-1", on="cupboard-1"), START, opened=["cupboard-1"]
+    )
+    assert opened.feasible and not opened.opens and opened.time < inside.time
+    assert tools.estimate("drone", task("place", "mug-1", on="table-1"), START).feasible is False
+
+
+def test_a_full_surface_takes_no_more():
+    scene = house()
+    scene.add_object(item("slab-1", box(4.0, 0.8, 0.7, 0.76, 0.76, 0.1), support="table-1"))
+    full = Toolbox(scene, {"wheels": Resume.of_embodiment(BODIES["wheels"])})
+    answer = full.estimate("wheels", task("place", "vase-1", on="table-1"), START)
+    assert not answer.feasible and "no room left" in answer.reason
+
+
+def test_the_target_of_a_place_is_free_and_on_the_surface(tools):
+    answer = tools.estimate("wheels", task("place", "vase-1", on="table-1"), START)
+    assert answer.target is not None
+    surface = Box((4.0, 0.8, 0.7), (0.76, 0.76, 0.0))
+    assert surface.contains(answer.target, 1e-6)
+    assert math.dist(answer.target[:2], (4.0, 0.6)) > 0.08
+
+
+def test_hands_hold_one_thing(tools):
+    answer = tools.estimate("wheels", task("pick", "mug-1"), START, holding="book-1")
+    assert answer.obstacle is Obstacle.HANDS_FULL
+    assert tools.estimate("wheels", task("pick", "mug-1"), START, holding="mug-1").time == 0.0
+    scene = house()
+    scene.agents["wheels"] = AgentState("wheels", Pose(START), "hall", holding="book-1")
+    holding = tools.with_scene(scene)
+    assert holding.estimate("wheels", task("pick", "mug-1")).obstacle is Obstacle.HANDS_FULL
+
+
+def test_reach_takes_the_arm_from_a_spot_to_a_point(tools):
+    near = tools.reach("wheels", (4.0, 0.8, 0.75))
+    assert near.feasible and near.spot is not None
+    assert math.dist(near.spot[:2], (4.0, 0.8)) == pytest.approx(near.distance, abs=1e-6)
+    assert near.distance <= 0.8 and near.height == pytest.approx(0.75) and near.margin >= 0.0
+    in_bed = tools.reach("wheels", (9.0, 1.1, 0.55))
+    assert in_bed.obstacle is Obstacle.TOO_FAR_IN and in_bed.margin < 0.0
+    assert tools.reach("wheels", (9.0, 1.1, 0.55), radius=0.8).feasible
+    assert tools.reach("wheels", (3.0, 1.5, 3.3)).feasible  # from a spot upstairs
+    assert tools.reach("wheels", (3.0, 1.5, 3.3), start=START).obstacle is Obstacle.TOO_FAR_IN
+    assert tools.reach("wheels", (3.0, 3.0, 2.3)).obstacle is Obstacle.TOO_HIGH
+
+
+def test_sight_needs_field_range_and_a_clear_line(tools):
+    seen = tools.sight("wheels", (4.0, 2.0, 0.8), start=START)
+    assert seen.feasible and seen.angle <= EYE.vfov / 2.0
+    assert tools.sight("drone", (5.0, 1.0, 0.1), start=START).feasible
+    assert tools.sight("wheels", (2.0, 2.0, 2.45), start=START).feasible  # from far enough
+    assert not tools.sight("legs", (6.9, 3.8, 2.45), start=(6.7, 2.0, 0.0)).feasible
+    # A level camera low down sees nothing under the ceiling; from far enough away it would.
+    narrow = Resume.of_embodiment(
+        BODIES["legs"].model_copy(
+            update={"cameras": (Camera(name="n", mount_height=0.5, pitch=0.0, hfov=0.3),)}
+        )
+    )
+    low = Toolbox(house(), {"low": narrow})
+    assert low.sight("low", (4.0, 0.8, 2.6), start=START).obstacle is Obstacle.OUT_OF_VIEW
+    boxed = house()
+    for k, (x, y) in enumerate(((3.0, 2.0), (5.0, 2.0), (4.0, 1.0), (4.0, 3.0))):
+        size = (0.2, 2.2, 2.4) if k < 2 else (2.2, 0.2, 2.4)
+        boxed.add_object(furniture(f"screen-{k}", box(x, y, 0.0, *size)))
+    hidden = Toolbox(boxed, {"wheels": Resume.of_embodiment(BODIES["wheels"])})
+    answer = hidden.sight("wheels", (4.0, 2.0, 0.3), start=(1.0, 1.0, 0.0))
+    assert not answer.feasible and answer.obstacle in (Obstacle.OCCLUDED, Obstacle.OUT_OF_VIEW)
+
+
+def test_ways_by_embodiment(tools):
+    kitchen, loft = (7.0, 2.0, 0.0), (3.0, 1.5, 2.8)
+    way = tools.path("wheels", START, kitchen)
+    assert way.feasible and way.length == pytest.approx(5.0, abs=0.3)
+    assert way.rooms == ("hall", "kitchen")
+    assert tools.path("wheels", START, loft).obstacle is Obstacle.NO_PATH
+    assert tools.path("legs", START, loft).feasible
+    assert tools.path("wide", START, kitchen).obstacle is Obstacle.NO_PATH
+    assert tools.path("drone", START, kitchen).time < way.time  # it is faster
+    assert tools.path("bolted", START, kitchen).obstacle is Obstacle.NO_PATH
+    assert tools.path("wheels", START, (40.0, 40.0, 0.0)).obstacle is Obstacle.NO_PATH
+
+
+def test_search_tours_the_rooms_it_gets_to(tools):
+    everywhere = tools.estimate("wheels", task("search", "mug"), START)
+    assert everywhere.feasible and "2 rooms" in everywhere.reason and "1 rooms" in everywhere.reason
+    named = tools.estimate("wheels", task("search", "mug", rooms=("loft",)), START)
+    assert named.obstacle is Obstacle.NO_PATH
+    assert tools.estimate("legs", task("search", "mug", rooms=("loft",)), START).feasible
+    gone = tools.estimate("legs", task("search", "mug", rooms=("attic",)), START)
+    assert gone.obstacle is Obstacle.UNKNOWN_THING
+    assert tools.estimate("blind", task("search", "mug"), START).obstacle is Obstacle.NO_CAMERA
+
+
+def test_what_nobody_has_found_yet(tools):
+    fork = Thing(label="fork")
+    lost = tools.estimate("wheels", SubTask(id="a", kind="pick", object=fork), START)
+    assert lost.obstacle is Obstacle.UNKNOWN_THING
+    later = SubTask(id="a", kind="pick", object=fork, depends_on=("find",))
+    answer = tools.estimate("wheels", later, START)
+    assert answer.feasible and not answer.known
+    assert tools.estimate("drone", later, START).obstacle is Obstacle.NO_ARM
+
+
+def test_labels_positions_and_rooms_are_understood(tools):
+    by_label = SubTask(id="a", kind="pick", object=Thing(label="mug"))
+    assert tools.estimate("wheels", by_label, START).thing == "mug-1"
+    point = Thing(label="cup", position=(5.0, 3.0, 0.4))
+    assert tools.estimate("wheels", SubTask(id="a", kind="pick", object=point), START).feasible
+    room = SubTask(id="a", kind="go_to", rooms=("kitchen",))
+    assert tools.estimate("wheels", room, START).feasible
+    assert tools.estimate("wide", room, START).obstacle is Obstacle.NO_PATH
+    attic = SubTask(id="a", kind="go_to", rooms=("attic",))
+    assert tools.estimate("wheels", attic, START).obstacle is Obstacle.UNKNOWN_THING
+    floor = SubTask(
+        id="a", kind="place", object=Thing(label="mug"),
+        receptacle=Thing(label="floor", position=(7.5, 2.5, 0.0)),
+    )  # fmt: skip
+    assert tools.estimate("wheels", floor, START).feasible
+
+
+def test_unknown_robots_are_named(tools):
+    with pytest.raises(UnknownRobot, match="no resume of a robot 'ghost'; known are: blind"):
+        tools.path("ghost", START, START)
+
+
+def test_equal_bodies_share_and_another_state_keeps_the_plan(tools):
+    twin = Resume.of_embodiment(BODIES["wheels"].model_copy(update={"name": "twin"}))
+    more = tools.with_scene(tools.scene, {**tools.resumes, "twin": twin})
+    assert more.kind("twin") is more.kind("wheels")
+    assert more.plan is tools.plan
+    moved = house()
+    moved.objects["mug-1"].box = replace(moved.objects["mug-1"].box, center=(2.0, 0.5, 1.3))
+    assert tools.with_scene(moved).plan is tools.plan
+    assert not tools.with_scene(moved).estimate("wheels", task("pick", "mug-1"), START).feasible
+    moved.rooms["hall"].polygon = [(0.0, 0.0), (6.0, 0.0), (6.0, 3.0), (0.0, 3.0)]
+    assert tools.with_scene(moved).plan is not tools.plan
+
+
+def test_houses_without_outlines_go_by_places():
+    scene = house()
+    for room in scene.rooms.values():
+        room.polygon = []
+    tools = Toolbox(scene, {n: Resume.of_embodiment(b) for n, b in BODIES.items()})
+    assert tools.path("wheels", START, (6.7, 2.0, 0.0)).feasible
+    assert tools.path("wheels", START, (3.0, 1.5, 2.8)).obstacle is Obstacle.NO_PATH
+    assert tools.path("legs", START, (3.0, 1.5, 2.8)).feasible
+    assert tools.path("wide", START, (6.7, 2.0, 0.0)).obstacle is Obstacle.NO_PATH
+    room = SubTask(id="a", kind="go_to", rooms=("kitchen",))
+    assert tools.estimate("wheels", room, START).feasible
+
+
+def test_houses_without_places_go_by_rooms():
+    scene = house()
+    scene.places, scene.links = {}, {}
+    tools = Toolbox(scene, {n: Resume.of_embodiment(b) for n, b in BODIES.items()})
+    way = tools.path("wheels", START, (7.0, 2.0, 0.0))
+    assert way.feasible and 4.5 < way.length < 9.0
+    assert tools.path("wheels", START, (3.0, 1.5, 2.8)).obstacle is Obstacle.NO_PATH
+    assert tools.path("legs", START, (3.0, 1.5, 2.8)).feasible
+
+
+def test_nothing_known_is_no_crash():
+    tools = Toolbox(SceneGraph(), {n: Resume.of_embodiment(b) for n, b in BODIES.items()})
+    for robot in BODIES:
+        for kind in ("pick", "detect", "go_to", "open"):
+            answer = tools.estimate(robot, task(kind, "mug-1"), START)
+            assert not answer.feasible and answer.obstacle is not None
+    assert not tools.reach("wheels", START).feasible
+    assert not tools.sight("wheels", START).feasible
+    assert not tools.path("wheels", START, START).feasible
+
+
+def test_positions_that_are_no_metres_are_refused():
+    scene = house()
+    scene.rooms["hall"].polygon = [(0.0, 0.0), (6000.0, 0.0), (6000.0, 4000.0), (0.0, 4000.0)]
+    with pytest.raises(ValueError, match="expected a house in metres"):
+        Toolbox(scene, {})
