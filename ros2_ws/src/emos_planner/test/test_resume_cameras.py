@@ -22,7 +22,8 @@ def add_device(urdf, parent, at=(0, 0, 0), rpy=(0, 0, 0), streams=("color", "dep
     urdf.joint("camera_joint", "fixed", parent, "camera_link", at, rpy=rpy)
     for stream in streams:
         for tail, above, turn in (
-            ("frame", "camera_link", (0, 0, 0)), ("optical_frame", f"camera_{stream}_frame", OPTICAL),
+            ("frame", "camera_link", (0, 0, 0)),
+            ("optical_frame", f"camera_{stream}_frame", OPTICAL),
         ):  # fmt: skip
             urdf.link(f"camera_{stream}_{tail}")
             urdf.joint(f"camera_{stream}_{tail}_joint", "fixed", above, f"camera_{stream}_{tail}",

@@ -17,6 +17,9 @@ from emos_planner.resume.tree import Joint, Tree
 
 Array = npt.NDArray[np.float64]
 
+# Postures worked on at a time, so that their columns stay in the processor's cache.
+_BLOCK = 8192
+
 
 @dataclass(frozen=True, eq=False)
 class Step:
@@ -82,6 +85,7 @@ class Chain:
         self.end = constant @ end
         self.steps = steps
         self._ranges = _ranges(self.joints, steps)
+        self._align, self._stages = _stages(steps)
 
     @property
     def size(self) -> int:
@@ -109,24 +113,31 @@ class Chain:
         Works from the tip to the base, so that only vectors are turned and no rotations
         multiplied: p = T_k exp(q_k) p.
         """
-        return self._pull(positions, self.end[:3, 3], 1.0)
+        return self._pull(positions, self.end[:3, 3], True)
 
     def directions(self, positions: Array, direction: Sequence[float] | Array) -> Array:
         """Return a direction on the tip link (3,) in the base frame (n, 3)."""
-        return self._pull(positions, self.end[:3, :3] @ np.asarray(direction, dtype=float), 0.0)
+        return self._pull(positions, self.end[:3, :3] @ np.asarray(direction, dtype=float), False)
 
-    def _pull(self, positions: Array, start: Array, shifted: float) -> Array:
-        vectors = np.tile(start, (len(positions), 1))
-        for step in reversed(self.steps):
-            value = positions[:, step.column] * step.scale + step.shift
-            if step.turns:
-                vectors = _turned(vectors, step.axis, value)
-            elif shifted:
-                vectors = vectors + value[:, None] * step.axis
-            vectors = vectors @ step.before[:3, :3].T
-            if shifted:
-                vectors += step.before[:3, 3]
-        return vectors
+    def _pull(self, positions: Array, start: Array, shifted: bool) -> Array:
+        """Carry a vector (3,) of the tip link to the base frame, for all postures (n, 3)."""
+        result = np.empty((len(positions), 3))
+        for begin in range(0, len(positions), _BLOCK):
+            block = positions[begin : begin + _BLOCK]
+            x, y, z = (np.full(len(block), value) for value in self._align @ start)
+            for step, (rotation, place) in zip(reversed(self.steps), self._stages, strict=True):
+                value = block[:, step.column] * step.scale + step.shift
+                if step.turns:
+                    cosine, sine = np.cos(value), np.sin(value)
+                    x, y = cosine * x - sine * y, sine * x + cosine * y
+                elif shifted:
+                    z = z + value
+                x, y, z = (
+                    a * x + b * y + c * z + (t if shifted else 0.0)
+                    for (a, b, c), t in zip(rotation, place, strict=True)
+                )
+            result[begin : begin + _BLOCK] = np.column_stack([x, y, z])
+        return result
 
     def jacobians(self, positions: Array) -> tuple[Array, Array, Array]:
         """Return tips (n, 3), their Jacobians (n, 3, joints) and joint origins (n, steps, 3)."""
@@ -189,12 +200,30 @@ def _moved(joint: Joint, value: float) -> Array:
     return pose
 
 
-def _turned(vectors: Array, axis: Array, angle: Array) -> Array:
-    """Rodrigues: v cos + (k x v) sin + k (k v)(1 - cos), row by row."""
-    cosine, sine = np.cos(angle)[:, None], np.sin(angle)[:, None]
-    along = vectors @ axis
-    cross = vectors @ _hat(axis).T
-    return vectors * cosine + cross * sine + (1.0 - cosine) * along[:, None] * axis
+def _stages(steps: list[Step]) -> tuple[Array, list[tuple[list[list[float]], list[float]]]]:
+    """Return what is constant between joints, tip first, with every joint's axis turned to z.
+
+    With A a = z for an axis a, a hinge is A^T Rz(q) A, so that only a plane rotation depends on
+    the posture; A^T, the pose before the joint and the next joint's A are one constant map.
+
+    Returns:
+        The first A (3, 3), and per step the rotation (3, 3) and shift (3,) after its motion.
+    """
+    aligned = [_to_z(step.axis) for step in steps]
+    stages = []
+    for k in range(len(steps) - 1, -1, -1):
+        outer = aligned[k - 1] if k else np.eye(3)
+        rotation = outer @ steps[k].before[:3, :3] @ aligned[k].T
+        stages.append((rotation.tolist(), (outer @ steps[k].before[:3, 3]).tolist()))
+    return (aligned[-1] if steps else np.eye(3)), stages
+
+
+def _to_z(axis: Array) -> Array:
+    """Return a rotation (3, 3) that takes a unit axis to z."""
+    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    first = np.cross(helper, axis)
+    first /= np.linalg.norm(first)
+    return np.array([first, np.cross(axis, first), axis])
 
 
 def _rotations(axis: Array, angle: Array) -> Array:
