@@ -3,8 +3,9 @@
     COTERIE_HABITAT_PYTHON=... python benchmarks/bench_habitat.py [--quick]
 
 Both worlds render the same house from the same poses in one run, one after another in turns, so
-that other load on the machine hits both alike. "bare" is habitat-sim alone in its own process,
-timed there: the difference is what the two-process bridge costs.
+that other load on the machine hits both alike. Cameras move before every frame. "bare" is
+habitat-sim alone in its own process, timed there: the difference is what the two-process bridge
+costs. "by rays" is the embedded world without its rasteriser.
 """
 
 from __future__ import annotations
@@ -104,6 +105,28 @@ def resident() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+def growth(world: EmbeddedWorld, count: int) -> dict[str, float]:
+    """Memory [MB] after a tenth of many frames and after all; a thing moves before every tenth."""
+    world.add_robot("r0", body(256, 256))
+    robot = world.bodies[0]
+    request = [FrameRequest("r0", "camera", ("color", "depth", "semantic"))]
+    at = [poses[0] for poses in spots(world, 1)]
+    thing = next(t for t in world.contents if t.kind == "item")
+    box, room, support = thing.box, thing.room, thing.support
+    container = thing.container
+    out: dict[str, float] = {}
+    for k in range(1, count + 1):
+        robot.pose = at[k % len(at)]
+        if k % 10 == 0:
+            world.contents.take(thing.id, "r0")
+            world.contents.put(thing.id, box, room, support, container)
+        world.render(request)
+        if k in (count // 10, count):
+            out["early" if k < count else "late"] = resident() / 2**20
+    world.remove_robot("r0")
+    return out
+
+
 def memory(world: HabitatWorld, ticks: int) -> dict[str, float]:
     """Memory of bridge and worker [MB] after a tenth of the ticks and after all of them."""
     world.add_robot("r0", body(256, 256))
@@ -140,12 +163,21 @@ def main() -> int:
     start = time.perf_counter()
     habitat = HabitatWorld(house, python, **quiet)
     figures["start-up habitat [s]"] = time.perf_counter() - start
+    rays = EmbeddedWorld(house, **quiet)
+    rays.imaging.sensors.by_rays = True
+    start = time.perf_counter()
+    rays.add_robot("r0", body(256, 256))
+    embedded.add_robot("r0", body(256, 256))
+    embedded.render([FrameRequest("r0", "camera")])
+    figures["first image embedded [s]"] = time.perf_counter() - start
+    for world in (rays, embedded):
+        world.remove_robot("r0")
     print(f"habitat-sim {habitat.backend.hello['habitat']}, {len(house.rooms)} rooms, "
           f"{len(house.objects)} things, {os.cpu_count()} cores")  # fmt: skip
     for name, value in figures.items():
         print(f"{name}: {value:.2f}")
-    worlds = {"embedded": embedded, "habitat": habitat}
-    print("frames/s (all robots together)     embedded  habitat   bare   embedded/bare")
+    worlds = {"embedded": embedded, "by rays": rays, "habitat": habitat}
+    print("frames/s (all robots together)     embedded  by rays  habitat     bare   embedded/bare")
     for size in SIZES:
         for kind in CHANNELS:
             for robots in (1, 4):
@@ -153,8 +185,8 @@ def main() -> int:
                 row = f"{size[0]}x{size[1]} {kind}, {robots} robots"
                 figures[row] = found
                 ratio = found["embedded"] / found["bare"]
-                print(f"{row:34} {found['embedded']:8.0f} {found['habitat']:8.0f} "
-                      f"{found['bare']:6.0f}   {ratio:.2f}", flush=True)  # fmt: skip
+                rates = " ".join(f"{found[name]:8.0f}" for name in (*worlds, "bare"))
+                print(f"{row:34} {rates}   {ratio:.2f}", flush=True)
     for robots in (1, 4):
         cost = overhead(habitat, robots, rounds)
         limit = 1.2 * cost["bare"] + 2.0
@@ -162,6 +194,9 @@ def main() -> int:
         print(f"tick with RGB-D 256x256, {robots} robots: {cost['tick']:.2f} ms, bare simulator "
               f"{cost['bare']:.2f} ms, allowed {limit:.2f} ms: "
               f"{'ok' if cost['tick'] <= limit else 'TOO SLOW'}")  # fmt: skip
+    figures["memory embedded [MB]"] = grown = growth(embedded, 2 * ticks)
+    print(f"memory of the embedded world after {ticks // 5} and {2 * ticks} frames: "
+          f"{grown['early']:.0f} and {grown['late']:.0f} MB")  # fmt: skip
     figures["memory [MB]"] = used = memory(habitat, ticks)
     print(f"memory after {ticks // 10} and {ticks} ticks: bridge {used['bridge early']:.0f} and "
           f"{used['bridge late']:.0f} MB, worker {used['worker early']:.0f} and "

@@ -108,30 +108,42 @@ def side_by_side(
     return statistics.median(times[0]), statistics.median(times[1])
 
 
-def singly(world: EmbeddedWorld, batch: list[FrameRequest]) -> None:
-    for request in batch:
-        world.render([request])
+class Tour:
+    """Renders a batch of requests from ever new poses: no image is kept from before."""
+
+    def __init__(self, world: EmbeddedWorld, batch: list[FrameRequest]) -> None:
+        self._world, self._batch = world, batch
+        self._spots = [place.position for place in world.place_map.places.values()]
+        self._count = 0
+
+    def __call__(self) -> None:
+        bodies = self._world.bodies
+        for k, body in enumerate(bodies):
+            at = self._count + k * len(self._spots) // len(bodies)
+            body.pose = Pose(self._spots[at % len(self._spots)], 2.4 * self._count)
+        self._count += 1
+        self._world.render(self._batch)
 
 
 def frames(house: object, seconds: float) -> dict[str, float]:
+    """Images of moving cameras; by rays too, in turns, and of a camera that stands still."""
     out: dict[str, float] = {}
-    rgbd: tuple[Channel, ...] = ("color", "depth")
-    full: tuple[Channel, ...] = ("color", "depth", "semantic")
+    kinds: dict[str, tuple[Channel, ...]] = {
+        "RGB-D": ("color", "depth"),
+        "RGB-D-semantic": ("color", "depth", "semantic"),
+    }
     for size in ((256, 256), (640, 480)):
         for robots in (1, 4):
-            world = make(house, robots, size, 0)
-            for name, channels in (("RGB-D", rgbd), ("RGB-D-semantic", full)):
-                batch = [FrameRequest(robot, "eye", channels) for robot in world.robots]
+            worlds = [make(house, robots, size, 0) for _ in range(2)]
+            worlds[1].imaging.sensors.by_rays = True
+            for name, channels in kinds.items():
+                batch = [FrameRequest(robot, "eye", channels) for robot in worlds[0].robots]
+                drawn, cast = side_by_side(*(Tour(world, batch) for world in worlds), seconds)
                 key = f"frames/s {name} {size[0]}x{size[1]}, {robots} robot(s)"
-                if robots == 1 or name == "RGB-D":
-                    out[key] = rate(partial(world.render, batch), seconds) * robots
-                    continue
-                batched, single = side_by_side(
-                    partial(world.render, batch), partial(singly, world, batch), seconds
-                )
-                out[key] = robots / batched
-                out[f"{key}, one ray batch per robot (baseline)"] = robots / single
-                out[f"{key}, ratio to baseline"] = single / batched
+                out[key] = robots / drawn
+                out[f"{key}, by rays"] = robots / cast
+                if robots == 1:
+                    out[f"{key}, standing still"] = rate(partial(worlds[0].render, batch), seconds)
     return out
 
 
