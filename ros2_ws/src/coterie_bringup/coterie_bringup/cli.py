@@ -146,12 +146,19 @@ def house(
 def resume(
     files: Annotated[list[Path], typer.Argument(metavar="ROBOT.urdf...")],
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the resume as JSON and nothing else.")
+        bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")
     ] = False,
     name: Annotated[
         str | None, typer.Option(help="Name of the robot; default: the URDF's.")
     ] = None,
-    out: Out = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, help="Folder; default: out/resume/ROBOT, with --json none."),
+    ] = None,
+    overrides: Annotated[
+        str | None,
+        typer.Option(help="YAML with what the URDF does not say; default: config/robots; or none."),
+    ] = None,
     samples: Annotated[
         int, typer.Option(min=1000, max=5_000_000, help="Postures sampled per arm.")
     ] = 100_000,
@@ -160,20 +167,32 @@ def resume(
     profile: Annotated[
         Path | None, typer.Option(help="Model profile (YAML) that writes the summaries.")
     ] = None,
+    packages: Annotated[
+        list[Path] | None,
+        typer.Option("--package", help="Folder with the packages whose meshes the URDF names."),
+    ] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, help="Compare with a folder of Habitat-MAS resumes."),
+    ] = None,
 ) -> None:
     """Read from a robot's URDF what its body can do: base, cameras, arms, workspace."""
+    from coterie_bringup.resume_command import ResumeOptions
     from coterie_bringup.resume_command import resume as run
 
-    run(
-        files,
+    options = ResumeOptions(
         as_json=as_json,
         name=name,
         out=out,
+        overrides=overrides,
         samples=samples,
         seed=seed,
         picture=picture,
         profile=profile,
+        packages=tuple(packages or ()),
+        compare=compare,
     )
+    run(files, options)
 
 
 @team_app.command("check")

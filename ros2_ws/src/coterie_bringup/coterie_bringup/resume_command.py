@@ -3,184 +3,230 @@
 from __future__ import annotations
 
 import asyncio
-import math
+import contextlib
 import re
 import sys
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from coterie_bringup.errors import CommandError
+from coterie_bringup.resume_tables import comparison, table_of
 from coterie_core.files import write_atomically
 from coterie_core.language import Decider, ModelProfile, RulesModel, build_model
 from coterie_core.resume import Resume
-from emos_planner.resume.builder import SAMPLES, resume_of
+from coterie_core.yaml_checks import check
+from coterie_core.yaml_marks import load_marked, read_text
+from emos_planner.resume.builder import SAMPLES, Analysis, analyse, resume_from
 from emos_planner.resume.errors import UrdfError
-from emos_planner.resume.reading import read_description
-from emos_planner.resume.skeleton import skeleton_text
-from emos_planner.resume.tree import build_tree
+from emos_planner.resume.overrides import RobotOverrides, load_overrides, overrides_for
+from emos_planner.resume.skeleton import plain_line, skeleton_text
 from emos_planner.resume.words import describe
 
+OVERRIDES = Path("config/robots")
+"""Folder of the overrides that apply by the robot's name in its URDF."""
 
-def resume(
-    files: Sequence[Path],
-    *,
-    as_json: bool = False,
-    name: str | None = None,
-    out: Path | None = None,
-    samples: int = SAMPLES,
-    seed: int = 0,
-    picture: bool = True,
-    profile: Path | None = None,
-) -> None:
-    """Print and write the resumes of robots.
 
-    Args:
-        files: URDF files.
-        as_json: Print the resume as JSON and nothing else; of several files one line each.
+@dataclass(frozen=True)
+class ResumeOptions:
+    """What `./coterie resume` was asked for.
+
+    Attributes:
+        as_json: Print the resume as JSON and nothing else; of several files an array.
         name: Name of the robot, instead of the URDF's.
         out: Folder for what is written; default: out/resume/<robot>, with `as_json` none.
+        overrides: File of overrides; "none": not even those that fit the robot's name.
         samples: Postures sampled per arm.
         seed: Of the sampling.
         picture: Whether to draw.
         profile: A model that writes the summaries; none: the rule.
+        packages: Folders of packages whose meshes the URDF names.
+        compare: Folder of resumes as Habitat-MAS states them, to compare with.
+    """
+
+    as_json: bool = False
+    name: str | None = None
+    out: Path | None = None
+    overrides: str | None = None
+    samples: int = SAMPLES
+    seed: int = 0
+    picture: bool = True
+    profile: Path | None = None
+    packages: tuple[Path, ...] = ()
+    compare: Path | None = None
+
+
+@dataclass(frozen=True)
+class _Made:
+    resume: Resume
+    analysis: Analysis
+    seconds: float
+
+
+def resume(files: Sequence[Path], options: ResumeOptions) -> None:
+    """Print and write the resumes of robots.
 
     Raises:
         CommandError: A URDF cannot be used; names the file, the element and the remedy.
+        FileProblem: A file of overrides or a model profile is wrong.
     """
-    if name is not None and len(files) > 1:
+    if options.name is not None and len(files) > 1:
         raise CommandError("--name is for one robot; give one file, or leave --name out")
-    decider = Decider(build_model(_profile(profile)) if profile else RulesModel())
-    errors = Console(stderr=True, highlight=False)
-    made = []
+    profile = _profile(options.profile) if options.profile else None
+    decider = Decider(build_model(profile) if profile else RulesModel())
+    console = Console(highlight=False)
+    made: list[_Made] = []
+    folders: set[Path] = set()
     for file in files:
-        with errors.status(f"{file.name}: {samples} postures per arm") as status:
-            try:
-                found, skeleton = _one(file, name, samples, seed, decider)
-            except UrdfError as error:
-                status.stop()
-                raise CommandError(str(error)) from None
-        made.append(found)
-        if as_json:
-            print(found.to_json(indent=1 if len(files) == 1 else None))
-        if out is not None or not as_json:
-            folder = out or Path("out/resume") / _folder(found.robot)
-            folder = folder / _folder(found.robot) if out and len(files) > 1 else folder
-            _write(folder, found, skeleton, picture)
-            if not as_json:
-                _print(found, folder)
-    if len(made) > 1 and not as_json:
-        _compare(made)
+        with _progress(file.name, options.samples):
+            one = _one(file, options, decider)
+        made.append(one)
+        folder = _folder(one.resume.robot, file, options, len(files), folders)
+        if folder is not None:
+            _write(folder, one, options.picture)
+        if not options.as_json:
+            _print(console, one, folder, short=len(files) > 1)
+    if options.as_json:
+        documents = [one.resume.to_json(indent=1) for one in made]
+        print(documents[0] if len(made) == 1 else "[" + ",\n".join(documents) + "]")
+    elif len(made) > 1:
+        console.print(comparison([one.resume for one in made]))
+    if options.compare is not None and not options.as_json:
+        _compare(console, [one.resume for one in made], options.compare)
     sys.stdout.flush()
 
 
-def _one(
-    file: Path, name: str | None, samples: int, seed: int, decider: Decider
-) -> tuple[Resume, str]:
+def _one(file: Path, options: ResumeOptions, decider: Decider) -> _Made:
     if not file.is_file():
-        raise CommandError(f"{file}: no such file; give the URDF of a robot")
-    found = resume_of(file, name=name, samples=samples, seed=seed)
-    skeleton = skeleton_text(build_tree(read_description(file)))
-    return asyncio.run(describe(found, skeleton, decider)), skeleton
+        what = "a folder, not a file" if file.is_dir() else "no such file"
+        raise CommandError(f"{file}: {what}; give the URDF of a robot")
+    started = time.perf_counter()
+    try:
+        overrides = _overrides(file, options)
+        analysis = analyse(file, packages=options.packages, overrides=overrides)
+        found = resume_from(
+            analysis,
+            name=options.name,
+            overrides=overrides,
+            samples=options.samples,
+            seed=options.seed,
+        )
+    except UrdfError as error:
+        raise CommandError(plain_line(str(error))) from None
+    seconds = time.perf_counter() - started
+    skeleton = skeleton_text(analysis.scene.tree)
+    return _Made(asyncio.run(describe(found, skeleton, decider)), analysis, seconds)
+
+
+def _overrides(file: Path, options: ResumeOptions) -> RobotOverrides | None:
+    if options.overrides == "none":
+        return None
+    if options.overrides is not None:
+        return load_overrides(Path(options.overrides))
+    return overrides_for(_name_in(file), OVERRIDES)
+
+
+def _name_in(file: Path) -> str:
+    """Return the robot's name as the file has it, without reading more than its head."""
+    with file.open("rb") as stream:
+        head = stream.read(65_536)
+    found = re.search(rb"<robot\b[^>]*?\bname\s*=\s*[\"']([^\"']*)", head)
+    return found.group(1).decode("utf-8", "replace") if found else ""
 
 
 def _profile(path: Path) -> ModelProfile:
-    import yaml
-    from pydantic import ValidationError
+    return check(ModelProfile, load_marked(read_text(path), str(path)), str(path), [])
 
+
+@contextlib.contextmanager
+def _progress(name: str, samples: int) -> Iterator[None]:
+    """Show on stderr that work goes on, if it takes more than a second on a terminal."""
+    errors = Console(stderr=True, highlight=False)
+    if not errors.is_terminal:
+        yield
+        return
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=errors,
+        transient=True,
+    )
+    bar.add_task(f"{plain_line(name)}: {samples} postures per arm", total=None)
+    later = threading.Timer(1.0, bar.start)
+    later.daemon = True
+    later.start()
     try:
-        return ModelProfile.model_validate(yaml.safe_load(path.read_text("utf-8")))
-    except (OSError, yaml.YAMLError) as error:
-        raise CommandError(f"{path}: cannot be read: {error}") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise CommandError(f"{path}: {where}: {first['msg']}") from None
+        yield
+    finally:
+        later.cancel()
+        later.join()
+        bar.stop()
 
 
-def _folder(robot: str) -> str:
-    """Return a folder's name: a robot's name comes from its URDF and may hold anything."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", robot)[:60] or "robot"
+def _folder(
+    robot: str, file: Path, options: ResumeOptions, count: int, taken: set[Path]
+) -> Path | None:
+    """Return where a robot's files go; names come from URDFs and may hold anything."""
+    if options.out is None and options.as_json:
+        return None
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", robot)[:60] or "robot"
+    folder = options.out or Path("out/resume") / name
+    if options.out is not None and count > 1:
+        folder = options.out / name
+    if folder in taken:
+        folder = folder.with_name(f"{folder.name}_{re.sub(r'[^A-Za-z0-9_-]', '_', file.stem)[:60]}")
+    taken.add(folder)
+    return folder
 
 
-def _write(folder: Path, found: Resume, skeleton: str, picture: bool) -> None:
+def _write(folder: Path, one: _Made, picture: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / "resume.json", found.to_json(indent=1) + "\n")
-    write_atomically(folder / "skeleton.txt", skeleton + "\n")
+    write_atomically(folder / "resume.json", one.resume.to_json(indent=1) + "\n")
+    tree = one.analysis.scene.tree
+    write_atomically(folder / "skeleton.txt", skeleton_text(tree, 1_000_000) + "\n")
     if picture:
+        from emos_planner.resume.outline import outline_of
         from emos_planner.resume.picture import draw_resume
 
-        draw_resume(found, folder / "resume.png")
+        draw_resume(one.resume, folder / "resume.png", outline_of(one.analysis))
 
 
-def _print(found: Resume, folder: Path) -> None:
-    console = Console(highlight=False)
-    table = Table(title=f"{found.robot}", title_justify="left", show_lines=False)
-    for column in ("", "", "how it was found"):
-        table.add_column(column, overflow="fold")
-    body, evidence = found.mobility, found.mobility.evidence
-    rows: list[tuple[str, Any, str]] = [
-        ("moves on", body.kind, evidence.get("kind", "")),
-        ("radius", f"{body.radius:.3f} m", evidence.get("radius", "")),
-        ("height", f"{body.height:.3f} m", evidence.get("height", "")),
-        (
-            "step",
-            "cannot be told" if body.step_height is None else f"{body.step_height:.3f} m",
-            evidence.get("step_height", ""),
-        ),
-        ("stairs", "yes" if body.climbs_stairs else "no", evidence.get("climbs_stairs", "")),
-    ]
-    for camera in found.perception.cameras:
-        low, high = camera.heights
-        field = f"{math.degrees(camera.hfov):.0f} x {math.degrees(camera.vfov):.0f} deg"
-        text = f"{camera.mount}, {low:.2f}-{high:.2f} m, {field}"
-        told = [v for k, v in found.perception.evidence.items() if camera.name in k]
-        rows.append((f"camera {camera.name}", text, "; ".join(told)))
-    for arm in found.manipulation.arms:
-        space = arm.workspace
-        text = (
-            f"{len(arm.joints)} joints, reach {space.reach:.2f} m, "
-            f"{space.min_height:.2f}-{space.max_height:.2f} m high"
-        )
-        told = [v for k, v in found.manipulation.evidence.items() if arm.name in k]
-        rows.append((f"arm {arm.name}", text, "; ".join(told)))
-    for row in rows:
-        table.add_row(*(_safe(str(cell)) for cell in row))
-    console.print(table)
-    console.print(_safe(found.summary), soft_wrap=True)
-    for warning in found.warnings:
-        console.print(f"note: {_safe(warning)}", style="yellow", soft_wrap=True)
-    console.print(f"written: {folder}", soft_wrap=True, markup=False)
+def _print(console: Console, one: _Made, folder: Path | None, *, short: bool) -> None:
+    found = one.resume
+    console.print(table_of(found))
+    console.print(plain_line(found.summary, 3000), soft_wrap=True, markup=False)
+    notes = found.warnings[:3] if short else found.warnings
+    for note in notes:
+        console.print(f"note: {plain_line(note)}", style="yellow", soft_wrap=True, markup=False)
+    if len(notes) < len(found.warnings):
+        console.print(f"and {len(found.warnings) - len(notes)} more notes in resume.json")
+    arms = len(found.manipulation.arms)
+    sampled = max((arm.workspace.samples for arm in found.manipulation.arms), default=0)
+    took = f"{one.seconds:.2f} s" + (f", {arms} x {sampled} postures" if arms else "")
+    console.print(f"written: {folder}  ({took})\n", soft_wrap=True, markup=False)
 
 
-def _compare(made: Sequence[Resume]) -> None:
-    table = Table(title="Robots", title_justify="left")
-    lengths = ("radius [m]", "height [m]", "step [m]")
-    for column in ("robot", "moves on", *lengths, "cameras", "reach [m]", "heights [m]"):
-        table.add_column(column)
+def _compare(console: Console, made: Sequence[Resume], folder: Path) -> None:
+    from emos_planner.resume.compare import StatedError, compare, load_stated
+
+    try:
+        stated = load_stated(folder)
+    except StatedError as error:
+        raise CommandError(str(error)) from None
     for one in made:
-        arms = [arm.workspace for arm in one.manipulation.arms]
-        step = one.mobility.step_height
-        table.add_row(
-            _safe(one.robot),
-            one.mobility.kind,
-            f"{one.mobility.radius:.2f}",
-            f"{one.mobility.height:.2f}",
-            "?" if step is None else f"{step:.3f}",
-            str(len(one.perception.cameras)),
-            f"{max((a.reach for a in arms), default=0.0):.2f}" if arms else "-",
-            f"{min(a.min_height for a in arms):.2f}-{max(a.max_height for a in arms):.2f}"
-            if arms
-            else "-",
+        console.print(
+            f"\n{plain_line(one.robot)}: ours and what {folder.name} states", style="bold"
         )
-    Console(highlight=False).print(table)
-
-
-def _safe(text: str) -> str:
-    """Text of a URDF for the terminal: no markup, no control characters."""
-    from rich.markup import escape
-
-    return escape("".join(c if c.isprintable() else "?" for c in text))
+        rows = compare(one, stated)
+        if not rows:
+            console.print(f"no file of {folder} is of this robot", markup=False)
+        for row in rows:
+            text = f"{row.field}: ours {row.ours}; theirs {row.theirs}"
+            console.print(f"  {text}", markup=False, soft_wrap=True)
+            console.print(f"    {row.why}", markup=False, style="dim", soft_wrap=True)
