@@ -50,6 +50,27 @@ class Mobility(_Section):
     angular_speed: float = Field(1.0, gt=0.0, description="[rad/s]")
     flight_height: float = Field(0.0, ge=0.0, description="of base_link; air only [m]")
 
+    @property
+    def passage_radius(self) -> float:
+        """Half the width [m] that the body needs to pass: it goes through doors lengthwise.
+
+        Half the footprint's narrowest width, as planners take the inscribed radius for the cost of
+        a pose; a long body still turns in a circle of `radius`. Without a footprint, `radius`.
+        """
+        points = self.footprint
+        if len(points) < 3:
+            return self.radius
+        narrowest = 2.0 * self.radius
+        for (ax, ay), (bx, by) in zip(points, (*points[1:], points[0]), strict=True):
+            length = math.hypot(bx - ax, by - ay)
+            if length > 1e-9:
+                # The narrowest strip about a convex outline lies along one of its edges.
+                nx, ny = (ay - by) / length, (bx - ax) / length
+                across = [nx * x + ny * y for x, y in points]
+                narrowest = min(narrowest, max(across) - min(across))
+        # A circle drawn with corners is a circle.
+        return self.radius if narrowest > 1.94 * self.radius else max(narrowest / 2.0, 0.05)
+
 
 class ResumeCamera(_Part):
     """A camera and what its joints let it see."""
@@ -192,7 +213,7 @@ class Resume(_Part):
         return Embodiment(
             name=self.robot,
             mobility=body.kind,
-            radius=min(body.radius, 2.0),
+            radius=min(body.passage_radius, 2.0),
             height=min(body.height, 3.0),
             step_height=min(body.step_height or 0.0, 0.5),
             linear_speed=min(body.linear_speed, 10.0),

@@ -43,7 +43,7 @@ class Frame:
         base = body.flight_height if flies else 0.0
         step = 9.9 if flies else min(body.step_height or 0.0, 0.5)
         low = max(0.0, base - 0.05) if flies else max(RUG, step)
-        return Frame(body.kind, body.radius, low, base + body.height, step, base)
+        return Frame(body.kind, body.passage_radius, low, base + body.height, step, base)
 
     def door_trouble(self, door: str, width: float) -> str:
         """Return "" if the body fits through a way `width` [m] wide, else why not."""
