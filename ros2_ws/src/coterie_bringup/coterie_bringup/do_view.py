@@ -123,7 +123,7 @@ def result_panel(record: TaskRecord) -> Panel:
     head = Text.assemble((word, style), f"  {record.message}")
     foot = Text(
         f"{record.seconds:.0f} s, {record.simulated:.0f} s simulated, {record.rounds} rounds of "
-        f"discussion, {record.replans} times given anew",
+        f"discussion, {record.replans} times talked over anew",
         "dim",
     )
     return Panel(

@@ -128,14 +128,18 @@ class TaskWatcher(AgentNode):
     # -- what comes in --------------------------------------------------------------------------
 
     def _on_feedback(self, feedback: Any) -> None:
-        before = {one.id: one for one in self.record.sub_tasks}
         sub_tasks: list[SubTask] = []
         with contextlib.suppress(ConversionError):
             sub_tasks = [sub_task_from_msg(message) for message in feedback.sub_tasks]
-        if sub_tasks:
-            self.record.sub_tasks = tuple(sub_tasks)
         self.record.rounds = int(feedback.round)
         self._stage(str(feedback.stage))
+        if sub_tasks:
+            self._update(sub_tasks)
+
+    def _update(self, sub_tasks: Sequence[SubTask]) -> None:
+        """Take over who does what and how far it is; tell what is new."""
+        before = {one.id: one for one in self.record.sub_tasks}
+        self.record.sub_tasks = tuple(sub_tasks)
         for one in sub_tasks:
             old = before.get(one.id)
             if old is not None and (old.state, old.robot) == (one.state, one.robot):
@@ -145,6 +149,8 @@ class TaskWatcher(AgentNode):
                 self._news(f"{one.robot or 'nobody'} is to {what}")
             elif one.state == 3:
                 self._news(f"{one.robot} could not {what}: {one.reason}")
+            elif one.state == 2 and one.reason:
+                self._news(f"{what}: {one.reason}")
             else:
                 self._news(f"{one.robot} {'did' if one.state == 2 else 'begins to'} {what}")
 
@@ -171,13 +177,14 @@ class TaskWatcher(AgentNode):
             talk.say("problem", turn.speaker, f"not understood: {error}")
         said = talk.turns[-1]
         mark = {"accept": "yes", "reject": "no"}.get(said.kind, said.kind)
-        self._news(f"{said.speaker} [{mark}]: {said.text.splitlines()[0]}")
+        text = said.text.replace("who does what:\n- ", "").replace("\n- ", " | ")
+        self._news(f"{said.speaker} [{mark}]: {' '.join(text.split())}")
 
     def _on_assignment(self, told: tuple[str, int, tuple[SubTask, ...]]) -> None:
         task, round_, sub_tasks = told
         if self.stage in STAGES[1:3] and sub_tasks:
-            self.record.task, self.record.rounds, self.record.sub_tasks = task, round_, sub_tasks
-            self.on_news("")
+            self.record.task, self.record.rounds = task, round_
+            self._update(sub_tasks)
 
     def _on_report(self, robot: str, report: RobotReport) -> None:
         if report.robot == robot:

@@ -44,7 +44,7 @@ from emos_planner.leader.transcript import Turn
 TICK = 0.5
 """How often silence and time are looked at [s of wall time]."""
 GATHER = 5.0
-"""How long to wait for robots that have not shown up when a task comes [s of wall time]."""
+"""How long to wait for robots that are not there when a task comes [s of wall time]."""
 SETTLE = 0.2
 """How long further news is waited for before sub-tasks are given anew [s of wall time]."""
 _LONGEST_RESUME = 8_000_000
@@ -66,6 +66,7 @@ class LeaderNode(AgentNode):
         ParameterSpec("silence", 10.0, "After which a robot is dead.", "s", minimum=0.2),
         ParameterSpec("revive", 15.0, "Wait for a dead one that holds things.", "s", minimum=0.0),
         ParameterSpec("max_time", 3600.0, "Of a task, simulated.", "s", minimum=1.0),
+        ParameterSpec("start_time", 20.0, "Robots may take it to start.", "s", minimum=0.0),
         ParameterSpec("map_timeout", 30.0, "Wait for the map.", "s", minimum=0.0),
         ParameterSpec("numbers", True, "Numbers of resumes count (ablation)."),
         ParameterSpec("resume", True, "Resumes count (ablation)."),
@@ -96,6 +97,9 @@ class LeaderNode(AgentNode):
         self._news = asyncio.Event()
         self._busy = ""
         self._words = ""
+        self._goal: GoalContext | None = None
+        self._since = time.monotonic()
+        self._missing = ""
         self._ended: asyncio.Future[Outcome] | None = None
         self.leader: Leader | None = None
         self._discussion = self.publisher(DiscussionTurn, "discussion", "messages")
@@ -186,6 +190,7 @@ class LeaderNode(AgentNode):
         keys = {robot: (proposal.task, proposal.round, robot) for robot in robots}
         for key in keys.values():
             self._answers[key] = loop.create_future()
+        self._feedback(self._goal, "discussion")
         try:
             self._discussion.publish(proposal_to_msg(proposal, robots, time=self._now()))
             await asyncio.wait([self._answers[key] for key in keys.values()], timeout=deadline)
@@ -225,12 +230,12 @@ class LeaderNode(AgentNode):
             self.problem(f"execute_task: {why}")
             return goal.abort(ExecuteTask.Result(success=False, message=why))
         self._busy, self._words = f"task-{uuid.uuid4().hex[:8]}", words
+        self._goal = goal
         limit = float(goal.request.max_time) or self.parameters["max_time"]
         try:
             starts = await self._gather()
             assert self._scene is not None
             self.leader = self._new_leader(self._scene)
-            self._feedback(goal, "discussion")
             agreement = await self.leader.discuss(self._busy, words, starts)
             self.leader.progress.expect(starts, time.monotonic())
             self._after(agreement)
@@ -286,7 +291,10 @@ class LeaderNode(AgentNode):
             waited = time.monotonic() - begin
             if self._scene is not None and len(there) == len(self.robots):
                 break
-            if waited >= (GATHER if self._scene is not None else self.parameters["map_timeout"]):
+            starting = time.monotonic() - self._since < self.parameters["start_time"]
+            if self._scene is not None and waited >= GATHER and not starting:
+                break
+            if self._scene is None and waited >= self.parameters["map_timeout"]:
                 break
             try:
                 await in_time(self._news.wait(), 0.2)
@@ -297,10 +305,12 @@ class LeaderNode(AgentNode):
                 "no map came on 'semantic_map'; is the bridge running, with prior_map?"
             )
         missing = [robot for robot in self.robots if robot not in there]
+        self._missing = ""
         if missing:
             what = {r: "no resume" if r not in self._resumes else "no status" for r in missing}
             told = ", ".join(f"{robot} ({why})" for robot, why in what.items())
-            self.problem(f"left out: {told}")
+            self._missing = f"left out: {told}"
+            self.problem(self._missing)
         if not there:
             raise ValueError(
                 f"no robot is there: {', '.join(self.robots)} publish no resume or status"
@@ -320,8 +330,6 @@ class LeaderNode(AgentNode):
             self._feedback(goal, "execution")
             if leader.must_replan:
                 await asyncio.sleep(SETTLE)
-                if goal is not None:
-                    self._feedback(goal, "discussion")
                 self._after(await leader.replan(self._starts()))
                 continue
             if leader.progress.finished:
@@ -393,7 +401,7 @@ class LeaderNode(AgentNode):
         self._finish()
 
     def _finish(self) -> None:
-        self._busy = ""
+        self._busy, self._goal = "", None
         if self._folder is not None:
             (self._folder / "leader.json").unlink(missing_ok=True)
 
@@ -413,7 +421,7 @@ class LeaderNode(AgentNode):
         leader = self.leader
         result = ExecuteTask.Result(success=outcome.success, message=outcome.message[:4000])
         if leader is not None and leader.task:
-            notes = "; ".join(leader.notes)
+            notes = "; ".join([*leader.notes, *([self._missing] if self._missing else [])])
             if notes:
                 result.message = f"{outcome.message} ({notes})"[:4000]
             result.assignment = assignment_to_msg(

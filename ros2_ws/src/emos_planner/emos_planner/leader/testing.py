@@ -117,7 +117,7 @@ def body(
 
 
 def small_team() -> dict[str, Resume]:
-    """Return rover (wheels, high arm), walker (legs, arm from the floor up to 1.2 m) and drone (no arm)."""
+    """Return rover (wheels, high arm), walker (legs, arm up to 1.2 m) and drone (no arm)."""
     return {
         "rover": body("rover", "wheels", arm=(0.3, 1.9), eye=1.3),
         "walker": body("walker", "legs", arm=(0.0, 1.2), eye=1.0),

@@ -294,7 +294,9 @@ def _serve(want: Want, resolver: Resolver, board: Board, taken: set[str]) -> Non
                         "piece of furniture"
                     )
             _search(want, want.target_searches, label, want.target, resolver, board)
-    found = [t for t in _candidates(want, resolver) if t.id not in want.given]
+    found = [
+        t for t in _candidates(want, resolver) if t.id not in want.given and t.id not in want.met
+    ]
     if want.kind == "bring":
         there = {target.id for target in targets}
         fits = [t for t in found if t.support in there or t.container in there]
@@ -311,7 +313,11 @@ def _serve(want: Want, resolver: Resolver, board: Board, taken: set[str]) -> Non
             break
         if want.kind == "bring" and not targets:
             break
-        want.given[thing.id] = _chain(want, thing, targets, scene, board)
+        needed = _chain(want, thing, targets, scene, board)
+        if needed:
+            want.given[thing.id] = needed
+        else:
+            want.met.add(thing.id)  # only to be seen, and seen already
         want.goals[thing.id] = _goal(want, as_thing(thing), targets)
         if want.kind in ("bring", "take"):
             taken.add(thing.id)
