@@ -6,6 +6,7 @@ import copy
 
 import numpy.typing as npt
 
+from coterie_core.scene import SceneGraph
 from habitat_bridge.habitat.description import SceneDescription
 from habitat_bridge.habitat.regions import (
     RegionSettings,
@@ -21,8 +22,9 @@ def with_regions(
     """Return a copy of a scene in which rooms and the ways between them are known.
 
     A scene without regions gets computed ones, "region 3 (kitchen)", with kinds guessed from
-    their objects; one with regions but without connections gets these only. The notes say what
-    is computed. A scene that has both is returned as it is.
+    their objects; one with regions but without connections gets these only. Stairs are computed
+    where a scene has several storeys and connections, but none between two storeys: Matterport3D's
+    portals are doors. The notes say what is computed.
 
     Args:
         scene: The scene.
@@ -32,14 +34,17 @@ def with_regions(
     Raises:
         ValueError: `triangles` is no such array, or it holds no area.
     """
-    if scene.graph.rooms and scene.graph.connections:
+    if scene.graph.rooms and scene.graph.connections and _storeys_joined(scene.graph):
         return scene
     result = copy.deepcopy(scene)
     graph = result.graph
     if graph.rooms:
         ways = connections_from_navmesh(graph.rooms, graph.floors, triangles, settings)
+        what = "ways between rooms"
+        if graph.connections:
+            ways, what = [way for way in ways if way.kind == "stairs"], "flights of stairs"
         result.notes = [n for n in result.notes if "with_regions" not in n]
-        result.notes.append(f"{len(ways)} ways between rooms are computed from the navmesh")
+        result.notes.append(f"{len(ways)} {what} are computed from the navmesh")
         for way in ways:
             graph.add_connection(way)
         return result
@@ -59,3 +64,11 @@ def with_regions(
     name_rooms(graph, computed=True)
     result.regions = "computed"
     return result
+
+
+def _storeys_joined(graph: SceneGraph) -> bool:
+    """Whether the connections lead from one storey to another, where there are several."""
+    floors = {room.id: room.floor for room in graph.rooms.values()}
+    return len(set(floors.values())) < 2 or any(
+        floors.get(way.room_a) != floors.get(way.room_b) for way in graph.connections.values()
+    )

@@ -119,8 +119,11 @@ def _add_boxes(result: SceneDescription, annotations: Annotations) -> None:
     offset = np.array(result.stage_translation)
     by_color = all(t.color is not None for t in bare)
     try:
-        measure = colour_boxes if by_color else face_boxes
-        boxes = measure(result.semantic_asset, rotation, offset)
+        if by_color:
+            colors = {t.color for t in bare if t.color is not None}
+            boxes = colour_boxes(result.semantic_asset, rotation, offset, colors)
+        else:
+            boxes = face_boxes(result.semantic_asset, rotation, offset)
     except Refused as error:
         result.notes.append(f"{error}; annotated objects have no boxes")
         return

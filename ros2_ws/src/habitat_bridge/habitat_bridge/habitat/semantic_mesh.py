@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -18,33 +19,41 @@ _REACH = 1e4  # [m] nothing in a home lies farther from the origin
 _FACE_IDS = ("object_id", "objectid", "segment_id")
 
 
-def colour_boxes(path: Path, rotation: Array, offset: Array) -> dict[int, Box]:
+def colour_boxes(
+    path: Path, rotation: Array, offset: Array, known: Collection[int] = ()
+) -> dict[int, Box]:
     """Return colour (RRGGBB as a number) -> upright box in the map frame [m].
 
     Vertex colours are taken where the mesh has them, else the colour of its texture at each
-    vertex. A vertex between two objects counts for the colour that it has.
+    vertex. A vertex between two objects counts for the colour that it has. Vertex colours of glTF
+    are linear and habitat-sim takes them so, but not every writer does: read both ways, that counts
+    in which more of the `known` colours occur.
 
     Args:
         path: A mesh as HM3D's `.semantic.glb`.
         rotation: (3, 3) from the mesh's frame to the y-up world.
         offset: (3,) then added [m].
+        known: The colours that are looked for; none: they are taken as they are.
 
     Raises:
         Refused: The mesh cannot be read, or has neither vertex colours nor a texture.
     """
-    parts = []
+    places, plain, linear = [], [], []
     for geometry, matrix in _geometries(path):
-        colors = _vertex_colors(geometry)
-        if colors is None:
+        share, texture = _vertex_colors(geometry)
+        if share is None:
             continue
-        points = np.asarray(geometry.vertices, dtype=np.float64)
-        points = points @ matrix[:3, :3].T + matrix[:3, 3]
-        parts.append((colors, yup_to_zup(points @ rotation.T + offset)))
-    if not parts:
+        corners = np.asarray(geometry.vertices, dtype=np.float64)
+        corners = corners @ matrix[:3, :3].T + matrix[:3, 3]
+        places.append(yup_to_zup(corners @ rotation.T + offset))
+        plain.append(_codes(share))
+        linear.append(plain[-1] if texture else _codes(_encoded(share)))
+    if not plain:
         raise Refused(f"{path}: expected vertex colours or a texture, it has neither")
-    codes = np.concatenate([code for code, _ in parts])
-    points = np.concatenate([p for _, p in parts])
-    return _boxes_by(codes, points)
+    points = np.concatenate(places)
+    readings = [np.concatenate(plain), np.concatenate(linear)]
+    wanted = np.array(sorted(known), dtype=np.int64)
+    return _boxes_by(max(readings, key=lambda codes: int(np.isin(wanted, codes).sum())), points)
 
 
 def face_boxes(path: Path, rotation: Array, offset: Array) -> dict[int, Box]:
@@ -108,21 +117,31 @@ def _geometries(path: Path) -> list[tuple[Any, Array]]:
         raise Refused(f"{path}: cannot be read as a mesh ({type(error).__name__})") from None
 
 
-def _vertex_colors(mesh: Any) -> npt.NDArray[np.int64] | None:
+def _vertex_colors(mesh: Any) -> tuple[Array | None, bool]:
+    """Return red, green, blue (0..1) at each vertex, and whether they are those of a texture."""
     visual = mesh.visual
     attributes = getattr(visual, "vertex_attributes", {}) or {}
-    rgba = None
+    rgba, texture = None, False
     if visual.kind == "vertex":
         rgba = np.asarray(visual.vertex_colors)
     elif "color" in attributes:
         rgba = np.asarray(attributes["color"])
-        if rgba.dtype.kind == "f":
-            rgba = np.round(rgba * 255.0)
     elif visual.kind == "texture":
-        rgba = _texel_colors(visual)
+        rgba, texture = _texel_colors(visual), True
     if rgba is None or rgba.ndim != 2 or len(rgba) != len(mesh.vertices):
-        return None
-    rgb = rgba[:, :3].astype(np.int64)
+        return None, texture
+    whole = 1.0 if rgba.dtype.kind == "f" else float(np.iinfo(rgba.dtype).max)
+    return rgba[:, :3].astype(np.float64) / whole, texture
+
+
+def _encoded(share: Array) -> Array:
+    """Return linear light as the sRGB values of it, both 0..1."""
+    low = share <= 0.0031308
+    return np.where(low, 12.92 * share, 1.055 * np.maximum(share, 0.0) ** (1.0 / 2.4) - 0.055)
+
+
+def _codes(share: Array) -> npt.NDArray[np.int64]:
+    rgb = np.round(np.clip(share, 0.0, 1.0) * 255.0).astype(np.int64)
     return np.asarray((rgb[:, 0] << 16) | (rgb[:, 1] << 8) | rgb[:, 2], dtype=np.int64)
 
 
