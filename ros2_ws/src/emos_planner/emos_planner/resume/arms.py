@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.resume import ArmJoint, Gripper, ResumeArm
-from emos_planner.resume.chain import Chain
+from emos_planner.resume.chain import Chain, resolved
 from emos_planner.resume.collision import SelfCollision
 from emos_planner.resume.limbs import Limb
 from emos_planner.resume.locomotion import Scene
@@ -23,7 +23,7 @@ Array = npt.NDArray[np.float64]
 # Frames that a maker puts where things are grasped, best first.
 GRASP = (
     re.compile(r"grasp(ing)?(_|$)|grasp_?(frame|center|centre|point|link|target)"),
-    re.compile(r"(^|_)(tcp|ee|eef|end_?effector)(_|$)|tool_(center|centre)|fingers_link$"),
+    re.compile(r"(^|_)(tcp|ee|eef|end_?effector)(_|$)|tool_(center|centre)"),
     re.compile(r"(^|_)(gripper|hand)_(tool|tip|center|centre)_?(frame|link)?$|tool_frame$|tool0$"),
     re.compile(r"(^|_)ee_link$|(^|_)tool(_link)?$"),
 )
@@ -94,7 +94,7 @@ def describe_arms(
                 ),
                 gripper=gripper,
                 workspace=found.workspace,
-                self_collision=prober.collision.active,
+                self_collision=prober.collision.known,
             )
         )
         chained = " -> ".join(joint.name for joint in chain.joints)
@@ -115,7 +115,7 @@ def describe_arms(
                 + ", ".join(pairs)
                 + (f" and {more} more" if more else "")
             )
-        if not prober.collision.active:
+        if not prober.collision.known:
             warnings.append(
                 f"{model.name}: self-collision not checked, no shapes of it can be read"
             )
@@ -229,7 +229,7 @@ def _gripper(scene: Scene, stance: Stance, model: ArmModel) -> tuple[Gripper | N
 def _opening(scene: Scene, stance: Stance, limb: Limb) -> float | None:
     tree = scene.tree
     own = {
-        tree.above[name].name
+        resolved(tree, tree.above[name])[0].name
         for finger in limb.fingers
         for name in tree.subtree(finger.child)
         if tree.above[name].movable
@@ -249,7 +249,7 @@ def _opening(scene: Scene, stance: Stance, limb: Limb) -> float | None:
         if last == finger.child and finger.turns:
             points = scene.bodies.points(last)
             if not len(points):
-                return None
+                continue
             away = np.linalg.norm(points, axis=1)
             offset = points[away > 0.95 * away.max()].mean(axis=0)
         chains.append(Chain(tree, last, stance.base, offset, frozen))

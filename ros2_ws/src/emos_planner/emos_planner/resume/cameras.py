@@ -20,7 +20,10 @@ from emos_planner.resume.tree import Tree, plain
 
 Array = npt.NDArray[np.float64]
 
-NOT_CAMERA = re.compile(r"accel|gyro|(^|_)imu|optical_flow|_led(_|$)|laser|lidar|respeaker")
+NOT_CAMERA = re.compile(
+    r"accel|gyro|(^|_)imu|optical_flow|_led(_|$)|laser|lidar|respeaker"
+    r"|cam(era)?s?_?(tower|mount|bracket|holder|post|pole|stand|plate)"
+)
 OPTICAL = re.compile(r"optical")
 _TAIL = re.compile(r"(_bottom_screw|_base|_mount|_body)*_(link|frame|mount|screw)$")
 OTHERS = (
@@ -59,6 +62,8 @@ _DEVICES = (
     (re.compile(r"(^|_)zed"), "ZED", 90.0, 60.0, True),
     (re.compile(r"(^|_)oak"), "OAK-D (colour)", 69.0, 55.0, True),
 )
+# Axes of an optical frame (x right, y down, z ahead) in its body's frame (x ahead, z up).
+_TO_OPTICAL = np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
 _ASSUMED = (60.0, 46.8)
 _COLUMNS = 256
 _SAMPLES = 8192
@@ -157,6 +162,14 @@ def _frame(scene: Scene, device: _Device) -> tuple[str, Array, str]:
     parent = tree.above.get(frame)
     if parent is not None and OPTICAL.search(plain(parent.parent)) and not parent.movable:
         return frame, np.array([0.0, 0.0, 1.0]), f"z axis of {frame}, on an optical frame"
+    for name in device.links:
+        above = tree.above.get(name)
+        if above is not None and np.abs(above.origin[:3, :3] - _TO_OPTICAL).max() < 0.02:
+            return (
+                name,
+                np.array([0.0, 0.0, 1.0]),
+                f"z axis of {name}, turned as optical frames are",
+            )
     return frame, np.array([1.0, 0.0, 0.0]), f"x axis of {frame}: no optical frame"
 
 
@@ -175,7 +188,7 @@ def _camera(
     if stance.mobility.kind != "air":
         possible = heights >= min(0.0, float(heights[0]))
         heights, directions = heights[possible], directions[possible]
-    own = [joint.name for joint in chain.joints]
+    own = [step.joint.name for step in chain.steps]
     mount = "fixed"
     if own:
         mount = "arm" if any(name in arm_joints for name in own) else "movable"

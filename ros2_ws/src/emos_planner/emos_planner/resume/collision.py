@@ -21,6 +21,7 @@ Array = npt.NDArray[np.float64]
 _TRIALS = 128
 _ALWAYS = 0.95
 _OFTEN = 0.1
+_FAR = 0.15
 _MOST_LINKS = 300
 
 
@@ -35,6 +36,10 @@ class SelfCollision:
         bodies: Its shapes.
         chain: The arm.
         rest: Position of every other joint.
+
+    Attributes:
+        known: Whether there are shapes that could touch.
+        left_out: Pairs of links that are not held against each other, because they always touch.
     """
 
     def __init__(
@@ -70,6 +75,7 @@ class SelfCollision:
                     )
                     names.append(name)
         self._pairs(tree, names, moving)
+        self.known = len(self._geometry.collisionPairs) > 0
         self._data = self._model.createData()
         self._results = pin.GeometryData(self._geometry)
         if self.active:
@@ -126,6 +132,7 @@ class SelfCollision:
         """Leave out pairs that touch because of how they were modelled.
 
         That is: in nearly every posture; or often, and at rest or with one body between them.
+        Pairs that never come near each other are not worth a check either.
         """
         positions = postures(self.chain.lower, self.chain.upper, _TRIALS, seed)[:_TRIALS]
         resting = [rest.get(joint.name, 0.0) for joint in self.chain.joints]
@@ -133,18 +140,39 @@ class SelfCollision:
             [self._touching(row) for row in self.values(np.vstack([resting, positions]))]
         )
         share = touching[1:].mean(axis=0)
+        apart = self._apart(self.values(positions))
         close = np.array(self._near)
         modelled = (share >= _ALWAYS) | ((touching[0] | close) & (share > _OFTEN))
         pairs = list(self._geometry.collisionPairs)
         kept = pin.GeometryModel(self._geometry)
         kept.removeAllCollisionPairs()
-        for pair, out in zip(pairs, modelled.tolist(), strict=True):
-            if out:
+        for k, pair in enumerate(pairs):
+            if modelled[k]:
                 self.left_out.append((names[pair.first], names[pair.second]))
-            else:
+            elif apart[k] < _FAR:
                 kept.addCollisionPair(pair)
         self._geometry = kept
         self._results = pin.GeometryData(kept)
+
+    def _apart(self, values: Array) -> Array:
+        """Return the least distance of each pair's bounding spheres (pairs,) over postures [m]."""
+        solids = [solid.geometry for solid in self._geometry.geometryObjects]
+        for solid in solids:
+            solid.computeLocalAABB()
+        radii = np.array([solid.aabb_radius for solid in solids])
+        middles = [np.asarray(solid.aabb_center) for solid in solids]
+        pairs = np.array([(p.first, p.second) for p in self._geometry.collisionPairs])
+        least = np.full(len(pairs), np.inf)
+        for row in values:
+            pin.updateGeometryPlacements(
+                self._model, self._data, self._geometry, self._results, row
+            )
+            centres = np.array(
+                [place.act(m) for place, m in zip(self._results.oMg, middles, strict=True)]
+            )
+            gap = np.linalg.norm(centres[pairs[:, 0]] - centres[pairs[:, 1]], axis=1)
+            least = np.minimum(least, gap)
+        return least - radii[pairs[:, 0]] - radii[pairs[:, 1]]
 
     def _touching(self, values: Array) -> list[bool]:
         pin.computeCollisions(self._model, self._data, self._geometry, self._results, values, False)

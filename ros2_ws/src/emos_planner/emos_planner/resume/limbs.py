@@ -23,6 +23,7 @@ TOOL = re.compile(
     r"|grasp(ing)?_(frame|center|centre|link|point)|(^|[_.])tool_(frame|link|center|centre)"
 )
 _LONG = 0.25
+_LONG_ARM = 0.3
 _SHORT = 0.22
 
 
@@ -136,7 +137,9 @@ def _limb(tree: Tree, mount: str, first: Joint, sizes: dict[str, tuple[int, floa
 
 
 def _finger(tree: Tree, joint: Joint) -> bool:
-    names = [joint.name, *tree.rigid(joint.child)]
+    names = [joint.name, joint.child]
+    if not moving_below(tree, joint.child):
+        names += tree.rigid(joint.child)
     return any(FINGER.search(plain(name)) for name in names)
 
 
@@ -157,4 +160,7 @@ def is_arm(tree: Tree, limb: Limb) -> bool:
     looks = any(CAMERA.search(name) for name in below)
     if any(HEAD.search(plain(name)) for name in names) and len(limb.joints) <= 4:
         return False
-    return len(limb.joints) >= (4 if looks else 3)
+    if len(limb.joints) == 3 and not looks:
+        # As long as an arm, or but a nameless head?
+        return sum(float(np.linalg.norm(j.origin[:3, 3])) for j in limb.joints[1:]) >= _LONG_ARM
+    return len(limb.joints) >= 4

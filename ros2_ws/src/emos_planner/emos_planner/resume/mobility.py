@@ -25,6 +25,7 @@ STAIR = 0.15
 WHEEL_STEP = 1.0 - 1.0 / math.sqrt(2.0)
 _ROCKER = ("rocker", "bogie")
 _MIN_RADIUS = 0.05
+_UNKNOWN_RADIUS = 0.25
 
 
 @dataclass
@@ -187,10 +188,11 @@ def _footprint(
         evidence += f"; joints of {_listed(list(parts.frames))}, whose shapes are not known"
     if parts.arms:
         evidence += "; arms are stowed above it"
-    if radius < _MIN_RADIUS:
-        evidence += f"; at least {_MIN_RADIUS} m assumed"
+    least = _MIN_RADIUS if parts.measured or parts.guessed else _UNKNOWN_RADIUS
+    if radius < least:
+        evidence += f"; at least {least} m assumed"
     footprint = tuple((round(float(x), 3), round(float(y), 3)) for x, y in corners)
-    return max(round(radius, 3), _MIN_RADIUS), footprint, evidence.lstrip("; ")
+    return max(round(radius, 3), least), footprint, evidence.lstrip("; ")
 
 
 def _height(drive: Drive, parts: _Parts, floor: float) -> tuple[float, str]:
@@ -237,7 +239,7 @@ def _step(
     name = min(radii, key=lambda key: radii[key])
     radius = radii[name]
     above = [plain(joint.name) for wheel in wheels for joint in scene.tree.chain(wheel.child)]
-    if any(word in each for each in above for word in _ROCKER):
+    if len(wheels) >= 6 and any(word in each for each in above for word in _ROCKER):
         return round(2.0 * radius, 3), (
             f"rocker-bogie suspension: about the diameter of its wheels of {radius:.3f} m radius"
         )

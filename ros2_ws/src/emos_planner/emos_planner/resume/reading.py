@@ -108,6 +108,8 @@ def _load(urdf: str | Path | bytes) -> tuple[bytes, str, Path | None]:
                     f"larger than {MAX_BYTES // 2**20} MiB", remedy="is it a URDF?", file=file
                 )
             data = path.read_bytes()
+        except UrdfError:
+            raise
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise UrdfError(
