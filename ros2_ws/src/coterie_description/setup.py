@@ -11,12 +11,12 @@ setup(
     package_data={PACKAGE: ["py.typed", "urdf/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
-        (f"share/{PACKAGE}", ["package.xml"]),
+        (f"share/{PACKAGE}", ["package.xml", "README.md"]),
     ],
     zip_safe=False,
     maintainer="Coterie contributors",
     maintainer_email="coterie@example.org",
-    description="Robots as URDF: published dimensions in plain shapes, free to use.",
+    description="Descriptions (URDF) of four robots in plain shapes, from published dimensions.",
     license="Apache-2.0",
     extras_require={"test": ["pytest"]},
 )
