@@ -91,8 +91,6 @@ def save_hm3d(house: House, folder: Path, name: str = "00001-House") -> Path:
         {
             "semantic_descriptor_filename": "%%CONFIG_NAME_AS_ASSET_FILENAME%%.semantic.txt",
             "semantic_asset": "%%CONFIG_NAME_AS_ASSET_FILENAME%%.semantic.glb",
-            "up": [0, 0, 1],
-            "front": [0, 1, 0],
         },
     )
 
@@ -112,14 +110,15 @@ def save_mp3d(house: House, folder: Path, name: str = "house") -> Path:
     (place / f"{name}.glb").write_bytes(_scan_glb([p.mesh for p in parts]))
     _write_ply(place / f"{name}_semantic.ply", parts)
     (place / f"{name}.house").write_text(_house_text(house, parts, name), encoding="ascii")
-    # No up and front: habitat-sim 0.2.2 takes GLB and PLY for z up by itself, and turns the PLY
-    # once more where the config says so, too.
+    # habitat-sim 0.2.2 turns the PLY upright by itself: the stage's z up must not turn it again.
     return _save_config(
         folder / "mp3d.scene_dataset_config.json",
         "*/*.glb",
         {
             "semantic_descriptor_filename": "%%CONFIG_NAME_AS_ASSET_FILENAME%%.house",
             "semantic_asset": "%%CONFIG_NAME_AS_ASSET_FILENAME%%_semantic.ply",
+            "semantic_up": [0, 1, 0],
+            "semantic_front": [0, 0, -1],
         },
     )
 
@@ -171,7 +170,13 @@ def _scan_glb(meshes: Sequence[ObjectMesh], *, linear: bool = False) -> bytes:
 
 
 def _save_config(path: Path, stages: str, attributes: dict[str, object]) -> Path:
-    attributes = {"shader_type": "flat", "origin": [0, 0, 0], **attributes}
+    attributes = {
+        "shader_type": "flat",
+        "up": [0, 0, 1],
+        "front": [0, 1, 0],
+        "origin": [0, 0, 0],
+        **attributes,
+    }
     data = {"stages": {"default_attributes": attributes, "paths": {".glb": [stages]}}}
     path.write_text(json.dumps(data, indent=1), encoding="utf-8")
     return path
