@@ -221,7 +221,11 @@ class Trial:
 
     def _works(self, body: Body, kind: SubTaskKind, thing: SceneObject) -> bool:
         if kind == "go_to":
-            return math.dist(body.pose.position[:2], thing.box.center[:2]) <= 1.5
+            rooms = [
+                self.world.occupancy.room_id(p) for p in (body.pose.position, thing.box.center)
+            ]
+            away = math.dist(body.pose.position[:2], thing.box.center[:2])
+            return away <= 1.5 and rooms[0] == rooms[1]
         if kind == "detect":
             body.glance = None
             found, _ = self.world._in_view(body)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from emos_planner.assign.problem import Problem
 
 _TOTAL = 0.01  # weight of the time of all robots together beside the makespan
-_MOVES = 60_000  # jobs looked at by the search, over all its moves
+_MOVES = 100_000  # jobs looked at by the search, over all its moves
 _LEAST, _MOST = 150, 4000  # moves
 
 

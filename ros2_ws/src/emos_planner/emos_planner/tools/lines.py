@@ -19,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 _SHRINK = 0.002  # [m] that boxes are taken smaller, so that what touches them is not hidden
 _THIN = 0.15  # [m] of the part of a wall that counts as its middle, across
 _BOARD = 0.02  # [m] that boards of shelves are thick
+_TABLE_TOP = 0.08  # [m] that the board of a table and its frame are thick
 _FLUSH = 0.015  # [m] from the side of a box within which a surface reaches it
 _WIDE, _TALL = 0.25, 0.3  # share of its size that a thing's points lie off its middle
 _DEEP = 0.1  # [m] that a surface lies below the top of its box if there is room above it
@@ -35,10 +36,11 @@ class _Room(NamedTuple):
 class Sightlines:
     """The things and walls of a scene that lines of sight can meet.
 
-    Things are solid boxes, but for the room above their surfaces: a seat, a basin, a mattress, a
-    shelf. Where a thing looked at lies on such a surface, the line of sight has to come in there:
-    from above if nothing is above it, and where the surface reaches the side of the box; into what
-    can be opened, by its front (where its box looks along x, or else where there is room).
+    Things are solid boxes, tables are boards; all but for the room above their surfaces: a seat, a
+    basin, a mattress, a shelf. Where a thing looked at lies on such a surface, the line of sight
+    has to come in there: from above if nothing is above it, and where the surface reaches the side
+    of the box; into what can be opened, by its front (where its box looks along x, or else where
+    there is room).
 
     Args:
         scene: The scene.
@@ -53,6 +55,12 @@ class Sightlines:
         size = np.array([thing.box.size for thing in things]).reshape(-1, 3)
         self._center = np.array([thing.box.center for thing in things]).reshape(-1, 3)
         self._half = np.maximum(size / 2.0 - np.minimum(_SHRINK, 0.05 * size), 1e-4)
+        for k, thing in enumerate(things):
+            low = any(thing.box.top - r.surface.center[2] > 0.05 for r in thing.receptacles)
+            if "table" in thing.label.top and thing.box.size[2] > 2.0 * _TABLE_TOP and not low:
+                # One looks through below its top: its legs hide next to nothing.
+                self._center[k, 2] = thing.box.top - _TABLE_TOP / 2.0
+                self._half[k, 2] = _TABLE_TOP / 2.0
         self._yaw = np.array([thing.box.yaw for thing in things])
         self._spread = np.hypot(self._half[:, 0], self._half[:, 1])
         self._plan = plan
