@@ -112,7 +112,7 @@ def test_there_are_no_gaps_between_triangles_and_none_behind_the_eye() -> None:
              (2, 6, 3), (3, 6, 7), (0, 4, 2), (2, 4, 6), (1, 3, 5), (3, 7, 5)]  # fmt: skip
     color = np.full((12, 3), 200, np.uint8)
     box = Surface(corners.astype(np.float32), np.array(faces, np.uint32), color)
-    soup = make_soup(box, np.full(12, 1, np.int32), [])
+    soup = make_soup(box, np.full(12, 1, np.int32))
     rng = np.random.default_rng(0)
     painter = Painter(2)
     for _ in range(40):

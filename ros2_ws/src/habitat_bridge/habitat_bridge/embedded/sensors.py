@@ -13,7 +13,7 @@ from coterie_core.geometry import Vec3
 from habitat_bridge.embedded.detector import DetectorNoise, Sighting
 from habitat_bridge.embedded.kept import KeptImages
 from habitat_bridge.embedded.rays import RayPainter, RayScene
-from habitat_bridge.embedded.solids import Floats, Soup, Surface, make_soup
+from habitat_bridge.embedded.solids import Floats, Soup, Surface, make_soup, with_things
 from habitat_bridge.embedded.things import Showing, Things
 from habitat_bridge.embedded.views import Image, Pillar, Shot, View
 from habitat_bridge.simulator import Channel
@@ -53,8 +53,7 @@ class Sensors:
         contents: Things,
         threads: int = 0,
     ) -> None:
-        self._structure = structure
-        self._structure_instances = instances
+        self._structure = make_soup(structure, instances)
         self._contents = contents
         self._threads = threads
         self._soup: tuple[Showing, Soup] | None = None
@@ -213,8 +212,7 @@ class Sensors:
         showing = self._contents.showing
         if self._soup is None or self._soup[0] is not showing:
             first = self._contents.first_instance
-            shown = [
-                (showing.surfaces[row], first + int(row)) for row in np.flatnonzero(~showing.hidden)
-            ]
-            self._soup = showing, make_soup(self._structure, self._structure_instances, shown)
+            rows = np.flatnonzero(~showing.hidden)
+            shown = [(showing.surfaces[row], first + row) for row in rows.tolist()]
+            self._soup = showing, with_things(self._structure, shown, showing.boxes[rows])
         return self._soup[1]

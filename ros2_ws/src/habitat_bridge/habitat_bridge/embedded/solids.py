@@ -40,49 +40,55 @@ class Soup(NamedTuple):
     solid: int
 
 
-def make_soup(
-    structure: Surface,
-    structure_instances: npt.NDArray[np.int32],
-    things: Sequence[tuple[Surface, int]],
+def make_soup(surface: Surface, instances: npt.NDArray[np.int32]) -> Soup:
+    """Return the soup of a structure, with an instance number per triangle."""
+    count = len(surface.triangles)
+    corners = surface.vertices[surface.triangles]
+    groups = np.zeros((-(-count // _SIDES), 4), dtype=np.int64)
+    boxes = np.zeros((len(groups), 6))
+    for k, first in enumerate(range(0, count, _SIDES)):
+        after = min(first + _SIDES, count)
+        used = surface.triangles[first:after]
+        groups[k] = used.min(), int(used.max()) + 1, first, after
+        points = corners[first:after].reshape(-1, 3)
+        boxes[k] = *points.min(axis=0), *points.max(axis=0)
+    colors = (surface.color * _light(corners)[:, None]).astype(np.uint8)
+    return Soup(surface.vertices, surface.triangles, colors, instances, groups, boxes, len(groups))
+
+
+def with_things(
+    soup: Soup, things: Sequence[tuple[Surface, int]], boxes: npt.NDArray[np.float64]
 ) -> Soup:
-    """Return the soup of a structure, with an instance number per triangle, and of things."""
-    parts = [structure, *(surface for surface, _ in things)]
-    vertices = np.concatenate([part.vertices for part in parts])
-    shift = np.cumsum([0, *(len(part.vertices) for part in parts)])
-    triangles = np.concatenate(
-        [part.triangles + np.uint32(k) for part, k in zip(parts, shift, strict=False)]
-    ).astype(np.uint32)
-    instances = np.concatenate(
-        [
-            structure_instances,
-            *(np.full(len(surface.triangles), n, dtype=np.int32) for surface, n in things),
-        ]
-    ).astype(np.int32)
-    count = len(structure.triangles)
-    first = [*range(0, count, _SIDES)]
-    solid = len(first)
-    for surface, _ in things:
-        first.append(count)
-        count += len(surface.triangles)
-    after = np.array([*first[1:], count])
-    starts = np.array(first, dtype=np.int64)
-    filled = starts < after
-    solid = int(filled[:solid].sum())
-    starts, after = starts[filled], after[filled]
-    low = np.minimum.reduceat(triangles.min(axis=1), starts).astype(np.int64)
-    high = np.maximum.reduceat(triangles.max(axis=1), starts).astype(np.int64) + 1
-    corners = vertices[triangles]
-    boxes = np.concatenate(
-        [
-            np.minimum.reduceat(corners.min(axis=1), starts),
-            np.maximum.reduceat(corners.max(axis=1), starts),
-        ],
-        axis=1,
-    ).astype(np.float64)
-    colors = np.concatenate([part.color for part in parts])
-    colors = (colors * _light(corners)[:, None]).astype(np.uint8)
-    groups = np.stack([low, high, starts, after], axis=1)
-    return Soup(vertices, triangles, colors, instances, groups, boxes, solid)
+    """Return a soup with things in it, one group each.
+
+    Args:
+        soup: What they are added to.
+        things: Surface and instance number of each.
+        boxes: Their low and high corners (N, 6) [m].
+    """
+    if not things:
+        return soup
+    surfaces = [surface for surface, _ in things]
+    vertices = np.concatenate([soup.vertices, *(s.vertices for s in surfaces)])
+    points = np.cumsum([len(soup.vertices), *(len(s.vertices) for s in surfaces)])
+    faces = np.cumsum([len(soup.triangles), *(len(s.triangles) for s in surfaces)])
+    shift = np.repeat(points[:-1].astype(np.uint32), np.diff(faces))
+    triangles = np.concatenate([s.triangles for s in surfaces]) + shift[:, None]
+    colors = np.concatenate([s.color for s in surfaces])
+    numbers = np.array([number for _, number in things], dtype=np.int32)
+    return Soup(
+        vertices,
+        np.concatenate([soup.triangles, triangles]),
+        np.concatenate(
+            [soup.colors, (colors * _light(vertices[triangles])[:, None]).astype(np.uint8)]
+        ),
+        np.concatenate([soup.instances, np.repeat(numbers, np.diff(faces))]),
+        np.concatenate(
+            [soup.groups, np.stack([points[:-1], points[1:], faces[:-1], faces[1:]], axis=1)]
+        ),
+        np.concatenate([soup.boxes, boxes]),
+        soup.solid,
+    )
 
 
 def join(soups: Sequence[Soup]) -> Soup:
@@ -111,8 +117,8 @@ def join(soups: Sequence[Soup]) -> Soup:
 def cylinder(radius: float, height: float) -> Soup:
     """Return a robot's body [m] at the origin; its arrays are shared and not to be changed."""
     surface = robot_surface(Pose((0.0, 0.0, 0.0)), radius, height)
-    nothing = Surface(surface.vertices[:0], surface.triangles[:0], surface.color[:0])
-    return make_soup(nothing, np.zeros(0, dtype=np.int32), [(surface, 0)])
+    box = np.array([*surface.vertices.min(axis=0), *surface.vertices.max(axis=0)], dtype=float)
+    return with_things(_NOTHING, [(surface, 0)], box[None])
 
 
 def robot_surface(pose: Pose, radius: float, height: float) -> Surface:
@@ -173,9 +179,13 @@ def structure_surface(
 
 def _light(corners: Floats) -> Floats:
     """Return brightness (0..1) per triangle (M, 3, 3): two-sided Lambert with ambient light."""
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    length = np.sqrt((normals * normals).sum(axis=1))
-    facing = np.abs((normals * _LIGHT).sum(axis=1)) / np.maximum(length, np.float32(1e-12))
+    x, y, z = corners[..., 0], corners[..., 1], corners[..., 2]
+    ux, uy, uz = x[:, 1] - x[:, 0], y[:, 1] - y[:, 0], z[:, 1] - z[:, 0]
+    vx, vy, vz = x[:, 2] - x[:, 0], y[:, 2] - y[:, 0], z[:, 2] - z[:, 0]
+    nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+    length = np.sqrt(nx * nx + ny * ny + nz * nz)
+    along = np.abs(nx * _LIGHT[0] + ny * _LIGHT[1] + nz * _LIGHT[2])
+    facing = along / np.maximum(length, np.float32(1e-12))
     return (np.float32(0.62) + np.float32(0.38) * facing).astype(np.float32)
 
 
