@@ -462,3 +462,48 @@ async def test_robots_reflect_at_the_same_time(tools) -> None:
     leader, _ = make(tools, Slow.__new__(Slow))
     await leader.discuss("t", "everybody go to the hall", STARTS)
     assert most == 3
+
+
+async def test_tokens_are_counted_without_a_model(tools) -> None:
+    from emos_planner.counting import CountingDecider
+
+    decider = CountingDecider()
+    leader = Leader(
+        decider,
+        small_house(),
+        small_team(),
+        channel=Robots(),
+        toolbox_factory=lambda scene, resumes: tools.with_scene(scene, resumes),
+    )
+    await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
+    cost = decider.costs["emos.split_task"]
+    assert cost.times == 1 and 300 < cost.prompt < 3000 and cost.reply > 20
+    assert decider.total.prompt >= cost.prompt
+
+
+async def test_ablations_leave_less_to_go_by(tools) -> None:
+    # Nothing of its body is left: rover may be sent upstairs, or walker up to a high shelf.
+    leader = Leader(
+        rules_decider(), small_house(), small_team(), options=LeaderOptions(resume=False)
+    )
+    assert all(r.mobility.climbs_stairs for r in leader.resumes.values())
+    assert all(r.manipulation.arms for r in leader.resumes.values())
+    leader = Leader(
+        rules_decider(), small_house(), small_team(), options=LeaderOptions(numbers=False)
+    )
+    assert not leader.resumes["rover"].mobility.climbs_stairs
+    arms = {
+        leader.resumes[r].manipulation.arms[0].workspace.max_height for r in ("rover", "walker")
+    }
+    assert len(arms) == 1 and not leader.resumes["drone"].manipulation.arms
+
+    leader, robots = make(tools, discussion=False, seed=1)
+    agreed = await leader.discuss("t", "bring all mugs to the kitchen counter", STARTS)
+    assert not robots.asked and agreed.rounds == 0 and all(o.robot for o in agreed.sub_tasks)
+    assert any(o.robot == "drone" for o in agreed.sub_tasks if o.kind != "detect") or any(
+        o.robot == "rover" for o in agreed.sub_tasks if "mug-2" in o.description
+    )
+    failed = next(o for o in agreed.sub_tasks if o.kind == "pick")
+    say(leader, failed.robot, FAILED, failed.id, reason="no arm")
+    await leader.replan(STARTS)
+    assert leader.progress.get(failed.id).state is FAILED
