@@ -7,6 +7,7 @@ are (x, y, z) with y up, in the robot's frame.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -243,7 +244,7 @@ def _workspace(arm: ResumeArm | None, theirs: StatedWorkspace | None) -> list[Di
         ]
         reach = max(corners)
         said = f"box to {reach:.2f} m at its farthest corner"
-        what = "a box about the samples holds its corners, where no hand gets"
+        what = "a box on one side of the robot, with corners where no hand gets; ours turns with it"
     rows.append(
         Difference(
             "workspace: shape",
@@ -263,15 +264,44 @@ def _corners(low: tuple[float, ...], high: tuple[float, ...]) -> list[list[float
 def height_axis(space: Workspace, theirs: StatedWorkspace) -> tuple[int, str]:
     """Return which of their coordinates is height (1 or 2), and how that was found.
 
-    A box: only along its height can it leave out the base axis by more than the arm's reach
-    allows; in general the reading that covers more of what the arm truly reaches.
+    Of a box, the order and signs of coordinates whose bounds are nearest to those of the sampled
+    hand's hull; of a sphere, the reading that covers more of what the hand reaches.
     """
+    if theirs.min_bound is not None and theirs.max_bound is not None and space.hull:
+        order, signs, left = _box_axes(space, theirs.min_bound, theirs.max_bound)
+        named = ", ".join(
+            f"their {'xyz'[k]} is our {'-' if signs[k] < 0 else ''}{'xyz'[order[k]]}"
+            for k in range(3)
+        )
+        return order.index(2), (
+            f"{named}: of all orders and signs of axes the one whose bounds fit best "
+            f"({left:.2f} m apart on average)"
+        )
     shares = {up: overlap(space, theirs, up)[0] for up in (1, 2)}
     best = 1 if shares[1] >= shares[2] else 2
     return best, (
         f"read with y up theirs covers {100.0 * shares[1]:.0f} % of what the hand reaches, with "
         f"z up {100.0 * shares[2]:.0f} %"
     )
+
+
+def _box_axes(
+    space: Workspace, low: tuple[float, ...], high: tuple[float, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...], float]:
+    """Return for each of their axes ours, its sign, and the mean distance of the bounds [m]."""
+    hull = np.array(space.hull)
+    theirs = np.array([low, high])
+    best: tuple[tuple[int, ...], tuple[int, ...], float] = ((0, 1, 2), (1, 1, 1), math.inf)
+    for order in itertools.permutations(range(3)):
+        for signs in itertools.product((1, -1), repeat=3):
+            if signs[order.index(2)] < 0:
+                continue  # nobody counts height downward
+            turned = hull[:, order] * np.array(signs)
+            bounds = np.array([turned.min(axis=0), turned.max(axis=0)])
+            apart = float(np.abs(bounds - theirs).mean())
+            if apart < best[2] - 1e-9:
+                best = (order, signs, apart)
+    return best
 
 
 def overlap(space: Workspace, theirs: StatedWorkspace, up: int) -> tuple[float, float]:

@@ -126,7 +126,9 @@ def apply_overrides(resume: Resume, overrides: RobotOverrides) -> Resume:
 
 def _mobility(found: Mobility, stated: MobilityOverrides, why: str) -> Mobility:
     values = stated.model_dump(exclude_none=True)
-    evidence = found.evidence | dict.fromkeys(values, why)
+    evidence = found.evidence | dict.fromkeys((key for key in values if key != "kind"), why)
+    if stated.kind is not None and stated.kind != found.kind:
+        evidence["kind"] = why
     step = values.get("step_height")
     kind = values.get("kind", found.kind)
     if step is not None and "climbs_stairs" not in values:

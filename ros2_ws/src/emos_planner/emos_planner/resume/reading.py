@@ -15,6 +15,8 @@ from pathlib import Path
 from xml.parsers import expat
 
 from emos_planner.resume.errors import UrdfError
+from emos_planner.resume.gazebo import Sensor, read_gazebo
+from emos_planner.resume.values import joined, number, three, vector
 from emos_planner.resume.xacro import resolve
 
 MAX_BYTES = 32 * 2**20
@@ -26,24 +28,6 @@ MOVABLE = ("revolute", "continuous", "prismatic", "planar", "floating")
 TYPES = (*MOVABLE, "fixed")
 _SHAPES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",)}
 _FAR = 1e4
-
-
-@dataclass
-class Sensor:
-    """A gazebo `<sensor>`: the link it sits on, its type and, for cameras, its image.
-
-    Attributes:
-        hfov: Horizontal field of view [rad], None where it does not say.
-        size: Columns and rows of the image [px].
-        clip: Nearest and farthest depth [m].
-    """
-
-    link: str
-    name: str
-    type: str
-    hfov: float | None = None
-    size: tuple[int, int] | None = None
-    clip: tuple[float, float] | None = None
 
 
 @dataclass
@@ -190,9 +174,8 @@ def _describe(root: ET.Element, file: str, folder: Path | None) -> Description:
     plain = ET.Element("robot", name=name)
     links = _links(root, plain, warnings)
     _joints(root, plain, links, warnings)
-    description = Description(name, file, folder, plain, warnings=warnings)
-    _gazebo(root, description, links)
-    return description
+    sensors, plugins = read_gazebo(root, links, warnings)
+    return Description(name, file, folder, plain, sensors, plugins, warnings)
 
 
 def _links(root: ET.Element, plain: ET.Element, warnings: list[str]) -> set[str]:
@@ -229,10 +212,10 @@ def _inertial(link: ET.Element, out: ET.Element, warnings: list[str]) -> None:
         plain = ET.Element("inertial")
         _origin(inertial, plain, where)
         mass = inertial.find("mass")
-        plain.set("mass", repr(_number(mass, "value", where, 0.0)))
+        plain.set("mass", repr(number(mass, "value", where, 0.0)))
         inertia = inertial.find("inertia")
         for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"):
-            plain.set(key, repr(_number(inertia, key, where, 0.0)))
+            plain.set(key, repr(number(inertia, key, where, 0.0)))
         out.append(plain)
     except UrdfError as error:
         warnings.append(f"{where} ignored: {error.problem}")
@@ -256,14 +239,14 @@ def _shape(shape: ET.Element, out: ET.Element, link: str, warnings: list[str]) -
         if found.tag == "mesh":
             kept.set("filename", found.get("filename", "").strip())
             if found.get("scale"):
-                kept.set("scale", _joined(_vector(found.get("scale", ""), 3, where)))
+                kept.set("scale", joined(vector(found.get("scale", ""), 3, where)))
         elif found.tag in _SHAPES:
             for key in _SHAPES[found.tag]:
                 count = 3 if key == "size" else 1
-                values = _vector(found.get(key, ""), count, f"{where} {found.tag} {key}")
+                values = vector(found.get(key, ""), count, f"{where} {found.tag} {key}")
                 if min(values) < 0.0:
                     raise UrdfError("negative", element=f"{where} {found.tag} {key}")
-                kept.set(key, _joined(values))
+                kept.set(key, joined(values))
         else:
             raise UrdfError("is not a box, cylinder, sphere or mesh", element=f"<{found.tag}>")
     except UrdfError as error:
@@ -329,8 +312,8 @@ def _joints(root: ET.Element, plain: ET.Element, links: set[str], warnings: list
             element,
             "mimic",
             joint=followed[name],
-            multiplier=repr(_number(mimic, "multiplier", where, 1.0)),
-            offset=repr(_number(mimic, "offset", where, 0.0)),
+            multiplier=repr(number(mimic, "multiplier", where, 1.0)),
+            offset=repr(number(mimic, "offset", where, 0.0)),
         )
 
 
@@ -338,7 +321,7 @@ def _axis(joint: ET.Element, out: ET.Element, where: str, warnings: list[str]) -
     axis = joint.find("axis")
     values = (1.0, 0.0, 0.0)
     if axis is not None and axis.get("xyz"):
-        values = _three(_vector(axis.get("xyz", ""), 3, f"{where}: axis"))
+        values = three(vector(axis.get("xyz", ""), 3, f"{where}: axis"))
     length = math.sqrt(sum(value * value for value in values))
     if length < 1e-6:
         raise UrdfError(
@@ -346,14 +329,14 @@ def _axis(joint: ET.Element, out: ET.Element, where: str, warnings: list[str]) -
         )
     if abs(length - 1.0) > 1e-3:
         warnings.append(f"{where}: axis of length {length:.3g} made a unit vector")
-    ET.SubElement(out, "axis", xyz=_joined([value / length for value in values]))
+    ET.SubElement(out, "axis", xyz=joined([value / length for value in values]))
 
 
 def _limit(joint: ET.Element, out: ET.Element, where: str, warnings: list[str]) -> None:
     limit = joint.find("limit")
     kind = out.get("type")
-    effort = _number(limit, "effort", f"{where}: limit", 0.0)
-    velocity = _number(limit, "velocity", f"{where}: limit", 0.0)
+    effort = number(limit, "effort", f"{where}: limit", 0.0)
+    velocity = number(limit, "velocity", f"{where}: limit", 0.0)
     given = {"effort": repr(abs(effort)), "velocity": repr(abs(velocity))}
     if kind == "continuous":
         ET.SubElement(out, "limit", given)
@@ -368,8 +351,8 @@ def _limit(joint: ET.Element, out: ET.Element, where: str, warnings: list[str]) 
         warnings.append(f"{where}: no limits, taken as turning freely (-pi to pi)")
         lower, upper = -math.pi, math.pi
     else:
-        lower = _number(limit, "lower", f"{where}: limit", 0.0)
-        upper = _number(limit, "upper", f"{where}: limit", 0.0)
+        lower = number(limit, "lower", f"{where}: limit", 0.0)
+        upper = number(limit, "upper", f"{where}: limit", 0.0)
     if lower > upper:
         raise UrdfError(
             f"limits reversed: lower {lower:g} is above upper {upper:g}",
@@ -383,85 +366,17 @@ def _limit(joint: ET.Element, out: ET.Element, where: str, warnings: list[str]) 
     ET.SubElement(out, "limit", {"lower": repr(lower), "upper": repr(upper), **given})
 
 
-def _gazebo(root: ET.Element, description: Description, links: set[str]) -> None:
-    for gazebo in root.findall("gazebo"):
-        reference = gazebo.get("reference", "").strip()
-        for plugin in gazebo.iter("plugin"):
-            description.plugins.append(
-                f"{plugin.get('filename', '')} {plugin.get('name', '')}".strip().lower()
-            )
-        for sensor in gazebo.iter("sensor"):
-            if reference not in links:
-                description.warnings.append(
-                    f"gazebo sensor {sensor.get('name', '')!r} on unknown link {reference!r}"
-                )
-                continue
-            try:
-                description.sensors.append(_sensor(sensor, reference))
-            except UrdfError as error:
-                description.warnings.append(f"{error.element} ignored: {error.problem}")
-
-
-def _sensor(sensor: ET.Element, link: str) -> Sensor:
-    name = sensor.get("name", "")
-    where = f'gazebo sensor "{name}"'
-    found = Sensor(link, name, sensor.get("type", "").strip().lower())
-    fov = sensor.find(".//horizontal_fov")
-    if fov is not None:
-        found.hfov = _vector(fov.text or "", 1, where)[0]
-        if not 0.0 < found.hfov < 2.0 * math.pi:
-            raise UrdfError(f"field of view of {found.hfov:g} rad", element=where)
-    width, height = sensor.find(".//image/width"), sensor.find(".//image/height")
-    if width is not None and height is not None:
-        columns = int(_vector(width.text or "", 1, where)[0])
-        rows = int(_vector(height.text or "", 1, where)[0])
-        if columns > 0 and rows > 0:
-            found.size = columns, rows
-    near, far = sensor.find(".//clip/near"), sensor.find(".//clip/far")
-    if near is not None and far is not None:
-        clip = _vector(near.text or "", 1, where)[0], _vector(far.text or "", 1, where)[0]
-        if 0.0 <= clip[0] < clip[1]:
-            found.clip = clip
-    return found
-
-
 def _origin(element: ET.Element, out: ET.Element, where: str) -> None:
     origin = element.find("origin")
     xyz, rpy = "0 0 0", "0 0 0"
     if origin is not None:
         if origin.get("xyz"):
-            values = _vector(origin.get("xyz", ""), 3, f"{where}: origin xyz")
+            values = vector(origin.get("xyz", ""), 3, f"{where}: origin xyz")
             if max(abs(value) for value in values) > _FAR:
                 raise UrdfError(
                     "farther than 10 km", element=f"{where}: origin xyz", remedy="correct it"
                 )
-            xyz = _joined(values)
+            xyz = joined(values)
         if origin.get("rpy"):
-            rpy = _joined(_vector(origin.get("rpy", ""), 3, f"{where}: origin rpy"))
+            rpy = joined(vector(origin.get("rpy", ""), 3, f"{where}: origin rpy"))
     ET.SubElement(out, "origin", xyz=xyz, rpy=rpy)
-
-
-def _number(element: ET.Element | None, key: str, where: str, default: float) -> float:
-    text = element.get(key) if element is not None else None
-    return default if text is None else _vector(text, 1, f"{where} {key}")[0]
-
-
-def _vector(text: str, count: int, where: str) -> list[float]:
-    try:
-        values = [float(word) for word in text.split()]
-    except ValueError:
-        values = []
-    if len(values) != count or not all(math.isfinite(value) for value in values):
-        what = "a finite number" if count == 1 else f"{count} finite numbers"
-        raise UrdfError(
-            f"expected {what}, not {text[:60]!r}", element=where, remedy="correct the value"
-        )
-    return values
-
-
-def _three(values: list[float]) -> tuple[float, float, float]:
-    return values[0], values[1], values[2]
-
-
-def _joined(values: list[float]) -> str:
-    return " ".join(repr(value) for value in values)

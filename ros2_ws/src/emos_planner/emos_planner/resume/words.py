@@ -26,7 +26,22 @@ _KINDS = {
     "air": "flies",
     "fixed": "stands where it was mounted",
 }
-_NUMBER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s*(m|metres?|meters?|cm|kg|deg|degrees|°)(?!\w)")
+_NUMBER = re.compile(
+    r"(?<![\w.])(\d+(?:\.\d+)?)\s*-?(m|mm|cm|(?:milli|centi)?met(?:re|er)s?|kg|kilograms?|deg"
+    r"|degrees?|°|feet|foot|ft|inch(?:es)?|yards?|pounds?|lbs?|km)(?!\w)",
+    re.IGNORECASE,
+)
+_FOREIGN = ("f", "i", "y", "p", "l", "km")
+_ROUGHEST = 0.1
+"""A length may be rounded to whole metres only as far as this [m]."""
+_MOVES = {
+    "wheels": r"wheel|driv|roll",
+    "tracks": r"track|crawl|driv",
+    "legs": r"leg|walk|quadruped|biped|step",
+    "air": r"fly|flies|flight|hover|drone|rotor|aerial",
+    "fixed": r"fixed|mount|station|stand|cannot|not move|immobile|bolted",
+}
+_PLAIN_NAME = re.compile(r"[\w.\-/]{1,40}", re.ASCII)
 
 
 class BodyWords(BaseModel):
@@ -54,7 +69,7 @@ class DescribeBody(Decision[BodyState, BodyWords]):
 
     def prompt(self, state: BodyState) -> Sequence[Message]:
         """Show skeleton and numbers."""
-        numbers = resume_text(state.resume, "json")
+        numbers = resume_text(state.resume, "json", bands=False)
         return (
             Message.system(
                 "Describe a robot's body for colleagues who will hand out work by it. Three short "
@@ -69,16 +84,13 @@ class DescribeBody(Decision[BodyState, BodyWords]):
         )
 
     def check(self, state: BodyState, reply: BodyWords) -> None:
-        """No number contradicts the resume's."""
-        known = _numbers_of(state.resume)
-        for name in BodyWords.model_fields:
+        """No number contradicts the resume's, and the robot moves on what it moves on."""
+        kind = state.resume.mobility.kind
+        if not re.search(_MOVES[kind], reply.mobility, re.IGNORECASE):
+            raise CheckFailed(f"mobility: say that it {_KINDS[kind]}")
+        for name, known in _numbers_of(state.resume).items():
             for value, unit in _NUMBER.findall(getattr(reply, name)):
-                length = float(value) / (100.0 if unit == "cm" else 1.0)
-                if unit.startswith(("deg", "°")):
-                    length = math.radians(length)
-                digits = len(value.partition(".")[2]) + (2 if unit == "cm" else 0)
-                slack = max(0.6 * 10.0**-digits, 0.011, 0.03 * length)
-                if not any(abs(length - number) <= slack for number in known):
+                if not _is_one(value, unit.lower(), known):
                     raise CheckFailed(
                         f"{name}: {value} {unit} is none of the measured numbers; give those, or "
                         "none"
@@ -142,12 +154,15 @@ def _perception(resume: Resume) -> str:
         return "It has no camera."
     return (
         f"It has {len(cameras)} camera{'s' if len(cameras) > 1 else ''}: "
-        + "; ".join(_camera(camera) for camera in cameras[:6])
+        + "; ".join(
+            _camera(camera, name)
+            for camera, name in zip(cameras[:6], _names(cameras, "camera"), strict=False)
+        )
         + ("; and more." if len(cameras) > 6 else ".")
     )[:600]
 
 
-def _camera(camera: ResumeCamera) -> str:
+def _camera(camera: ResumeCamera, name: str) -> str:
     low, high = camera.heights
     where = f"{camera.height:.2f} m high"
     if high - low > 0.05:
@@ -155,7 +170,7 @@ def _camera(camera: ResumeCamera) -> str:
     mount = {"fixed": "fixed", "movable": "on moving joints", "arm": "on an arm"}[camera.mount]
     channels = " and ".join(camera.channels)
     return (
-        f"{camera.name}, {channels}, {mount}, {where}, sees {math.degrees(camera.hfov):.0f} by "
+        f"{name}, {channels}, {mount}, {where}, sees {math.degrees(camera.hfov):.0f} by "
         f"{math.degrees(camera.vfov):.0f} degrees"
     )
 
@@ -181,33 +196,40 @@ def _arm(arm: ResumeArm) -> str:
     )
 
 
-def resume_text(resume: Resume, form: ResumeFormat = "json", *, numbers: bool = True) -> str:
+def resume_text(
+    resume: Resume, form: ResumeFormat = "json", *, numbers: bool = True, bands: bool = True
+) -> str:
     """Return a resume for a prompt.
 
     Args:
         resume: The resume.
         form: How it is written.
         numbers: False: only the kinds and the words (the paper's ablation).
+        bands: Whether to tell how far out the hand gets at every 0.1 m of height.
     """
-    data = _short(resume, numbers=numbers)
+    data = _short(resume, numbers=numbers, bands=bands)
     if form == "json":
         return json.dumps(data, ensure_ascii=False)
     if form == "words":
         words = words_of(resume)
         if not numbers:
-            return _NUMBER.sub("some \\2", " ".join(getattr(words, n) for n in words.model_fields))
+            return _NUMBER.sub(
+                "some \\2", " ".join(getattr(words, n) for n in BodyWords.model_fields)
+            )
         return " ".join((words.mobility, words.perception, words.manipulation))
     if form == "markdown":
         return "\n".join(_markdown(data))
     return _xml("resume", data)
 
 
-def _short(resume: Resume, *, numbers: bool) -> dict[str, Any]:
+def _short(resume: Resume, *, numbers: bool, bands: bool) -> dict[str, Any]:
     body = resume.mobility
     data: dict[str, Any] = {"robot": resume.robot, "mobility": {"kind": body.kind}}
     data["mobility"]["climbs stairs"] = body.climbs_stairs
-    data["perception"] = {"cameras": [{"name": c.name} for c in resume.perception.cameras]}
-    data["manipulation"] = {"arms": [{"name": a.name} for a in resume.manipulation.arms]}
+    data["perception"] = {
+        "cameras": [{"name": n} for n in _names(resume.perception.cameras, "camera")]
+    }
+    data["manipulation"] = {"arms": [{"name": n} for n in _names(resume.manipulation.arms, "arm")]}
     if not numbers:
         return data
     data["mobility"] |= {
@@ -225,17 +247,20 @@ def _short(resume: Resume, *, numbers: bool) -> dict[str, Any]:
         }
     for entry, arm in zip(data["manipulation"]["arms"], resume.manipulation.arms, strict=True):
         space = arm.workspace
-        bands = {}
-        for k in range(24):
+        out = {}
+        for k in range(24 if bands else 0):
             height = 0.1 + 0.1 * k
             radii = space.radii_at(height)
             if radii:
-                bands[f"{height:.1f}"] = [round(v, 2) for v in radii]
+                out[f"{height:.1f}"] = [round(v, 2) for v in radii]
         entry |= {
             "reach [m]": round(space.reach, 2),
             "heights [m]": [round(space.min_height, 2), round(space.max_height, 2)],
-            "least and greatest reach [m] at a height [m]": bands,
         }
+        if out:
+            entry["least and greatest reach [m] at a height [m]"] = out
+        if arm.payload:
+            entry["payload [kg]"] = arm.payload
     return data
 
 
@@ -272,19 +297,45 @@ def _xml(tag: str, value: Any) -> str:
     return f"<{name}>{escape(_cell(value))}</{name}>"
 
 
-def _numbers_of(resume: Resume) -> list[float]:
-    """All numbers of a resume that words may give [m, m/s, rad, kg], and small counts."""
+def _names(parts: Sequence[ResumeCamera | ResumeArm], what: str) -> list[str]:
+    """Return names for prompts; one that is no plain word of a URDF could hold anything."""
+    return [
+        part.name if _PLAIN_NAME.fullmatch(part.name) else f"{what} {k}"
+        for k, part in enumerate(parts, start=1)
+    ]
+
+
+def _is_one(value: str, unit: str, known: Sequence[float]) -> bool:
+    """Whether a number in a text is one of the known ones, rounded as it is written."""
+    if unit.startswith(_FOREIGN) and not unit.startswith("kg"):
+        return False
+    digits = len(value.partition(".")[2])
+    scale = {"mm": 1e-3, "mi": 1e-3, "cm": 1e-2, "ce": 1e-2}.get(unit[:2], 1.0)
+    slack = 0.5 * 10.0**-digits
+    if unit.startswith(("d", "°")):
+        scale, slack = math.radians(1.0), max(slack, 0.6)
+    number, slack = float(value) * scale, slack * scale
+    if scale != math.radians(1.0):
+        slack = max(min(slack, _ROUGHEST), 0.0051)
+    return any(abs(number - one) <= slack + 1e-9 for one in known)
+
+
+def _numbers_of(resume: Resume) -> dict[str, list[float]]:
+    """Return the numbers that each summary may give [m, m/s, rad, kg]."""
     body = resume.mobility
-    found = [body.radius, 2 * body.radius, body.height, body.linear_speed, body.flight_height]
-    found += [body.step_height] if body.step_height is not None else []
+    moving = [body.radius, 2 * body.radius, body.height, body.linear_speed, body.angular_speed]
+    moving += [body.flight_height, 0.15, 0.2]  # risers of a house's stairs
+    moving += [body.step_height] if body.step_height is not None else []
+    seeing: list[float] = []
     for camera in resume.perception.cameras:
-        found += [camera.height, *camera.heights, camera.hfov, camera.vfov, camera.forward]
-        found += [*(abs(v) for v in (*camera.pitches, *camera.yaws)), *camera.range]
+        seeing += [camera.height, *camera.heights, camera.hfov, camera.vfov, abs(camera.forward)]
+        seeing += [*(abs(v) for v in (*camera.pitches, *camera.yaws)), *camera.range]
+        seeing += [abs(camera.pitch), camera.heights[1] - camera.heights[0]]
+    holding: list[float] = []
     for arm in resume.manipulation.arms:
         space = arm.workspace
-        found += [space.reach, space.min_height, space.max_height]
-        found += [arm.payload] if arm.payload else []
-        for k in range(len(space.rows)):
-            radii = space.radii_at(space.bottom + (k + 0.5) * space.cell)
-            found += radii or ()
-    return found
+        holding += [space.reach, max(space.min_height, 0.0), space.max_height]
+        holding += [arm.payload] if arm.payload else []
+        if arm.gripper is not None and arm.gripper.opening is not None:
+            holding.append(arm.gripper.opening)
+    return {"mobility": moving, "perception": seeing, "manipulation": holding}
