@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from coterie_core.resume import Perception, ResumeCamera
 from emos_planner.resume.chain import Chain
+from emos_planner.resume.gazebo import Sensor
 from emos_planner.resume.limbs import CAMERA
 from emos_planner.resume.locomotion import Scene
 from emos_planner.resume.mobility import Stance
-from emos_planner.resume.reading import Description, Sensor
+from emos_planner.resume.reading import Description
 from emos_planner.resume.sampling import postures
 from emos_planner.resume.tree import Tree, plain
 
