@@ -8,7 +8,7 @@ import re
 import pytest
 
 from coterie_core.language import Decider, ModelProfile, UsageMeter, build_model
-from coterie_core.tasks import Reflection, Verdict
+from coterie_core.tasks import Proposal, Reflection, SubTask, Verdict
 from coterie_core.testing.endpoint import (
     BROKEN_JSON,
     Endpoint,
@@ -22,6 +22,9 @@ from emos_planner.leader.briefing import resume_text
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.testing import STARTS, small_house, small_team
+from emos_planner.robot.agent import RobotAgent
+from emos_planner.team import LocalChannel
+from emos_planner.team_map import TeamMap
 from emos_planner.tools.toolbox import Toolbox
 
 WORDS = "Bring all mugs to the kitchen counter"
@@ -299,3 +302,24 @@ def test_resumes_without_numbers_hold_none(format) -> None:
     resume = small_team()["rover"]
     assert re.search(r"\d\.\d", resume_text(resume, format))
     assert not re.search(r"\d\.\d", resume_text(resume, format, numbers=False))
+
+
+async def test_ten_robots_ask_their_models_at_the_same_time() -> None:
+    house = small_house()
+    with Endpoint(delay_s=0.2) as endpoint:
+        models, agents = [], {}
+        for k in range(10):
+            robot = f"r{k}"
+            profile = ModelProfile(kind="openai", base_url=endpoint.url, model="test-model")
+            models.append(build_model(profile, meter=UsageMeter()))
+            resume = small_team()["walker"].model_copy(update={"robot": robot})
+            agents[robot] = RobotAgent(
+                robot, resume, Decider(models[-1], who=robot), TeamMap(house, robot)
+            )
+        tasks = tuple(SubTask(id=f"go-{r}", kind="go_to", rooms=("hall",), robot=r) for r in agents)
+        proposal = Proposal(task="t", words="go to the hall", sub_tasks=tasks)
+        answers = await LocalChannel(agents).reflect(list(agents), proposal, 20.0)
+        for model in models:
+            await model.aclose()
+    assert set(answers) == set(agents)
+    assert endpoint.most_running == 10
