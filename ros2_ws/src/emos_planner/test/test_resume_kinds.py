@@ -328,3 +328,53 @@ def test_a_robot_without_any_shape_is_understood_by_its_joints():
     assert len(found.manipulation.arms) == 2
     assert any("self-collision not checked" in warning for warning in found.warnings)
     assert 1.2 < found.mobility.height < 1.7
+
+
+def test_fingers_beside_a_drive_wheel_and_a_tool_frame():
+    urdf = with_arm(diff_drive(), gripper=False)
+    urdf.link("hand_link").joint("hand_joint", "fixed", "arm_5", "hand_link", (0.04, 0, 0))
+    urdf.link("screw").joint("gripper", "continuous", "hand_link", "screw", axis=(1, 0, 0))
+    urdf.link("fingers_link").joint("bar", "fixed", "hand_link", "fingers_link", (0.02, 0, 0))
+    for side, y in (("left", 1), ("right", -1)):
+        urdf.link(f"{side}_finger_link").joint(
+            f"{side}_finger", "prismatic", "fingers_link", f"{side}_finger_link", axis=(0, y, 0),
+            limit=(0.015, 0.037), mimic=("left_finger", 1.0, 0.0) if y < 0 else None,
+        )  # fmt: skip
+    urdf.link("ee_gripper_link")
+    urdf.joint("ee", "fixed", "fingers_link", "ee_gripper_link", (0.03, 0, 0))
+    (arm,) = resume(urdf).manipulation.arms
+    assert (len(arm.joints), arm.tip_link) == (6, "ee_gripper_link")
+    assert arm.gripper is not None
+    assert arm.gripper.opening == pytest.approx(0.044)
+    assert arm.gripper.joints == ("left_finger", "right_finger")
+
+
+def test_a_torso_that_follows_the_arm_carries_a_head_and_no_arm():
+    urdf = diff_drive().link("arm_lift_link").link("torso", "box", (0.1, 0.1, 0.3))
+    urdf.joint("arm_lift", "prismatic", "base_link", "arm_lift_link", (0, 0.1, 0.3), limit=(0, 0.6))
+    urdf.joint("torso_lift", "prismatic", "base_link", "torso", (0, 0, 0.7), limit=(0, 0.3),
+               mimic=("arm_lift", 0.5, 0.0))  # fmt: skip
+    urdf.link("head").joint("head_pan", "revolute", "torso", "head", (0, 0, 0.2), limit=(-1, 1))
+    urdf.link("head_rgb_frame").joint(
+        "c", "fixed", "head", "head_rgb_frame", (0.1, 0, 0), rpy=(-math.pi / 2, 0, -math.pi / 2)
+    )
+    with_arm(urdf, "arm_lift_link", 0.0)
+    found = resume(urdf)
+    (arm,) = found.manipulation.arms
+    assert arm.joints[0].name == "arm_lift" and len(arm.joints) == 7
+    (camera,) = found.perception.cameras
+    assert camera.mount == "movable"
+    assert camera.heights == pytest.approx((0.9, 1.2), abs=0.001)
+    assert (camera.pitch, camera.yaws) == (0.0, pytest.approx((-1.0, 1.0), abs=0.001))
+
+
+def test_motors_named_rotor_do_not_make_a_walker_fly_nor_a_rail_a_crawler():
+    walker = legged(4)
+    for k in range(4):
+        walker.link(f"hip_rotor_{k}").joint(f"r{k}", "fixed", "trunk", f"hip_rotor_{k}")
+    assert analyse(walker.text()).drive.kind == "legs"
+    rail = Urdf("rail").link("world").link("cart")
+    rail.joint("track_joint", "prismatic", "world", "cart", axis=(0, 1, 0), limit=(-2, 2))
+    found = analyse(with_arm(rail, "cart", 0.3).text())
+    assert found.drive.kind == "fixed"
+    assert found.arms[0].chain.joints[0].name == "track_joint"
