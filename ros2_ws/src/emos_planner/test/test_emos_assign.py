@@ -179,7 +179,6 @@ def random_problem(seed: int) -> Problem:
                 for a in range(len(points))
             ]
         )
-        problem.spots.append([None] * jobs)
     problem.ready = [rng.choice((0.0, 0.0, 10.0)) for _ in names]
     return problem
 

@@ -58,7 +58,6 @@ class Problem:
     work: list[list[float]] = field(default_factory=list)
     travel: list[list[list[float]]] = field(default_factory=list)
     ready: list[float] = field(default_factory=list)
-    spots: list[list[Vec3 | None]] = field(default_factory=list)
 
 
 class Estimates:
@@ -153,7 +152,6 @@ def depths(waits: Sequence[Sequence[int]]) -> list[int]:
 
 def build(
     jobs: list[SubTask],
-    done: Collection[str],
     bound: Mapping[str, str],
     estimates: Estimates,
     load: Mapping[str, float],
@@ -163,7 +161,6 @@ def build(
 
     Args:
         jobs: The open ones.
-        done: Ids of those that are at an end and hold nobody up.
         bound: Id of a sub-task that is done or running -> its robot, for `same_robot_as`.
         estimates: What robots can do.
         load: Robot -> time [s] that it is taken already.
@@ -195,21 +192,20 @@ def build(
     problem.ready = [max(0.0, float(load.get(name, 0.0))) for name in robots.names]
     needed = {robots.class_of[r] for option in options for r in option}
     for group in estimates.classes:
-        work, travel, spots = _costs(problem, estimates, group, group in needed)
+        work, travel = _costs(problem, estimates, group, group in needed)
         problem.work.append(work)
         problem.travel.append(travel)
-        problem.spots.append(spots)
     return problem
 
 
 def _costs(
     problem: Problem, estimates: Estimates, group: int, needed: bool
-) -> tuple[list[float], list[list[float]], list[Vec3 | None]]:
-    """Return a class's work per job, travel per node and job [s], and its spots [m]."""
+) -> tuple[list[float], list[list[float]]]:
+    """Return a class's work per job, and travel per node and job [s]."""
     jobs, robots = problem.jobs, problem.robots
     count, nodes = len(jobs), len(jobs) + len(robots.names)
     if not needed:
-        return [0.0] * count, [[_NO_WAY] * count for _ in range(nodes)], [None] * count
+        return [0.0] * count, [[_NO_WAY] * count for _ in range(nodes)]
     answers = [estimates.of(group, job) for job in jobs]
     work = [answer.work if answer.feasible else 0.0 for answer in answers]
     kind = estimates.toolbox.kind(robots.names[robots.first[group]])
@@ -221,16 +217,16 @@ def _costs(
     unique = list(dict.fromkeys(spot for spot in all_spots if spot is not None))
     row = {spot: k for k, spot in enumerate(unique)}
     lengths = kind.ways.matrix(unique)
-    speed, turn = kind.ways.time_of(lengths), [[NOBODY_KNOWS_WAY] * count for _ in range(nodes)]
-    speed = speed.clip(max=_NO_WAY)
+    times, travel = kind.ways.time_of(lengths), [[NOBODY_KNOWS_WAY] * count for _ in range(nodes)]
+    times = times.clip(max=_NO_WAY)
     rows = [row[spot] for spot in all_spots if spot is not None]
     columns = [k for k in known if k < count]
     picked = [row[spot] for spot in spots if spot is not None]
-    table = speed[rows][:, picked].tolist()
+    table = times[rows][:, picked].tolist()
     for i, node in enumerate(known):
         for j, job in enumerate(columns):
-            turn[node][job] = table[i][j]
-    return work, turn, spots
+            travel[node][job] = table[i][j]
+    return work, travel
 
 
 def why_nobody(

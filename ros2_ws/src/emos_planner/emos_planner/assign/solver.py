@@ -81,9 +81,8 @@ def assign(
     refused = frozenset(forbidden)
     bound = {s.id: s.robot for s in sub_tasks if s.state not in OPEN and s.robot}
     tasks, hand_overs = insert_hand_overs(sub_tasks, estimates, bound, refused)
-    done = {s.id for s in tasks if s.state is SubTaskState.DONE}
     jobs = [s for s in tasks if s.state in OPEN]
-    problem = build(jobs, done, bound, estimates, load, refused)
+    problem = build(jobs, bound, estimates, load, refused)
     doable, unassigned = _doable(problem, estimates, bound, refused)
     plan = greedy(problem, doable)
     if search:
@@ -109,7 +108,7 @@ def plan_times(
     """
     jobs = [s for s in sub_tasks if s.state in OPEN and s.robot in starts]
     estimates = Estimates(toolbox, starts, sub_tasks)
-    problem = build(jobs, (), {}, estimates, load, ())
+    problem = build(jobs, {}, estimates, load, ())
     number = {name: r for r, name in enumerate(problem.robots.names)}
     problem.units = [[j] for j in range(len(jobs))]
     if any(

@@ -39,22 +39,6 @@ class Grip:
     floor: int
     farthest: float
 
-    def reach(self, k: int, words: str) -> Reach:
-        """Return spot `k` as the tool's answer."""
-        x, y = self.spots[k]
-        gap = float(self.gaps[k])
-        return Reach(
-            True,
-            None,
-            words,
-            (float(x), float(y), 0.0),
-            self.hand.name,
-            gap,
-            self.height,
-            self.farthest - gap,
-            float(self.spare[k]),
-        )
-
 
 def gap_to(box: Box, x: Floats, y: Floats) -> Floats:
     """Return the sideways distances [m] from points to a box's footprint (0 inside)."""
@@ -156,12 +140,19 @@ def reach_of(grip: Grip, k: int, elevation: float, what: str) -> Reach:
         f"the {grip.hand.name or 'arm'} reaches {what} at {grip.height:.2f} m above the floor from "
         f"{grip.gaps[k]:.2f} m away (it reaches {grip.farthest:.2f} m at that height)"
     )
-    out = grip.reach(k, words)
     x, y = grip.spots[k]
+    gap = float(grip.gaps[k])
     return Reach(
-        True, None, words, (float(x), float(y), elevation), out.arm, out.distance, out.height,
-        out.margin, out.spare,
-    )  # fmt: skip
+        True,
+        None,
+        words,
+        (float(x), float(y), elevation),
+        grip.hand.name,
+        gap,
+        grip.height,
+        grip.farthest - gap,
+        float(grip.spare[k]),
+    )
 
 
 def _wrong_height(hand: Hand, height: float) -> Reach:
