@@ -23,6 +23,7 @@ from coterie_core.resume import Resume
 from coterie_core.yaml_checks import check
 from coterie_core.yaml_marks import load_marked, read_text
 from emos_planner.resume.builder import SAMPLES, Analysis, analyse, resume_from
+from emos_planner.resume.compare import Stated, StatedError, compare, load_stated
 from emos_planner.resume.errors import UrdfError
 from emos_planner.resume.overrides import RobotOverrides, load_overrides, overrides_for
 from emos_planner.resume.skeleton import plain_line, skeleton_text
@@ -78,6 +79,7 @@ def resume(files: Sequence[Path], options: ResumeOptions) -> None:
     if options.name is not None and len(files) > 1:
         raise CommandError("--name is for one robot; give one file, or leave --name out")
     profile = _profile(options.profile) if options.profile else None
+    stated = _stated(options.compare) if options.compare is not None else []
     decider = Decider(build_model(profile) if profile else RulesModel())
     console = Console(highlight=False)
     made: list[_Made] = []
@@ -97,7 +99,7 @@ def resume(files: Sequence[Path], options: ResumeOptions) -> None:
     elif len(made) > 1:
         console.print(comparison([one.resume for one in made]))
     if options.compare is not None and not options.as_json:
-        _compare(console, [one.resume for one in made], options.compare)
+        _compare(console, [one.resume for one in made], stated, options.compare)
     sys.stdout.flush()
 
 
@@ -212,21 +214,21 @@ def _print(console: Console, one: _Made, folder: Path | None, *, short: bool) ->
     console.print(f"written: {folder}  ({took})\n", soft_wrap=True, markup=False)
 
 
-def _compare(console: Console, made: Sequence[Resume], folder: Path) -> None:
-    from emos_planner.resume.compare import StatedError, compare, load_stated
-
+def _stated(folder: Path) -> list[Stated]:
     try:
-        stated = load_stated(folder)
+        return load_stated(folder)
     except StatedError as error:
-        raise CommandError(str(error)) from None
+        raise CommandError(plain_line(str(error))) from None
+
+
+def _compare(console: Console, made: Sequence[Resume], stated: list[Stated], folder: Path) -> None:
     for one in made:
-        console.print(
-            f"\n{plain_line(one.robot)}: ours and what {folder.name} states", style="bold"
-        )
+        title = f"{plain_line(one.robot, 80)}: ours, and what {folder.name} states"
+        console.print(f"\n{title}", style="bold", markup=False)
         rows = compare(one, stated)
         if not rows:
             console.print(f"no file of {folder} is of this robot", markup=False)
         for row in rows:
-            text = f"{row.field}: ours {row.ours}; theirs {row.theirs}"
+            text = plain_line(f"{row.field}: ours {row.ours}; theirs {row.theirs}")
             console.print(f"  {text}", markup=False, soft_wrap=True)
-            console.print(f"    {row.why}", markup=False, style="dim", soft_wrap=True)
+            console.print(f"    {plain_line(row.why)}", markup=False, style="dim", soft_wrap=True)
