@@ -74,8 +74,8 @@ class Frame:
     color (rows, cols, 3) uint8 RGB; depth (rows, cols) float32 [m] along the optical axis, 0 where
     nothing is within range; semantic (rows, cols) int32 instance numbers, 0 for none (`labels`
     maps a number to a label). `camera_to_map` (4, 4) float64: optical frame (x right, y down,
-    z ahead) to map. Channels that were not asked for are None. Arrays may be read-only, and the same
-    ones in several frames: copy what is to be changed.
+    z ahead) to map. Channels that were not asked for are None. Arrays may be read-only, and
+    shared by several frames: copy what is to be changed.
     """
 
     robot: str
