@@ -182,13 +182,18 @@ def _camera(resume: Resume, name: str, theirs: StatedCamera) -> list[Difference]
     difference = theirs.height - ours.height
     if lift and abs(theirs.height - lift - ours.height) < 0.05:
         why = (
-            f"{theirs.height:g} m is the height at which the drone flies there ({lift:g} m with "
-            f"us) plus {ours.height:.2f} m on the body: not a property of the body"
+            f"{theirs.height:g} m is a flight height (we assume {lift:g} m) plus the camera's "
+            f"{ours.height:.2f} m on the body: not a property of the body"
         )
     elif abs(difference) < 0.02:
         why = f"the same within {max(abs(difference), 0.001):.3f} m at rest"
     elif low - 0.01 <= theirs.height <= high + 0.01:
         why = f"one posture of the many: its joints move it from {low:.2f} to {high:.2f} m"
+    elif high - low < 0.005:
+        why = (
+            f"{difference:+.2f} m from where the URDF has link {ours.link}, which no joint moves: "
+            "theirs is set by hand"
+        )
     else:
         why = (
             f"{difference:+.2f} m from where the URDF has link {ours.link}, and outside of "
@@ -235,7 +240,7 @@ def _workspace(arm: ResumeArm | None, theirs: StatedWorkspace | None) -> list[Di
         flat = [theirs.center[k] for k in range(3) if k != up]
         reach = math.hypot(*flat) + theirs.radius
         said = f"radius {theirs.radius:g} m about {tuple(theirs.center)}"
-        what = "a sphere about the middle of the samples holds all of the farthest"
+        what = "no sphere has the outline of what an arm reaches"
     else:
         assert theirs.min_bound is not None and theirs.max_bound is not None
         corners = [
