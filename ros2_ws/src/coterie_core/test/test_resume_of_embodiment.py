@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+
 from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.resume import Resume
 from coterie_core.workspace import Workspace

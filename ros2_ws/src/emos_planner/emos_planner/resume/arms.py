@@ -31,6 +31,7 @@ HAND = re.compile(r"(^|_)(gripper|palm|hand)(_link|_frame)?$")
 _LEFT = re.compile(r"(^|[_.])(l|left)([_.0-9]|$)|left")
 _RIGHT = re.compile(r"(^|[_.])(r|right)([_.0-9]|$)|right")
 _MOST_FINGER_JOINTS = 6
+_MOST_VALUES = 12_000_000
 
 
 @dataclass
@@ -73,8 +74,14 @@ def describe_arms(
     for model in models:
         warnings += model.warnings
         prober = model.prober
+        count = min(samples, _MOST_VALUES // max(model.chain.size, 1))
+        if count < samples:
+            warnings.append(
+                f"{model.name}: {model.chain.size} joints, so that {count} postures were sampled "
+                f"instead of {samples}"
+            )
         found = workspace_of(
-            prober, samples=samples, seed=seed, turns=stance.mobility.kind != "fixed"
+            prober, samples=count, seed=seed, turns=stance.mobility.kind != "fixed"
         )
         if found is None:
             warnings.append(f"{model.name}: no posture is free of collisions: left out")

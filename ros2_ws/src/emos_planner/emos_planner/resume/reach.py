@@ -23,6 +23,7 @@ Key = tuple[int, int]
 CELL = 0.02
 _PER_CELL = 24
 _ROUNDS = 12
+_MOST_GROWN = 32
 _SPREAD = 1
 _NEAR = 2
 _SHAKES = 4
@@ -171,6 +172,8 @@ class _Cells:
         start = len(self.taken)
         for many in (False, True):
             tried: set[Key] = set()
+            if prober.chain.size > _MOST_GROWN:
+                break  # each step costs by the joints; samples alone must do
             for _ in range(2 if many else _ROUNDS):
                 wanted = [key for key in self._border(prober.floor) if key not in tried]
                 if not wanted:
