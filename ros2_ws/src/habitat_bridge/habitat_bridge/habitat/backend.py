@@ -18,8 +18,8 @@ from habitat_bridge.habitat.process import WorkerLost, WorkerProcess, WorkerRefu
 from habitat_bridge.simulator import WorldError
 
 _LOG = logging.getLogger(__name__)
-_TRIES = 3  # workers that one question may use up
-_STARTS = 10  # attempts to start a new worker
+_TRIES = 6  # workers that one question may use up: several may die of something else
+_STARTS = 30  # attempts to start a new worker, while there is time for them
 _WINDOW, _MOST = 60.0, 60  # [s], restarts within it before the backend gives up
 
 Pose3 = tuple[Vec3, Quaternion]
@@ -323,8 +323,11 @@ class HabitatBackend:
     def _replace(self, why: str) -> None:
         """Start a new worker and tell it all that the old one knew."""
         self.trouble = why
+        patience = time.monotonic() + self.timeouts.start + self.timeouts.open
         for _ in range(_STARTS):
             now = time.monotonic()
+            if now > patience:
+                break
             self._recent.append(now)
             if len(self._recent) == _MOST and now - self._recent[0] < _WINDOW:
                 self._worker.kill()
