@@ -8,10 +8,16 @@ import pytest
 
 from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph
 from coterie_core.tasks import Predicate, Thing
-from emos_planner.leader.commands import NotUnderstood, parse_task
+from emos_planner.leader.commands import parse_task
 from emos_planner.leader.phrases import Vocabulary
 from emos_planner.leader.testing import small_house
-from emos_planner.leader.understand import from_goals, goals_of, sub_tasks_of, understand
+from emos_planner.leader.understand import (
+    NotUnderstood,
+    from_goals,
+    goals_of,
+    sub_tasks_of,
+    understand,
+)
 
 ROBOTS = ("rover", "walker", "drone", "spot", "fetch")
 

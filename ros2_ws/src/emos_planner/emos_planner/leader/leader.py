@@ -15,7 +15,7 @@ from coterie_core.tasks import Predicate, RobotReport, SubTask, Verdict
 from emos_planner.assign.solver import Share, assign
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.briefing import robot_text, scene_text, things_named
-from emos_planner.leader.commands import NotUnderstood, parse_task
+from emos_planner.leader.commands import parse_task
 from emos_planner.leader.dealing import deal
 from emos_planner.leader.decisions import SplitState, SplitTask, sub_tasks_of_reply
 from emos_planner.leader.discussion import Channel, Pair, Setting, Talk, discuss
@@ -27,6 +27,7 @@ from emos_planner.leader.resolve import as_thing
 from emos_planner.leader.state_file import Kept, LeaderState, StateError, WantState
 from emos_planner.leader.transcript import Transcript, Turn
 from emos_planner.leader.understand import Understanding, from_goals, understand
+from emos_planner.leader.verbs import NotUnderstood
 from emos_planner.leader.wants import Board, wants_of, wants_of_goals
 from emos_planner.tools.toolbox import Toolbox
 

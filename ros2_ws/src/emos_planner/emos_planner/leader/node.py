@@ -34,12 +34,13 @@ from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
-from emos_planner.leader.commands import NotUnderstood
 from emos_planner.leader.leader import Agreement, Leader
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.progress import Change, Outcome
+from emos_planner.leader.outcome import Outcome
+from emos_planner.leader.progress import Change
 from emos_planner.leader.state_file import StateError, load_state, save_state
 from emos_planner.leader.transcript import Turn
+from emos_planner.leader.verbs import NotUnderstood
 
 TICK = 0.5
 """How often silence and time are looked at [s of wall time]."""

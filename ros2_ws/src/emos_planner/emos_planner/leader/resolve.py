@@ -10,8 +10,8 @@ from coterie_core.geometry import Vec3, distance
 from coterie_core.household import Household, load_household, normalized, singulars
 from coterie_core.scene import Room, SceneGraph, SceneObject
 from coterie_core.tasks import Thing
-from emos_planner.leader.commands import NotUnderstood
 from emos_planner.leader.phrases import Phrase
+from emos_planner.leader.verbs import NotUnderstood
 
 NEAR = 1.0
 """How far things "near" another one may be from it [m]."""

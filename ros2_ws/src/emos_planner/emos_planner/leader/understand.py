@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, SubTask
-from emos_planner.leader.commands import NotUnderstood, parse_task
+from emos_planner.leader.commands import parse_task
 from emos_planner.leader.phrases import Phrase, Vocabulary
+from emos_planner.leader.verbs import NotUnderstood
 from emos_planner.leader.wants import (
     Board,
     Want,

@@ -9,9 +9,10 @@ from typing import Literal
 from coterie_core.geometry import distance
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.tasks import Predicate, SubTask, SubTaskKind, Thing
-from emos_planner.leader.commands import NotUnderstood, Wish
+from emos_planner.leader.commands import Wish
 from emos_planner.leader.phrases import Phrase
 from emos_planner.leader.resolve import Resolver, as_thing
+from emos_planner.leader.verbs import NotUnderstood
 
 ROOMS_PER_SEARCH = 4
 """Rooms that one search sub-task holds: few enough to share a search among robots."""
