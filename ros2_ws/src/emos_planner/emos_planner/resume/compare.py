@@ -133,7 +133,7 @@ def compare(resume: Resume, stated: list[Stated]) -> list[Difference]:
         return []
     rows = [_mobility(resume, theirs)]
     for name, camera in theirs.perception.cameras_info.items():
-        rows += _camera(resume, name, camera)
+        rows += _camera(resume, name, camera, _stance(resume, theirs))
     known = set(theirs.perception.cameras_info)
     unstated = [camera.name for camera in resume.perception.cameras if camera.name not in known]
     if unstated:
@@ -169,7 +169,21 @@ def _mobility(resume: Resume, theirs: Stated) -> Difference:
     )
 
 
-def _camera(resume: Resume, name: str, theirs: StatedCamera) -> list[Difference]:
+def _stance(resume: Resume, theirs: Stated) -> float | None:
+    """Return by how much a legged robot stands higher there [m], if all its cameras agree."""
+    ours = {camera.name: camera.height for camera in resume.perception.cameras}
+    apart = [
+        camera.height - ours[name]
+        for name, camera in theirs.perception.cameras_info.items()
+        if name in ours
+    ]
+    alike = len(apart) >= 2 and max(apart) - min(apart) < 0.02
+    return sum(apart) / len(apart) if resume.mobility.kind == "legs" and alike else None
+
+
+def _camera(
+    resume: Resume, name: str, theirs: StatedCamera, stance: float | None
+) -> list[Difference]:
     cameras = {camera.name: camera for camera in resume.perception.cameras}
     ours = cameras.get(name)
     said = f"{theirs.height:g} m, {theirs.type}"
@@ -187,6 +201,11 @@ def _camera(resume: Resume, name: str, theirs: StatedCamera) -> list[Difference]
         )
     elif abs(difference) < 0.02:
         why = f"the same within {max(abs(difference), 0.001):.3f} m at rest"
+    elif stance is not None:
+        why = (
+            f"all its cameras are {abs(stance):.2f} m {'higher' if stance > 0 else 'lower'} there: "
+            "it stands on legs bent otherwise"
+        )
     elif low - 0.01 <= theirs.height <= high + 0.01:
         why = f"one posture of the many: its joints move it from {low:.2f} to {high:.2f} m"
     elif high - low < 0.005:
