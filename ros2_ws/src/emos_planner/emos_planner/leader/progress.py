@@ -398,14 +398,14 @@ class Progress:
         changed = True
         while changed:
             changed = False
-            for one in self._tasks.values():
+            for one in list(self._tasks.values()):
                 if one.state not in _OPEN or one.id in self.given_up or one.id in self.dropped:
                     continue
-                for other in one.depends_on:
-                    if other in self.given_up:
-                        self.given_up[one.id] = f"waits for {other}: {self.given_up[other]}"
-                        changed = True
-                        break
+                lost = next((other for other in one.depends_on if other in self.given_up), "")
+                if lost:
+                    self.given_up[one.id] = reason = f"waits for {lost}, which nobody does"
+                    self._tasks[one.id] = one.model_copy(update={"reason": reason})
+                    changed = True
 
     # -- how it ends ----------------------------------------------------------------------------
 
