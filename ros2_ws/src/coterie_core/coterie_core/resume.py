@@ -19,6 +19,9 @@ from coterie_core.workspace import Workspace
 SCHEMA = "coterie.resume/1"
 
 Interval = tuple[float, float]
+WIDEST = math.radians(100.0)
+"""Largest vertical field that a camera gets in a world by pitching [rad]."""
+_DOWN = 0.3  # [rad] that a robot looks down at its work
 
 
 class _Part(BaseModel):
@@ -225,14 +228,28 @@ class Resume(_Part):
 
 
 def _camera(camera: ResumeCamera) -> Camera:
+    """The camera as worlds have it, fixed to the body.
+
+    Worlds know no pan and tilt: a camera that its joints pitch gets the field that it sees by
+    pitching, up to WIDEST, about a slight look down; turning is the base's doing.
+    """
+    hfov = min(max(camera.hfov, 0.06), 3.0)
+    width, rows = min(max(camera.width, 8), 4096), min(max(camera.rows, 8), 4096)
+    pitch = camera.pitch
+    low, high = camera.pitches[0] - camera.vfov / 2.0, camera.pitches[1] + camera.vfov / 2.0
+    if camera.mount != "fixed" and high - low > camera.vfov + 0.1:
+        span = min(high - low, WIDEST)
+        pitch = min(max(_DOWN, low + span / 2.0), high - span / 2.0)
+        width = min(width, 256)
+        rows = round(width * math.tan(span / 2.0) / math.tan(hfov / 2.0))
     return Camera(
         name=camera.name,
-        width=min(max(camera.width, 8), 4096),
-        height=min(max(camera.rows, 8), 4096),
-        hfov=min(max(camera.hfov, 0.06), 3.0),
+        width=width,
+        height=min(max(rows, 8), 4096),
+        hfov=hfov,
         mount_height=min(max(camera.height, 0.0), 5.0),
         mount_forward=min(max(camera.forward, -2.0), 2.0),
-        pitch=min(max(camera.pitch, -1.57), 1.57),
+        pitch=min(max(pitch, -1.57), 1.57),
         near=max(camera.range[0], 0.01),
         far=camera.range[1],
     )

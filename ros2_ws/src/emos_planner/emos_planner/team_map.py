@@ -182,7 +182,10 @@ class TeamMap:
             thing.box = Box(detection.box.center, thing.box.size, thing.box.yaw)
             self._rest(thing)
         room = detection.room.id if detection.room else ""
-        thing.room = room if room in self.scene.rooms else thing.room
+        if room in self.scene.rooms:
+            thing.room = room
+        elif not thing.room or thing.kind == "item":
+            thing.room = room_at(self.scene, thing.box.center) or thing.room
         thing.observations += 1
         thing.last_seen = Sighting(observation.time, observation.robot)
         return thing.id

@@ -61,6 +61,7 @@ class _Work:
     attempts: list[Attempt] = field(default_factory=list)
     released: bool = False
     visited: list[str] = field(default_factory=list)
+    stood: list[Vec3] = field(default_factory=list)
 
 
 class RobotAgent:
@@ -179,8 +180,8 @@ class RobotAgent:
     def assign(self, task: str, words: str, sub_tasks: Sequence[SubTask]) -> None:
         """Take over who does what; all sub-tasks of the task, those of others too.
 
-        A robot knows best how far its own are; the leader gives one that failed back as pending
-        only after it has heard of the failure.
+        A robot knows best how far its own are, but one that the leader calls done or failed is at
+        its end. One that failed comes back as pending only after the leader has said so.
         """
         if task != self.task:
             self.task, self.words = task, words
@@ -201,6 +202,8 @@ class RobotAgent:
             state = known.sub_task.state
             if one.state is _FAILED:
                 known.released = True
+            if one.state in (_DONE, _FAILED) and state in (_PENDING, _RUNNING):
+                state = one.state  # the leader needs it no longer: what was found, was found
             again = one.state is _PENDING and state is _FAILED and known.released
             if again:
                 self._own[one.id] = _Work(one)
@@ -321,7 +324,7 @@ class RobotAgent:
         # What the hand holds goes where it shall be, before anything else is begun.
         ready.sort(key=lambda w: not self._places_held(w.sub_task))
         if self.holding and not self._places_held(ready[0].sub_task):
-            if ready[0].sub_task.kind == "pick":
+            if ready[0].sub_task.kind == "pick" and not self._picks_held(ready[0].sub_task):
                 return None if self._held_is_planned() else ready[0]
         chosen = ready[0]
         chosen.sub_task = chosen.sub_task.model_copy(update={"state": _RUNNING})
@@ -340,6 +343,10 @@ class RobotAgent:
         pick = self._own.get(one.same_robot_as)
         same = meant is not None and meant.id == self.holding
         return same or (pick is not None and pick.sub_task.state is _DONE)
+
+    def _picks_held(self, one: SubTask) -> bool:
+        meant = self.map.resolve(one.object) if one.object is not None else None
+        return meant is not None and meant.id == self.holding
 
     def _held_is_planned(self) -> bool:
         """Whether some open sub-task of the own share will put down what the hand holds."""
@@ -391,9 +398,8 @@ class RobotAgent:
             tools=tools,
             scene=self.map.scene,
             visited=tuple(work.visited),
-            found=self._found_label(one),
             seen_now=frozenset(i for i, step in self._seen.items() if step == self._step),
-            alone=not any(s.robot not in ("", self.robot) for s in self._all),
+            stood=tuple(work.stood),
         )
 
     def _grounded(self, one: SubTask) -> SubTask:
@@ -405,13 +411,6 @@ class RobotAgent:
             if known is not None:
                 changes[name] = as_thing(known)
         return one.model_copy(update=changes) if changes else one
-
-    def _found_label(self, one: SubTask) -> bool:
-        """Whether this robot has seen, during the task, what a search looks for."""
-        if one.kind != "search" or one.object is None:
-            return False
-        wanted = {thing.id for thing in self.map.found(one.object.label)}
-        return bool(wanted & set(self._seen))
 
     def _put_down_leftover(self) -> Skill | None:
         """What the hand holds and nobody wants any more goes down before the robot waits."""
@@ -457,6 +456,8 @@ class RobotAgent:
                 self._step,
             )
         )
+        if not result.ok and self._position is not None:
+            work.stood.append(self._position)
         if option is not None and option.id.startswith("room ") and result.ok:
             work.visited.append(option.id.removeprefix("room "))
 
@@ -556,4 +557,6 @@ class RobotAgent:
         self.task = report.task
         for one in report.sub_tasks:
             if one.robot == self.robot:
-                self._own[one.id] = _Work(one)
+                # What was in work is begun anew: what is done of it shows at once.
+                state = _PENDING if one.state is _RUNNING else one.state
+                self._own[one.id] = _Work(one.model_copy(update={"state": state}))

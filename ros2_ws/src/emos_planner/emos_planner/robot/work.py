@@ -25,6 +25,7 @@ from coterie_core.skills import (
 from coterie_core.tasks import Obstacle, SubTask
 from emos_planner.robot.choose import Option
 from emos_planner.tools.estimates import room_spot
+from emos_planner.tools.grasp import FEW, grips
 from emos_planner.tools.results import Estimate
 from emos_planner.tools.toolbox import Toolbox
 
@@ -32,6 +33,8 @@ THERE = 0.3
 """A robot this near to a spot stands on it [m]."""
 SAME_SPOT_TRIES = 2
 """How often the same thing is tried from the same spot."""
+APART = 0.35
+"""Spots nearer to one another than this are the same try [m]."""
 _PATIENCE = 6
 """How often a robot waits for others to go out of its way."""
 
@@ -80,9 +83,8 @@ class Situation:
     tools: Toolbox
     scene: SceneGraph
     visited: tuple[str, ...] = ()
-    found: bool = False
     seen_now: frozenset[str] = frozenset()
-    alone: bool = False
+    stood: tuple[Vec3, ...] = ()
 
     @property
     def last(self) -> Attempt | None:
@@ -171,7 +173,7 @@ def _stands_at(now: Situation, spot: Vec3) -> bool:
         return False
     went = [a for a in now.attempts if a.skill == "NavigateTo"]
     # Where the way ended after a successful hop is where this spot is, whatever the map says.
-    arrived = bool(went) and went[-1].ok and went[-1].option in ("go", "go near")
+    arrived = bool(went) and went[-1].ok and not went[-1].option.startswith("room ")
     return arrived or (math.dist(here[:2], spot[:2]) <= THERE and abs(here[2] - spot[2]) < 1.0)
 
 
@@ -189,9 +191,6 @@ def _go_to(now: Situation) -> Iterator[Option]:
 
 
 def _search(now: Situation) -> Iterator[Option]:
-    if now.found:
-        yield _done("found")
-        return
     if not now.estimate.feasible:
         return
     label = now.sub_task.object.label if now.sub_task.object is not None else ""
@@ -322,27 +321,51 @@ def _swing(now: Situation) -> Iterator[Option]:
 def _retry(
     now: Situation, name: str, words: str, skill: Skill, thing: SceneObject | None
 ) -> Iterator[Option]:
-    """Do it; after a failure do what may help: look again, go nearer, wait, and try once more."""
+    """Do it; after a failure do what may help: another spot, look again, wait; and once more."""
     last, failures = now.last, now.failures(name)
     if failures == 0:
         yield Option("do", words, skill=skill)
         return
-    if failures > 3:
+    if failures > 4:
         return
     if last is not None and last.skill == name and not last.ok:
-        if last.outcome in (Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET):
-            yield Option("look", "look around, it may lie elsewhere", skill=LookAround())
-        if last.outcome in (Outcome.OUT_OF_REACH, Outcome.NOT_VISIBLE) and thing is not None:
-            yield Option(
-                "near",
-                f"go nearer to the {thing.label.top}",
-                skill=NavigateTo(position=thing.box.center),
-            )
-        if last.outcome is Outcome.BLOCKED:
-            yield Option("wait", "wait until there is room", skill=Wait(2.0))
         if last.outcome in (Outcome.REFUSED, Outcome.UNSUPPORTED, Outcome.HAND_FULL):
             return
+        elsewhere = last.outcome in (Outcome.OUT_OF_REACH, Outcome.NOT_VISIBLE)
+        if elsewhere and thing is not None:
+            for k, spot in enumerate(_other_spots(now, thing)):
+                yaw = math.atan2(thing.box.center[1] - spot[1], thing.box.center[0] - spot[0])
+                yield Option(
+                    f"side {failures}.{k}",
+                    f"go to another side of the {thing.label.top}",
+                    skill=NavigateTo(position=spot, yaw=yaw),
+                )
+        if last.outcome in (Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET):
+            yield Option("look", "look around, it may lie elsewhere", skill=LookAround())
+        if last.outcome is Outcome.BLOCKED:
+            yield Option("wait", "wait until there is room", skill=Wait(2.0))
     yield Option(f"again {failures}", f"{words}, once more", skill=skill)
+
+
+def _other_spots(now: Situation, thing: SceneObject) -> list[Vec3]:
+    """Spots from which the hand reaches a thing too, away from those it was tried from."""
+    tools, box = now.tools, thing.box
+    kind = tools.kind(now.robot)
+    floor = tools.plan.floor_index(box.bottom)
+    parts = tools.parts_of(now.robot, now.position)
+    height = now.estimate.target[2] if now.estimate.target is not None else box.center[2]
+    found, _ = grips(kind.space, kind.body, box, height, floor, parts)
+    tried = [spot for spot in (now.position, now.estimate.spot) if spot is not None]
+    tried += now.stood
+    spots: list[Vec3] = []
+    for grip in found:
+        for x, y in grip.spots[:FEW]:
+            spot = (float(x), float(y), tools.plan.elevation(floor))
+            if all(math.dist(spot[:2], other[:2]) > APART for other in (*tried, *spots)):
+                spots.append(spot)
+            if len(spots) == 2:
+                return spots
+    return spots
 
 
 def _target(thing: SceneObject) -> Target:

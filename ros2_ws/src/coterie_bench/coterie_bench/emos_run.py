@@ -1,0 +1,268 @@
+"""Run Habitat-MAS episodes: EMOS, its ablations, fixed assignments, and how far each got."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from coterie_bench.emos_episodes import Episode, world_of
+from coterie_bench.emos_goals import GoalProblem
+from coterie_core.language import LanguageModel
+from coterie_core.resume import Resume
+from coterie_core.skills import Skill, SkillRefused, SkillResult
+from coterie_core.tasks import SubTask
+from emos_planner.counting import CountingDecider
+from emos_planner.leader.ablation import believed
+from emos_planner.leader.commands import NotUnderstood
+from emos_planner.leader.leader import Leader
+from emos_planner.leader.options import LeaderOptions, ResumeFormat
+from emos_planner.leader.understand import from_goals
+from emos_planner.robot.agent import AgentLimits, RobotAgent
+from emos_planner.team import run_team
+from emos_planner.team_map import TeamMap
+from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.prior import prior_map
+
+Method = Literal[
+    "emos", "no_numbers", "no_resume", "no_discussion", "random", "single", "oracle", "swapped"
+]
+METHODS: tuple[Method, ...] = get_args(Method)
+DT = 0.25
+"""Length of a step [s]."""
+MAX_STEPS = 2400
+"""Steps after which an episode ends."""
+_QUIET = 8  # steps with nothing going on after which nothing will happen any more
+
+_OPTIONS: Mapping[str, LeaderOptions] = {
+    "emos": LeaderOptions(),
+    "no_numbers": LeaderOptions(numbers=False),
+    "no_resume": LeaderOptions(resume=False),
+    "no_discussion": LeaderOptions(discussion=False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeResult:
+    """How an episode went.
+
+    `subgoals` is the share of the sub-goals reached (0..1), `goals` tells it for each, `steps` of the
+    simulation, `rounds` of discussion, `skills` begun by all robots, `tokens` of prompts and replies
+    (estimated where a rule decided), `seconds` of wall time.
+    """
+
+    episode: str
+    family: int
+    method: str
+    success: bool
+    subgoals: float
+    steps: int
+    rounds: int
+    skills: int
+    tokens: int
+    prompt_tokens: int
+    seconds: float
+    message: str = ""
+    goals: Mapping[str, bool] = field(default_factory=dict)
+
+
+@dataclass
+class _Watch:
+    """What the referee sees: sub-goals reached on the way, things detected."""
+
+    world: EmbeddedWorld
+    goals: GoalProblem
+    resumes: Mapping[str, Resume]
+    detections: dict[str, set[str]]
+    latched: set[int]
+
+    def look(self, step: int) -> bool:
+        """Note what is so now; True once all holds."""
+        if step % 4:
+            return False
+        for robot in self.detections:
+            seen = self.world.observe(robot).detections
+            self.detections[robot] |= {d.instance for d in seen if d.instance}
+        done, reached = self.goals.told(
+            self.world.truth(), self.detections, self.resumes, self.latched
+        )
+        for k, goal in enumerate(self.goals.episode.goals):
+            # To have been there, or to have seen it, is enough; a thing must stay where it is put.
+            if reached[k] and goal.predicate.name != "object_at_receptacle":
+                self.latched.add(k)
+        return done
+
+
+async def run_episode(
+    episode: Episode,
+    method: Method,
+    *,
+    model: LanguageModel | None = None,
+    form: ResumeFormat = "json",
+    seed: int = 0,
+    max_steps: int = MAX_STEPS,
+) -> EpisodeResult:
+    """Run one episode by one method in lockstep.
+
+    Args:
+        episode: The episode.
+        method: `oracle`, `swapped`, `random` and `single` have a fixed assignment and no leader.
+        model: What leader and robots think with; None: the rules.
+        form: Of the resumes that a model is shown.
+        seed: Of `random`.
+        max_steps: Steps after which it ends.
+    """
+    begun = time.perf_counter()
+    world, resumes = world_of(episode)
+    watch = _Watch(world, GoalProblem(episode), resumes, {robot: set() for robot in resumes}, set())
+    rounds, skills, message = 0, 0, ""
+    deciders = {name: CountingDecider(model, who=name) for name in (*resumes, "leader")}
+    try:
+        scene = prior_map(world.truth(), "everything")
+        options = _OPTIONS.get(method, LeaderOptions()).model_copy(update={"resume_format": form})
+        agents = {
+            name: RobotAgent(
+                name,
+                believed(resume, options),
+                deciders[name],
+                TeamMap(scene, name),
+                limits=AgentLimits(form=form, numbers=options.numbers and options.resume),
+            )
+            for name, resume in resumes.items()
+        }
+        if method in _OPTIONS:
+            leader = Leader(deciders["leader"], scene, resumes, options=options)
+            try:
+                run = await run_team(
+                    world,
+                    leader,
+                    dict(agents),
+                    episode.words,
+                    goals=episode.predicates,
+                    max_steps=max_steps,
+                    dt=DT,
+                    on_step=watch.look,
+                )
+                rounds, skills = leader.round, sum(run.skills.values())
+                message = run.outcome.message
+            except NotUnderstood as error:
+                message = str(error)
+        else:
+            tasks = fixed(episode, method, seed, scene, resumes)
+            skills = await carry_out(world, agents, tasks, watch, max_steps)
+        watch.look(0)
+        success, reached = watch.goals.told(world.truth(), watch.detections, resumes, watch.latched)
+        steps = world.steps
+    finally:
+        world.close()
+    costs = [decider.total for decider in deciders.values()]
+    return EpisodeResult(
+        episode.id,
+        episode.family,
+        method,
+        success,
+        sum(reached) / max(len(reached), 1),
+        steps,
+        rounds,
+        skills,
+        sum(cost.prompt + cost.reply for cost in costs),
+        sum(cost.prompt for cost in costs),
+        time.perf_counter() - begun,
+        message[:300],
+        {
+            f"{goal.predicate.name} {k + 1}": is_so
+            for k, (goal, is_so) in enumerate(zip(episode.goals, reached, strict=True))
+        },
+    )
+
+
+def fixed(
+    episode: Episode,
+    method: str,
+    seed: int,
+    scene: object,
+    resumes: Mapping[str, Resume],
+) -> list[SubTask]:
+    """Return all sub-tasks with the robots that a fixed assignment gives them."""
+    rng = random.Random(f"{seed}-{episode.id}")
+    tasks: list[SubTask] = []
+    for k, goal in enumerate(episode.goals):
+        robot = {
+            "oracle": goal.right,
+            "swapped": goal.swapped,
+            "random": rng.choice(sorted(resumes)),
+            "single": episode.robots[0].name,
+        }[method]
+        made = from_goals([goal.predicate], scene, list(resumes)).sub_tasks  # type: ignore[arg-type]
+        names = {one.id: f"g{k}-{one.id}" for one in made}
+        for one in made:
+            tasks.append(
+                one.model_copy(
+                    update={
+                        "id": names[one.id],
+                        "robot": robot,
+                        "depends_on": tuple(names[d] for d in one.depends_on if d in names),
+                        "same_robot_as": names.get(one.same_robot_as, ""),
+                    }
+                )
+            )
+    return tasks
+
+
+async def carry_out(
+    world: EmbeddedWorld,
+    agents: Mapping[str, RobotAgent],
+    tasks: Sequence[SubTask],
+    watch: _Watch,
+    max_steps: int,
+) -> int:
+    """Let robots do their sub-tasks with nobody leading them; return the number of skills."""
+    running: dict[str, Skill] = {}
+    begun, last, states = 0, 0, {one.id: one for one in tasks}
+    for robot, agent in agents.items():
+        agent.observe(world.observe(robot))
+        agent.assign("fixed", "", list(states.values()))
+    for step in range(1, max_steps + 1):
+        for robot, agent in agents.items():
+            if robot in running:
+                continue
+            skill = await agent.next_skill()
+            if skill is None:
+                continue
+            begun, last = begun + 1, step
+            try:
+                world.start_skill(robot, skill)
+                running[robot] = skill
+            except SkillRefused as refused:
+                _ended(world, agents, robot, skill, refused.result)
+        for robot, result in world.tick(DT).items():
+            if robot in running:
+                _ended(world, agents, robot, running.pop(robot), result)
+        for agent in agents.values():
+            states.update({one.id: one for one in agent.report().sub_tasks})
+        for agent in agents.values():
+            agent.assign("fixed", "", list(states.values()))
+        if running:
+            last = step
+        if watch.look(step) or step - last > _QUIET:
+            break
+    return begun
+
+
+def _ended(
+    world: EmbeddedWorld,
+    agents: Mapping[str, RobotAgent],
+    robot: str,
+    skill: Skill,
+    result: SkillResult,
+) -> None:
+    agents[robot].skill_ended(skill, result)
+    agents[robot].observe(world.observe(robot))
+
+
+def run(episode: Episode, method: Method, seed: int = 0) -> EpisodeResult:
+    """Run one episode by the rules; for processes of a pool."""
+    return asyncio.run(run_episode(episode, method, seed=seed))
