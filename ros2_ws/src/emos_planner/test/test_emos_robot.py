@@ -1,0 +1,383 @@
+"""A robot's agent and its map: judging a share, working skill by skill, failing, being stopped."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from coterie_core.geometry import Box, Pose
+from coterie_core.language import Decider, ModelProfile, RulesModel, build_model
+from coterie_core.observation import Detection, Observation
+from coterie_core.skills import Detect, LookAround, NavigateTo, Outcome, Pick, Place, SkillResult
+from coterie_core.tasks import Obstacle, Proposal, SubTask, SubTaskState, Thing
+from coterie_core.testing.endpoint import BROKEN_JSON, Endpoint, Obey, Says, server_error
+from emos_planner.leader.testing import STARTS, small_house, small_team
+from emos_planner.robot.agent import RobotAgent
+from emos_planner.robot.messages import HelpMessage
+from emos_planner.team_map import TeamMap
+from emos_planner.tools.toolbox import Toolbox
+
+DONE, FAILED, PENDING, RUNNING = (
+    SubTaskState.DONE,
+    SubTaskState.FAILED,
+    SubTaskState.PENDING,
+    SubTaskState.RUNNING,
+)
+MUG = Thing(label="mug", id="mug-1", position=(10.2, 3.5, 0.8), room="living")
+COUNTER = Thing(label="counter", id="counter-1", position=(1.5, 3.7, 0.45), room="kitchen")
+OK = SkillResult(Outcome.SUCCEEDED)
+
+
+def bring(robot="rover"):
+    return (
+        SubTask(id="pick-1", kind="pick", object=MUG, robot=robot),
+        SubTask(
+            id="place-1",
+            kind="place",
+            object=MUG,
+            receptacle=COUNTER,
+            robot=robot,
+            depends_on=("pick-1",),
+            same_robot_as="pick-1",
+        ),
+    )
+
+
+def agent_of(robot="rover", decider=None, house=None):
+    decider = decider or Decider(RulesModel())
+    made = RobotAgent(robot, small_team()[robot], decider, TeamMap(house or small_house(), robot))
+    made.observe(seen_from(STARTS[robot], robot=robot))
+    return made
+
+
+def seen_from(position, *detections, robot="rover", step=0):
+    return Observation(
+        robot, step, float(step), Pose(position), "", None, detections=tuple(detections)
+    )
+
+
+def run(agent, world, limit=40):
+    """Let an agent work until it waits; `world(skill)` says how each skill goes."""
+
+    async def work():
+        skills = []
+        for step in range(1, limit):
+            skill = await agent.next_skill()
+            if skill is None:
+                break
+            result = world(skill)
+            skills.append((type(skill).__name__, result.outcome.name))
+            here = agent.report().position
+            if isinstance(skill, NavigateTo) and result.ok:
+                here = skill.position
+            agent.skill_ended(skill, result)
+            agent.observe(seen_from(here, robot=agent.robot, step=step))
+        return skills
+
+    return asyncio.run(work())
+
+
+def states(agent):
+    return {one.id: one.state for one in agent.report().sub_tasks}
+
+
+def test_picks_before_it_places_and_looks_at_what_it_put_down():
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+    done = [name for name, _ in run(agent, lambda skill: OK)]
+    assert done == ["NavigateTo", "Pick", "NavigateTo", "Place", "Detect"]
+    assert states(agent) == {"pick-1": DONE, "place-1": DONE}
+    report = agent.report()
+    assert report.waiting and report.holding == "" and report.task == "t"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "obstacle"),
+    [
+        (Outcome.OUT_OF_REACH, Obstacle.TOO_FAR_IN),
+        (Outcome.NOT_VISIBLE, Obstacle.OUT_OF_VIEW),
+        (Outcome.UNKNOWN_TARGET, Obstacle.UNKNOWN_THING),
+        (Outcome.UNSUPPORTED, Obstacle.NO_ARM),
+        (Outcome.FAULT, Obstacle.OTHER),
+    ],
+)
+def test_a_skill_that_always_fails_ends_with_its_true_reason(outcome, obstacle):
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+
+    def world(skill):
+        return SkillResult(outcome, "so it is") if isinstance(skill, Pick) else OK
+
+    skills = run(agent, world)
+    pick, place = agent.report().sub_tasks
+    assert pick.state is FAILED and place.state is PENDING
+    assert pick.reason.startswith(obstacle.value) and "so it is" in pick.reason
+    assert 1 <= skills.count(("Pick", outcome.name)) <= 5 and len(skills) <= 14
+    asked = agent.outbox()
+    assert asked and asked[0].kind == "ask" and asked[0].sub_task == "pick-1"
+    assert "so it is" in agent.report().help
+
+
+def test_what_fails_once_is_tried_again_from_another_side():
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+    picks = []
+
+    def world(skill):
+        if isinstance(skill, Pick):
+            picks.append(skill)
+            if len(picks) == 1:
+                return SkillResult(Outcome.OUT_OF_REACH, "0.20 m too far")
+        return OK
+
+    names = [name for name, _ in run(agent, world)]
+    assert names[:4] == ["NavigateTo", "Pick", "NavigateTo", "Pick"]
+    assert states(agent)["place-1"] is DONE
+
+
+def test_waits_for_who_is_in_its_way():
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+    ways = []
+
+    def world(skill):
+        if isinstance(skill, NavigateTo):
+            ways.append(skill)
+            if len(ways) <= 2:
+                return SkillResult(Outcome.BLOCKED, "walker stands in the door")
+        return OK
+
+    names = [name for name, _ in run(agent, world)]
+    assert names[:5] == ["NavigateTo", "Wait", "NavigateTo", "Wait", "NavigateTo"]
+    assert states(agent)["place-1"] is DONE
+
+
+def test_opens_what_the_thing_is_in():
+    house = small_house()
+    house.objects["mug-1"].support, house.objects["mug-1"].container = "", "refrigerator-1"
+    house.objects["mug-1"].box = Box((3.3, 3.7, 0.85), (0.08, 0.08, 0.1))
+    mug = MUG.model_copy(update={"position": (3.3, 3.7, 0.85), "room": "kitchen"})
+    agent = agent_of(house=house)
+    agent.assign("t", "", (SubTask(id="pick-1", kind="pick", object=mug, robot="rover"),))
+    names = [name for name, _ in run(agent, lambda skill: OK, limit=8)]
+    assert names.index("Open") < names.index("Pick")
+
+
+def test_the_assignment_says_who_does_what():
+    agent = agent_of()
+    agent.assign("t", "", bring())
+
+    async def first():
+        return await agent.next_skill()
+
+    asyncio.run(first())
+    assert agent.works_on("pick-1")
+    agent.assign("t", "", bring("walker"))
+    assert not agent.works_on("pick-1") and agent.waiting
+    assert asyncio.run(first()) is None
+    # A new task wakes it; none at all stops it.
+    agent.assign("t2", "", bring())
+    assert isinstance(asyncio.run(first()), NavigateTo)
+    agent.assign("t2", "", ())
+    assert asyncio.run(first()) is None and agent.report().sub_tasks == ()
+
+
+def test_puts_down_what_nobody_wants_any_more():
+    agent = agent_of()
+    agent.assign("t", "", bring())
+
+    def world(skill):
+        if isinstance(skill, Pick):
+            agent.assign("t", "", ())
+        return OK
+
+    skills = run(agent, world)
+    assert skills[-1] == ("Place", "SUCCEEDED") and agent.holding == ""
+
+
+def test_waits_for_the_sub_tasks_of_others():
+    agent = agent_of()
+    pick, place = bring()
+    other = pick.model_copy(update={"id": "open-1", "robot": "walker", "kind": "open"})
+    mine = pick.model_copy(update={"depends_on": ("open-1",)})
+    agent.assign("t", "", (other, mine, place))
+    assert run(agent, lambda skill: OK) == []
+    agent.assign("t", "", (other.model_copy(update={"state": DONE}), mine, place))
+    assert run(agent, lambda skill: OK)[0] == ("NavigateTo", "SUCCEEDED")
+
+
+def test_search_looks_at_all_its_rooms_and_tells_what_it_saw():
+    agent = agent_of(house=small_house(items=False))
+    search = SubTask(
+        id="s",
+        kind="search",
+        object=Thing(label="mug"),
+        rooms=("kitchen", "hall", "living"),
+        robot="rover",
+    )
+    agent.assign("t", "find all mugs", (search,))
+    mug = Detection("mug", 0.9, box=Box((10.0, 3.5, 0.8), (0.1, 0.1, 0.1)))
+    agent.observe(seen_from((9.0, 2.0, 0.0), mug, step=1))
+    names = [name for name, _ in run(agent, lambda skill: OK)]
+    assert names.count("LookAround") == names.count("NavigateTo") == 3
+    report = agent.report()
+    assert report.sub_tasks[0].state is DONE
+    assert [thing.label for thing in report.found] == ["mug"]
+    assert report.found[0].room == "living"
+
+
+def test_search_ends_when_the_leader_says_so():
+    agent = agent_of(house=small_house(items=False))
+    search = SubTask(id="s", kind="search", object=Thing(label="mug"), robot="rover")
+    agent.assign("t", "", (search,))
+    asyncio.run(agent.next_skill())
+    agent.assign("t", "", (search.model_copy(update={"state": DONE}),))
+    assert agent.waiting and asyncio.run(agent.next_skill()) is None
+
+
+def test_offers_its_hand_only_when_it_is_free_and_able():
+    ask = HelpMessage(id="m", sender="walker", task="t", sub_task="pick-1")
+    for robot, offers in (("rover", True), ("drone", False)):
+        agent = agent_of(robot)
+        agent.assign("t", "", bring("walker"))
+        agent.receive(ask)
+        agent.receive(ask)  # a repeat is not answered twice
+        agent.receive("rubbish")
+        assert [m.kind for m in agent.outbox()] == (["offer"] if offers else [])
+
+
+def test_goes_on_after_a_restart():
+    agent = agent_of()
+    agent.assign("t", "", bring())
+    run(agent, lambda skill: OK, limit=3)  # went there and took it
+    report = agent.report()
+    assert report.sub_tasks[0].state in (RUNNING, DONE)
+    again = agent_of()
+    again.resume_work(report)
+    again.holding = agent.holding
+    again.assign("t", "", bring())
+    assert "Pick" not in [name for name, _ in run(again, lambda skill: OK)]
+    assert states(again)["place-1"] is DONE
+
+
+# -- reflection, with and without a model ------------------------------------------------------
+
+
+def proposal(robot):
+    return Proposal(task="t", words="bring the mug", sub_tasks=bring(robot))
+
+
+@pytest.mark.parametrize(("robot", "agrees"), [("rover", True), ("drone", False)])
+def test_reflects_by_its_tools(robot, agrees):
+    answer = asyncio.run(agent_of(robot).reflect(proposal(robot)))
+    assert answer.agrees is agrees
+    assert {v.sub_task for v in answer.verdicts} == {"pick-1", "place-1"}
+    if not agrees:
+        assert answer.verdicts[0].obstacle is Obstacle.NO_ARM and answer.verdicts[0].reason
+
+
+async def _with_model(behaviour, work, robot="drone"):
+    with Endpoint(lambda request: behaviour) as endpoint:
+        profile = ModelProfile(
+            kind="openai", base_url=endpoint.url, model="m", timeout_s=5.0, max_retries=0
+        )
+        model = build_model(profile)
+        try:
+            return await work(agent_of(robot, Decider(model, timeout_s=5.0, who=robot)))
+        finally:
+            await model.aclose()
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        Says('{"verdicts": [{"sub_task": "pick-1", "feasible": true},'
+             ' {"sub_task": "place-1", "feasible": true}]}'),
+        Says('{"verdicts": [{"sub_task": "pick-99", "feasible": true}]}'),
+        Says("Sure, I can do that!"),
+        Obey(),
+        BROKEN_JSON,
+        server_error(),
+    ],
+    ids=["says yes", "wrong ids", "prose", "obeys", "broken", "500"],
+)  # fmt: skip
+def test_a_model_cannot_talk_a_robot_into_what_its_body_cannot_do(behaviour):
+    answer = asyncio.run(_with_model(behaviour, lambda agent: agent.reflect(proposal("drone"))))
+    assert not answer.agrees
+    assert {v.sub_task for v in answer.verdicts} == {"pick-1", "place-1"}
+    assert all(v.obstacle is Obstacle.NO_ARM for v in answer.verdicts)
+
+
+def test_a_disagreement_is_told():
+    yes = Says('{"verdicts": [{"sub_task": "pick-1", "feasible": true, "reason": "easy"},'
+               ' {"sub_task": "place-1", "feasible": true}]}')  # fmt: skip
+    answer = asyncio.run(_with_model(yes, lambda agent: agent.reflect(proposal("drone"))))
+    assert "easy" in answer.verdicts[0].disagreement
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [Says('{"option": "fly"}'), Says('{"option": "do"}'), BROKEN_JSON, server_error()],
+    ids=["unknown option", "too early", "broken", "500"],
+)
+def test_a_model_chooses_only_among_what_can_be_done(behaviour):
+    async def work(agent):
+        agent.assign("t", "", bring())
+        return await agent.next_skill()
+
+    skill = asyncio.run(_with_model(behaviour, work, "rover"))
+    assert isinstance(skill, (NavigateTo, Pick))
+
+
+# -- what a robot knows -----------------------------------------------------------------------
+
+
+def test_ids_of_things_stay():
+    known = TeamMap(small_house(items=False), "rover")
+    mug = Detection("mug", 0.8, box=Box((10.0, 3.5, 0.8), (0.1, 0.1, 0.1)))
+    moved = Detection("mug", 0.8, box=Box((10.3, 3.5, 0.8), (0.1, 0.1, 0.1)))
+    far = Detection("mug", 0.8, box=Box((1.2, 3.7, 0.95), (0.1, 0.1, 0.1)))
+    first = known.observe(seen_from((9.0, 2.0, 0.0), mug, step=1))
+    assert known.observe(seen_from((9.0, 2.0, 0.0), moved, step=2)) == first
+    assert known.observe(seen_from((1.0, 2.0, 0.0), far, step=3)) != first
+    assert len(known.found("mug")) == 2 and len(known.found("cup")) in (0, 2)
+    assert known.thing(first[0]).support == "table-1"
+    assert known.thing(first[0]).box.center == (10.3, 3.5, 0.8)
+
+
+def test_things_of_others_are_known_by_id_or_by_where_they_are():
+    known = TeamMap(small_house(), "rover")
+    assert known.resolve(MUG).id == "mug-1"
+    renamed = MUG.model_copy(update={"id": "drone-mug-7"})
+    assert known.resolve(renamed).id == "mug-1"
+    new = known.learn(Thing(label="vase", id="walker-vase-1", position=(1.0, 3.7, 0.95)))
+    assert new.room == "kitchen" and known.resolve(Thing(label="vase", id="walker-vase-1")) is new
+    known.put("mug-1", "counter-1", (1.0, 3.7, 0.9))
+    assert known.thing("mug-1").room == "kitchen"
+    assert known.thing("mug-1").support == "counter-1"
+
+
+def test_a_placed_thing_is_looked_for_not_believed_in():
+    agent = agent_of()
+    agent.assign("t", "", bring())
+    looked = []
+
+    def world(skill):
+        if isinstance(skill, (Detect, LookAround)):
+            looked.append(skill)
+            return SkillResult(Outcome.NOT_VISIBLE, "no mug in view")
+        if isinstance(skill, Place):
+            assert not looked
+        return OK
+
+    run(agent, world)
+    assert looked
+
+
+def test_tools_follow_what_it_learns():
+    agent = agent_of()
+    before = agent.toolbox()
+    assert isinstance(before, Toolbox) and agent.toolbox() is before
+    agent.observe(seen_from((9.0, 2.0, 0.0), step=2))
+    assert agent.toolbox() is not before
