@@ -98,6 +98,7 @@ class RobotNode(AgentNode):
         self._ready = asyncio.Event()
         self._skill: asyncio.Task[SkillResult] | None = None
         self._sub_task = ""
+        self._taken_back = False
         self._assigned: tuple[str, int, Any] | None = None
         directory = parameters["state_directory"]
         self._file = Path(directory) / f"{self.robot}_{_STATE}" if directory else None
@@ -261,6 +262,7 @@ class RobotNode(AgentNode):
         task, _, sub_tasks = assignment
         self.agent.assign(task, self.agent.words, sub_tasks)
         if self._skill is not None and self._sub_task and not self.agent.works_on(self._sub_task):
+            self._taken_back = True
             self._skill.cancel()  # somebody else does it now, or nobody shall
         self._wake.set()
         self._tell()
@@ -308,13 +310,13 @@ class RobotNode(AgentNode):
                 continue
             step = self._latest.step if self._latest is not None else -1
             self._takes_part.publish(Bool(data=True))
-            self._sub_task = agent.current
+            self._sub_task, self._taken_back = agent.current, False
             self._skill = asyncio.ensure_future(self._do(skill))
             try:
                 result = await self._skill
             except asyncio.CancelledError:
-                if not self._skill.cancelled():
-                    raise  # the node stops
+                if not self._taken_back:
+                    raise  # the node stops: its cancellation reaches the skill too
                 result = SkillResult(Outcome.CANCELLED, "the leader took it back")
             finally:
                 self._skill, self._sub_task = None, ""

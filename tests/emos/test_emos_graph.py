@@ -1,0 +1,133 @@
+"""Bridge, leader and robots as nodes: what was asked for is so in the world; cancel."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.ros
+
+pytest.importorskip("coterie_msgs")
+
+from rclpy.action import ActionClient  # noqa: E402
+
+from coterie_msgs.action import ExecuteTask  # noqa: E402
+from coterie_msgs.msg import RobotStatus  # noqa: E402
+from coterie_ros.conversions.tasks import report_from_msg  # noqa: E402
+from coterie_ros.qos import profile  # noqa: E402
+from emos_planner.leader.node import LeaderNode  # noqa: E402
+from emos_planner.robot.node import RobotNode  # noqa: E402
+from habitat_bridge.factory import make_world  # noqa: E402
+from habitat_bridge.node import BridgeNode  # noqa: E402
+from habitat_bridge.robots import load_embodiment  # noqa: E402
+
+TEAM = {"rover": "wheels", "walker": "legs", "drone": "air"}
+SUCCEEDED, CANCELED = 4, 5
+
+
+class Graph:
+    """A team's nodes in one process, and a person who gives it tasks."""
+
+    def __init__(self, ros, tmp_path) -> None:
+        self.ros = ros
+        world = make_world({"kind": "embedded", "seed": 7, "floors": 1, "noise": "none"})
+        self.things = world.truth()
+        robots = [
+            {
+                "name": name,
+                "embodiment": load_embodiment(body).model_copy(update={"name": name}).model_dump(),
+            }
+            for name, body in TEAM.items()
+        ]
+        self.bridge = ros.add(
+            BridgeNode(
+                context=ros.context,
+                world=world,
+                parameters={
+                    "robots": json.dumps(robots),
+                    "mode": "lockstep",
+                    "prior_map": "everything",
+                },
+            )
+        )
+        common = {"robots": list(TEAM), "state_directory": str(tmp_path)}
+        self.leader = ros.add(
+            LeaderNode("leader", context=ros.context, parameters={**common, "silence": 2.0})
+        )
+        self.robots = {
+            name: ros.add(
+                RobotNode("robot", namespace=f"/{name}", context=ros.context, parameters=common)
+            )
+            for name in TEAM
+        }
+        ros.wait_active(self.bridge, self.leader, *self.robots.values())
+        node = ros.node("person")
+        self.reports = {}
+        for name in TEAM:
+            node.create_subscription(RobotStatus, f"{name}/status", self._hear, profile("latched"))
+        self.client = ActionClient(node, ExecuteTask, "execute_task")
+        ros.wait_for_matched(self.client)
+
+    def _hear(self, message) -> None:
+        report = report_from_msg(message)
+        self.reports[report.robot] = report
+
+    def an_item(self):
+        """Return a small thing that stands somewhere open and low, and a table or the like."""
+        held = {t.container for t in self.things.objects.values() if t.container}
+        tops = [
+            t
+            for t in self.things.objects.values()
+            if t.id not in held
+            and t.kind == "furniture"
+            and t.label.top in ("table", "bed", "desk")
+        ]
+        item = next(
+            t
+            for t in sorted(self.things.objects.values(), key=lambda t: t.id)
+            if t.kind == "item"
+            and t.support in {top.id for top in tops}
+            and 0.3 < t.box.center[2] < 0.9
+        )
+        goal = next(t for t in tops if t.id != item.support)
+        return item, goal
+
+    def give(self, words):
+        return self.ros.result(self.client.send_goal_async(ExecuteTask.Goal(task=words)))
+
+    def end(self, handle):
+        answer = self.ros.result(handle.get_result_async())
+        return answer.status, answer.result
+
+    def where(self, id_) -> str:
+        thing = self.bridge.world.truth().objects[id_]
+        return thing.support or thing.container
+
+
+@pytest.fixture
+def graph(ros, tmp_path):
+    return Graph(ros, tmp_path)
+
+
+def test_what_is_to_be_brought_is_there_in_the_world(graph) -> None:
+    item, goal = graph.an_item()
+    status, result = graph.end(graph.give(f"put {item.id} on {goal.id}"))
+    assert status == SUCCEEDED and result.success, result.message
+    assert graph.where(item.id) == goal.id
+
+
+def test_cancel_stops_the_robots(graph) -> None:
+    item, goal = graph.an_item()
+    handle = graph.give(f"put {item.id} on {goal.id}")
+    graph.ros.spin_until(
+        lambda: any(report.skill for report in graph.reports.values()), what="a robot to begin"
+    )
+    graph.ros.result(handle.cancel_goal_async())
+    status, result = graph.end(handle)
+    assert status == CANCELED and not result.success
+    graph.ros.spin_until(
+        lambda: all(not r.skill and r.waiting for r in graph.reports.values()),
+        what="all robots to wait",
+    )
+    assert graph.where(item.id) == item.support
