@@ -24,6 +24,9 @@ class Camera(BaseModel):
     mount_height: float = Field(1.2, ge=0.0, le=5.0, description="above base_link [m]")
     mount_forward: float = Field(0.0, ge=-2.0, le=2.0, description="ahead of base_link [m]")
     pitch: float = Field(0.2, ge=-1.58, le=1.58, description="down positive [rad]")
+    lift: float = Field(
+        0.0, ge=0.0, le=3.0, description="how much higher its joints take it to look closely [m]"
+    )
     near: float = Field(0.05, gt=0.0, description="closest depth [m]")
     far: float = Field(8.0, gt=0.0, description="farthest depth [m]")
 

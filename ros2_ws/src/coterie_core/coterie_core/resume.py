@@ -250,6 +250,7 @@ def _camera(camera: ResumeCamera) -> Camera:
         mount_height=min(max(camera.height, 0.0), 5.0),
         mount_forward=min(max(camera.forward, -2.0), 2.0),
         pitch=min(max(pitch, -1.57), 1.57),
+        lift=min(max(camera.heights[1] - camera.height, 0.0), 3.0),
         near=max(camera.range[0], 0.01),
         far=camera.range[1],
     )

@@ -110,6 +110,7 @@ class RobotAgent:
         self._noted: set[str] = set()
         self._outbox: list[HelpMessage] = []
         self._messages = 0
+        self._stuck_holding = ""
         self._heard: deque[str] = deque(maxlen=200)
         self._toolbox: Toolbox | None = None
         self._tool_version = -1
@@ -416,6 +417,8 @@ class RobotAgent:
         """What the hand holds and nobody wants any more goes down before the robot waits."""
         if not self.holding or self._held_is_planned() or self._position is None:
             return None
+        if self._stuck_holding == self.holding:
+            return None  # it does not get it down: better to wait with it than to try for ever
         if any(w.sub_task.state in (_PENDING, _RUNNING) for w in self._own.values()):
             return None
         wanted = any(
@@ -440,6 +443,8 @@ class RobotAgent:
         tried = Tried(words, result.outcome, result.reason)
         self.history.append(tried)
         work = self._own.get(self._current)
+        if option is not None and option.id == "put down" and not result.ok:
+            self._stuck_holding = self.holding
         if result.ok:
             self._changed(skill, work)
         elif result.outcome in (Outcome.HAND_EMPTY,):

@@ -200,9 +200,11 @@ class Hands:
         if not body.embodiment.cameras:
             raise SkillFailed(Outcome.NOT_VISIBLE, f"{body.embodiment.name} has no camera")
         for camera in body.embodiment.cameras:
-            eye = View.of(body.pose, camera).eye
-            if self._sensors.sees(eye, thing.id):
-                return
+            x, y, z = View.of(body.pose, camera).eye
+            # To grasp, a robot looks closely: torso, mast or arm lift the camera.
+            for share in (0.0, 0.5, 1.0) if camera.lift > 0.0 else (0.0,):
+                if self._sensors.sees((x, y, z + share * camera.lift), thing.id):
+                    return
         raise SkillFailed(
             Outcome.NOT_VISIBLE, f"the {label} is hidden from here; go where it can be seen"
         )
