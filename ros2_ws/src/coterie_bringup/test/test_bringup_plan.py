@@ -15,7 +15,7 @@ import yaml
 from coterie_bringup import launching
 from coterie_bringup.errors import CommandError
 from coterie_bringup.plan import PlanError, find_executable, plan, programs, write_parameters
-from coterie_bringup.team import parse_team
+from coterie_bringup.team import FileProblem, parse_team
 
 TEAM = """\
 name: trio
@@ -211,3 +211,42 @@ def test_launch_files_run_with_the_real_launch() -> None:
         names: dict[str, Any] = {}
         exec(compile(file.read_text(), str(file), "exec"), names)  # noqa: S102 (our own files)
         assert isinstance(names["generate_launch_description"](), launch.LaunchDescription)
+
+
+WORKERS = """\
+world: {kind: embedded, seed: 5}
+robots:
+  - {name: rover, embodiment: wheels, role: worker}
+  - {name: drone, embodiment: air, role: worker}
+leader: {silence: 4.0, prior_map: rooms}
+"""
+
+
+def test_a_team_that_does_tasks_has_a_leader_and_no_aggregator(tmp_path: Path) -> None:
+    specs = {spec.name: spec for spec in plan(parse_team(WORKERS), run_directory=tmp_path)}
+    assert list(specs) == ["bridge", "leader", "robot.rover", "robot.drone"]
+    assert specs["bridge"].parameters["bridge"]["prior_map"] == "rooms"
+    leader = specs["leader"].parameters["leader"]
+    assert leader["robots"] == ["rover", "drone"] and leader["silence"] == 4.0
+    assert specs["robot.rover"].parameters["rover/robot"]["robots"] == ["rover", "drone"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("leader: {silence: 4.0, prior_map: rooms}\n", "", "there is no leader"),
+        (", role: worker", "", "a leader needs robots with role: worker"),
+        ("embodiment: air", "embodiment: air, urdf: x.urdf", "exclude each other"),
+        ("embodiment: air", "overrides: x.yaml", "overrides belong to a urdf"),
+        ("prior_map: rooms", "prior_map: romms", "prior_map"),
+    ],
+)
+def test_mistakes_in_teams_that_do_tasks(old: str, new: str, expected: str) -> None:
+    with pytest.raises(FileProblem, match=expected):
+        parse_team(WORKERS.replace(old, new))
+
+
+def test_a_urdf_that_is_not_there_is_named(tmp_path: Path) -> None:
+    text = WORKERS.replace("embodiment: air", f"urdf: {tmp_path}/none.urdf")
+    with pytest.raises(PlanError, match=r"drone: urdf: cannot read .*none\.urdf"):
+        plan(parse_team(text))
