@@ -90,8 +90,19 @@ class Episode(BaseModel):
 
     @property
     def predicates(self) -> tuple[Predicate, ...]:
-        """All sub-goals."""
+        """What the robots are to bring about."""
         return tuple(goal.predicate for goal in self.goals)
+
+    @property
+    def checked(self) -> tuple[Predicate, ...]:
+        """All sub-goals that are counted: also to be at a thing, and at where it goes."""
+        found = []
+        for predicate in self.predicates:
+            if predicate.name == "object_at_receptacle":
+                found.append(Predicate(name="robot_at_object", object=predicate.object))
+                found.append(Predicate(name="robot_at_receptacle", receptacle=predicate.receptacle))
+            found.append(predicate)
+        return tuple(found)
 
 
 def resume_of_kind(kind: str) -> Resume:

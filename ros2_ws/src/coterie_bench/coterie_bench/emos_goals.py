@@ -19,6 +19,8 @@ from coterie_core.tasks import Predicate
 from emos_planner.tools.goals import holds
 
 get_environment().credits_stream = None
+DOMAIN = "habitat-mas"
+"""Name of the PDDL domain."""
 _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "robot_at_object": ("robot", "thing"),
     "robot_at_receptacle": ("robot", "receptacle"),
@@ -46,13 +48,13 @@ class GoalProblem:
             robot.name: Object(_name(robot.name), kinds["robot"]) for robot in episode.robots
         }
         self.things: dict[tuple[str, str], Any] = {}
-        for predicate in episode.predicates:
+        for predicate in episode.checked:
             for kind, thing in (("thing", predicate.object), ("receptacle", predicate.receptacle)):
                 if thing is not None and (kind, thing.id) not in self.things:
                     name = f"{kind}_{_name(thing.id)}"
                     self.things[kind, thing.id] = Object(name, kinds[kind])
         self.problem.add_objects([*self.robots.values(), *self.things.values()])
-        self.problem.add_goal(And(*[self._any(p) for p in episode.predicates]))
+        self.problem.add_goal(And(*[self._any(p) for p in episode.checked]))
 
     def told(
         self,
@@ -71,10 +73,10 @@ class GoalProblem:
         """
         reached = [
             k in latched or holds(predicate, scene, detections=detections, resumes=resumes)
-            for k, predicate in enumerate(self.episode.predicates)
+            for k, predicate in enumerate(self.episode.checked)
         ]
         problem = self.problem.clone()
-        for k, predicate in enumerate(self.episode.predicates):
+        for k, predicate in enumerate(self.episode.checked):
             if reached[k]:
                 for expression in self._ground(predicate)[:1]:
                     problem.set_initial_value(expression, True)
@@ -86,8 +88,10 @@ class GoalProblem:
         folder.mkdir(parents=True, exist_ok=True)
         writer = PDDLWriter(self.problem)
         domain, problem = folder / "domain.pddl", folder / f"{_name(self.episode.id)}.pddl"
-        writer.write_domain(str(domain))
-        writer.write_problem(str(problem))
+        # One domain for all episodes, whatever the writer names it after.
+        own = f"{self.problem.name}-domain"
+        domain.write_text(writer.get_domain().replace(own, DOMAIN), encoding="utf-8")
+        problem.write_text(writer.get_problem().replace(own, DOMAIN), encoding="utf-8")
         return domain, problem
 
     def _ground(self, predicate: Predicate) -> list[Any]:

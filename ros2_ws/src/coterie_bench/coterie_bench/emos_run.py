@@ -28,7 +28,15 @@ from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.prior import prior_map
 
 Method = Literal[
-    "emos", "no_numbers", "no_resume", "no_discussion", "random", "single", "oracle", "swapped"
+    "emos",
+    "no_numbers",
+    "no_resume",
+    "no_discussion",
+    "emos_reassign",
+    "random",
+    "single",
+    "oracle",
+    "swapped",
 ]
 METHODS: tuple[Method, ...] = get_args(Method)
 DT = 0.25
@@ -38,10 +46,12 @@ MAX_STEPS = 2400
 _QUIET = 8  # steps with nothing going on after which nothing will happen any more
 
 _OPTIONS: Mapping[str, LeaderOptions] = {
-    "emos": LeaderOptions(),
-    "no_numbers": LeaderOptions(numbers=False),
-    "no_resume": LeaderOptions(resume=False),
-    "no_discussion": LeaderOptions(discussion=False),
+    # As in the paper nothing is given anew once it is carried out: what was agreed on counts.
+    "emos": LeaderOptions(reassign_limit=0),
+    "emos_reassign": LeaderOptions(),
+    "no_numbers": LeaderOptions(numbers=False, reassign_limit=0),
+    "no_resume": LeaderOptions(resume=False, reassign_limit=0),
+    "no_discussion": LeaderOptions(discussion=False, reassign_limit=0),
 }
 
 
@@ -49,9 +59,9 @@ _OPTIONS: Mapping[str, LeaderOptions] = {
 class EpisodeResult:
     """How an episode went.
 
-    `subgoals` is the share of the sub-goals reached (0..1), `goals` tells it for each, `steps` of the
-    simulation, `rounds` of discussion, `skills` begun by all robots, `tokens` of prompts and replies
-    (estimated where a rule decided), `seconds` of wall time.
+    `subgoals` is the share of the sub-goals reached (0..1), `goals` tells it for each, `steps` of
+    the simulation, `rounds` of discussion, `skills` begun by all robots, `tokens` of prompts and
+    replies (estimated where a rule decided), `seconds` of wall time.
     """
 
     episode: str
@@ -89,9 +99,9 @@ class _Watch:
         done, reached = self.goals.told(
             self.world.truth(), self.detections, self.resumes, self.latched
         )
-        for k, goal in enumerate(self.goals.episode.goals):
+        for k, predicate in enumerate(self.goals.episode.checked):
             # To have been there, or to have seen it, is enough; a thing must stay where it is put.
-            if reached[k] and goal.predicate.name != "object_at_receptacle":
+            if reached[k] and predicate.name != "object_at_receptacle":
                 self.latched.add(k)
         return done
 
@@ -173,8 +183,8 @@ async def run_episode(
         time.perf_counter() - begun,
         message[:300],
         {
-            f"{goal.predicate.name} {k + 1}": is_so
-            for k, (goal, is_so) in enumerate(zip(episode.goals, reached, strict=True))
+            f"{predicate.name} {k + 1}": is_so
+            for k, (predicate, is_so) in enumerate(zip(episode.checked, reached, strict=True))
         },
     )
 

@@ -258,6 +258,14 @@ def bench_objects(context: typer.Context) -> None:
     raise typer.Exit(run(context.args))
 
 
+@bench_app.command("emos", context_settings=PASS_THROUGH)
+def bench_emos(context: typer.Context) -> None:
+    """Habitat-MAS: EMOS, its ablations and fixed assignments on verified episodes."""
+    from coterie_bench.emos_bench import main as run
+
+    raise typer.Exit(run(context.args))
+
+
 @bench_app.command("map", context_settings=PASS_THROUGH)
 def bench_map(context: typer.Context) -> None:
     """Semantic maps of generated houses against the truth; `--help` shows its options."""
