@@ -50,6 +50,8 @@ from emos_planner.leader.options import ResumeFormat
 app = typer.Typer(help="EMOS on Habitat-MAS.", add_completion=False)
 MOST_HOUSES = 20
 """Houses looked at per episode that is wanted, before the search ends."""
+OBJECT_TRIES = 4
+"""Choices of further objects that are tried per episode."""
 DEFAULT_METHODS: tuple[Method, ...] = METHODS
 FORMS: tuple[ResumeFormat, ...] = get_args(ResumeFormat)
 
@@ -241,6 +243,17 @@ def run_jobs(
     return [results.done[job.key] for job in jobs]
 
 
+def solvable(episode: Episode, count: int) -> Episode | None:
+    """Return the episode with so many things that the right assignment can bring all of them."""
+    for attempt in range(OBJECT_TRIES):
+        larger = with_objects(episode, count, attempt)
+        if larger is None or len(larger.goals) <= len(episode.goals):
+            return larger
+        if run_job(Job(larger, "oracle"))["success"]:
+            return larger
+    return None
+
+
 def scaling_jobs(episodes: Sequence[Episode], vary: str, base: Job) -> Iterator[Job]:
     """Yield the runs of a scaling experiment: "robots", "objects" or "form"."""
     for episode in episodes:
@@ -251,7 +264,7 @@ def scaling_jobs(episodes: Sequence[Episode], vary: str, base: Job) -> Iterator[
                     yield Job(larger, "emos", base.seed, base.form, base.profile, vary, str(count))
         elif vary == "objects":
             for count in OBJECTS:
-                other = with_objects(episode, count)
+                other = solvable(episode, count)
                 if other is not None:
                     yield Job(other, "emos", base.seed, base.form, base.profile, vary, str(count))
         else:

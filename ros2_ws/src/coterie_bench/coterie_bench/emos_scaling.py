@@ -57,10 +57,11 @@ def with_robots(episode: Episode, count: int) -> Episode | None:
     return episode.model_copy(update={"id": f"{episode.id}-robots{count}", "robots": tuple(robots)})
 
 
-def with_objects(episode: Episode, count: int) -> Episode | None:
+def with_objects(episode: Episode, count: int, attempt: int = 0) -> Episode | None:
     """Return the episode with `count` things to rearrange; None if there are no more.
 
-    Further things go to the receptacle of the goal whose robot can bring them.
+    Further things go to the receptacle of the goal whose robot can bring them; another `attempt`
+    chooses others.
     """
     goals = list(episode.goals[:count])
     words = [episode.words] if len(goals) == len(episode.goals) else []
@@ -72,7 +73,7 @@ def with_objects(episode: Episode, count: int) -> Episode | None:
         starts = {robot.name: robot.start for robot in episode.robots}
         taken = {g.predicate.object.id for g in goals if g.predicate.object}
         things = [t for t in truth.objects.values() if t.kind == "item" and not t.container]
-        random.Random(f"{episode.id} objects").shuffle(things)
+        random.Random(f"{episode.id} objects {attempt}").shuffle(things)
         for thing in things:
             goal = episode.goals[len(goals) % len(episode.goals)]
             place, item = goal.predicate.receptacle, as_thing(thing)
