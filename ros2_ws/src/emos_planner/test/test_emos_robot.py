@@ -381,3 +381,37 @@ def test_tools_follow_what_it_learns():
     assert isinstance(before, Toolbox) and agent.toolbox() is before
     agent.observe(seen_from((9.0, 2.0, 0.0), step=2))
     assert agent.toolbox() is not before
+
+
+async def test_code_of_a_model_is_run_and_the_tool_wins():
+    """The model says yes, and its code says no: the code runs, is heard, and changes nothing."""
+    import json
+
+    from coterie_core.language import Decider, ModelProfile, build_model
+    from coterie_core.tasks import Proposal, SubTask, Thing
+    from coterie_core.testing.endpoint import Endpoint
+    from emos_planner.leader.testing import small_house, small_team
+    from emos_planner.robot.agent import AgentLimits, RobotAgent
+    from emos_planner.team_map import TeamMap
+
+    def reply(request):
+        words = json.dumps(request["messages"])
+        if "short program" in words:
+            return json.dumps({"code": '{"feasible": False, "reason": "says my program"}'})
+        return json.dumps({"verdicts": [{"sub_task": "t1", "feasible": True, "reason": "fine"}]})
+
+    with Endpoint(reply) as endpoint:
+        profile = ModelProfile(kind="openai", model="m", base_url=endpoint.url, max_retries=0)
+        agent = RobotAgent(
+            "rover",
+            small_team()["rover"],
+            Decider(build_model(profile), timeout_s=10.0),
+            TeamMap(small_house(), "rover"),
+            limits=AgentLimits(code_checks=1),
+        )
+        task = SubTask(id="t1", kind="go_to", robot="rover", object=Thing(label="mug", id="mug-1"))
+        reflection = await agent.reflect(Proposal(task="t", words="go", sub_tasks=(task,)))
+    assert len(endpoint.received) == 2
+    (verdict,) = reflection.verdicts
+    assert reflection.agrees and verdict.feasible
+    assert "its code says it cannot" in verdict.disagreement

@@ -6,10 +6,11 @@ and what it sees afterwards, never itself.
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coterie_core.geometry import Vec3
@@ -28,11 +29,12 @@ from coterie_core.tasks import (
 from emos_planner.resume.words import ResumeFormat, resume_text
 from emos_planner.robot.choose import ChoiceState, ChooseSkill, Option, Tried
 from emos_planner.robot.messages import HelpMessage, Kind
-from emos_planner.robot.reflect import ReflectOnShare, ShareState, settled
+from emos_planner.robot.reflect import ReflectOnShare, ShareState, settled, with_code
 from emos_planner.robot.work import Attempt, Situation, options_for
 from emos_planner.team_map import TeamMap, as_thing
 from emos_planner.tools.results import Estimate
 from emos_planner.tools.toolbox import Toolbox
+from emos_planner.tools.write_check import second_opinion
 
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
@@ -42,7 +44,8 @@ _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
 class AgentLimits:
     """Bounds of an agent: tries per sub-task, its memory of what was done, things reported.
 
-    `form` and `numbers` say how the body is shown to a model (the paper's ablations).
+    `form` and `numbers` say how the body is shown to a model (the paper's ablations). A model also
+    writes code over the tools for the first `code_checks` sub-tasks of a share.
     """
 
     tries: int = 12
@@ -50,6 +53,7 @@ class AgentLimits:
     found: int = 60
     form: ResumeFormat = "json"
     numbers: bool = True
+    code_checks: int = 0
 
 
 @dataclass(slots=True)
@@ -134,10 +138,15 @@ class RobotAgent:
             mine,
             estimates,
         )
-        decided = await self.decider.decide(ReflectOnShare(), state)
+        decided, coded = await asyncio.gather(
+            self.decider.decide(ReflectOnShare(), state), self._by_code(tools, mine, estimates)
+        )
         by_model = decided.decided_by == "model"
         said = {verdict.sub_task: verdict for verdict in decided.reply.verdicts}
-        verdicts = tuple(settled(estimates[one.id], said[one.id], by_model) for one in mine)
+        verdicts = tuple(
+            with_code(settled(estimates[one.id], said[one.id], by_model), coded.get(one.id, ""))
+            for one in mine
+        )
         return Reflection(
             task=proposal.task,
             round=proposal.round,
@@ -145,6 +154,25 @@ class RobotAgent:
             agrees=all(verdict.feasible for verdict in verdicts),
             verdicts=verdicts,
         )
+
+    async def _by_code(
+        self, tools: Toolbox, mine: Sequence[SubTask], estimates: Mapping[str, Estimate]
+    ) -> dict[str, str]:
+        """Return what code that the model wrote says against the tools, by sub-task."""
+        chosen = mine[: self.limits.code_checks]
+        if self.decider.rule_only or not chosen:
+            return {}
+        opinions = await asyncio.gather(
+            *(
+                second_opinion(
+                    self.decider, tools, self.robot, one, estimates[one.id], start=self._position
+                )
+                for one in chosen
+            )
+        )
+        return {
+            one.id: verdict.disagreement for one, (verdict, _) in zip(chosen, opinions, strict=True)
+        }
 
     def _estimate(
         self, tools: Toolbox, one: SubTask, others: dict[str, SubTask] | None = None

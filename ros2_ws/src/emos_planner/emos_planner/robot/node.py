@@ -72,6 +72,9 @@ class RobotNode(AgentNode):
         ParameterSpec("seed", 0, "For ties.", minimum=0),
         ParameterSpec("tries", 12, "Skills tried for one sub-task.", minimum=1, maximum=1000),
         ParameterSpec("skill_timeout", 300.0, "Longest wall time for one skill.", "s", minimum=1.0),
+        ParameterSpec(
+            "code_checks", 3, "Sub-tasks for which a model writes code over the tools.", minimum=0
+        ),
         ParameterSpec("numbers", True, "Numbers of the resume count (ablation)."),
         ParameterSpec("resume", True, "The resume counts (ablation)."),
         ParameterSpec(
@@ -189,6 +192,7 @@ class RobotNode(AgentNode):
             tries=self.parameters["tries"],
             form=self.parameters["resume_format"],
             numbers=self.parameters["numbers"] and self.parameters["resume"],
+            code_checks=self.parameters["code_checks"],
         )
         self.agent = RobotAgent(
             self.robot,

@@ -117,3 +117,9 @@ def settled(estimate: Estimate, said: ShareVerdict, by_model: bool) -> Verdict:
     return verdict.model_copy(
         update={"disagreement": f"the model says it {says}: {words}; the tool counts"[:500]}
     )
+
+
+def with_code(verdict: Verdict, disagreement: str) -> Verdict:
+    """Return the verdict with what the model's code said against it noted as well."""
+    both = "; ".join(text for text in (verdict.disagreement, disagreement) if text)
+    return verdict.model_copy(update={"disagreement": both[:500]}) if disagreement else verdict
