@@ -8,6 +8,7 @@ its goal is neither straight nor a maze (Eq. 2).
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,7 @@ from emos_planner.resume.stored import stored_resume
 from emos_planner.tools.toolbox import Toolbox
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.generator import generate_house
+from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.simulator import Start, WorldError
 
@@ -116,7 +118,7 @@ def world_of(episode: Episode) -> tuple[EmbeddedWorld, dict[str, Resume]]:
     Raises:
         WorldError: A robot does not fit where it starts.
     """
-    house = generate_house(episode.house, floors=episode.floors)
+    house = _house(episode.house, episode.floors)
     # The detector makes no mistakes here and keeps ids, so that goals can be told.
     world = EmbeddedWorld(house, seed=episode.house, noise=DetectorNoise.none(), track_ids=True)
     resumes = {}
@@ -128,6 +130,12 @@ def world_of(episode: Episode) -> tuple[EmbeddedWorld, dict[str, Resume]]:
         )
         world.add_robot(robot.name, resume.embodiment(), Start(place=place.id))
     return world, resumes
+
+
+@functools.lru_cache(maxsize=4)
+def _house(seed: int, floors: int) -> House:
+    """Return a generated house; worlds copy what changes in it."""
+    return generate_house(seed, floors=floors)
 
 
 def episodes(family: Family, count: int, seed: int = 0) -> Iterator[Episode]:
@@ -149,7 +157,7 @@ def make_episode(family: Family, house: int) -> Episode | None:
     rng = random.Random(house * 7 + family)
     floors = 1 if family in (2, 3) else 2
     try:
-        truth = EmbeddedWorld(generate_house(house, floors=floors), seed=house).truth()
+        truth = EmbeddedWorld(_house(house, floors), seed=house).truth()
     except ValueError:
         return None
     team = _TEAMS[family]

@@ -71,10 +71,7 @@ class GoalProblem:
             resumes: Of the robots.
             latched: Indices of sub-goals that were reached before and count as such.
         """
-        reached = [
-            k in latched or holds(predicate, scene, detections=detections, resumes=resumes)
-            for k, predicate in enumerate(self.episode.checked)
-        ]
+        reached = self.reached(scene, detections, resumes, latched)
         problem = self.problem.clone()
         for k, predicate in enumerate(self.episode.checked):
             if reached[k]:
@@ -82,6 +79,19 @@ class GoalProblem:
                     problem.set_initial_value(expression, True)
         simulator = UPSequentialSimulator(problem, error_on_failed_checks=False)
         return bool(simulator.is_goal(simulator.get_initial_state())), reached
+
+    def reached(
+        self,
+        scene: SceneGraph,
+        detections: Mapping[str, Collection[str]],
+        resumes: Mapping[str, Resume],
+        latched: Collection[int] = (),
+    ) -> list[bool]:
+        """Return which sub-goals hold; arguments as of `told`, which asks the planner too."""
+        return [
+            k in latched or holds(predicate, scene, detections=detections, resumes=resumes)
+            for k, predicate in enumerate(self.episode.checked)
+        ]
 
     def write(self, folder: Path) -> tuple[Path, Path]:
         """Write domain and problem as PDDL; return the two files."""

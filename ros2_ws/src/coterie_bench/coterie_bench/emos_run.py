@@ -96,14 +96,14 @@ class _Watch:
         for robot in self.detections:
             seen = self.world.observe(robot).detections
             self.detections[robot] |= {d.instance for d in seen if d.instance}
-        done, reached = self.goals.told(
+        reached = self.goals.reached(
             self.world.truth(), self.detections, self.resumes, self.latched
         )
         for k, predicate in enumerate(self.goals.episode.checked):
             # To have been there, or to have seen it, is enough; a thing must stay where it is put.
             if reached[k] and predicate.name != "object_at_receptacle":
                 self.latched.add(k)
-        return done
+        return all(reached)
 
 
 async def run_episode(
