@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import hashlib
 import time
@@ -160,14 +161,28 @@ class ResumeNode(AgentNode):
         }
 
 
-def make_node(options: ProcessOptions) -> AgentNode:
-    """Make the node of one robot."""
-    return ResumeNode("resume_node", namespace=options.namespace, context=options.context)
+def make_nodes(options: ProcessOptions) -> list[ResumeNode]:
+    """Make the nodes of one process: one per robot it serves."""
+    parser = argparse.ArgumentParser(prog="resume_node", description=__doc__)
+    parser.add_argument(
+        "--robots",
+        nargs="+",
+        metavar="NAME",
+        help="one node per robot, each in the namespace of its robot; without it one node in "
+        "the namespace that the process was given",
+    )
+    chosen = parser.parse_args(options.arguments)
+    if not chosen.robots:
+        return [ResumeNode("resume", namespace=options.namespace, context=options.context)]
+    return [
+        ResumeNode("resume", namespace=options.below(robot), context=options.context)
+        for robot in chosen.robots
+    ]
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until it is stopped."""
-    return run_nodes(make_node, args)
+    return run_nodes(make_nodes, args)
 
 
 if __name__ == "__main__":
