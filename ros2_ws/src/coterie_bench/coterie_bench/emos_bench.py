@@ -34,6 +34,7 @@ from coterie_bench.emos_episodes import (
     Episode,
     EpisodeError,
     Family,
+    WorldKind,
     load_episodes,
     make_episode,
     save_episodes,
@@ -67,11 +68,12 @@ class Job:
     profile: str = ""
     vary: str = ""
     value: str = ""
+    world: WorldKind = "embedded"
 
     @property
     def key(self) -> str:
         """What tells this run from all others."""
-        parts = (
+        parts: tuple[object, ...] = (
             self.episode.model_dump_json(),
             self.method,
             self.seed,
@@ -80,6 +82,8 @@ class Job:
             self.vary,
             self.value,
         )
+        if self.world != "embedded":
+            parts = (*parts, self.world)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:20]
 
 
@@ -98,6 +102,7 @@ def run_job(job: Job) -> dict[str, Any]:
         "objects": len(job.episode.goals),
         "vary": job.vary,
         "value": job.value,
+        "world": job.world,
     }
     if job.profile:
         profile = ModelProfile.model_validate_json(job.profile)
@@ -107,7 +112,7 @@ def run_job(job: Job) -> dict[str, Any]:
     async def work() -> dict[str, Any]:
         try:
             done = await run_episode(
-                job.episode, job.method, model=model, seed=job.seed, form=job.form
+                job.episode, job.method, model=model, seed=job.seed, form=job.form, kind=job.world
             )
         finally:
             if close is not None:
@@ -288,6 +293,9 @@ def bench_emos(
     form: Annotated[
         str, typer.Option(help=f"Of resumes for a model: {', '.join(FORMS)}.")
     ] = "json",
+    world: Annotated[
+        str, typer.Option(help="embedded, or habitat: the same episodes in habitat-sim.")
+    ] = "embedded",
     profile: Annotated[
         Path | None, typer.Option(help="A model profile (YAML or JSON); without it the rules.")
     ] = None,
@@ -305,6 +313,7 @@ def bench_emos(
             raise EpisodeError(f"--vary: {vary!r}; one of robots, objects, form")
         if form not in FORMS:
             raise EpisodeError(f"--form: {form!r}; one of {', '.join(FORMS)}")
+        where = _world(world)
         told = _profile(profile)
         with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as bar:
             chosen: list[Episode] = []
@@ -316,7 +325,11 @@ def bench_emos(
             jobs = (
                 list(scaling_jobs(chosen, vary, base))
                 if vary
-                else [Job(one, name, seed, form, told) for name in methods for one in chosen]
+                else [
+                    Job(one, name, seed, form, told, world=where)
+                    for name in methods
+                    for one in chosen
+                ]
             )
             shown = bar.add_task("episodes by methods", total=len(jobs))
             records = run_jobs(
@@ -340,6 +353,7 @@ def bench_emos(
         console.print(text, style="yellow", highlight=False, markup=False, soft_wrap=True)
     if out is not None:
         name = f"results_{vary}" if vary else "results"
+        name += "" if world == "embedded" else f"_{world}"
         write_json(out / f"{name}.json", records)
         write_csv(out / f"{name}.csv", [{**r, "goals": json.dumps(r["goals"])} for r in records])
         if not vary:
@@ -376,6 +390,13 @@ def _method(name: str) -> Method:
         if name == known:
             return known
     raise EpisodeError(f"--method: unknown method {name!r}; one of {', '.join(METHODS)}")
+
+
+def _world(name: str) -> WorldKind:
+    for known in get_args(WorldKind):
+        if name == known:
+            return known
+    raise EpisodeError(f"--world: {name!r}; one of {', '.join(get_args(WorldKind))}")
 
 
 def _profile(path: Path | None) -> str:

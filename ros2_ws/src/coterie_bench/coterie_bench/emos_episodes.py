@@ -29,9 +29,11 @@ from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.generator import generate_house
 from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.factory import make_world
 from habitat_bridge.simulator import Start, WorldError
 
 Family = Literal[1, 2, 3, 4]
+WorldKind = Literal["embedded", "habitat"]
 FAMILIES: Mapping[int, str] = {
     1: "cross-floor object navigation",
     2: "cooperative perception",
@@ -112,23 +114,42 @@ def resume_of_kind(kind: str) -> Resume:
     return stored_resume(urdf_path(kind), name=kind, overrides=overrides_path(kind))
 
 
-def world_of(episode: Episode) -> tuple[EmbeddedWorld, dict[str, Resume]]:
+def world_of(
+    episode: Episode, kind: WorldKind = "embedded"
+) -> tuple[EmbeddedWorld, dict[str, Resume]]:
     """Return the world of an episode with its robots in it, and their resumes.
 
+    Args:
+        episode: The episode.
+        kind: `embedded`, or `habitat`: the same house in habitat-sim, which the Python in the
+            environment variable COTERIE_HABITAT_PYTHON runs.
+
     Raises:
-        WorldError: A robot does not fit where it starts.
+        WorldError: A robot does not fit where it starts, or there is no habitat-sim.
     """
-    house = _house(episode.house, episode.floors)
     # The detector makes no mistakes here and keeps ids, so that goals can be told.
-    world = EmbeddedWorld(house, seed=episode.house, noise=DetectorNoise.none(), track_ids=True)
+    world: EmbeddedWorld
+    if kind == "embedded":
+        house = _house(episode.house, episode.floors)
+        world = EmbeddedWorld(house, seed=episode.house, noise=DetectorNoise.none(), track_ids=True)
+    else:
+        spec = {"kind": kind, "seed": episode.house, "floors": episode.floors, "noise": "none"}
+        made = make_world({**spec, "track_ids": True})
+        assert isinstance(made, EmbeddedWorld)
+        world = made
     resumes = {}
-    for robot in episode.robots:
-        resume = resume_of_kind(robot.kind).model_copy(update={"robot": robot.name})
-        resumes[robot.name] = resume
-        place = min(
-            world.truth().places.values(), key=lambda p: (math.dist(p.position, robot.start), p.id)
-        )
-        world.add_robot(robot.name, resume.embodiment(), Start(place=place.id))
+    try:
+        for robot in episode.robots:
+            resume = resume_of_kind(robot.kind).model_copy(update={"robot": robot.name})
+            resumes[robot.name] = resume
+            place = min(
+                world.truth().places.values(),
+                key=lambda p: (math.dist(p.position, robot.start), p.id),
+            )
+            world.add_robot(robot.name, resume.embodiment(), Start(place=place.id))
+    except BaseException:
+        world.close()
+        raise
     return world, resumes
 
 
@@ -381,6 +402,7 @@ __all__ = [
     "Goal",
     "Robot",
     "WorldError",
+    "WorldKind",
     "episodes",
     "load_episodes",
     "make_episode",

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from coterie_bench.emos_episodes import Episode, world_of
+from coterie_bench.emos_episodes import Episode, WorldKind, world_of
 from coterie_bench.emos_goals import GoalProblem
 from coterie_core.language import LanguageModel
 from coterie_core.resume import Resume
@@ -114,6 +114,7 @@ async def run_episode(
     form: ResumeFormat = "json",
     seed: int = 0,
     max_steps: int = MAX_STEPS,
+    kind: WorldKind = "embedded",
 ) -> EpisodeResult:
     """Run one episode by one method in lockstep.
 
@@ -124,9 +125,10 @@ async def run_episode(
         form: Of the resumes that a model is shown.
         seed: Of `random`.
         max_steps: Steps after which it ends.
+        kind: Of the world.
     """
     begun = time.perf_counter()
-    world, resumes = world_of(episode)
+    world, resumes = world_of(episode, kind)
     watch = _Watch(world, GoalProblem(episode), resumes, {robot: set() for robot in resumes}, set())
     rounds, skills, message = 0, 0, ""
     deciders = {name: CountingDecider(model, who=name) for name in (*resumes, "leader")}
