@@ -195,6 +195,33 @@ def resume(
     run(files, options)
 
 
+@app.command()
+def find(
+    words: Annotated[str, typer.Argument(metavar="REQUEST", help="What is wanted, in words.")],
+    file: Annotated[
+        Path, typer.Option("--map", help="The map: our JSON, Voxeland's, or spark-dsg.")
+    ],
+    mode: Annotated[str, typer.Option(help="certainty or uncertainty.")] = "uncertainty",
+    method: Annotated[str, typer.Option(help="The workflow.")] = "grounded",
+    limit: Annotated[int, typer.Option(min=1, max=50, help="Most objects.")] = 10,
+    profile: Annotated[Path | None, typer.Option(help="Model profile (YAML).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Find the objects of a semantic map that a request calls for; exit code 1 if none does."""
+    from coterie_bringup.find_command import find as run
+
+    found = run(
+        words,
+        file=file,
+        mode=mode,
+        method=method,
+        limit=limit,
+        profile=profile,
+        as_json=as_json,
+    )
+    raise typer.Exit(found)
+
+
 @team_app.command("check")
 def team_check(files: Annotated[list[Path], typer.Argument(metavar="FILE...")]) -> None:
     """Check team files; all mistakes with line, field and the nearest valid name."""

@@ -1,0 +1,145 @@
+"""`./coterie find`: which objects of a semantic map does a request call for?"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import yaml
+from pydantic import ValidationError
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from coterie_bringup.errors import CommandError
+from coterie_core.language import Decider, LanguageError, ModelProfile, RulesModel, build_model
+from coterie_core.scene import SceneError, SceneGraph
+from object_planner.ground import Mode
+from object_planner.workflows import METHODS, Answer, Options, Roles, plan_objects
+from semantic_mapper.files import load_map
+
+LONGEST = 600
+"""Longest request [characters]."""
+
+
+def find(
+    words: str,
+    *,
+    file: Path,
+    mode: str = "uncertainty",
+    method: str = "grounded",
+    limit: int = 10,
+    profile: Path | None = None,
+    as_json: bool = False,
+) -> int:
+    """Print the objects of a map that fit a request; return 0, or 1 if none does.
+
+    Args:
+        words: The request.
+        file: The map: a scene graph, a Voxeland map or a spark-dsg file.
+        mode: certainty or uncertainty.
+        method: The workflow.
+        limit: Most objects.
+        profile: Model profile (YAML); none: the rules.
+        as_json: Print JSON and nothing else.
+
+    Raises:
+        CommandError: The request, an option, the map or the profile cannot be used.
+    """
+    text = " ".join(words.split())
+    if not 0 < len(text) <= LONGEST:
+        raise CommandError(
+            f"the request has {len(text)} characters; give 1 to {LONGEST}, for example "
+            '"something to sit on that is not a chair"'
+        )
+    for name, value, known in (("--mode", mode, get_args(Mode)), ("--method", method, METHODS)):
+        if value not in known:
+            raise CommandError(f"{name}: {value!r}; one of {', '.join(known)}")
+    try:
+        scene = load_map(file)
+    except SceneError as error:
+        raise CommandError(str(error)) from None
+    decider = Decider(_model(profile), timeout_s=120.0, who="find")
+    options = Options(mode=mode)  # type: ignore[arg-type]
+    answer = asyncio.run(plan_objects(scene, text, Roles(decider), method, options))  # type: ignore[arg-type]
+    ids = answer.plan.relevant_objects[:limit]
+    if as_json:
+        print(json.dumps(_data(text, scene, ids, answer), indent=1))
+    else:
+        _print(text, scene, ids, answer)
+    return 0 if ids else 1
+
+
+def _model(profile: Path | None) -> Any:
+    if profile is None:
+        return RulesModel()
+    try:
+        return build_model(ModelProfile.model_validate(yaml.safe_load(profile.read_text("utf-8"))))
+    except (OSError, yaml.YAMLError, LanguageError) as error:
+        raise CommandError(f"{profile}: {error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise CommandError(f"{profile}: {where}: {first['msg']}") from None
+
+
+def _data(words: str, scene: SceneGraph, ids: list[str], answer: Answer) -> dict[str, Any]:
+    return {
+        "query": words,
+        "objects": [
+            {
+                "id": id_,
+                "labels": scene.objects[id_].label.distribution(),
+                "room": scene.objects[id_].room,
+                "center": scene.objects[id_].box.center,
+                "size": scene.objects[id_].box.size,
+            }
+            for id_ in ids
+        ],
+        "explanation": answer.plan.explanation,
+        "dropped": answer.dropped,
+        "calls": answer.calls,
+        "tokens": answer.usage.tokens,
+        "by_rule": answer.by_rule,
+        "trouble": _trouble(answer),
+    }
+
+
+def _trouble(answer: Answer) -> str:
+    reasons = [step["reason"] for step in answer.steps if step["by"] == "rule" and step["reason"]]
+    return reasons[0] if reasons else ""
+
+
+def _print(words: str, scene: SceneGraph, ids: list[str], answer: Answer) -> None:
+    console = Console(highlight=False)
+    if ids:
+        table = Table(title=_safe(words), title_justify="left")
+        for column in ("", "object", "taken for", "room", "centre [m]"):
+            table.add_column(column)
+        for k, id_ in enumerate(ids, start=1):
+            thing = scene.objects[id_]
+            labels = list(thing.label.distribution().items())[:2]
+            room = scene.rooms.get(thing.room)
+            x, y, z = thing.box.center
+            table.add_row(
+                str(k),
+                _safe(id_),
+                ", ".join(f"{_safe(label)} {100 * p:.0f} %" for label, p in labels),
+                _safe(room.name) if room else "",
+                f"{x:.2f}, {y:.2f}, {z:.2f}",
+            )
+        console.print(table)
+    else:
+        console.print(f"nothing in the map fits: {_safe(words)}", style="yellow")
+    console.print(_safe(answer.plan.explanation), style="dim")
+    for id_, why in answer.dropped.items():
+        console.print(f"left out {_safe(id_)}: {why}", style="dim")
+    if trouble := _trouble(answer):
+        console.print(f"the rules decided: {_safe(trouble)}", style="yellow")
+
+
+def _safe(text: str) -> str:
+    """Text of a map or a model for the terminal: no markup, no control characters."""
+    return escape("".join(c if c.isprintable() else "?" for c in text))[:400]
