@@ -53,7 +53,6 @@ MOST_HOUSES = 20
 """Houses looked at per episode that is wanted, before the search ends."""
 OBJECT_TRIES = 4
 """Choices of further objects that are tried per episode."""
-DEFAULT_METHODS: tuple[Method, ...] = METHODS
 FORMS: tuple[ResumeFormat, ...] = get_args(ResumeFormat)
 
 
@@ -308,7 +307,7 @@ def bench_emos(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     families: list[Family] = sorted(set(task or FAMILIES))  # type: ignore[arg-type]
     try:
-        methods = [_method(name) for name in method or DEFAULT_METHODS]
+        methods = [_method(name) for name in method or METHODS]
         if vary not in ("", "robots", "objects", "form"):
             raise EpisodeError(f"--vary: {vary!r}; one of robots, objects, form")
         if form not in FORMS:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -157,20 +157,6 @@ def world_of(
 def _house(seed: int, floors: int) -> House:
     """Return a generated house; worlds copy what changes in it."""
     return generate_house(seed, floors=floors)
-
-
-def episodes(family: Family, count: int, seed: int = 0) -> Iterator[Episode]:
-    """Yield verified episodes of a task family; the same seed gives the same ones.
-
-    Houses that offer none (no object that only one of the robots can deal with) are passed over.
-    """
-    found, house = 0, seed * 1000
-    while found < count and house < seed * 1000 + 40 * count + 40:
-        made = make_episode(family, house)
-        house += 1
-        if made is not None:
-            found += 1
-            yield made
 
 
 def make_episode(family: Family, house: int) -> Episode | None:
@@ -403,7 +389,6 @@ __all__ = [
     "Robot",
     "WorldError",
     "WorldKind",
-    "episodes",
     "load_episodes",
     "make_episode",
     "resume_of_kind",

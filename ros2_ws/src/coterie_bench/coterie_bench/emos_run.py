@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -273,8 +272,3 @@ def _ended(
 ) -> None:
     agents[robot].skill_ended(skill, result)
     agents[robot].observe(world.observe(robot))
-
-
-def run(episode: Episode, method: Method, seed: int = 0) -> EpisodeResult:
-    """Run one episode by the rules; for processes of a pool."""
-    return asyncio.run(run_episode(episode, method, seed=seed))
