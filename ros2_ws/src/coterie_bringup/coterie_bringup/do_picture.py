@@ -43,7 +43,7 @@ def picture(record: TaskRecord, scene: SceneGraph) -> str:
     left, right, low, high = min(xs) - 0.3, max(xs) + 0.3, min(ys) - 0.3, max(ys) + 0.3
     scale = _WIDTH / max(right - left, 1e-6)
     height = (high - low) * scale
-    top = 70.0 + 18.0 * len(record.ways)
+    top = 92.0 + 18.0 * len(record.ways)
     total = top + len(floors) * (height + _GAP)
     robots = {robot: COLOURS[k % len(COLOURS)] for k, robot in enumerate(sorted(record.ways))}
     parts = [
@@ -151,13 +151,16 @@ def _moves(record: TaskRecord, floor: Floor, floors: Sequence[Floor], at: At) ->
             x, y = a.split(",")
             parts.append(f'<circle cx="{x}" cy="{y}" r="3.5" fill="#222"/>')
             note = move.thing if all(here) else f"{move.thing} to {move.target} (other floor)"
-            parts.append(
-                f'<text x="{number(float(x) + 6)}" y="{number(float(y) - 5)}">{text(note)}</text>'
-            )
+            parts.append(_note(float(x), float(y) - 5.0, note))
         elif here[1]:
             x, y = b.split(",")
             note = f"{move.thing} from the other floor"
-            parts.append(
-                f'<text x="{number(float(x) + 6)}" y="{number(float(y) - 5)}">{text(note)}</text>'
-            )
+            parts.append(_note(float(x), float(y) - 5.0, note))
     return parts
+
+
+def _note(x: float, y: float, words: str) -> str:
+    """A text beside a point, on its left where the picture ends on its right."""
+    inner = x > 0.62 * _WIDTH
+    anchor = ' text-anchor="end"' if inner else ""
+    return f'<text x="{number(x - 6 if inner else x + 6)}" y="{number(y)}"{anchor}>{text(words)}</text>'
