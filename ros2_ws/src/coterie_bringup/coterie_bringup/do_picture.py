@@ -163,4 +163,5 @@ def _note(x: float, y: float, words: str) -> str:
     """A text beside a point, on its left where the picture ends on its right."""
     inner = x > 0.62 * _WIDTH
     anchor = ' text-anchor="end"' if inner else ""
-    return f'<text x="{number(x - 6 if inner else x + 6)}" y="{number(y)}"{anchor}>{text(words)}</text>'
+    at = number(x - 6.0 if inner else x + 6.0)
+    return f'<text x="{at}" y="{number(y)}"{anchor}>{text(words)}</text>'
