@@ -233,8 +233,8 @@ def _house_text(house: House, parts: Sequence[Part], name: str) -> str:
         lines.append(f"R {k} {levels[room.floor]} 0 0 {code} {box[0]} {box[1]} {high} 0 0 0 0")
     for k, door in enumerate(house.doors):
         (x, y, z), half = door.center, door.width / 2.0
-        low, high = f"{x - half} {y - half} {z}", f"{x + half} {y + half} {z + door.height}"
-        lines.append(f"P {k} {rooms[door.room_a]} {rooms[door.room_b]} d {low} {high} 0 0 0 0")
+        span = f"{x - half} {y - half} {z} {x + half} {y + half} {z + door.height}"
+        lines.append(f"P {k} {rooms[door.room_a]} {rooms[door.room_b]} d {span} 0 0 0 0")
     for room in house.rooms:
         k, z = rooms[room.id], house.floors[levels[room.floor]].elevation
         box = _bounds([room], z, z)
