@@ -415,3 +415,20 @@ async def test_code_of_a_model_is_run_and_the_tool_wins():
     (verdict,) = reflection.verdicts
     assert reflection.agrees and verdict.feasible
     assert "its code says it cannot" in verdict.disagreement
+
+
+async def test_what_runs_and_is_not_this_agents_doing_is_begun_anew():
+    """A process that died in its first skill left no state: the leader still says "running"."""
+    from coterie_core.language import Decider, RulesModel
+    from coterie_core.tasks import SubTask, SubTaskState, Thing
+    from emos_planner.leader.testing import small_house, small_team
+    from emos_planner.robot.agent import RobotAgent
+    from emos_planner.team_map import TeamMap
+
+    agent = RobotAgent(
+        "rover", small_team()["rover"], Decider(RulesModel()), TeamMap(small_house(), "rover")
+    )
+    mug = Thing(label="mug", id="mug-1")
+    task = SubTask(id="t1", kind="go_to", robot="rover", object=mug, state=SubTaskState.RUNNING)
+    agent.assign("t", "go", (task,))
+    assert await agent.next_skill() is not None

@@ -194,7 +194,17 @@ class LeaderNode(AgentNode):
         self._feedback(self._goal, "discussion")
         try:
             self._discussion.publish(proposal_to_msg(proposal, robots, time=self._now()))
-            await asyncio.wait([self._answers[key] for key in keys.values()], timeout=deadline)
+            end = loop.time() + deadline
+            # A robot that has fallen silent will not answer: the others need not wait for it.
+            while waiting := [
+                self._answers[key]
+                for robot, key in keys.items()
+                if not self._answers[key].done() and self._alive(robot)
+            ]:
+                left = end - loop.time()
+                if left <= 0.0:
+                    break
+                await asyncio.wait(waiting, timeout=min(left, TICK))
             return {
                 robot: self._answers[key].result()
                 for robot, key in keys.items()

@@ -226,7 +226,9 @@ class RobotAgent:
             self._learn(one)
             known = self._own.get(one.id)
             if known is None:
-                self._own[one.id] = _Work(one)
+                # Running, and not by this agent: by one that died. It is begun anew.
+                state = _PENDING if one.state is _RUNNING else one.state
+                self._own[one.id] = _Work(one.model_copy(update={"state": state}))
                 continue
             state = known.sub_task.state
             if one.state is _FAILED:
