@@ -378,3 +378,47 @@ def test_motors_named_rotor_do_not_make_a_walker_fly_nor_a_rail_a_crawler():
     found = analyse(with_arm(rail, "cart", 0.3).text())
     assert found.drive.kind == "fixed"
     assert found.arms[0].chain.joints[0].name == "track_joint"
+
+
+def test_legs_whose_joints_turn_without_end_are_no_wheels():
+    """Small quadrupeds have limits of many turns, and no shapes where meshes are not at hand."""
+    parts = ['<link name="base_link"><inertial><mass value="1"/><inertia ixx="0.01" ixy="0" '
+             'ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>']  # fmt: skip
+    limit = '<limit lower="-10" upper="10" effort="1" velocity="1"/>'
+    for leg, x, y in (("FL", 0.2, 0.1), ("FR", 0.2, -0.1), ("HL", -0.2, 0.1), ("HR", -0.2, -0.1)):
+        parent = "base_link"
+        for joint, axis, xyz in (
+            ("HAA", "1 0 0", f"{x} {y} 0"),
+            ("HFE", "0 1 0", "0 0.015 0"),
+            ("KFE", "0 1 0", "0 0 -0.16"),
+        ):
+            child = f"{leg}_{joint}_LINK"
+            parts.append(
+                f'<link name="{child}"/><joint name="{leg}_{joint}" type="revolute">'
+                f'<parent link="{parent}"/><child link="{child}"/><origin xyz="{xyz}"/>'
+                f'<axis xyz="{axis}"/>{limit}</joint>'
+            )
+            parent = child
+        parts.append(
+            f'<link name="{leg}_FOOT"/><joint name="{leg}_ANKLE" type="fixed">'
+            f'<parent link="{parent}"/><child link="{leg}_FOOT"/><origin xyz="0 0 -0.16"/></joint>'
+        )
+    resume = resume_of(f'<robot name="small">{"".join(parts)}</robot>', samples=1000)
+    assert resume.mobility.kind == "legs"
+
+
+def test_a_flying_robot_with_an_arm_flies():
+    text = (
+        '<robot name="flying_arm"><link name="base"><collision><geometry><box size="0.3 0.3 0.1"/>'
+        "</geometry></collision></link>"
+    )
+    parent = "base"
+    for k in range(5):
+        text += (
+            f'<link name="l{k}"/><joint name="j{k}" type="revolute"><parent link="{parent}"/>'
+            f'<child link="l{k}"/><origin xyz="0 0 -0.08"/><axis xyz="0 1 0"/>'
+            '<limit lower="-1" upper="1" effort="1" velocity="1"/></joint>'
+        )
+        parent = f"l{k}"
+    resume = resume_of(text + "</robot>", samples=1000)
+    assert resume.mobility.kind == "air" and resume.manipulation.arms

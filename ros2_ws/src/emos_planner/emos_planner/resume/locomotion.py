@@ -27,7 +27,7 @@ ROTOR = re.compile(r"(^|[_./])(rotor|prop|propeller|propellor)s?(?=[_.0-9/]|$)|p
 FLYER = re.compile(
     r"drone|(^|[_.])uav|(quad|hexa|octo|multi)_?(rotor|copter)|copter|(^|[_.])m[136]00([_.]|$)"
     r"|matrice|crazyflie|hummingbird|firefly|bebop|tello|(^|[_.])iris([_.]|$)|(^|[_./])dji"
-    r"|x500|(^|[_.])cf2"
+    r"|x500|(^|[_.])cf2|flying"
 )
 LEG = re.compile(
     r"(^|[_.])(leg|hip|knee|thigh|calf|shank|shin|foot|ankle|[ul]leg|haa|hfe|kfe|coxa|femur|tibia)"
@@ -122,6 +122,9 @@ def find_wheels(scene: Scene) -> list[Joint]:
             continue
         below = moving_below(tree, joint.child)
         if below and not all(each.free and not moving_below(tree, each.child) for each in below):
+            continue
+        # Legs turn without end too, on paper; what hangs below a wheel are many rollers.
+        if not named and (LEG.search(names) or 0 < len(below) < 4):
             continue
         if (ROLLER.search(names) and not named) or "steering_wheel" in names:
             continue
@@ -332,7 +335,8 @@ def _in_air(scene: Scene) -> Drive | None:
             tree.above[name] for name in rotors if name in tree.above and tree.above[name].free
         )
         return Drive("air", f"links named as rotors: {', '.join(rotors)}", joints)
-    if any(limb.fingers or len(limb.joints) > 3 for limb in scene.limbs):
+    arms = any(limb.fingers or len(limb.joints) > 3 for limb in scene.limbs)
+    if arms and not FLYER.search(plain(tree.name)):
         return None
     meshes = [shape.file for link in tree.links.values() for shape in link.shapes if shape.file]
     texts = [tree.name, *tree.links, *scene.description.plugins, *meshes]
