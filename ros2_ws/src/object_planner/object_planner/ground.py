@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from coterie_core.lexicon import Lexicon, load_lexicon
+from coterie_core.relations import PAIRS, between, overview
 from coterie_core.scene import SceneGraph, SceneObject
-from object_planner.lexicon import Lexicon, load_lexicon
-from object_planner.relations import PAIRS, between, overview
 from object_planner.request import Relation, Request, Want
 
 Mode = Literal["certainty", "uncertainty"]

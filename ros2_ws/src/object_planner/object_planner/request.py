@@ -9,21 +9,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from coterie_core.household import load_household
-from object_planner.lexicon import Lexicon, load_lexicon
+from coterie_core.lexicon import Lexicon, load_lexicon
+from coterie_core.relations import RelationKind
 
-RelationKind = Literal[
-    "near",
-    "far from",
-    "on",
-    "in",
-    "under",
-    "above",
-    "in front of",
-    "behind",
-    "left of",
-    "right of",
-    "between",
-]
 Order = Literal["largest", "smallest", "tallest", "highest", "lowest", "overview"]
 
 

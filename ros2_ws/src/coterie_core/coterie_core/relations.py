@@ -4,9 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 from coterie_core.geometry import Box
-from object_planner.request import RelationKind
+
+RelationKind = Literal[
+    "near",
+    "far from",
+    "on",
+    "in",
+    "under",
+    "above",
+    "in front of",
+    "behind",
+    "left of",
+    "right of",
+    "between",
+]
+"""How one thing may stand to another."""
 
 NEAR = 1.5
 """Gap between two boxes [m] up to which they are near one another."""

@@ -132,12 +132,12 @@ class Lexicon(BaseModel):
 
 @cache
 def load_lexicon() -> Lexicon:
-    """Return the tables of this package.
+    """Return the tables.
 
     Raises:
         pydantic.ValidationError: The data file is broken.
     """
-    text = resources.files("object_planner").joinpath("data/objects.yaml").read_text("utf-8")
+    text = resources.files("coterie_core").joinpath("data/objects.yaml").read_text("utf-8")
     return Lexicon.model_validate(yaml.safe_load(text))
 
 
