@@ -155,7 +155,8 @@ class RobotReport(_Part):
     """How a robot is and how far its sub-tasks are; also its sign of life.
 
     `position` in the map frame [m], `room` a room id, `holding` the label of what it holds,
-    `skill` what it does just now, `help` what it asks others for ("" for nothing).
+    `skill` what it does just now, `help` what it asks others for ("" for nothing), `offers` the ids
+    of others' sub-tasks that it would do.
     """
 
     robot: str
@@ -167,5 +168,6 @@ class RobotReport(_Part):
     holding: str = ""
     skill: str = ""
     help: str = ""
+    offers: tuple[str, ...] = Field((), max_length=100)
     sub_tasks: tuple[SubTask, ...] = ()
     found: tuple[Thing, ...] = Field((), description="things of the task that it has seen")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from copy import deepcopy
+from dataclasses import replace
 
 import pytest
 
@@ -507,3 +508,35 @@ async def test_ablations_leave_less_to_go_by(tools) -> None:
     say(leader, failed.robot, FAILED, failed.id, reason="no arm")
     await leader.replan(STARTS)
     assert leader.progress.get(failed.id).state is FAILED
+
+
+async def test_an_offer_counts_where_the_leaders_map_knows_nobody(tools) -> None:
+    class Pessimist(Toolbox):
+        """Tools over a map that has a wall where there is none."""
+
+        def estimate_work(self, robot, task, start, **more):
+            told = super().estimate_work(robot, task, start, **more)
+            if task.kind in ("pick", "place"):
+                return replace(
+                    told, feasible=False, obstacle=Obstacle.NO_PATH, reason="a wall is in the way"
+                )
+            return told
+
+    robots = Robots()
+    leader = Leader(
+        rules_decider(), small_house(), small_team(), channel=robots, toolbox_factory=Pessimist
+    )
+    await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
+    assert {o.kind: o.robot for o in leader.assignment}["pick"] == ""
+    say(leader, next(o.robot for o in leader.assignment if o.kind == "detect"), DONE, "detect-1")
+    leader.update(RobotReport(robot="rover", task="t", offers=("pick-2", "no-such-sub-task")))
+    assert leader.must_replan
+    await leader.replan(STARTS)
+    given = {o.kind: o.robot for o in leader.assignment}
+    assert given["pick"] == given["place"] == "rover"
+    # It fails: the same offer, told again, does not bring the work back to it.
+    say(leader, "rover", FAILED, "pick-2", reason="there is a wall")
+    await leader.replan(STARTS)
+    leader.update(RobotReport(robot="rover", task="t", offers=("pick-2",)))
+    assert {o.kind: o.robot for o in leader.assignment}["pick"] == ""
+    assert not leader.must_replan

@@ -245,6 +245,7 @@ def test_offers_its_hand_only_when_it_is_free_and_able():
         agent.receive(ask)  # a repeat is not answered twice
         agent.receive("rubbish")
         assert [m.kind for m in agent.outbox()] == (["offer"] if offers else [])
+        assert agent.report().offers == (("pick-1",) if offers else ())
 
 
 def test_goes_on_after_a_restart():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coterie_core.geometry import Vec3
@@ -413,7 +414,9 @@ class Leader:
         if self._toolbox is not None:
             self._toolbox = self._toolbox.with_scene(copy.deepcopy(self.scene), self.resumes)
         solve = self._solve(work, alive)
-        first = solve(open_, tuple(alive), {}, work.forbidden | self._only(work, tuple(alive)))
+        never = work.forbidden | self._only(work, tuple(alive))
+        first = solve(open_, tuple(alive), {}, never)
+        first = with_offers(first, work.progress.offers, set(alive), never)
         return await self._agree(work, open_, first, alive, "rule")
 
     def _nothing_new(self, work: _Task) -> Agreement:
@@ -505,6 +508,43 @@ class Leader:
     def forget(self) -> None:
         """Drop the task: cancelled, or at its end."""
         self._current = None
+
+
+def with_offers(
+    share: Share,
+    offers: Mapping[str, Iterable[str]],
+    robots: Collection[str],
+    forbidden: Collection[Pair],
+) -> Share:
+    """Give what the solver gives to nobody to a robot that offered to do it.
+
+    Who offers knows the place better than the leader's map; it is asked again in the discussion,
+    and checks it with its own tools. A thing that is picked and placed goes to one robot.
+    """
+    given: dict[str, str] = {}
+    for one in share.sub_tasks:
+        if one.robot or one.id in given:
+            continue
+        pair = [
+            other.id
+            for other in share.sub_tasks
+            if not other.robot
+            and (one.id in (other.id, other.same_robot_as) or one.same_robot_as == other.id)
+        ]
+        for robot in dict.fromkeys(robot for id in pair for robot in offers.get(id, ())):
+            if robot in robots and not any((id, robot) in forbidden for id in pair):
+                given |= dict.fromkeys(pair, robot)
+                break
+    if not given:
+        return share
+    return dataclasses.replace(
+        share,
+        sub_tasks=tuple(
+            one.model_copy(update={"robot": given[one.id]}) if one.id in given else one
+            for one in share.sub_tasks
+        ),
+        unassigned={id: by for id, by in share.unassigned.items() if id not in given},
+    )
 
 
 def same_plan(a: Iterable[SubTask], b: Iterable[SubTask]) -> bool:

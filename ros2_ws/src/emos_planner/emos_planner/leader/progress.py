@@ -64,6 +64,7 @@ class Progress:
     given_up: dict[str, str] = field(default_factory=dict)
     failures: dict[str, dict[str, str]] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
+    offers: dict[str, dict[str, None]] = field(default_factory=dict)
     _tasks: dict[str, SubTask] = field(default_factory=dict)
     _heard: dict[str, float] = field(default_factory=dict)
     _died: dict[str, float] = field(default_factory=dict)
@@ -141,6 +142,15 @@ class Progress:
             changes.append(Change("help", f"{robot}: {inline_data(report.help, limit=200)}", robot))
         if report.task and report.task != self.task:
             return changes
+        for id in report.offers:
+            # Nobody could do it as far as the leader knew; here is one that says it can.
+            if id in self.given_up and robot not in self.failures.get(id, {}):
+                if self._tasks[id].state is _PENDING and robot not in self.offers.get(id, {}):
+                    for other in [o for o in self._tasks.values() if id in (o.id, o.same_robot_as)]:
+                        self.given_up.pop(other.id, None)
+                    changes.append(Change("help", f"{robot} offers to do {id}", robot, id))
+            if id in self._tasks:
+                self.offers.setdefault(id, {})[robot] = None
         same = before is not None and before.task == report.task
         if not (same and before and before.found == report.found):
             for thing in report.found:

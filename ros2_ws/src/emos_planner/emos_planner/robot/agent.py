@@ -38,6 +38,8 @@ from emos_planner.tools.write_check import second_opinion
 
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
+MOST_OFFERS = 100
+"""Offers that a report tells, the latest ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,7 @@ class RobotAgent:
         self._seen: dict[str, int] = {}
         self._noted: set[str] = set()
         self._outbox: list[HelpMessage] = []
+        self._offers: dict[str, None] = {}
         self._messages = 0
         self._stuck_holding = ""
         self._heard: deque[str] = deque(maxlen=200)
@@ -215,7 +218,7 @@ class RobotAgent:
         if task != self.task:
             self.task, self.words = task, words
             self._own, self._current = {}, ""
-            self._seen, self.help = {}, ""
+            self._seen, self.help, self._offers = {}, "", {}
             self._noted = set()
         self.words = words or self.words
         self._all = tuple(sub_tasks)
@@ -300,6 +303,8 @@ class RobotAgent:
             wanted = next((s for s in self._all if s.id == message.sub_task), None)
             able = wanted is not None and not self.holding and self.waiting
             if able and wanted is not None and self._estimate(self.toolbox(), wanted, {}).feasible:
+                # Who asked hears it; the leader, who gives out work, reads it in the report.
+                self._offers[wanted.id] = None
                 self._say("offer", wanted.id, f"{self.robot} can do it", (message.sender,))
 
     # -- stage 2: one skill at a time -----------------------------------------------------------
@@ -561,6 +566,7 @@ class RobotAgent:
             holding=held.label.top if held is not None else "",
             skill=self._doing,
             help=self.help,
+            offers=tuple(self._offers)[-MOST_OFFERS:],
             sub_tasks=tuple(work.sub_task for work in self._own.values()),
             found=tuple(self._found())[: self.limits.found],
         )

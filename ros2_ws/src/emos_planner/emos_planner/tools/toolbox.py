@@ -68,8 +68,8 @@ class Toolbox:
         """Return a toolbox for another state of the house, or for other robots."""
         robots = dict(self.resumes if resumes is None else resumes)
         if _structure(scene) != self._structure:
-            return Toolbox(scene, robots)
-        out = object.__new__(Toolbox)
+            return type(self)(scene, robots)
+        out = object.__new__(type(self))
         out.scene, out.resumes = scene, robots
         out.catalog = Catalog(scene)
         out.plan, out._structure = self.plan, self._structure
