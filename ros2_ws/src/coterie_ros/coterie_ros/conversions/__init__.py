@@ -26,6 +26,12 @@ from coterie_ros.conversions.debate import (
     utterance_from_msg,
     utterance_to_msg,
 )
+from coterie_ros.conversions.detections import (
+    DetectedImage,
+    detections_from_msg,
+    detections_from_vision_msg,
+    detections_to_msg,
+)
 from coterie_ros.conversions.frames import (
     MAP,
     base_frame,
@@ -119,6 +125,7 @@ __all__ = [
     "call_to_speak",
     "Checks",
     "ConversionError",
+    "DetectedImage",
     "MAP",
     "answer_from_msg",
     "answer_to_msg",
@@ -137,6 +144,9 @@ __all__ = [
     "depth_to_points",
     "detection_from_msg",
     "detection_to_msg",
+    "detections_from_msg",
+    "detections_from_vision_msg",
+    "detections_to_msg",
     "embodiment_from_msg",
     "evidence_from_msg",
     "evidence_to_msg",

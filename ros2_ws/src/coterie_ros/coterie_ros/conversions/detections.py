@@ -1,0 +1,250 @@
+"""What a detector finds in an image, to messages and back; vision_msgs too, where installed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from std_msgs.msg import Header
+
+from coterie_core.detections import ImageDetection
+from coterie_msgs.msg import ImageDetection as ImageDetectionMsg
+from coterie_msgs.msg import ImageDetections, LabelScore
+from coterie_ros.conversions.basics import time_from_msg
+from coterie_ros.conversions.checks import Checks
+
+try:
+    from vision_msgs.msg import Detection2DArray
+except ImportError:  # not among the wheels: such a topic cannot be listened to then
+    Detection2DArray = None
+
+MOST_DETECTIONS = 1000
+"""Most detections in one image."""
+MOST_PIXELS = 200_000_000
+"""Most pixels that all masks of one image may cover, so that run lengths cannot fill the memory."""
+LONGEST_SIDE = 8192
+"""Of an image [px]."""
+_LONGEST_EMBEDDING = 8192
+_MOST_ATTRIBUTES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedImage:
+    """What was found in one image.
+
+    `time` [s] and `frame` are those of the image; `width` and `height` [px] its size, 0 where the
+    message does not tell (vision_msgs).
+    """
+
+    time: float
+    frame: str
+    width: int
+    height: int
+    detections: tuple[ImageDetection, ...]
+    detector: str = ""
+
+
+def detections_to_msg(
+    detections: Sequence[ImageDetection],
+    head: Header,
+    size: tuple[int, int],
+    detector: str = "",
+) -> ImageDetections:
+    """Return detections as a message; what reaches beyond the image is cut off.
+
+    Args:
+        detections: What was found.
+        head: Stamp and optical frame of the image.
+        size: Columns and rows of the image [px].
+        detector: Name of the detector.
+    """
+    inside = (_clipped(one, size) for one in detections)
+    return ImageDetections(
+        header=head,
+        detector=detector,
+        image_width=size[0],
+        image_height=size[1],
+        detections=[_to_msg(one) for one in inside if one is not None],
+    )
+
+
+def detections_from_msg(message: ImageDetections, topic: str = "detections") -> DetectedImage:
+    """Return what was found in an image.
+
+    Raises:
+        ConversionError: No image size, a box outside of the image, a mask that does not fill its
+            box, a score outside of 0..1, a vector without direction, an attribute without "=".
+    """
+    checks = Checks(topic)
+    width = int(checks.number("image_width", message.image_width, 1, LONGEST_SIDE))
+    height = int(checks.number("image_height", message.image_height, 1, LONGEST_SIDE))
+    items = checks.items("detections", message.detections, MOST_DETECTIONS)
+    masked = sum(int(i.width) * int(i.height) for i in items if len(i.mask))
+    if masked > MOST_PIXELS:
+        raise checks.fail("detections", f"masks of at most {MOST_PIXELS} pixels in all", masked)
+    return DetectedImage(
+        checks.number("header.stamp", time_from_msg(message.header.stamp), 0.0),
+        checks.text("header.frame_id", message.header.frame_id, empty=False),
+        width,
+        height,
+        tuple(
+            _from_msg(item, (width, height), checks.at(f"detections[{k}]"))
+            for k, item in enumerate(items)
+        ),
+        checks.text("detector", message.detector),
+    )
+
+
+def detections_from_vision_msg(
+    message: Any, topic: str = "detections", labels: Mapping[str, str] | None = None
+) -> DetectedImage:
+    """Return what a `vision_msgs/Detection2DArray` holds; a turned box counts as the upright one.
+
+    Args:
+        message: The message.
+        topic: Where it came from, for errors.
+        labels: Class id -> label, for detectors that report numbers; ids that are not in it stay.
+
+    Raises:
+        ConversionError: A number that is not finite, a box without size, a bad score.
+    """
+    checks = Checks(topic)
+    found = []
+    for k, item in enumerate(checks.items("detections", message.detections, MOST_DETECTIONS)):
+        part = checks.at(f"detections[{k}]")
+        scores: dict[str, float] = {}
+        for n, result in enumerate(part.items("results", item.results, 1000)):
+            inner = part.at(f"results[{n}].hypothesis")
+            id_ = inner.text("class_id", result.hypothesis.class_id, empty=False)
+            label = (labels or {}).get(id_, id_)
+            score = inner.share("score", result.hypothesis.score)
+            scores[label] = max(score, scores.get(label, 0.0))
+        found.append(ImageDetection(_upright(item.bbox, part.at("bbox")), scores))
+    return DetectedImage(
+        checks.number("header.stamp", time_from_msg(message.header.stamp), 0.0),
+        checks.text("header.frame_id", message.header.frame_id, empty=False),
+        0,
+        0,
+        tuple(found),
+    )
+
+
+def runs_of(mask: npt.NDArray[np.bool_]) -> list[int]:
+    """Return a mask's run lengths, row by row: outside, inside, outside, ... (the first may be 0).
+
+    Args:
+        mask: (rows, cols), at least one pixel.
+    """
+    flat = mask.reshape(-1)
+    turns = np.flatnonzero(flat[1:] != flat[:-1]) + 1
+    ends = np.concatenate([[0], turns, [flat.size]])
+    runs: list[int] = np.diff(ends).tolist()
+    return [0, *runs] if flat[0] else runs
+
+
+def _to_msg(one: ImageDetection) -> ImageDetectionMsg:
+    x, y, width, height = one.box
+    ranked = sorted(one.scores.items(), key=lambda item: (-item[1], item[0]))
+    message = ImageDetectionMsg(
+        x=x,
+        y=y,
+        width=width,
+        height=height,
+        scores=[LabelScore(label=label, score=float(score)) for label, score in ranked],
+        attributes=[f"{name}={value}" for name, value in one.attributes.items()],
+    )
+    # Arrays of numbers go over as they are; lists would be looked at one by one.
+    if one.mask is not None:
+        message.mask = np.array(runs_of(one.mask), np.uint32)
+    if one.embedding is not None:
+        message.embedding = one.embedding.astype(np.float32)
+    return message
+
+
+def _from_msg(message: ImageDetectionMsg, size: tuple[int, int], checks: Checks) -> ImageDetection:
+    x, y, width, height = (int(v) for v in (message.x, message.y, message.width, message.height))
+    if width < 1 or height < 1 or x + width > size[0] or y + height > size[1]:
+        raise checks.fail(
+            "x, y, width, height",
+            f"a box of at least 1 x 1 px within {size[0]} x {size[1]} px",
+            f"{x}, {y}, {width}, {height}",
+        )
+    scores: dict[str, float] = {}
+    for k, item in enumerate(checks.items("scores", message.scores, 1000)):
+        part = checks.at(f"scores[{k}]")
+        label = part.text("label", item.label, empty=False)
+        scores[label] = max(part.share("score", item.score), scores.get(label, 0.0))
+    return ImageDetection(
+        (x, y, width, height),
+        scores,
+        _mask(message.mask, width, height, checks),
+        _embedding(message.embedding, checks),
+        _attributes(message.attributes, checks),
+    )
+
+
+def _mask(
+    runs: Sequence[int], width: int, height: int, checks: Checks
+) -> npt.NDArray[np.bool_] | None:
+    if not len(runs):
+        return None
+    # Each run but the first has a pixel; 64 bits, so that no sum wraps around to the right one.
+    lengths = np.asarray(checks.items("mask", runs, width * height + 1)).astype(np.int64)
+    if int(lengths.sum()) != width * height:
+        raise checks.fail("mask", f"run lengths that sum to {width * height}", int(lengths.sum()))
+    inside = np.arange(len(lengths)) % 2 == 1
+    mask: npt.NDArray[np.bool_] = np.repeat(inside, lengths).reshape(height, width)
+    return mask
+
+
+def _embedding(values: Sequence[float], checks: Checks) -> npt.NDArray[np.float32] | None:
+    if not len(values):
+        return None
+    vector = np.asarray(checks.items("embedding", values, _LONGEST_EMBEDDING), np.float64)
+    length = float(np.linalg.norm(vector))
+    if not math.isfinite(length) or not 1e-6 <= length <= 1e6:
+        raise checks.fail("embedding", "finite numbers, not all of them 0", f"length {length:g}")
+    return (vector / length).astype(np.float32)
+
+
+def _attributes(texts: Sequence[str], checks: Checks) -> dict[str, str]:
+    attributes: dict[str, str] = {}
+    for k, text in enumerate(checks.items("attributes", texts, _MOST_ATTRIBUTES)):
+        name, equals, value = checks.text(f"attributes[{k}]", text).partition("=")
+        if not name or not equals or name in attributes:
+            raise checks.fail(f"attributes[{k}]", "name=value, each name once", text)
+        attributes[name] = value
+    return attributes
+
+
+def _clipped(one: ImageDetection, size: tuple[int, int]) -> ImageDetection | None:
+    """The part of a detection that lies in the image; None for no part."""
+    x, y, width, height = one.box
+    left, top = max(x, 0), max(y, 0)
+    right, bottom = min(x + width, size[0]), min(y + height, size[1])
+    if right <= left or bottom <= top:
+        return None
+    box = (left, top, right - left, bottom - top)
+    if box == one.box:
+        return one
+    mask = None if one.mask is None else one.mask[top - y : bottom - y, left - x : right - x]
+    return ImageDetection(box, one.scores, mask, one.embedding, one.attributes)
+
+
+def _upright(box: Any, checks: Checks) -> tuple[int, int, int, int]:
+    limit = 2.0 * LONGEST_SIDE
+    x = checks.number("center.position.x", box.center.position.x, -limit, limit)
+    y = checks.number("center.position.y", box.center.position.y, -limit, limit)
+    turn = checks.number("center.theta", box.center.theta, -1e3, 1e3)
+    across = checks.number("size_x", box.size_x, 0.0, limit)
+    along = checks.number("size_y", box.size_y, 0.0, limit)
+    c, s = abs(math.cos(turn)), abs(math.sin(turn))
+    width, height = c * across + s * along, s * across + c * along
+    if width < 1.0 or height < 1.0:
+        raise checks.fail("size_x, size_y", "at least 1 px", f"{across:g}, {along:g}")
+    left, top = math.floor(x - width / 2.0 + 1e-6), math.floor(y - height / 2.0 + 1e-6)
+    return (left, top, max(round(width), 1), max(round(height), 1))

@@ -1,0 +1,175 @@
+"""Detections in images as messages: there and back, and everything that can be wrong with them."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from coterie_core.detections import ImageDetection
+
+pytestmark = pytest.mark.ros
+pytest.importorskip("rclpy")
+
+SIZE = (64, 48)
+
+
+def message(**changes: Any) -> Any:
+    """A message of one good detection, with fields of that detection changed."""
+    from coterie_ros import conversions
+
+    mask = np.zeros((4, 5), dtype=bool)
+    mask[1:3, 2:] = True
+    one = ImageDetection(
+        (10, 20, 5, 4), {"cup": 0.8, "vase": 0.1}, mask, np.array([0.6, 0.8]), {"color": "red"}
+    )
+    out = conversions.detections_to_msg([one], conversions.header(12.5, "r/cam"), SIZE, "d")
+    for name, value in changes.items():
+        setattr(out.detections[0], name, value)
+    return out
+
+
+def read(item: Any) -> Any:
+    from coterie_ros import conversions
+
+    return conversions.detections_from_msg(item)
+
+
+def test_there_and_back() -> None:
+    found = read(message())
+    assert (found.time, found.frame, found.width, found.height) == (12.5, "r/cam", 64, 48)
+    (one,) = found.detections
+    assert one.box == (10, 20, 5, 4)
+    assert one.scores == pytest.approx({"cup": 0.8, "vase": 0.1})
+    assert one.mask is not None and one.mask[1:3, 2:].all() and one.mask.sum() == 6
+    assert one.embedding == pytest.approx([0.6, 0.8])
+    assert one.attributes == {"color": "red"}
+
+
+def test_any_mask_survives_the_wire() -> None:
+    from rclpy.serialization import deserialize_message, serialize_message
+
+    from coterie_msgs.msg import ImageDetections
+    from coterie_ros import conversions
+
+    rng = np.random.default_rng(3)
+    for share in (0.0, 0.1, 0.5, 0.9, 1.0):
+        mask = rng.random((17, 23)) < share
+        one = ImageDetection((1, 2, 23, 17), {"a": 1.0}, mask)
+        out = conversions.detections_to_msg([one], conversions.header(0.0, "c"), SIZE)
+        back = read(deserialize_message(serialize_message(out), ImageDetections))
+        assert (back.detections[0].mask == mask).all()
+
+
+def test_what_reaches_beyond_the_image_is_cut_off() -> None:
+    from coterie_ros import conversions
+
+    mask = np.arange(20).reshape(4, 5) % 3 == 0
+    corner = ImageDetection((-2, -1, 5, 4), {"a": 0.5}, mask)
+    outside = ImageDetection((64, 0, 5, 4), {"a": 0.5})
+    out = conversions.detections_to_msg([corner, outside], conversions.header(0.0, "c"), SIZE)
+    (one,) = read(out).detections
+    assert one.box == (0, 0, 3, 3)
+    assert (one.mask == mask[1:, 2:]).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"mask": [3, 4]}, "mask: expected run lengths that sum to 20, got 7"),
+        ({"mask": [2**32 - 1, 21]}, "mask: expected run lengths that sum to 20, got 4294967316"),
+        ({"mask": [1] * 22}, "mask: expected at most 21 items"),
+        ({"x": 60}, "x, y, width, height: expected a box .* within 64 x 48 px, got 60, 20, 5, 4"),
+        ({"width": 0}, "a box of at least 1 x 1 px"),
+        ({"y": 2**32 - 2}, "a box of at least 1 x 1 px within"),
+        ({"embedding": [math.nan, 1.0]}, "embedding: expected finite numbers"),
+        ({"embedding": [0.0, 0.0]}, "embedding: expected finite numbers, not all of them 0"),
+        ({"embedding": [0.1] * 9000}, "embedding: expected at most 8192 items"),
+        ({"attributes": ["red"]}, r"detections\[0\].attributes\[0\]: expected name=value"),
+        ({"attributes": ["color=red", "color=blue"]}, "each name once"),
+    ],
+)
+def test_a_malformed_detection_is_refused(changes: dict[str, Any], error: str) -> None:
+    from coterie_ros.conversions import ConversionError
+
+    with pytest.raises(ConversionError, match=error):
+        read(message(**changes))
+
+
+@pytest.mark.parametrize("score", [math.nan, math.inf, -0.5, 1.5])
+def test_a_score_that_is_none_is_refused(score: float) -> None:
+    from coterie_ros.conversions import ConversionError
+
+    bad = message()
+    bad.detections[0].scores[0].score = score
+    with pytest.raises(ConversionError, match=r"detections\[0\].scores\[0\].score"):
+        read(bad)
+
+
+def test_absurd_sizes_are_refused() -> None:
+    from coterie_msgs.msg import ImageDetection as Item
+    from coterie_ros.conversions import ConversionError
+
+    bad = message()
+    bad.image_width = 100_000
+    with pytest.raises(ConversionError, match="image_width: expected a number from 1 to 8192"):
+        read(bad)
+    bad = message()
+    bad.image_width = bad.image_height = 8192
+    bad.detections = [Item(width=8192, height=8192, mask=[0, 8192 * 8192])] * 4
+    with pytest.raises(ConversionError, match="masks of at most 200000000 pixels in all"):
+        read(bad)
+    bad.detections = [Item(width=1, height=1)] * 1001
+    with pytest.raises(ConversionError, match="detections: expected at most 1000 items"):
+        read(bad)
+    bad = message()
+    bad.header.frame_id = ""
+    with pytest.raises(ConversionError, match=r"header\.frame_id"):
+        read(bad)
+
+
+def vision_message(**changes: Any) -> Any:
+    """The fields of a vision_msgs/Detection2DArray (4.1), which is not among the wheels."""
+    from coterie_ros import conversions
+
+    box = {"x": 30.0, "y": 20.0, "theta": 0.0, "size_x": 10.0, "size_y": 4.0, **changes}
+    hypothesis = SimpleNamespace(class_id="41", score=changes.get("score", 0.75))
+    bbox = SimpleNamespace(
+        center=SimpleNamespace(
+            position=SimpleNamespace(x=box["x"], y=box["y"]), theta=box["theta"]
+        ),
+        size_x=box["size_x"],
+        size_y=box["size_y"],
+    )
+    return SimpleNamespace(
+        header=conversions.header(3.0, "cam"),
+        detections=[
+            SimpleNamespace(results=[SimpleNamespace(hypothesis=hypothesis)], bbox=bbox, id="")
+        ],
+    )
+
+
+def test_detections_of_vision_msgs() -> None:
+    from coterie_ros import conversions
+
+    found = conversions.detections_from_vision_msg(vision_message(), labels={"41": "cup"})
+    assert (found.time, found.frame, found.width) == (3.0, "cam", 0)
+    (one,) = found.detections
+    assert one.box == (25, 18, 10, 4)
+    assert one.scores == {"cup": 0.75}
+    turned = conversions.detections_from_vision_msg(vision_message(theta=math.pi / 2))
+    assert turned.detections[0].box == (28, 15, 4, 10)
+    assert turned.detections[0].label == "41"
+
+
+@pytest.mark.parametrize(
+    "changes", [{"x": math.nan}, {"size_x": 0.0}, {"size_y": 1e9}, {"score": 2.0}]
+)
+def test_malformed_detections_of_vision_msgs_are_refused(changes: dict[str, float]) -> None:
+    from coterie_ros import conversions
+
+    with pytest.raises(conversions.ConversionError, match=r"detections\[0\]"):
+        conversions.detections_from_vision_msg(vision_message(**changes))
