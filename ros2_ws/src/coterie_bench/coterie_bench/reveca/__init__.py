@@ -1,0 +1,1 @@
+"""Cooperative household and transport worlds, baselines and the bench of REVECA."""
