@@ -24,7 +24,8 @@ class Instance:
 
     `points` (n, 3) [m] thinned; `low` and `high` corners of the box about them [m]; `labels`
     evidence per label; `embedding` mean look; `seen_through` how often in a row its place was seen
-    and it was not there; `crop` (rows, cols, 3) its best picture, of `crop_quality`.
+    and it was not there; `crop` (rows, cols, 3) its best picture, of `crop_quality`; `colors`
+    evidence per colour name; `openings` evidence for "open" and "closed", the latest counts most.
     """
 
     id: str
@@ -40,6 +41,19 @@ class Instance:
     seen_through: int = 0
     crop: npt.NDArray[np.uint8] | None = None
     crop_quality: float = 0.0
+    colors: LabelBelief = field(default_factory=LabelBelief)
+    openings: LabelBelief = field(default_factory=LabelBelief)
+
+    @property
+    def is_open(self) -> bool | None:
+        """Whether it is open, by its latest looks; None where no detector ever said."""
+        return self.openings.top == "open" if self.openings.total > 0.0 else None
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """What else is known of it: `color`, a name, and `state` where it was moved or is gone."""
+        known = {} if self.state == "present" else {"state": self.state}
+        return {**known, "color": self.colors.top} if self.colors.total > 0.0 else known
 
     @property
     def box(self) -> Box:

@@ -26,6 +26,7 @@ from semantic_mapper.instances import (
     point_overlap,
 )
 from semantic_mapper.lift import Lifted, LiftOptions, lift
+from semantic_mapper.looks import color_evidence, note_opening
 from semantic_mapper.regions import Regions
 
 
@@ -99,6 +100,17 @@ class SemanticMapper:
         """All things, the doubtful and the gone too."""
         return tuple(self._things.values())
 
+    @property
+    def next_number(self) -> int:
+        """Number of the next new thing."""
+        return self._next
+
+    def restore(self, things: Iterable[Instance], next_number: int) -> None:
+        """Begin with what an earlier mapper knew, instead of what this one does."""
+        self._things = {thing.id: thing for thing in things}
+        self._next = max(next_number, 1)
+        self._reindex()
+
     def update(self, frame: RgbdFrame, detections: Sequence[ImageDetection]) -> UpdateReport:
         """Add a frame."""
         report = UpdateReport()
@@ -147,7 +159,7 @@ class SemanticMapper:
         """Return the map: rooms and floors as known, and every thing that counts as real.
 
         Things that are gone are left out; `properties["state"]` says "moved" of those that were
-        seen elsewhere before.
+        seen elsewhere before, `properties["color"]` the name of the colour.
         """
         graph = self.regions.graph()
         for thing in self._things.values():
@@ -162,7 +174,8 @@ class SemanticMapper:
                     room=self.regions.room_at(box.center),
                     observations=thing.observations,
                     last_seen=Sighting(thing.time, thing.robot),
-                    properties={} if thing.state == "present" else {"state": thing.state},
+                    is_open=thing.is_open,
+                    properties=thing.properties,
                 )
             )
         set_supports(graph)
@@ -253,6 +266,10 @@ class SemanticMapper:
                 mean = (old * thing.observations + new) / (thing.observations + 1)
                 new = mean.astype(np.float32)
             thing.embedding = new
+        thing.colors.add(
+            LabelBelief({k: weight * v for k, v in color_evidence(frame.color, detection).items()})
+        )
+        note_opening(thing.openings, detection)
         thing.observations += 1
         thing.seen_through = 0
         if thing.state == "gone":
@@ -310,6 +327,8 @@ class SemanticMapper:
         )
         thing.low, thing.high = corners(thing.points)
         thing.labels.add(other.labels)
+        thing.colors.add(other.colors)
+        thing.openings.add(other.openings)
         thing.observations += other.observations
         if other.time > thing.time:
             thing.time, thing.robot = other.time, other.robot
