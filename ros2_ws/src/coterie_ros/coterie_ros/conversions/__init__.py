@@ -20,6 +20,7 @@ from coterie_ros.conversions.basics import (
 )
 from coterie_ros.conversions.body import embodiment_from_msg, resume_from_msg, resume_to_msg
 from coterie_ros.conversions.checks import Checks, ConversionError
+from coterie_ros.conversions.clouds import instances_to_cloud
 from coterie_ros.conversions.debate import (
     call_to_speak,
     conversation_from_msg,
@@ -45,16 +46,22 @@ from coterie_ros.conversions.frames import (
     relative,
     transform_from_msg,
     transform_to_msg,
+    transforms_from_msg,
 )
+from coterie_ros.conversions.grids import grid_from_msg, grid_to_msg
 from coterie_ros.conversions.images import (
     camera_from_msg,
     camera_info_to_msg,
     cloud_from_msg,
     cloud_to_msg,
+    color_from_msg,
+    depth_from_msg,
     depth_to_points,
     image_from_msg,
     image_to_msg,
+    intrinsics_from_msg,
 )
+from coterie_ros.conversions.markers import objects_to_markers, rooms_to_markers
 from coterie_ros.conversions.perception import (
     detection_from_msg,
     detection_to_msg,
@@ -140,7 +147,9 @@ __all__ = [
     "checked_turn",
     "cloud_from_msg",
     "cloud_to_msg",
+    "color_from_msg",
     "compose",
+    "depth_from_msg",
     "depth_to_points",
     "detection_from_msg",
     "detection_to_msg",
@@ -152,9 +161,13 @@ __all__ = [
     "evidence_to_msg",
     "final_answer_from_msg",
     "final_answer_to_msg",
+    "grid_from_msg",
+    "grid_to_msg",
     "header",
     "image_from_msg",
     "image_to_msg",
+    "instances_to_cloud",
+    "intrinsics_from_msg",
     "label_from_msg",
     "label_to_msg",
     "manipulate_from_msg",
@@ -163,6 +176,7 @@ __all__ = [
     "map_object_to_msg",
     "navigate_from_msg",
     "navigate_to_msg",
+    "objects_to_markers",
     "observation_from_msg",
     "observation_to_msg",
     "odom_frame",
@@ -182,6 +196,7 @@ __all__ = [
     "resume_to_msg",
     "room_from_msg",
     "room_to_msg",
+    "rooms_to_markers",
     "scene_from_msg",
     "scene_to_msg",
     "skill_result_from_msg",
@@ -190,6 +205,7 @@ __all__ = [
     "time_to_msg",
     "transform_from_msg",
     "transform_to_msg",
+    "transforms_from_msg",
     "vote_from_msg",
     "vote_to_msg",
 ]

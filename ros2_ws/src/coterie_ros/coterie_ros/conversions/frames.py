@@ -18,8 +18,9 @@ from coterie_core.geometry import (
 from coterie_core.geometry import (
     Quaternion as QuaternionTuple,
 )
-from coterie_ros.conversions.basics import header, pose_from_msg, pose_to_msg
+from coterie_ros.conversions.basics import header, pose_from_msg, pose_to_msg, time_from_msg
 from coterie_ros.conversions.checks import FAR, Checks
+from tf2_msgs.msg import TFMessage
 
 MAP = "map"
 
@@ -78,6 +79,30 @@ def transform_from_msg(message: TransformStamped, topic: str = "tf") -> Pose:
     if not abs(norm - 1.0) < 0.01:
         raise checks.fail("rotation", "a quaternion of length 1", f"length {norm:g}")
     return Pose((x, y, z), quaternion_to_yaw((q.x, q.y, q.z, q.w)))
+
+
+def transforms_from_msg(
+    message: TFMessage, topic: str = "/tf"
+) -> list[tuple[str, str, Vec3, QuaternionTuple, float]]:
+    """Return what a tf message holds: (parent, child, position [m], quaternion, time [s]) each.
+
+    Raises:
+        ConversionError: Too many of them, a number that is not finite, no rotation, no name.
+    """
+    checks = Checks(topic)
+    out = []
+    for k, item in enumerate(checks.items("transforms", message.transforms)):
+        part = checks.at(f"transforms[{k}]")
+        parent = part.text("header.frame_id", item.header.frame_id, empty=False)
+        child = part.text("child_frame_id", item.child_frame_id, empty=False)
+        t, q = item.transform.translation, item.transform.rotation
+        x, y, z = (part.number(f"translation.{a}", getattr(t, a), -FAR, FAR) for a in "xyz")
+        norm = math.sqrt(q.x**2 + q.y**2 + q.z**2 + q.w**2)
+        if not abs(norm - 1.0) < 0.01:
+            raise part.fail("rotation", "a quaternion of length 1", f"length {norm:g}")
+        rotation = (float(q.x), float(q.y), float(q.z), float(q.w))
+        out.append((parent, child, (x, y, z), rotation, time_from_msg(item.header.stamp)))
+    return out
 
 
 def camera_transforms(robot: str, camera: Camera, time: float) -> list[TransformStamped]:

@@ -18,6 +18,17 @@ _ENCODINGS: dict[str, tuple[type[np.generic], int]] = {
     "32FC1": (np.float32, 1),
     "32SC1": (np.int32, 1),
 }
+# What cameras of others send, besides.
+_FOREIGN: dict[str, tuple[type[np.generic], int]] = {
+    "bgr8": (np.uint8, 3),
+    "rgba8": (np.uint8, 4),
+    "bgra8": (np.uint8, 4),
+    "mono8": (np.uint8, 1),
+    "16UC1": (np.uint16, 1),
+    "mono16": (np.uint16, 1),
+}
+_KNOWN = _ENCODINGS | _FOREIGN
+_LONGEST_SIDE = 8192
 
 
 def image_to_msg(pixels: npt.NDArray[np.generic], head: Header) -> Image:
@@ -55,15 +66,21 @@ def image_to_msg(pixels: npt.NDArray[np.generic], head: Header) -> Image:
 
 
 def image_from_msg(message: Image, topic: str = "image") -> npt.NDArray[np.generic]:
-    """Return an image's pixels, not writable; shapes and types as in `image_to_msg`.
+    """Return an image's pixels, not writable: (rows, cols), or (rows, cols, channels).
+
+    Besides what `image_to_msg` makes: bgr8, rgba8, bgra8, mono8, 16UC1 and mono16, as they are;
+    `depth_from_msg` and `color_from_msg` turn them into metres and RGB.
 
     Raises:
         ConversionError: An unknown encoding, or a size that does not match the data.
     """
     checks = Checks(topic)
-    if message.encoding not in _ENCODINGS:
-        raise checks.fail("encoding", f"one of {', '.join(_ENCODINGS)}", message.encoding)
-    kind, channels = _ENCODINGS[message.encoding]
+    if message.encoding not in _KNOWN:
+        raise checks.fail("encoding", f"one of {', '.join(_KNOWN)}", message.encoding)
+    if max(message.width, message.height) > _LONGEST_SIDE:
+        came = f"{message.width} x {message.height}"
+        raise checks.fail("width, height", f"at most {_LONGEST_SIDE} px", came)
+    kind, channels = _KNOWN[message.encoding]
     size = np.dtype(kind).itemsize
     row = message.width * channels * size
     if message.step < row:
@@ -74,8 +91,39 @@ def image_from_msg(message: Image, topic: str = "image") -> npt.NDArray[np.gener
     order: Literal["<", ">"] = ">" if message.is_bigendian else "<"
     rows = np.frombuffer(message.data, np.uint8).reshape(message.height, message.step)[:, :row]
     pixels = np.ascontiguousarray(rows).view(np.dtype(kind).newbyteorder(order))
-    shape = (message.height, message.width) + ((3,) if channels == 3 else ())
+    shape = (message.height, message.width) + ((channels,) if channels > 1 else ())
     return pixels.reshape(shape)
+
+
+def depth_from_msg(message: Image, topic: str = "depth") -> npt.NDArray[np.float32]:
+    """Return a depth image (rows, cols) [m]: 32FC1 holds metres, 16UC1 and mono16 millimetres.
+
+    Raises:
+        ConversionError: Another encoding, or a size that does not match the data.
+    """
+    if message.encoding not in ("32FC1", "16UC1", "mono16"):
+        expected = "32FC1 [m], 16UC1 or mono16 [mm]"
+        raise Checks(topic).fail("encoding", expected, message.encoding)
+    pixels = image_from_msg(message, topic)
+    if message.encoding == "32FC1":
+        return pixels.astype(np.float32, copy=False)
+    return pixels.astype(np.float32) * np.float32(0.001)
+
+
+def color_from_msg(message: Image, topic: str = "color") -> npt.NDArray[np.uint8]:
+    """Return a colour image (rows, cols, 3) RGB.
+
+    Raises:
+        ConversionError: An encoding without colour or grey values of 8 bits, or a wrong size.
+    """
+    pixels = image_from_msg(message, topic)
+    if pixels.dtype != np.uint8:
+        expected = "rgb8, bgr8, rgba8, bgra8 or mono8"
+        raise Checks(topic).fail("encoding", expected, message.encoding)
+    if pixels.ndim == 2:
+        return np.repeat(pixels[:, :, None], 3, axis=2).astype(np.uint8, copy=False)
+    rgb = pixels[:, :, 2::-1] if message.encoding.startswith("bgr") else pixels[:, :, :3]
+    return np.ascontiguousarray(rgb, np.uint8)
 
 
 def camera_info_to_msg(camera: Camera, head: Header) -> CameraInfo:
@@ -109,6 +157,27 @@ def camera_from_msg(message: CameraInfo, topic: str = "camera_info") -> Camera:
     height = int(checks.number("height", message.height, 8, 4096))
     focal = checks.number("k[0]", message.k[0], 1.0, 1e5)
     return Camera(width=width, height=height, hfov=2.0 * float(np.arctan(width / (2.0 * focal))))
+
+
+def intrinsics_from_msg(
+    message: CameraInfo, topic: str = "camera_info"
+) -> tuple[tuple[int, int], tuple[float, float, float, float]]:
+    """Return (columns, rows) [px] and (fx, fy, cx, cy) [px] as RgbdFrame has them.
+
+    There the first pixel's corner is 0 and its centre 0.5; in ROS its centre is 0. Images are
+    taken for rectified: what `d` says of distortion is not used.
+
+    Raises:
+        ConversionError: No size, focal lengths or principal point that a camera can have.
+    """
+    checks = Checks(topic)
+    width = int(checks.number("width", message.width, 1, _LONGEST_SIDE))
+    height = int(checks.number("height", message.height, 1, _LONGEST_SIDE))
+    fx = checks.number("k[0]", message.k[0], 1.0, 1e5)
+    fy = checks.number("k[4]", message.k[4], 1.0, 1e5)
+    cx = checks.number("k[2]", message.k[2], -1.0 * width, 2.0 * width) + 0.5
+    cy = checks.number("k[5]", message.k[5], -1.0 * height, 2.0 * height) + 0.5
+    return (width, height), (fx, fy, cx, cy)
 
 
 def depth_to_points(depth: npt.NDArray[np.float32], camera: Camera) -> npt.NDArray[np.float32]:
