@@ -1,0 +1,283 @@
+"""Things as a question speaks of them: nouns, colours, traits, rooms, where they stand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+
+from coterie_core.colors import COLOR_NAMES
+from coterie_core.household import load_household, normalized, singulars
+from coterie_core.lexicon import load_lexicon
+from coterie_core.relations import RelationKind
+
+LONGEST = 400
+"""Characters of a question that are read."""
+
+_CONTRACTIONS = (
+    (re.compile(r"\b(can|could|would|should|do|does|did|is|are|was|have|has)n['’]?t\b"), r"\1 not"),
+    (re.compile(r"\b(what|where|who|how|which|there|that|it)['’]?s\b"), r"\1 is"),
+    (re.compile(r"\b(i|we|you|they)['’](m|re)\b"), r"\1 are"),
+    (re.compile(r"['’](ve|d|ll)\b"), ""),
+    (re.compile(r"\bcannot\b"), "can not"),
+    (re.compile(r"\bin[- ]between\b"), "between"),
+    (re.compile(r"\bin ?front\b"), "in front"),
+    (re.compile(r"\bcolou?r(s|ed)?\b"), r"color\1"),
+    (re.compile(r"\bgr[ae]y\b"), "grey"),
+)
+_COLORS: dict[str, str] = {name: name for name in COLOR_NAMES} | {
+    **dict.fromkeys(("silver", "silvery", "steel", "charcoal", "metallic"), "grey"),
+    **dict.fromkeys(("cream", "tan", "ivory", "khaki", "off-white", "wooden-colored"), "beige"),
+    **dict.fromkeys(("navy", "aqua", "azure", "cyan"), "blue"),
+    **dict.fromkeys(("maroon", "crimson", "burgundy", "scarlet"), "red"),
+    **dict.fromkeys(("turquoise",), "teal"),
+    **dict.fromkeys(("violet", "lavender", "lilac", "magenta"), "purple"),
+    **dict.fromkeys(("gold", "golden", "blonde"), "yellow"),
+    **dict.fromkeys(("olive", "lime"), "green"),
+    **dict.fromkeys(("oak", "walnut", "bronze", "copper", "chestnut"), "brown"),
+    **dict.fromkeys(("dark",), "black"),
+}
+_TRAITS = {
+    **dict.fromkeys(("big", "large", "largest", "biggest", "huge", "long", "longest"), "large"),
+    **dict.fromkeys(("small", "smaller", "smallest", "little", "tiny", "mini", "short"), "small"),
+    **dict.fromkeys(("tall", "tallest", "high", "highest"), "tall"),
+}
+_OTHER_TRAITS = frozenset(
+    re.findall(
+        r"\w+",
+        """wooden wood metal metallic plastic glass leather round square rectangular circular open
+        closed empty full old new main other only same single double left right top bottom nearest
+        closest upstairs downstairs first second third last middle center corner outside inside
+        foldable hanging standing striped patterned clear transparent light bright soft decorative
+        unique several various many all both two three four five my""",
+    )
+)
+GENERIC = frozenset(
+    re.findall(
+        r"\w+",
+        """object objects item items thing things something anything one ones stuff somewhere
+        anywhere someone anyone what it that this these those contents""",
+    )
+)
+_SIDE = r"(?:on |at |to |towards )?(?:the |my )?(?:immediate )?{}(?:[- ]hand)?(?: side)? of"
+_RELATIONS: tuple[tuple[str, RelationKind], ...] = (
+    (r"on (?:the )?top of|atop|upon|on the (?:surface|seat) of", "on"),
+    (_SIDE.format("left"), "left of"),
+    (_SIDE.format("right"), "right of"),
+    (r"in front of|at the front of|across from|across|opposite(?: to| of)?|facing", "in front of"),
+    (r"directly behind|behind|at the back of|in back of", "behind"),
+    (r"under(?:neath)?|below|bellow|beneath", "under"),
+    (r"above|over(?! there)", "above"),
+    (r"between", "between"),
+    (r"far (?:away )?from|away from|farthest from|furthest from", "far from"),
+    (r"(?:next|adjacent|close|closest|nearest|attached) to|besides?|along ?side|near(?: to)?|"
+     r"nearby|(?:leaning )?against|around|by|surrounding|"
+     r"at the (?:foot|edge|end|side|corner) of|at", "near"),
+    (r"inside(?: of)?|within|in the (?:middle|center) of|in(?! front)|from", "in"),
+    (r"on|onto", "on"),
+)  # fmt: skip
+RELATIONS = tuple((re.compile(rf"\b(?:{words})\b"), kind) for words, kind in _RELATIONS)
+_PLACED = re.compile(
+    r"\b(?:that|which|who)?\s*(?:\b(?:is|are|was|were|has been|can be)\b)?\s*"
+    r"\b(?:currently |directly |immediately |right |just |partly )*"
+    r"(?:located|placed|kept|hanging|hung|sitting|standing|lying|laying|mounted|leaning|positioned|"
+    r"found|seen|attached|draped|resting|laid|set|displayed|stored|plugged|sticking out)\b"
+)
+_TAIL = re.compile(
+    r"\s+(?:that|which|who|with|of|for|used|made|called|labell?ed|has|have|is|are|to)\b.*$"
+)
+_LEAD = re.compile(
+    r"^(?:(?:a|an|the|any|some|my|your|our|one|every|each|of|there|kind|type|sort|piece|pair|set|"
+    r"stack|pile|number|amount|another|more|other|most|directly|immediately|right|just|also|"
+    r"please|currently)\b\s*)+"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A thing as a question describes it.
+
+    Attributes:
+        words: The noun phrase without articles.
+        name: A label or class of the lexicon, or the noun itself; "" for any thing ("object").
+        known: Whether the lexicon or the household knows the name.
+        color: Basic colour name, or "".
+        traits: "large", "small", "tall", and other adjectives.
+        room: Room type or name that was said, or "".
+        relation: How it stands to `anchors`, or None.
+        anchors: One thing, or two for "between".
+    """
+
+    words: str
+    name: str = ""
+    known: bool = False
+    color: str = ""
+    traits: tuple[str, ...] = ()
+    room: str = ""
+    relation: RelationKind | None = None
+    anchors: tuple[Thing, ...] = ()
+
+    @property
+    def generic(self) -> bool:
+        """Whether any thing will do."""
+        return not self.name
+
+
+ANY = Thing("")
+"""No thing in particular."""
+
+
+def clean(text: str) -> str:
+    """Return words in lower case, contractions written out, single spaces, no odd characters."""
+    text = " ".join(text[:LONGEST].lower().split())
+    for pattern, full in _CONTRACTIONS:
+        text = pattern.sub(full, text)
+    text = re.sub(r"[^\w\s,;.?!'/-]", " ", text)
+    return " ".join(re.sub(r"['’]s\b", " ", text).split())
+
+
+def basic_color(word: str) -> str:
+    """Return the basic name of a colour word, or ""."""
+    return _COLORS.get(word.strip().lower().replace("gray", "grey"), "")
+
+
+def colors_in(text: str) -> tuple[str, ...]:
+    """Return the basic colours named in a text, in order."""
+    found = (basic_color(word) for word in re.findall(r"[a-z-]+", clean(text)))
+    return tuple(dict.fromkeys(color for color in found if color))
+
+
+@lru_cache(maxsize=4096)
+def describe(text: str, depth: int = 2) -> Thing:
+    """Return what a noun phrase speaks of: "the red mug on the desk in the office"."""
+    text = " ".join(re.sub(r"[^\w\s'-]", " ", text).split())
+    text, room = _take_room(text)
+    relation, head, tail = _split(text)
+    anchors: tuple[Thing, ...] = ()
+    if relation and depth > 0:
+        parts = re.split(r"\s+and\s+", tail, maxsplit=1) if relation == "between" else [tail]
+        anchors = tuple(describe(part, depth - 1) for part in parts if part.strip())
+        inner = next((a.room for a in anchors if a.room), "")
+        room = room or inner
+        anchors = tuple(a for a in anchors if a.words)
+        if not anchors:
+            relation = None
+    thing = _noun(_TAIL.sub("", " " + head).strip() or head)
+    return replace(thing, room=room, relation=relation if anchors else None, anchors=anchors)
+
+
+def _split(text: str) -> tuple[RelationKind | None, str, str]:
+    """Part "towel on the chair" into relation, what, and what it stands to."""
+    best: tuple[int, int, RelationKind] | None = None
+    for pattern, kind in RELATIONS:
+        for match in pattern.finditer(text):
+            if not text[match.end() :].strip():
+                continue
+            if best is None or match.start() < best[0]:
+                best = (match.start(), match.end(), kind)
+            break
+    if best is None:
+        return None, _PLACED.sub(" ", text), ""
+    head = _PLACED.sub(" ", text[: best[0]])
+    return best[2], " ".join(head.split()), text[best[1] :].strip()
+
+
+def _noun(text: str) -> Thing:
+    """Return the thing a noun phrase without relations names."""
+    text = _LEAD.sub("", text.strip())
+    color, traits, kept = "", [], []
+    lexicon = load_lexicon()
+    mentions = lexicon.mentions(text)
+    head_start = mentions[-1][0] if mentions and mentions[-1][1] == len(text) else len(text)
+    at = 0
+    for word in text.split():
+        start = text.index(word, at)
+        at = start + len(word)
+        if start >= head_start:
+            kept.append(word)
+        elif basic_color(word):
+            color = color or basic_color(word)
+        elif word in _TRAITS:
+            traits.append(_TRAITS[word])
+        elif word in _OTHER_TRAITS:
+            traits.append(word)
+        elif word not in ("colored", "color", "shaped", "and", "or", "very"):
+            kept.append(word)
+    noun = " ".join(kept)
+    bare = [word for word in kept if word not in GENERIC]
+    if not bare:
+        return Thing(words=text, color=color, traits=tuple(traits))
+    if head_start < len(text):
+        return Thing(text, mentions[-1][2], True, color, tuple(traits))
+    found = lexicon.mentions(noun)
+    if found and found[-1][1] == len(noun):
+        return Thing(text, found[-1][2], True, color, tuple(traits))
+    name = normalized(" ".join(bare))
+    single = singulars(name)
+    known = load_household().category(name) is not None
+    if known:
+        name = load_household().canonical(name)
+    elif single:
+        name = single[0]
+    return Thing(text, name, known, color, tuple(traits))
+
+
+@cache
+def _room_words() -> tuple[tuple[str, str], ...]:
+    """Words for rooms, longest first, and their type; words that are things too are left out."""
+    ambiguous = {"bath", "tv", "step", "spa", "bar", "stair", "stairs", "workout", "exercise"}
+    ambiguous |= {"storage", "aisle", "landing", "classroom", "outside", "outdoor", "outdoors"}
+    words = {
+        word.lower(): kind.name
+        for kind in load_household().room_types.values()
+        for word in (kind.name, *kind.synonyms)
+        if word.lower() not in ambiguous
+    }
+    return tuple(sorted(words.items(), key=lambda kv: -len(kv[0])))
+
+
+@cache
+def _room_pattern() -> re.Pattern[str]:
+    words = "|".join(re.escape(word) for word, _ in _room_words())
+    return re.compile(
+        r"(?<!left )(?<!right )(?<!side )(?<!front )(?<!top )(?<!middle )(?<!next )(?<!bottom )"
+        r"\s*\b(?P<link>in|inside|of|from|at|within|to)\s+"
+        r"(?:the |my |our |your |a |an |this |that )?"
+        r"(?:(?P<which>first|second|third|upstairs|downstairs|main|big|large|small)\s+)?"
+        rf"(?P<room>{words})\b"
+        r"(?!['’]| (?:door|table|sink|counter|cabinet|wall|floor|window|chair)s?\b)"
+        r"(?P<number>\s+\d+\b)?"
+    )
+
+
+def _take_room(text: str) -> tuple[str, str]:
+    """Take "in the kitchen" out of a text; return the rest and the room."""
+    matches = list(_room_pattern().finditer(text))
+    if not matches:
+        return text, ""
+    match = matches[-1]
+    name = dict(_room_words())[match["room"]] + (match["number"] or "")
+    return " ".join((text[: match.start()] + " " + text[match.end() :]).split()), name
+
+
+def room_said(text: str) -> str:
+    """Return the room type or name that a text speaks of, or ""."""
+    room = _take_room(text)[1]
+    if room:
+        return room
+    words = dict(_room_words())
+    names = [w for w in words if re.search(rf"\b{re.escape(w)}s?\b", text)]
+    return words[names[0]] if names else ""
+
+
+_COUNTS = "zero one two three four five six seven eight nine ten eleven twelve"
+NUMBERS: dict[str, int] = {
+    **{word: k for k, word in enumerate(_COUNTS.split())},
+    "none": 0,
+    "no": 0,
+    "single": 1,
+    "couple": 2,
+    "pair": 2,
+    "both": 2,
+    "dozen": 12,
+}

@@ -1,0 +1,22 @@
+"""Install openeqa_agent into a ROS 2 workspace."""
+
+from setuptools import find_packages, setup
+
+PACKAGE = "openeqa_agent"
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    packages=find_packages(exclude=["test"]),
+    package_data={PACKAGE: ["py.typed", "data/*.yaml"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (f"share/{PACKAGE}", ["package.xml"]),
+    ],
+    zip_safe=False,
+    maintainer="Coterie contributors",
+    maintainer_email="coterie@example.org",
+    description="Open questions about a place, answered from a map, from frames, or by looking.",
+    license="Apache-2.0",
+    extras_require={"test": ["pytest"]},
+)
