@@ -19,4 +19,9 @@ setup(
     description="RGB-D images and detections to one semantic map of a team.",
     license="Apache-2.0",
     extras_require={"test": ["pytest"]},
+    entry_points={
+        "console_scripts": [
+            "mapper_node = semantic_mapper.node:main",
+        ]
+    },
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -58,3 +58,33 @@ class RgbdFrame:
     color: npt.NDArray[np.uint8] | None = None
     time: float = 0.0
     robot: str = ""
+
+
+def runs_of(mask: npt.NDArray[np.bool_]) -> list[int]:
+    """Return a mask's run lengths, row by row: outside, inside, outside, ... (the first may be 0).
+
+    Args:
+        mask: (rows, cols), at least one pixel.
+    """
+    flat = mask.reshape(-1)
+    turns = np.flatnonzero(flat[1:] != flat[:-1]) + 1
+    ends = np.concatenate([[0], turns, [flat.size]])
+    runs: list[int] = np.diff(ends).tolist()
+    return [0, *runs] if flat[0] else runs
+
+
+def mask_of(runs: Sequence[int], width: int, height: int) -> npt.NDArray[np.bool_]:
+    """Return the mask (height, width) of run lengths; see `runs_of`.
+
+    Raises:
+        ValueError: They do not fill the box.
+    """
+    # Each run but the first has a pixel; 64 bits, so that no sum wraps around to the right one.
+    lengths = np.asarray(runs, dtype=np.int64)
+    if len(lengths) > width * height + 1 or (lengths < 0).any():
+        raise ValueError(f"run lengths of a {width} x {height} mask, each at least 0")
+    if int(lengths.sum()) != width * height:
+        raise ValueError(f"run lengths that sum to {width * height}, got {int(lengths.sum())}")
+    inside = np.arange(len(lengths)) % 2 == 1
+    mask: npt.NDArray[np.bool_] = np.repeat(inside, lengths).reshape(height, width)
+    return mask

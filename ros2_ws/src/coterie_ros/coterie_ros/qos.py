@@ -24,6 +24,7 @@ def _profile(
 
 _PROFILES: dict[str, Callable[[], QoSProfile]] = {
     "sensor_data": _profile(5, reliable=False),
+    "detections": _profile(50, reliable=False),
     "observations": _profile(50),
     "latched": _profile(1, latched=True),
     "questions": _profile(1000, latched=True),

@@ -52,7 +52,7 @@ class Instance:
     @property
     def properties(self) -> dict[str, str]:
         """What else is known of it: `color`, a name, and `state` where it was moved or is gone."""
-        known = {} if self.state == "present" else {"state": self.state}
+        known: dict[str, str] = {} if self.state == "present" else {"state": self.state}
         return {**known, "color": self.colors.top} if self.colors.total > 0.0 else known
 
     @property

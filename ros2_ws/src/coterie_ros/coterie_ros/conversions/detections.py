@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from std_msgs.msg import Header
 
-from coterie_core.detections import ImageDetection
+from coterie_core.detections import ImageDetection, mask_of, runs_of
 from coterie_msgs.msg import ImageDetection as ImageDetectionMsg
 from coterie_msgs.msg import ImageDetections, LabelScore
 from coterie_ros.conversions.basics import time_from_msg
 from coterie_ros.conversions.checks import Checks
 
 try:
-    from vision_msgs.msg import Detection2DArray
+    from vision_msgs.msg import Detection2DArray as Detection2DArray
 except ImportError:  # not among the wheels: such a topic cannot be listened to then
     Detection2DArray = None
 
@@ -133,19 +133,6 @@ def detections_from_vision_msg(
     )
 
 
-def runs_of(mask: npt.NDArray[np.bool_]) -> list[int]:
-    """Return a mask's run lengths, row by row: outside, inside, outside, ... (the first may be 0).
-
-    Args:
-        mask: (rows, cols), at least one pixel.
-    """
-    flat = mask.reshape(-1)
-    turns = np.flatnonzero(flat[1:] != flat[:-1]) + 1
-    ends = np.concatenate([[0], turns, [flat.size]])
-    runs: list[int] = np.diff(ends).tolist()
-    return [0, *runs] if flat[0] else runs
-
-
 def _to_msg(one: ImageDetection) -> ImageDetectionMsg:
     x, y, width, height = one.box
     ranked = sorted(one.scores.items(), key=lambda item: (-item[1], item[0]))
@@ -192,13 +179,12 @@ def _mask(
 ) -> npt.NDArray[np.bool_] | None:
     if not len(runs):
         return None
-    # Each run but the first has a pixel; 64 bits, so that no sum wraps around to the right one.
-    lengths = np.asarray(checks.items("mask", runs, width * height + 1)).astype(np.int64)
-    if int(lengths.sum()) != width * height:
-        raise checks.fail("mask", f"run lengths that sum to {width * height}", int(lengths.sum()))
-    inside = np.arange(len(lengths)) % 2 == 1
-    mask: npt.NDArray[np.bool_] = np.repeat(inside, lengths).reshape(height, width)
-    return mask
+    # Each run but the first has a pixel.
+    lengths = checks.items("mask", runs, width * height + 1)
+    try:
+        return mask_of(lengths, width, height)
+    except ValueError as error:
+        raise checks.fail("mask", str(error), f"{len(lengths)} run lengths") from None
 
 
 def _embedding(values: Sequence[float], checks: Checks) -> npt.NDArray[np.float32] | None:

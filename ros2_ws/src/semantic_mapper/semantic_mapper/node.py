@@ -1,0 +1,395 @@
+"""Semantic mapper node: depth images, detections and tf of a team to one published map."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from nav_msgs.msg import OccupancyGrid
+from sensor_msgs.msg import PointCloud2
+from visualization_msgs.msg import MarkerArray
+
+from coterie_core.scene import SceneError, SceneGraph
+from coterie_core.transforms import TransformBuffer
+from coterie_msgs.msg import SemanticMap
+from coterie_msgs.srv import SaveMap
+from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.conversions.detections import Detection2DArray
+from coterie_ros.main import ProcessOptions, run_nodes
+from coterie_ros.outlet import Outlet
+from coterie_ros.parameters import Parameters, ParameterSpec
+from semantic_mapper.builder import (
+    BuilderOptions,
+    FrameMismatch,
+    MapBuilder,
+    TeamMaps,
+    save_scene,
+)
+from semantic_mapper.files import color_of, load_map
+from semantic_mapper.grid import GridOptions
+from semantic_mapper.inlet import CameraInlet, Job
+from semantic_mapper.lift import LiftOptions
+from semantic_mapper.mapper import MapperOptions
+from semantic_mapper.state import StateError
+from semantic_mapper.worker import Worker
+from tf2_msgs.msg import TFMessage
+
+_RETRY = 0.05
+"""How often frames whose transform is missing are tried again [s]."""
+_NO_THINGS = ("wall", "floor", "ceiling", "person", "robot")
+
+
+class MapperNode(AgentNode):
+    """`mapper`: see docs/mapping.md for its topics, frames and parameters."""
+
+    PARAMETERS = (
+        ParameterSpec("robots", [], "Robots whose cameras are mapped, or whose maps are merged."),
+        ParameterSpec(
+            "cameras", ["camera"], "Names of cameras; robot/camera for one of that robot only."
+        ),
+        ParameterSpec("output", "", "Put before the topics published; empty: the team's own."),
+        ParameterSpec("merge", False, "Merge <robot>/semantic_map of other mappers instead."),
+        ParameterSpec("map_frame", "map", "Frame of the map."),
+        ParameterSpec(
+            "depth_topic", "{robot}/{camera}/depth/image_raw", "Depth, registered, rectified."
+        ),
+        ParameterSpec("info_topic", "{robot}/{camera}/depth/camera_info", "Its camera model."),
+        ParameterSpec("color_topic", "{robot}/{camera}/color/image_raw", "Colour images."),
+        ParameterSpec("color", True, "Whether to listen to colour images (crops, colours)."),
+        ParameterSpec("detections_topic", "{robot}/{camera}/detections", "What a detector finds."),
+        ParameterSpec(
+            "detections_type", "coterie", "coterie_msgs/ImageDetections, or Detection2DArray.",
+            choices=("coterie", "vision_msgs"),
+        ),
+        ParameterSpec("class_labels", "", "Class id -> label as JSON (vision_msgs).", json=True),
+        ParameterSpec("ignore", list(_NO_THINGS), "Labels that are no things."),
+        ParameterSpec(
+            "pair_tolerance", 0.02, "How far apart stamps of one moment may be.", "s",
+            minimum=0.0, maximum=1.0,
+        ),
+        ParameterSpec(
+            "transform_patience", 1.0, "How long a frame waits for its transform.", "s",
+            minimum=0.0, maximum=60.0,
+        ),
+        ParameterSpec(
+            "still_period", 1.0, "A camera that does not move is looked at so often.", "s",
+            minimum=0.0, maximum=3600.0,
+        ),
+        ParameterSpec("queue", 10, "Frames that wait; the oldest go.", minimum=1, maximum=1000),
+        ParameterSpec("near", 0.1, "Least depth that counts.", "m", minimum=0.0, maximum=10.0),
+        ParameterSpec("far", 4.0, "Greatest depth that counts.", "m", minimum=0.1, maximum=100.0),
+        ParameterSpec("looks", 2, "Looks before a thing is published.", minimum=1, maximum=100),
+        ParameterSpec("most_things", 3000, "Things remembered.", minimum=1, maximum=100_000),
+        ParameterSpec("most_points", 2000, "Points per thing.", minimum=10, maximum=100_000),
+        ParameterSpec("grid", True, "Whether to publish a grid per floor."),
+        ParameterSpec("grid_cell", 0.05, "Edge of its cells.", "m", minimum=0.01, maximum=1.0),
+        ParameterSpec(
+            "publish_period", 1.0, "Time between maps, if changed.", "s", minimum=0.1, maximum=600.0
+        ),
+        ParameterSpec(
+            "points_period", 5.0, "Time between clouds and grids.", "s", minimum=0.1, maximum=600.0
+        ),
+        ParameterSpec("prior_map", "prior_map", "Topic of what is known beforehand; empty: none."),
+        ParameterSpec("prior_file", "", "File of it: our JSON, spark-dsg, Voxeland's."),
+        ParameterSpec(
+            "prior_patience", 0.0, "How long the first map waits for it.", "s",
+            minimum=0.0, maximum=600.0,
+        ),
+        ParameterSpec("keep_prior", True, "Whether its things are in the map, with their ids."),
+        ParameterSpec("state_directory", "", "Where state and maps are kept; empty: nowhere."),
+        ParameterSpec(
+            "save_period", 30.0, "Time between saves of the state.", "s", minimum=0.5,
+            maximum=3600.0,
+        ),
+    )  # fmt: skip
+
+    def on_setup(self, parameters: Parameters) -> None:
+        """Make the map, take up what was kept; make publishers and the service."""
+        self.robots: list[str] = list(parameters["robots"])
+        if not self.robots:
+            raise ValueError("parameter 'robots' is empty; list the robots to be mapped")
+        if parameters["detections_type"] == "vision_msgs" and Detection2DArray is None:
+            raise ValueError(
+                "parameter 'detections_type': vision_msgs is not installed; install "
+                "ros-jazzy-vision-msgs, or have the detector send coterie_msgs/ImageDetections"
+            )
+        labels = parameters.json("class_labels") or {}
+        if not isinstance(labels, dict):
+            raise ValueError("parameter 'class_labels': expected a JSON object of id: label")
+        self.class_labels = {str(id_): str(label) for id_, label in labels.items()}
+        self.options = _options(parameters)
+        self.frame = self.options.frame
+        self.transforms = TransformBuffer()
+        self.team: TeamMaps | None = TeamMaps(self.frame) if parameters["merge"] else None
+        self.builder = MapBuilder(self.options)
+        self._state: Path | None = None
+        directory = parameters["state_directory"]
+        self._folder = Path(directory) if directory else None
+        if self._folder is not None and self.team is None:
+            self._state = self._folder / f"{_file_name(parameters['output'] or 'mapper')}.npz"
+            self._resume(self._state)
+        if parameters["prior_file"]:
+            self._take_file(Path(parameters["prior_file"]))
+        self._make_outlets(f"{parameters['output']}/" if parameters["output"] else "")
+
+    def _make_outlets(self, prefix: str) -> None:
+        self._map_topic = topic = f"{prefix}semantic_map"
+        self._map_out = self.publisher(SemanticMap, topic, "latched")
+        self._markers_out = self.publisher(MarkerArray, f"{topic}/markers", "latched")
+        self._rooms_out = self.publisher(MarkerArray, f"{topic}/rooms", "latched")
+        self._points_out: Outlet | None = None
+        if self.team is None:
+            self._points_out = self.publisher(PointCloud2, f"{topic}/points", "latched")
+        self.serve(SaveMap, f"{prefix}save_map", self._on_save, timeout=120.0)
+
+    def on_start(self) -> None:
+        """Start the mapping thread; listen to cameras, transforms and maps."""
+        parameters = self.parameters
+        self.worker: Worker[Job] = Worker(
+            lambda job: self.builder.add(job.frame, job.detections),
+            self._publish,
+            lambda what, error: self.report_failure(f"mapping ({what})", error),
+            parameters["queue"],
+        )
+        self._grids_out: dict[str, Outlet] = {}
+        self._inlets: list[CameraInlet] = []
+        self._published = self._pictured = self._kept = 0
+        self._publish_due = self._picture_due = self._keep_due = 0.0
+        self._prior_due = time.monotonic() + parameters["prior_patience"]
+        self.worker.start()
+        self.diagnostics.add_source("map", self._figures)
+        if parameters["prior_map"]:
+            topic = parameters["prior_map"]
+            self._hear_map(topic, partial(self._take, self.builder.set_prior, topic))
+        if self.team is not None:
+            for robot in self.robots:
+                topic = f"{robot}/semantic_map"
+                self._hear_map(topic, partial(self._take, partial(self.team.set, robot), topic))
+            return
+        self._inlets = [
+            CameraInlet(self, robot, camera)
+            for robot in self.robots
+            for camera in _cameras(robot, parameters["cameras"])
+        ]
+        for topic, qos, fixed in (("/tf", "tf", False), ("/tf_static", "tf_static", True)):
+            self.subscribe(
+                TFMessage,
+                topic,
+                qos,
+                partial(self._on_transforms, fixed),
+                convert=partial(conversions.transforms_from_msg, topic=topic),
+            )
+        self.every(_RETRY, self._retry, "frames that wait")
+
+    def on_stop(self) -> None:
+        """End the mapping thread; keep the state."""
+        if not self.worker.stop():
+            self.problem("the mapping thread did not end within 3 s; its state was not kept")
+            return
+        self._keep()
+
+    # -- what comes in, in the loop's thread ---------------------------------------------------
+
+    def _hear_map(self, topic: str, callback: Callable[[SceneGraph], None]) -> None:
+        convert = partial(conversions.scene_from_msg, topic=topic)
+        self.subscribe(SemanticMap, topic, "latched", callback, convert=convert)
+
+    def _take(self, use: Callable[[SceneGraph], None], topic: str, scene: SceneGraph) -> None:
+        def work() -> None:
+            try:
+                use(scene)
+            except FrameMismatch as error:
+                self.note(f"{topic}.other_frame", f"{topic}: map dropped: {error}")
+
+        self.worker.call(work)
+
+    def _on_transforms(
+        self, fixed: bool, transforms: list[tuple[str, str, Any, Any, float]]
+    ) -> None:
+        for parent, child, position, rotation, stamp in transforms:
+            try:
+                self.transforms.add(parent, child, position, rotation, stamp, fixed=fixed)
+            except ValueError as error:
+                self.note("transforms_invalid", str(error))
+
+    def _retry(self) -> None:
+        for inlet in self._inlets:
+            inlet.retry()
+
+    def offer(self, job: Job) -> None:
+        """Have a frame mapped."""
+        self.worker.offer(job)
+
+    def note(self, counter: str, text: str) -> None:
+        """Count a problem that comes again and again, and report it ever more seldom."""
+        count = self.diagnostics.count(counter)
+        if count == 10 ** (len(str(count)) - 1):
+            self.problem(f"{text} ({count} so far)")
+
+    # -- what goes out, in the mapping thread --------------------------------------------------
+
+    def _publish(self) -> None:
+        """Publish what has changed, if it is time; keep the state now and then."""
+        now = time.monotonic()
+        version = self.builder.version if self.team is None else self.team.version
+        if now < self._prior_due and not self.builder.has_prior:
+            return
+        if now >= self._publish_due and version != self._published:
+            self._publish_due = now + self.parameters["publish_period"]
+            self._published = version
+            scene = self._scene()
+            self._map_out.publish(conversions.scene_to_msg(scene, time=_latest(scene)))
+            self._markers_out.publish(conversions.objects_to_markers(scene, color_of))
+            self._rooms_out.publish(conversions.rooms_to_markers(scene, color_of))
+        if self.team is None and now >= self._picture_due and version != self._pictured:
+            self._picture_due = now + self.parameters["points_period"]
+            self._pictured = version
+            self._publish_pictures()
+        if now >= self._keep_due and version != self._kept:
+            self._keep_due = now + self.parameters["save_period"]
+            self._kept = version
+            self._keep()
+
+    def _scene(self) -> SceneGraph:
+        return self.builder.scene() if self.team is None else self.team.scene()
+
+    def _publish_pictures(self) -> None:
+        head = conversions.header(self.builder.time, self.frame)
+        if self._points_out is not None:
+            self._points_out.publish(conversions.instances_to_cloud(*self.builder.clouds(), head))
+        if not self.parameters["grid"]:
+            return
+        grids = self.builder.grids
+        for id_, grid in grids.grids.items():
+            values = grid.values()
+            if not values.size:
+                continue
+            origin = (*grid.origin, grids.floors[id_].elevation)
+            message = conversions.grid_to_msg(values, grid.options.cell, origin, head)
+            # A floor's first grid makes a publisher: that is for the executor's thread.
+            self.post(partial(self._publish_grid, id_, message))
+
+    def _publish_grid(self, floor: str, message: OccupancyGrid) -> None:
+        if not self.active:
+            return
+        if floor not in self._grids_out:
+            topic = f"{self._map_topic}/grid/{_topic_part(floor)}"
+            self._grids_out[floor] = self.publisher(OccupancyGrid, topic, "latched")
+        self._grids_out[floor].publish(message)
+
+    def _figures(self) -> dict[str, object]:
+        worker, builder = self.worker, self.builder
+        figures: dict[str, object] = {
+            "frames": worker.done,
+            "frames_waiting": worker.waiting,
+            "frames_dropped_busy": worker.dropped,
+            "frames_per_second": f"{worker.done / worker.spent:.1f}" if worker.spent else "0",
+            "things": len(builder.mapper),
+        }
+        if self.team is not None:
+            figures["maps"] = ", ".join(self.team.robots)
+        for inlet in self._inlets:
+            figures.update({f"{inlet.name}.{k}": v for k, v in inlet.figures().items()})
+        return figures
+
+    # -- state and files -----------------------------------------------------------------------
+
+    def _resume(self, path: Path) -> None:
+        """Take up what was kept; a broken file is set aside, one of another frame is refused."""
+        if not path.exists():
+            return
+        try:
+            self.builder.resume(path)
+        except StateError as error:
+            aside = path.with_suffix(".broken")
+            path.replace(aside)
+            self.builder = MapBuilder(self.options)
+            self.problem(f"{error}; set aside as {aside.name}, beginning with an empty map")
+            return
+        self.get_logger().info(f"a map of {len(self.builder.mapper)} things restored")
+
+    def _keep(self) -> None:
+        if self._state is None or not self.builder.frames:
+            return
+        try:
+            self.builder.keep(self._state)
+        except OSError as error:
+            self.note("not_kept", f"the state could not be kept in {self._state}: {error.strerror}")
+
+    def _take_file(self, path: Path) -> None:
+        try:
+            self.builder.set_prior(load_map(path))
+        except SceneError as error:
+            raise ValueError(f"parameter 'prior_file': {error}") from None
+
+    async def _on_save(self, request: SaveMap.Request) -> SaveMap.Response:
+        if self._folder is None:
+            return SaveMap.Response(
+                message="parameter 'state_directory' is empty, so there is no folder to save "
+                "maps in; set it"
+            )
+        folder, name = self._folder / "maps", str(request.name)
+        save = self.builder.save if self.team is None else partial(save_scene, self.team.scene)
+        try:
+            path = await asyncio.wrap_future(self.worker.call(lambda: save(folder, name)))
+        except (ValueError, OSError) as error:
+            return SaveMap.Response(message=f"not saved: {error}")
+        return SaveMap.Response(success=True, message=str(path))
+
+
+def _options(p: Parameters) -> BuilderOptions:
+    if p["near"] >= p["far"]:
+        raise ValueError(f"parameter 'near' ({p['near']:g} m) must be less than 'far'")
+    return BuilderOptions(
+        frame=p["map_frame"],
+        mapper=MapperOptions(
+            lift=LiftOptions(near=p["near"], far=p["far"]),
+            publish=p["looks"],
+            most_instances=p["most_things"],
+            most_points=p["most_points"],
+        ),
+        grid=GridOptions(cell=p["grid_cell"], near=p["near"], far=p["far"]),
+        ignore=frozenset(p["ignore"]),
+        keep_prior=p["keep_prior"],
+    )
+
+
+def _cameras(robot: str, cameras: Sequence[str]) -> list[str]:
+    """Cameras of a robot: those named for all, and those named robot/camera."""
+    names = [name.rpartition("/") for name in cameras]
+    return list(dict.fromkeys(camera for who, _, camera in names if who in ("", robot)))
+
+
+def _latest(scene: SceneGraph) -> float:
+    seen = [t.last_seen.time for t in scene.objects.values() if t.last_seen is not None]
+    return min(max(seen, default=0.0), 2.0**31 - 1)
+
+
+def _topic_part(name: str) -> str:
+    """A floor's id as part of a topic."""
+    part = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")
+    return part if part and not part[0].isdigit() else f"floor_{part}"
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "mapper"
+
+
+def make_nodes(options: ProcessOptions) -> list[MapperNode]:
+    """Return the mapper of a team."""
+    return [MapperNode("mapper", namespace=options.namespace, context=options.context)]
+
+
+def main() -> None:
+    """Run the mapper."""
+    raise SystemExit(run_nodes(make_nodes))
+
+
+if __name__ == "__main__":
+    main()

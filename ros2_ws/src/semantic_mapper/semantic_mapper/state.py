@@ -1,0 +1,147 @@
+"""A mapper's whole state in one file, so that it goes on after a restart."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coterie_core.files import write_atomically
+from coterie_core.scene import LabelBelief
+from semantic_mapper.grid import FloorGrids, GridOptions, grids_from_state
+from semantic_mapper.instances import Instance
+from semantic_mapper.mapper import SemanticMapper
+
+FORMAT = "coterie-mapper/1"
+_STATES = ("present", "moved", "gone")
+
+
+class StateError(ValueError):
+    """A state file cannot be used; says which file, what is wrong and what to do."""
+
+
+@dataclass(slots=True)
+class MapperState:
+    """What a mapper knows: frame of the map, things, the next thing's number, grids per floor."""
+
+    frame: str
+    instances: list[Instance]
+    next_number: int
+    grids: dict[str, tuple[int, int, Any, Any]]
+
+
+def state_bytes(mapper: SemanticMapper, grids: FloorGrids, frame: str) -> bytes:
+    """Return a mapper's state as the bytes of a file."""
+    arrays: dict[str, Any] = {}
+    things = []
+    for k, thing in enumerate(mapper.instances):
+        arrays[f"points/{k}"] = thing.points
+        if thing.embedding is not None:
+            arrays[f"embedding/{k}"] = thing.embedding
+        if thing.crop is not None:
+            arrays[f"crop/{k}"] = thing.crop
+        things.append(
+            {
+                "id": thing.id,
+                "low": thing.low.tolist(),
+                "high": thing.high.tolist(),
+                **{name: getattr(thing, name).weights for name in _BELIEFS},
+                **{name: getattr(thing, name) for name in _PLAIN},
+            }
+        )
+    floors = {}
+    for k, (id_, grid) in enumerate(grids.grids.items()):
+        floors[id_] = [k, grid.column, grid.row]
+        arrays[f"free/{k}"], arrays[f"full/{k}"] = grid.free, grid.full
+    head = {
+        "format": FORMAT,
+        "frame": frame,
+        "next": mapper.next_number,
+        "things": things,
+        "floors": floors,
+    }
+    arrays["head"] = np.frombuffer(json.dumps(head).encode(), np.uint8)
+    out = io.BytesIO()
+    np.savez(out, **arrays)
+    return out.getvalue()
+
+
+def save_state(mapper: SemanticMapper, grids: FloorGrids, frame: str, path: Path) -> None:
+    """Write a mapper's state; readers see the old file or the new one.
+
+    Raises:
+        OSError: The folder cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, state_bytes(mapper, grids, frame))
+
+
+def load_state(path: Path) -> MapperState:
+    """Read a mapper's state.
+
+    Raises:
+        StateError: The file is none, or was cut off.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            head = json.loads(bytes(arrays["head"]))
+            if head.get("format") != FORMAT:
+                raise ValueError(f"format {head.get('format')!r}, expected {FORMAT!r}")
+            things = [_thing(k, item, arrays) for k, item in enumerate(head["things"])]
+            grids = {
+                str(id_): (int(c), int(r), arrays[f"free/{k}"], arrays[f"full/{k}"])
+                for id_, (k, c, r) in head["floors"].items()
+            }
+            return MapperState(str(head["frame"]), things, int(head["next"]), grids)
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise StateError(
+            f"{path}: not a mapper's state ({type(error).__name__}: {error}); remove it to begin "
+            "with an empty map"
+        ) from None
+
+
+def restore(
+    mapper: SemanticMapper, state: MapperState, options: GridOptions | None = None
+) -> FloorGrids:
+    """Put a state into a new mapper; return its grids.
+
+    Raises:
+        ValueError: Grids that do not fit.
+    """
+    mapper.restore(state.instances, state.next_number)
+    return grids_from_state(state.grids, mapper.regions.graph().floors.values(), options)
+
+
+_PLAIN = ("observations", "robot", "time", "state", "seen_through", "crop_quality")
+_BELIEFS = ("labels", "colors", "openings")
+
+
+def _thing(k: int, item: dict[str, Any], arrays: Any) -> Instance:
+    points = np.asarray(arrays[f"points/{k}"], np.float32)
+    low, high = np.array(item["low"], np.float64), np.array(item["high"], np.float64)
+    if points.ndim != 2 or points.shape[1] != 3 or low.shape != (3,) or high.shape != (3,):
+        raise ValueError(f"thing {k}: points of shape {points.shape}")
+    if not len(points) or not np.isfinite(points).all() or item["state"] not in _STATES:
+        raise ValueError(f"thing {k}: no finite points, or state {item['state']!r}")
+    thing = Instance(
+        str(item["id"]),
+        points,
+        low,
+        high,
+        embedding=arrays.get(f"embedding/{k}"),
+        crop=arrays.get(f"crop/{k}"),
+    )
+    for name in _BELIEFS:
+        weights = {str(label): float(w) for label, w in item[name].items()}
+        if not all(0.0 <= w < float("inf") for w in weights.values()):
+            raise ValueError(f"thing {k}: {name} of {weights}")
+        setattr(thing, name, LabelBelief(weights))
+    for name in _PLAIN:
+        kind = type(getattr(thing, name))
+        setattr(thing, name, kind(item[name]))
+    return thing
