@@ -35,7 +35,7 @@ from coterie_ros.names import team_name
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
 from mele_explorer.answering import Answerer
-from mele_explorer.common_sense import load_common_sense
+from coterie_core.common_sense import load_common_sense
 from mele_explorer.explorer import Explorer, ExplorerLimits
 from mele_explorer.memory import Memory
 from mele_explorer.memory_file import MemoryFileError, load_memory, memory_to_json, save_memory

@@ -14,7 +14,7 @@ from coterie_core.scene import SceneGraph
 from coterie_core.skills import Skill, SkillRefused, SkillResult
 from mele_explorer.answering import Answerer, DetectorModel
 from mele_explorer.bank import QuestionBank
-from mele_explorer.common_sense import CommonSense, load_common_sense
+from coterie_core.common_sense import CommonSense, load_common_sense
 from mele_explorer.explorer import Explorer, ExplorerLimits, Feedback
 from mele_explorer.memory import Memory
 

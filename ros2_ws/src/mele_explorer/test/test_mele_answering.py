@@ -13,7 +13,7 @@ from coterie_core.language import Decider, LanguageModel, ModelRequest, Reply
 from coterie_core.observation import Detection, Observation, PlaceView, RoomView
 from coterie_core.questions import Question
 from mele_explorer.answering import Answerer, DetectorModel
-from mele_explorer.common_sense import HouseholdSense
+from coterie_core.common_sense import HouseholdSense
 from mele_explorer.memory import Memory
 
 

@@ -1,4 +1,4 @@
-"""What a robot expects in a kind of room before it has seen it: household knowledge, cached."""
+"""What a robot expects of rooms it has not seen: what they hold and where they lie, cached."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ class HouseholdSense:
         self.household = household or load_household()
         self._names: dict[str, str] = {}
         self._known: dict[tuple[str, str], float] = {}
+        self._beside: dict[str, dict[str, float]] = {}
 
     def likelihood(self, object_label: str, room: str) -> float:
         """Return the probability (0..1) that a room of this type or name holds such an object."""
@@ -41,6 +42,25 @@ class HouseholdSense:
     def alike(self, label: str, other: str) -> bool:
         """Tell whether two labels have the same name in the household knowledge."""
         return self._name(label) == self._name(other)
+
+    def rooms_beside(self, room: str) -> dict[str, float]:
+        """Return how likely a room next to one of this type or name is of each type (sums to 1).
+
+        Types are as likely as houses have them, more so where they are said to lie side by side;
+        an unknown name gives the first part alone.
+        """
+        types = self.household.room_types
+        here = self.household.room_type(room)
+        if here not in self._beside:
+            near = types[here].adjacent if here else {}
+            weights = {
+                name: (sum(kind.per_house) / 2.0)
+                * (1.0 + near.get(name, 0.0) + kind.adjacent.get(here, 0.0))
+                for name, kind in types.items()
+            }
+            total = sum(weights.values())
+            self._beside[here] = {name: weight / total for name, weight in weights.items()}
+        return self._beside[here]
 
     def _name(self, label: str) -> str:
         if label not in self._names:

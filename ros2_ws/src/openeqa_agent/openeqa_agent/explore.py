@@ -1,0 +1,372 @@
+"""Where to go to answer an open question: to frontiers, or where the answer is likely."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import networkx as nx
+
+from coterie_core.common_sense import HouseholdSense
+from coterie_core.geometry import Vec3
+from coterie_core.lexicon import load_lexicon
+from coterie_core.observation import Observation, RoomView
+from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
+from openeqa_agent.answers import OpenReply
+from openeqa_agent.ground import answer_from_map
+from openeqa_agent.question import OpenQuestion, parse_open
+from openeqa_agent.words import Thing
+
+ExplorerKind = Literal["frontier", "question"]
+_IMPOSSIBLE = (Outcome.UNREACHABLE, Outcome.UNKNOWN_TARGET, Outcome.UNSUPPORTED, Outcome.REFUSED)
+_TRIES = 3
+_ANYWHERE = 0.15  # how likely any room answers a question of which nothing is understood
+_BEYOND = 0.5  # rooms that an unvisited place leads to, in rooms of which nothing was seen
+_REST = 0.1  # share of its likelihood that a room keeps after all of it was seen
+_CLOSER = 3.0  # [m] how near a thing a place lies from which it is seen better
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerOptions:
+    """How an explorer decides.
+
+    Attributes:
+        seen: Quality (0..1) from which a place counts as seen from afar.
+        sure: Least confidence with which the map's answer ends the exploration.
+        looks: Observations of a thing before "nothing is on it" or a count is believed.
+        look_cost: What a look around costs, as a way of so many metres.
+        hops: Most places that are gone to; None: no limit.
+    """
+
+    seen: float = 0.5
+    sure: float = 0.5
+    looks: int = 4
+    look_cost: float = 2.5
+    hops: int | None = None
+
+
+@dataclass(slots=True)
+class _Spot:
+    """A place as far as it is known: where [m], its room, how well it was seen (0..1)."""
+
+    position: Vec3
+    room: RoomView | None = None
+    seen: float = 0.0
+    visits: int = 0
+    failures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What must be seen: kinds of things (any label of each will do), and the room, if told."""
+
+    things: tuple[frozenset[str], ...]
+    room: str = ""
+
+
+class Explorer:
+    """One robot's search for an answer: `observe`, then `next_skill`, until that returns None.
+
+    "frontier" goes to the nearest place that is known and not seen, whatever the question (the
+    baseline of OpenEQA, section III), until none is left. "question" goes where most is to be
+    learned per metre: it knows from common sense which rooms hold what is asked about and what
+    rooms lie side by side, and it ends as soon as the map answers with enough confidence.
+
+    Args:
+        question: The question, or its words.
+        kind: "frontier" or "question".
+        options: How it decides.
+        sense: Common sense of rooms.
+
+    Attributes:
+        reason: Why the last choice was made.
+        stopped: Why the exploration ended; "" while it goes on.
+        path: Places that were visited, in order.
+    """
+
+    def __init__(
+        self,
+        question: OpenQuestion | str,
+        kind: ExplorerKind = "question",
+        options: ExplorerOptions | None = None,
+        sense: HouseholdSense | None = None,
+    ) -> None:
+        if kind not in get_args(ExplorerKind):
+            raise ValueError(f"kind {kind!r}: expected one of {', '.join(get_args(ExplorerKind))}")
+        self.question = parse_open(question) if isinstance(question, str) else question
+        self.kind: ExplorerKind = kind
+        self.options = options or ExplorerOptions()
+        self.reason = ""
+        self.stopped = ""
+        self.path: list[str] = []
+        self._sense = sense or HouseholdSense()
+        self._wanted = wanted(self.question)
+        self._spots: dict[str, _Spot] = {}
+        self._seen: dict[str, float] = {}
+        self._ways: nx.Graph = nx.Graph()
+        self._here = ""
+        self._scene: SceneGraph | None = None
+        self._hops = 0
+
+    def observe(self, observation: Observation, scene: SceneGraph | None = None) -> None:
+        """Take in what the robot perceives, and the map that was made of all it has seen."""
+        here = observation.place
+        spot = self._spots.setdefault(here, _Spot(observation.pose.position))
+        spot.room = observation.room or spot.room
+        if not self.path or self.path[-1] != here:
+            self.path.append(here)
+            spot.visits += 1
+        for place, quality in observation.seen.items():
+            self._seen[place] = max(self._seen.get(place, 0.0), quality)
+        for view in observation.neighbours:
+            other = self._spots.setdefault(view.id, _Spot(view.position))
+            other.room = view.room or other.room
+            self._ways.add_edge(here, view.id, length=max(view.distance, 0.01))
+        for place, known in self._spots.items():
+            known.seen = self._seen.get(place, 0.0)
+        self._ways.add_node(here)
+        self._here = here
+        if scene is not None:
+            self._scene = scene
+
+    def skill_ended(self, skill: Skill, result: SkillResult) -> None:
+        """Learn how a way ended; a place that cannot be reached is not tried again for ever."""
+        if isinstance(skill, NavigateTo) and not result.ok and skill.place in self._spots:
+            spot = self._spots[skill.place]
+            spot.failures = _TRIES if result.outcome in _IMPOSSIBLE else spot.failures + 1
+
+    def answer(self, scene: SceneGraph | None = None) -> OpenReply | None:
+        """Return the map's answer if it is sure enough to stop for, else None.
+
+        Args:
+            scene: The map of now; None: that of the last observation.
+        """
+        if scene is not None:
+            self._scene = scene
+        if self._scene is None:
+            return None
+        reply = answer_from_map(self.question, self._scene)
+        if reply.abstains or reply.guessed or reply.confidence < self.options.sure:
+            return None
+        return reply if self._settled(reply, self._scene) else None
+
+    async def next_skill(self) -> NavigateTo | None:
+        """Return where to go next, or None when there is nothing more to find (`stopped`).
+
+        Raises:
+            RuntimeError: Called before the first observation.
+        """
+        if not self._here:
+            raise RuntimeError("observe() must come before next_skill()")
+        if self.kind == "question" and self.answer() is not None:
+            self.stopped = "the map answers the question"
+            return None
+        if self.options.hops is not None and self._hops >= self.options.hops:
+            self.stopped = f"limit of {self.options.hops} places"
+            return None
+        ways: dict[str, float] = nx.single_source_dijkstra_path_length(
+            self._ways, self._here, weight="length"
+        )
+        place = self._frontier(ways) if self.kind == "frontier" else self._likeliest(ways)
+        if not place:
+            self.stopped = "everything that can be reached was seen"
+            return None
+        self._hops += 1
+        return NavigateTo(place=place)
+
+    # -- choosing ------------------------------------------------------------------------------
+
+    def _open(self, place: str) -> bool:
+        """Whether a place is known, and was neither visited nor seen well, nor failed too often."""
+        spot = self._spots[place]
+        return not spot.visits and spot.seen < self.options.seen and spot.failures < _TRIES
+
+    def _frontier(self, ways: dict[str, float]) -> str:
+        """Return the nearest place that was not seen."""
+        left = [(length, place) for place, length in ways.items() if self._open(place)]
+        if not left:
+            return ""
+        length, place = min(left)
+        self.reason = f"{place} is the nearest place not seen yet, {length:.1f} m away"
+        return place
+
+    def _likeliest(self, ways: dict[str, float]) -> str:
+        """Return the place with the best chance of an answer per metre."""
+        best, chosen = 0.0, ""
+        left = self._left_in_rooms()
+        for place, length in sorted(ways.items()):
+            spot = self._spots[place]
+            if spot.visits or spot.failures >= _TRIES:
+                continue
+            gain, why = self._gain(place, spot, left)
+            rate = gain / (length + self.options.look_cost)
+            if rate > best:
+                best, chosen = rate, place
+                self.reason = f"{place}, {length:.1f} m away: {why}"
+        return chosen
+
+    def _gain(self, place: str, spot: _Spot, left: dict[str, float]) -> tuple[float, str]:
+        """Chance (0..) that standing at a place shows what is wanted, and why."""
+        closer = self._better_view(spot)
+        if closer is not None:
+            return 2.0, f"a better view of the {closer.label.top}"
+        unseen = max(1.0 - spot.seen, 0.0)
+        beside = self._rooms_at(place)
+        new = self._chance_beyond(beside)
+        if spot.room is None:
+            return new, "a room not seen yet"
+        own = self._chance(spot.room.type, spot.room.name) * left.get(spot.room.id, 1.0)
+        gain = own * unseen + _BEYOND * new * (0.5 + 0.5 * unseen)
+        return gain, f"{spot.room.name} may show it ({own:.2f})"
+
+    def _better_view(self, spot: _Spot) -> SceneObject | None:
+        """A thing asked about that was found, is too little known, and is near a place."""
+        if self._scene is None:
+            return None
+        for names in self._wanted.things:
+            for thing in self._found(names, self._scene):
+                if thing.observations >= self.options.looks:
+                    continue
+                if math.dist(thing.box.center[:2], spot.position[:2]) <= _CLOSER:
+                    return thing
+        return None
+
+    def _missing(self) -> list[frozenset[str]]:
+        scene = self._scene
+        if scene is None:
+            return list(self._wanted.things)
+        found = [names for names in self._wanted.things if self._found(names, scene)]
+        return [names for names in self._wanted.things if names not in found] or found
+
+    def _chance(self, kind: str, name: str = "") -> float:
+        """How likely a room of a type holds what is missing (0..1)."""
+        if self._wanted.room:
+            return 1.0 if self._is_room(kind, name) else 0.02
+        missing = self._missing()
+        if not missing:
+            return _ANYWHERE
+        return max(max(self._sense.likelihood(label, kind) for label in names) for names in missing)
+
+    def _chance_beyond(self, beside: Iterable[str]) -> float:
+        """The same of a room that was not seen, from the types of those next to it."""
+        had = Counter(
+            spot_room.type
+            for spot_room in {s.room.id: s.room for s in self._spots.values() if s.room}.values()
+        )
+        types = self._sense.household.room_types
+        chances = []
+        for room in beside:
+            share = self._sense.rooms_beside(room)
+            total = chance = 0.0
+            for kind, p in share.items():
+                if had[kind] >= types[kind].per_house[1]:
+                    continue
+                total += p
+                chance += p * self._chance(kind)
+            chances.append(chance / total if total else 0.0)
+        return max(chances, default=_ANYWHERE)
+
+    def _rooms_at(self, place: str) -> list[str]:
+        """Types of the rooms at a place, or at those it can be reached from."""
+        spot = self._spots[place]
+        if spot.room is not None:
+            return [spot.room.type]
+        rooms = (self._spots[k].room for k in self._ways[place])
+        return sorted({room.type for room in rooms if room is not None}) or [""]
+
+    def _left_in_rooms(self) -> dict[str, float]:
+        """Room id -> share of it (0..1) that may still hide something."""
+        rest: dict[str, list[float]] = {}
+        for spot in self._spots.values():
+            if spot.room is not None:
+                rest.setdefault(spot.room.id, []).append(0.0 if spot.visits else 1.0 - spot.seen)
+        return {room: max(sum(v) / len(v), _REST) for room, v in rest.items()}
+
+    # -- being sure ----------------------------------------------------------------------------
+
+    def _settled(self, reply: OpenReply, scene: SceneGraph) -> bool:
+        """Whether looking further could not well change the answer.
+
+        What was found is found; but that there is none, or no more, takes a look at all of the
+        room, or at all of the thing on which it would be.
+        """
+        question = self.question
+        if question.kind == "how_many":
+            return self._room_seen()
+        negative = question.polar and reply.text.lower().startswith("no")
+        anchors = [names for thing in question.anchors if (names := names_of(thing))]
+        if negative or question.kind == "space":
+            if anchors:
+                return all(
+                    any(t.observations >= self.options.looks for t in self._found(names, scene))
+                    for names in anchors
+                )
+            if question.kind == "is_there":
+                return self._room_seen()
+        return True
+
+    def _room_seen(self) -> bool:
+        """Whether the room that is asked about was entered, and all known of it was seen."""
+        inside = [
+            spot
+            for spot in self._spots.values()
+            if spot.room is not None and self._is_room(spot.room.type, spot.room.name)
+        ]
+        if not self._wanted.room or not inside:
+            return False
+        return any(spot.visits for spot in inside) and all(
+            spot.visits or spot.seen >= self.options.seen or spot.failures >= _TRIES
+            for spot in inside
+        )
+
+    def _is_room(self, kind: str, name: str) -> bool:
+        room = self._wanted.room.lower()
+        if name and room == name.lower():
+            return True
+        if any(c.isdigit() for c in room) and name:
+            return False
+        return bool(room) and self._sense.household.room_type(room) == kind
+
+    def _found(self, names: frozenset[str], scene: SceneGraph) -> list[SceneObject]:
+        """Things of the map by these names, in the room that is asked about if one is."""
+        lexicon = load_lexicon()
+        found = []
+        for thing in scene.objects.values():
+            if lexicon.canonical(thing.label.top) not in names:
+                continue
+            room = scene.rooms.get(thing.room)
+            if self._wanted.room and room and not self._is_room(room.type, room.name):
+                continue
+            found.append(thing)
+        return found
+
+
+def names_of(thing: Thing) -> frozenset[str]:
+    """Labels that a thing of a question may have; empty for any thing."""
+    return frozenset() if thing.generic else load_lexicon().members(thing.name)
+
+
+def wanted(question: OpenQuestion) -> _Wanted:
+    """Return what must be seen to answer: what things stand to comes first, then they themselves.
+
+    "What is on the desk?" takes a look at the desk; "what can I sit on?" at anything that serves.
+    """
+    things = [question.target, *question.others]
+    around = [anchor for thing in things for anchor in thing.anchors]
+    named = [names for thing in (*around, *things) if (names := names_of(thing))]
+    if question.use:
+        lexicon = load_lexicon()
+        serving = {
+            label
+            for _, use in lexicon.uses_in(question.use)[:1]
+            for label, grade in lexicon.spread(lexicon.uses[use].things).items()
+            if grade >= 0.7
+        }
+        if serving:
+            named = [frozenset(serving)]
+    rooms = [thing.room for thing in (*things, *around) if thing.room]
+    return _Wanted(tuple(dict.fromkeys(named)), rooms[0] if rooms else "")
