@@ -2,40 +2,355 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
+from collections.abc import Callable, Sequence
 
-from coterie_core.lexicon import load_lexicon
+from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph, SceneObject
+from openeqa_agent import phrases
 from openeqa_agent.answers import OpenReply
-from openeqa_agent.question import OpenQuestion
+from openeqa_agent.measures import answer_size, answer_space
+from openeqa_agent.purposes import answer_use
+from openeqa_agent.question import STATES, OpenQuestion
+from openeqa_agent.things import (
+    HOLDS,
+    LIKELY,
+    STRUCTURE,
+    Found,
+    MapIndex,
+    color_of,
+)
+from openeqa_agent.words import basic_color
+
+_MISSED_WELL_SEEN = 0.15
+"""How often a thing that is in a well seen room is not in the map."""
+_MISSED_BARELY_SEEN = 0.6
+_WELL_SEEN = 4
+"""Objects from which a room counts as well seen."""
+_EVIDENCE = 12
+"""Most ids of evidence."""
 
 
-def answer_from_map(question: OpenQuestion, scene: SceneGraph) -> OpenReply:
-    """Return what the map says; an empty text where it does not tell."""
-    found = _found(question, scene)
-    nothing = OpenReply(category=question.category, explanation="the map does not tell")
-    ids = tuple(thing.id for thing in found[:10])
-    text = ""
-    if question.kind == "is_there" and scene.objects:
-        text = "yes" if found else "no"
-    elif question.kind == "how_many" and scene.objects:
-        text = str(len(found))
-    elif question.kind == "where" and found:
-        room = scene.rooms.get(found[0].room)
-        holder = scene.objects.get(found[0].support or found[0].container)
-        on = f"on the {holder.label.top}" if holder else ""
-        text = " ".join(part for part in (on, f"in the {room.name}" if room else "") if part)
-    elif question.kind == "color" and found:
-        colors = Counter(t.properties.get("color", "") for t in found)
-        text = colors.most_common(1)[0][0]
+def answer_from_map(question: OpenQuestion, scene: SceneGraph | MapIndex) -> OpenReply:
+    """Return what the map says; an empty text where it does not tell.
+
+    Only labels, boxes and what the map holds of its objects count, no common sense about what is
+    usual. Confidence falls with uncertain labels, with several things that fit, and with how
+    little the rule can know (sides, what was never seen).
+    """
+    index = scene if isinstance(scene, MapIndex) else MapIndex(scene)
+    reply = _BY_KIND[question.kind](index, question) if index.scene.objects else None
+    if reply is None and index.scene.rooms and question.kind == "how_many":
+        reply = _how_many(index, question)
+    if reply is None or not reply.text:
+        return OpenReply(category=question.category, explanation="the map does not tell")
+    return dataclasses.replace(
+        reply,
+        category=question.category,
+        confidence=round(min(max(reply.confidence, 0.01), 0.99), 3),
+        objects=tuple(dict.fromkeys(reply.objects))[:_EVIDENCE],
+    )
+
+
+def _reply(text: str, confidence: float, found: Sequence[Found], why: str) -> OpenReply:
+    ids = tuple(id_ for one in found for id_ in one.ids)
+    return OpenReply(text, confidence, objects=ids, explanation=why)
+
+
+def _is_there(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
+    wanted = question.target
+    if wanted.generic and not (wanted.relation or wanted.color):
+        return None
+    if phrases.room_type(wanted.words) and not wanted.relation:
+        rooms = index.rooms_named(wanted.words)
+        return OpenReply("yes" if rooms else "no", 0.8, explanation="rooms of the map")
+    found = index.find(wanted)
+    none = 1.0
+    for one in found:
+        none *= 1.0 - one.p * min(one.fit, 1.0)
+    if none <= 0.5:
+        where = phrases.place(index, found[0].thing)
+        return _reply("yes", 1.0 - none, found, f"the {index.label(found[0].thing)} {where}")
+    rooms = index.rooms_named(wanted.room) if wanted.room else []
+    if wanted.room and not rooms:
+        return None
+    seen = sum(len(list(index.scene.objects_in(room.id))) for room in rooms) if rooms else len(
+        index.scene.objects
+    )  # fmt: skip
+    prior = _prior(question, [room.name for room in rooms])
+    missed = _MISSED_WELL_SEEN if seen >= _WELL_SEEN else _MISSED_BARELY_SEEN
+    missed = max(missed, 0.4) if not wanted.known else missed
+    no = (1.0 - prior) / (1.0 - prior + prior * missed) * (1.0 if none > 0.9 else none)
+    return _reply("no", no, [], f"no such thing among {seen} objects")
+
+
+def _prior(question: OpenQuestion, rooms: Sequence[str]) -> float:
+    """How likely such a thing is there, from common sense alone."""
+    wanted = question.target
+    house = load_household()
+    names = rooms or tuple(house.room_types)
+    if wanted.generic:
+        return 0.5
+    absent = 1.0
+    for name in names[:12]:
+        absent *= 1.0 - 0.7 * house.likelihood(wanted.name, name)
+    return min(max(1.0 - absent, 0.1), 0.8)
+
+
+def _how_many(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
+    wanted = question.target
+    kind = phrases.room_type(wanted.words)
+    if kind and not wanted.relation:
+        rooms = index.rooms_named(kind)
+        if rooms:
+            names = ", ".join(room.name for room in rooms[:8])
+            return OpenReply(str(len(rooms)), 0.8, explanation=f"rooms of the map: {names}")
+        return None
+    if wanted.name in ("floor", "story", "level", "storey"):
+        count = len(index.scene.floors)
+        return OpenReply(str(count), 0.8, explanation="floors of the map") if count else None
+    if wanted.name == "room":
+        count = len(index.scene.rooms)
+        return OpenReply(str(count), 0.8, explanation="rooms of the map") if count else None
+    if wanted.generic and not (wanted.relation or wanted.color):
+        return None
+    if wanted.room and not index.rooms_named(wanted.room):
+        return None
+    found = index.find(wanted)
+    if not found and not wanted.known:
+        return None
+    count, share = likeliest_count([one.p * min(1.0, 0.5 + one.fit / 2.0) for one in found])
+    listed = sorted(found, key=lambda one: -one.score)[:count]
+    confidence = share * (0.85 if found else 0.5)
+    return _reply(str(count), confidence, listed, f"{count} such things in the map")
+
+
+def likeliest_count(shares: Sequence[float]) -> tuple[int, float]:
+    """Return the likeliest number of hits of independent trials, and how likely it is."""
+    chances = [1.0]
+    for p in shares:
+        grown = [0.0] * (len(chances) + 1)
+        for k, chance in enumerate(chances):
+            grown[k] += chance * (1.0 - p)
+            grown[k + 1] += chance * p
+        chances = grown
+    best = max(range(len(chances)), key=lambda k: (chances[k], k))
+    return best, chances[best]
+
+
+def _where(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
+    found = index.find(question.target)
+    if not found or (question.target.generic and not question.target.color):
+        return None
+    best = found[0]
+    text = phrases.place(index, best.thing)
     if not text:
-        return nothing
-    return OpenReply(text, 0.6, False, question.category, ids, explanation="as the map says")
+        return None
+    alike = [one for one in found[1:] if one.score > 0.7 * best.score]
+    confidence = best.score * (0.9 if not alike else 0.75 if len(alike) == 1 else 0.6)
+    more = f"; {len(alike)} more like it" if alike else ""
+    return _reply(text, confidence, found[:3], f"the {index.label(best.thing)} is {text}{more}")
 
 
-def _found(question: OpenQuestion, scene: SceneGraph) -> list[SceneObject]:
-    lexicon = load_lexicon()
-    names = lexicon.members(question.target.name)
-    return [
-        thing for thing in scene.objects.values() if lexicon.canonical(thing.label.top) in names
-    ]
+def _which_room(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
+    if question.attribute == "this":
+        rooms = list(index.scene.rooms.values())
+        if len(rooms) != 1:
+            return None
+        return OpenReply(f"the {rooms[0].name}", 0.8, explanation="the only room of the map")
+    found = index.find(question.target)
+    if question.attribute == "room":
+        names = Counter[str]()
+        for one in found:
+            room = index.room(one.thing)
+            if room is not None:
+                names[room.name] += one.score  # type: ignore[assignment]
+        if not names:
+            return None
+        (name, weight), total = names.most_common(1)[0], sum(names.values())
+        text = f"the {name}" if not name.startswith("the ") else name
+        here = [f for f in found if (room := index.room(f.thing)) and room.name == name]
+        why = f"{len(here)} of {len(found)} such things are there"
+        return _reply(text, 0.9 * here[0].score * weight / total, here, why)
+    for one in found:
+        floor = phrases.floor_name(index, one.thing)
+        if floor:
+            return _reply(f"on the {floor}", 0.85 * one.score, [one], "by its room's floor")
+    room = next(iter(index.rooms_named(question.target.words or question.room)), None)
+    floor = phrases.floor_of_room(index, room) if room else ""
+    return OpenReply(f"the {floor}", 0.8, explanation="by its floor") if floor else None
+
+
+def _color(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
+    wanted = dataclasses.replace(question.target)
+    found = [one for one in index.find(wanted) if color_of(one.thing)]
+    if not found:
+        return None
+    # Several things of a kind may differ: those that fit best count, alike ones together.
+    near = [one for one in found if one.score >= 0.7 * found[0].score]
+    votes: dict[str, float] = {}
+    for one in near:
+        color = color_of(one.thing)
+        votes[color] = votes.get(color, 0.0) + one.score * max(one.thing.observations, 1) ** 0.5
+    color = min(votes, key=lambda name: (-votes[name], name))
+    share = votes[color] / sum(votes.values())
+    confidence = 0.85 * found[0].score * share
+    held = [one for one in near if color_of(one.thing) == color]
+    why = f"the {index.label(held[0].thing)} is {color}"
+    if question.choices:
+        offered = {basic_color(choice): choice for choice in question.choices}
+        if color not in offered:
+            return None
+        return _reply(offered[color], confidence, held, why)
+    if question.polar:
+        asked = basic_color(question.attribute)
+        return _reply("yes" if asked in votes else "no", confidence, held, why)
+    return _reply(color, confidence, held, why)
+
+
+def _state(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
+    found = index.find(question.target)
+    if not found:
+        return None
+    best = found[0]
+    for one in found[:4]:
+        state = _state_of(index, one.thing, question.attribute)
+        if state is None:
+            continue
+        holds, share, why = state
+        if question.use == "not":
+            holds = not holds
+        confidence = share * one.score / max(best.score, 1e-6) * best.score
+        if question.choices:
+            text = _choice(question, holds)
+            return _reply(text, confidence, [one], why) if text else None
+        return _reply("yes" if holds else "no", confidence, [one], why)
+    return None
+
+
+_OPPOSITE = {"open": "closed", "closed": "open", "on": "off", "off": "on", "empty": "full",
+             "full": "empty", "clean": "messy", "messy": "clean", "made": "unmade"}  # fmt: skip
+
+
+def _choice(question: OpenQuestion, holds: bool) -> str:
+    """The offered answer that fits a state that holds or does not."""
+    first, second = question.choices[0], question.choices[-1]
+    if STATES.get(first) == question.attribute:
+        return first if holds else second
+    return second if holds else first
+
+
+def _state_of(
+    index: MapIndex, thing: SceneObject, attribute: str
+) -> tuple[bool, float, str] | None:
+    """Whether a thing is so, how surely, and why; None where the map does not tell."""
+    label = index.label(thing)
+    if attribute in ("open", "closed"):
+        opening = thing.is_open
+        if opening is None:
+            said = str(thing.properties.get("opening", "")).lower()
+            opening = True if said == "open" else False if said == "closed" else None
+        if opening is None:
+            return None
+        word = "open" if opening else "closed"
+        return opening == (attribute == "open"), 0.85, f"the {label} is {word}"
+    values = {str(value).lower() for value in thing.properties.values()}
+    named = {STATES.get(word, word) for word in values}
+    if attribute and attribute in named:
+        return True, 0.85, f"the map says so of the {label}"
+    if _OPPOSITE.get(attribute, "-") in named:
+        return False, 0.85, f"the map says {_OPPOSITE[attribute]} of the {label}"
+    if attribute in ("empty", "full", "clean", "messy") and thing.box.volume > 0.0:
+        held = index.held_by(thing)
+        things = len(held)
+        if attribute in ("empty", "full"):
+            hidden = thing.is_open is False and not held
+            if hidden:
+                return None
+            return (things == 0) == (attribute == "empty"), 0.6, f"{things} things on or in it"
+        many = things >= 4
+        return many == (attribute == "messy"), 0.55, f"{things} things on it"
+    return None
+
+
+def _relation(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
+    wanted = question.target
+    found = index.find(wanted)
+    if found and found[0].score >= LIKELY * HOLDS:
+        why = phrases.place(index, found[0].thing)
+        share = found[0].score if wanted.relation else found[0].p
+        return _reply("yes", 0.5 + 0.45 * min(share, 1.0), found[:2], f"it is {why}")
+    alone = index.find(dataclasses.replace(wanted, relation=None, anchors=(), room=""))
+    if not alone:
+        return None
+    if wanted.anchors and not all(
+        index.find(anchor) or anchor.name in STRUCTURE for anchor in wanted.anchors
+    ):
+        return None
+    why = f"the {index.label(alone[0].thing)} is {phrases.place(index, alone[0].thing)}"
+    return _reply("no", 0.7 * alone[0].p, alone[:1], why)
+
+
+def _what(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
+    wanted = question.target
+    if not (wanted.relation or wanted.room or wanted.color or wanted.traits):
+        return None
+    found = index.find(wanted)
+    if wanted.generic and wanted.relation in ("near", "in front of", "behind", "on", "in"):
+        found = [f for f in found if f.other is None or not _carries(index, f)]
+    if not found:
+        return None
+    many = wanted.relation in ("on", "in", "under") or (wanted.room and not wanted.relation)
+    plural = wanted.words.split()[-1:] and wanted.words.split()[-1].endswith("s")
+    best = found[0].score
+    limit = 4 if many or plural else 2 if wanted.relation == "near" else 1
+    if wanted.color or wanted.traits:
+        limit = min(limit, 2 if plural else 1)
+    chosen = [f for f in found if f.score >= 0.6 * best][:limit]
+    text = phrases.listed([(f.thing, index.label(f.thing)) for f in chosen])
+    share = found[0].score * index.certainty(found[0].thing)
+    confidence = share * (0.85 if len(found) <= 2 else 0.7)
+    if wanted.relation in ("left of", "right of"):
+        confidence *= 0.7
+    return _reply(text, confidence, chosen, f"{len(found)} thing(s) of the map fit")
+
+
+def _carries(index: MapIndex, one: Found) -> bool:
+    """Whether the found thing is what the other stands on."""
+    other = one.other
+    return other is not None and one.thing.id in (other.support, other.container)
+
+
+def _attribute(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
+    for one in index.find(question.target)[:4]:
+        value = str(one.thing.properties.get(question.attribute, "")).strip()
+        if value:
+            why = f"the map says so of the {index.label(one.thing)}"
+            return _reply(value[:60], 0.85 * one.score, [one], why)
+        if question.attribute == "type" and not question.target.generic:
+            name = index.label(one.thing)
+            if name != question.target.words and name.endswith(question.target.name):
+                return _reply(f"a {name}", 0.5 * one.score, [one], "by its label")
+    return None
+
+
+def _other(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
+    return None
+
+
+_BY_KIND: dict[str, Callable[[MapIndex, OpenQuestion], OpenReply | None]] = {
+    "is_there": _is_there,
+    "what": _what,
+    "where": _where,
+    "how_many": _how_many,
+    "color": _color,
+    "attribute": _attribute,
+    "state": _state,
+    "which_room": _which_room,
+    "used_for": answer_use,
+    "relation": _relation,
+    "size": answer_size,
+    "space": answer_space,
+    "other": _other,
+}

@@ -1,0 +1,91 @@
+"""What a map says in words: places, lists, floors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+
+from coterie_core.household import load_household, normalized, singulars
+from coterie_core.scene import Room, SceneObject
+from openeqa_agent.things import MapIndex
+
+_FLOORS = ("first floor", "second floor", "third floor", "fourth floor")
+
+
+def place(index: MapIndex, thing: SceneObject) -> str:
+    """Where a thing is: "on the desk in the office, next to the lamp"; "" where unknown."""
+    held = index.holder(thing)
+    room = index.room(thing)
+    parts = []
+    if held is not None:
+        parts.append(f"{held[0]} the {index.label(held[1])}")
+    elif index.attached(thing, "wall") and thing.kind != "furniture":
+        parts.append("on the wall")
+    if room is not None:
+        parts.append(f"in the {room.name}")
+    text = " ".join(parts)
+    if held is None:
+        beside = [n for n in index.neighbours(thing, 4) if index.label(n) != index.label(thing)]
+        if beside:
+            text += f"{', ' if text else ''}next to the {index.label(beside[0])}"
+    return text
+
+
+def listed(things: Sequence[tuple[SceneObject, str]]) -> str:
+    """Name things in one phrase: "2 books, a lamp and a cup"."""
+    counts = Counter(label for _, label in things)
+    names = [article(name) if n == 1 else f"{n} {plural(name)}" for name, n in counts.items()]
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def article(name: str) -> str:
+    """Return a name with its article."""
+    if name.endswith("s") and not name.endswith(("ss", "us")):
+        return name
+    return f"{'an' if name[:1] in 'aeiou' else 'a'} {name}"
+
+
+def plural(name: str) -> str:
+    """Return the plural of a name."""
+    if name.endswith(("s", "x", "ch", "sh")):
+        return name if name.endswith("s") and not name.endswith("ss") else f"{name}es"
+    if name.endswith("y") and name[-2:-1] not in "aeiou":
+        return f"{name[:-1]}ies"
+    if name.endswith("shelf"):
+        return f"{name[:-1]}ves"
+    return f"{name}s"
+
+
+def floor_name(index: MapIndex, thing: SceneObject) -> str:
+    """Name of the floor a thing is on: "second floor"; "" where unknown."""
+    room = index.room(thing)
+    return floor_of_room(index, room) if room else ""
+
+
+def floor_of_room(index: MapIndex, room: Room) -> str:
+    """Name of the floor of a room, counted from the lowest as the first; "" where unknown."""
+    floor = index.scene.floors.get(room.floor)
+    if floor is None:
+        return ""
+    order = sorted(index.scene.floors.values(), key=lambda f: (f.index, f.elevation))
+    at = order.index(floor)
+    return _FLOORS[at] if at < len(_FLOORS) else f"floor {at + 1}"
+
+
+@lru_cache(maxsize=1024)
+def room_type(words: str) -> str:
+    """Type of the room that words name as a whole ("bedrooms", "the kitchen"), or ""."""
+    text = normalized(words.removeprefix("the ").strip())
+    house = load_household()
+    names = {
+        synonym: kind.name
+        for kind in house.room_types.values()
+        for synonym in (kind.name, *kind.synonyms)
+    }
+    for form in (text, *singulars(text)):
+        if form in names and house.category(form) is None:
+            return names[form]
+    return ""
