@@ -7,14 +7,20 @@ simulator: it sees what the semantic camera sees, and errs as `DetectorNoise` sa
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection
 from habitat_bridge.embedded.detector import DetectorNoise
-from habitat_bridge.simulator import Frame
+from habitat_bridge.simulator import Frame, Simulator
+
+if TYPE_CHECKING:
+    from habitat_bridge.embedded.things import Things
+
+Look = Callable[[int], Mapping[str, str]]
+"""Instance number -> what is true of how it looks: attributes of ImageDetection."""
 
 STRUCTURE = frozenset(
     {
@@ -35,6 +41,8 @@ class ImageDetector:
         labels: All labels, for phantoms.
         ignore: Labels that are never reported.
         masks: Whether to report masks, or boxes only.
+        is_open: Tells by instance number whether a thing stands open (None: it does not open);
+            it is reported as the attribute "opening", wrong as often as labels are.
     """
 
     def __init__(
@@ -45,6 +53,7 @@ class ImageDetector:
         labels: Sequence[str],
         ignore: Collection[str] = STRUCTURE,
         masks: bool = True,
+        is_open: Callable[[int], bool | None] | None = None,
     ) -> None:
         self.noise = noise
         self.seed = seed
@@ -52,10 +61,16 @@ class ImageDetector:
         self.labels = sorted(set(labels) - set(ignore))
         self.ignore = frozenset(ignore)
         self.masks = masks
+        self.is_open = is_open
         self._count: dict[str, int] = {}
 
-    def detect(self, frame: Frame) -> list[ImageDetection]:
+    def detect(self, frame: Frame, number: int | None = None) -> list[ImageDetection]:
         """Return what the detector finds in a frame with semantic and depth images.
+
+        Args:
+            frame: The frame.
+            number: What the mistakes depend on besides seed and camera; None: how many frames of
+                the robot came before.
 
         Raises:
             ValueError: The frame has no semantic or no depth image.
@@ -64,10 +79,12 @@ class ImageDetector:
             raise ValueError(
                 f"{frame.robot}/{frame.camera.name}: the detector needs semantic and depth images"
             )
-        number = self._count.get(frame.robot, 0)
-        self._count[frame.robot] = number + 1
-        who = zlib.crc32(frame.robot.encode())
-        rng = np.random.default_rng((self.seed, who, number))
+        who = frame.robot if number is None else f"{frame.robot}/{frame.camera.name}"
+        if number is None:
+            number = self._count.get(frame.robot, 0)
+            self._count[frame.robot] = number + 1
+        key = (self.seed, zlib.crc32(who.encode()), number)
+        rng, eye = np.random.default_rng(key), np.random.default_rng((*key, 1))
         found = []
         for value, window, rows, cols in _windows(frame.semantic):
             label = frame.labels.get(value, "")
@@ -78,7 +95,8 @@ class ImageDetector:
             depth = depth[depth > 0.0]
             if not len(depth):
                 continue
-            detection = self._one(rng, label, window, mask, float(np.median(depth)))
+            state = self.is_open(value) if self.is_open else None
+            detection = self._one(rng, label, window, mask, float(np.median(depth)), state)
             if detection is not None:
                 found.append(detection)
         found += self._phantoms(rng, frame.semantic.shape)
@@ -91,6 +109,7 @@ class ImageDetector:
         window: tuple[int, int, int, int],
         mask: npt.NDArray[np.bool_],
         distance: float,
+        is_open: bool | None = None,
     ) -> ImageDetection | None:
         noise = self.noise
         chance, wrong, spread = rng.random(3)
@@ -113,7 +132,22 @@ class ImageDetector:
             mask, window = _frayed(rng, mask, window)
             if not mask.any():
                 return None
-        return ImageDetection(window, scores, mask if self.masks else None)
+        told: dict[str, str] = {}
+        if is_open is not None:
+            mistaken = rng.random() < noise.wrong_label * (1.0 + 2.0 * far)
+            told["opening"] = "open" if is_open != mistaken else "closed"
+        return ImageDetection(window, scores, mask if self.masks else None, attributes=told)
+
+    def _attributes(self, rng: np.random.Generator, number: int, distance: float) -> dict[str, str]:
+        """What it says of how a thing looks: the truth, or now and then something else."""
+        noise, told = self.noise, {}
+        wrong = noise.wrong_label * (1.0 + 2.0 * min(distance / noise.max_range, 1.0))
+        for name, value in (self.look(number) if self.look is not None else {}).items():
+            if rng.random() < wrong:
+                others = [v for v in _VALUES.get(name, ()) if v != value]
+                value = others[int(rng.integers(len(others)))] if others else value
+            told[name] = value
+        return told
 
     def _phantoms(self, rng: np.random.Generator, shape: tuple[int, ...]) -> list[ImageDetection]:
         found = []
@@ -125,6 +159,44 @@ class ImageDetector:
             mask = np.ones((height, width), dtype=bool) if self.masks else None
             found.append(ImageDetection((u, v, width, height), {label: 0.45}, mask))
         return found
+
+
+_VALUES: Mapping[str, Sequence[str]] = {"color": COLOR_NAMES, "opening": ("open", "closed")}
+
+
+def look_of(contents: Things) -> Look:
+    """Return what is true of the things of a house: colours by name, open or closed."""
+
+    def look(number: int) -> Mapping[str, str]:
+        row = number - contents.first_instance
+        if not 0 <= row < len(contents.ids):
+            return {}
+        thing = contents.things[contents.ids[row]]
+        told = {}
+        color = color_name(str(thing.properties.get("color", "")))
+        if color:
+            told["color"] = color
+        if thing.is_open is not None:
+            told["opening"] = "open" if thing.is_open else "closed"
+        return told
+
+    return look
+
+
+def detector_of(world: Simulator) -> ImageDetector | None:
+    """Return a detector for a world's images that errs as the world's own does.
+
+    None for worlds without pixels. Houses in habitat-sim are made of the same parts as embedded
+    ones, so that the same detector serves both.
+    """
+    from habitat_bridge.embedded.world import EmbeddedWorld
+
+    if not isinstance(world, EmbeddedWorld):
+        return None
+    own = world.detector
+    return ImageDetector(
+        own.noise, own.seed, own.confusable, own.labels, look=look_of(world.contents)
+    )
 
 
 def _windows(
