@@ -1,5 +1,8 @@
 """Recordings: what a robot saw, on disk."""
 
+from coterie_core.recording.folder import FolderRecording, RecordingWriter
+from coterie_core.recording.opening import open_recording, readable
+from coterie_core.recording.scans import ScanRecording
 from coterie_core.recording.types import (
     RecordedFrame,
     Recording,
@@ -7,4 +10,14 @@ from coterie_core.recording.types import (
     sample_evenly,
 )
 
-__all__ = ["RecordedFrame", "Recording", "RecordingError", "sample_evenly"]
+__all__ = [
+    "FolderRecording",
+    "RecordedFrame",
+    "Recording",
+    "RecordingError",
+    "RecordingWriter",
+    "ScanRecording",
+    "open_recording",
+    "readable",
+    "sample_evenly",
+]
