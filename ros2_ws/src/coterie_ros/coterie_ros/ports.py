@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,11 +12,12 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import CameraInfo, Image, PointCloud2
 from std_msgs.msg import String
 
+from coterie_core.detections import ImageDetection
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.observation import Observation
+from coterie_msgs.msg import ImageDetections, RobotResume
 from coterie_msgs.msg import Observation as ObservationMsg
-from coterie_msgs.msg import RobotResume
 from coterie_ros import conversions
 from tf2_msgs.msg import TFMessage
 
@@ -42,6 +43,7 @@ class CameraPort:
             channel: node.publisher(CameraInfo, f"{base}/{channel}/camera_info", "sensor_data")
             for channel in CHANNELS
         }
+        self._detections = node.publisher(ImageDetections, f"{base}/detections", "detections")
         self._cloud = (
             node.publisher(PointCloud2, f"{robot}/scan_points", "sensor_data")
             if with_cloud
@@ -55,6 +57,19 @@ class CameraPort:
         if self._cloud is not None and self._cloud.subscribers and "depth" not in channels:
             channels.append("depth")
         return tuple(channels)
+
+    @property
+    def detections_wanted(self) -> int:
+        """How many listen to what a detector finds in the images."""
+        return self._detections.subscribers
+
+    def publish_detections(
+        self, time: float, found: Sequence[ImageDetection], detector: str
+    ) -> None:
+        """Publish what a detector found in the images of a moment [s]."""
+        size = (self.camera.width, self.camera.height)
+        head = conversions.header(time, self._frame)
+        self._detections.publish(conversions.detections_to_msg(found, head, size, detector))
 
     def publish(self, time: float, images: dict[Channel, npt.NDArray[Any]]) -> None:
         """Publish images of one moment [s] to those who listen, each with the camera's model."""

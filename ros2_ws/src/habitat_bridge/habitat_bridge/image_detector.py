@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from coterie_core.colors import COLOR_NAMES, color_name
 from coterie_core.detections import ImageDetection
+from coterie_core.scene import SceneObject
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.simulator import Frame, Simulator
-
-if TYPE_CHECKING:
-    from habitat_bridge.embedded.things import Things
-
-Look = Callable[[int], Mapping[str, str]]
-"""Instance number -> what is true of how it looks: attributes of ImageDetection."""
 
 STRUCTURE = frozenset(
     {
@@ -43,6 +40,8 @@ class ImageDetector:
         masks: Whether to report masks, or boxes only.
         is_open: Tells by instance number whether a thing stands open (None: it does not open);
             it is reported as the attribute "opening", wrong as often as labels are.
+        color_of: Tells by instance number the name of a thing's colour ("": none); it is reported
+            as the attribute "color", wrong as often.
     """
 
     def __init__(
@@ -54,6 +53,7 @@ class ImageDetector:
         ignore: Collection[str] = STRUCTURE,
         masks: bool = True,
         is_open: Callable[[int], bool | None] | None = None,
+        color_of: Callable[[int], str] | None = None,
     ) -> None:
         self.noise = noise
         self.seed = seed
@@ -62,6 +62,7 @@ class ImageDetector:
         self.ignore = frozenset(ignore)
         self.masks = masks
         self.is_open = is_open
+        self.color_of = color_of
         self._count: dict[str, int] = {}
 
     def detect(self, frame: Frame, number: int | None = None) -> list[ImageDetection]:
@@ -96,9 +97,15 @@ class ImageDetector:
             if not len(depth):
                 continue
             state = self.is_open(value) if self.is_open else None
-            detection = self._one(rng, label, window, mask, float(np.median(depth)), state)
-            if detection is not None:
-                found.append(detection)
+            distance = float(np.median(depth))
+            detection = self._one(rng, label, window, mask, distance, state)
+            if detection is None:
+                continue
+            color = self._color(eye, value, distance)
+            if color:
+                told = {**detection.attributes, "color": color}
+                detection = replace(detection, attributes=told)
+            found.append(detection)
         found += self._phantoms(rng, frame.semantic.shape)
         return found
 
@@ -138,16 +145,14 @@ class ImageDetector:
             told["opening"] = "open" if is_open != mistaken else "closed"
         return ImageDetection(window, scores, mask if self.masks else None, attributes=told)
 
-    def _attributes(self, rng: np.random.Generator, number: int, distance: float) -> dict[str, str]:
-        """What it says of how a thing looks: the truth, or now and then something else."""
-        noise, told = self.noise, {}
-        wrong = noise.wrong_label * (1.0 + 2.0 * min(distance / noise.max_range, 1.0))
-        for name, value in (self.look(number) if self.look is not None else {}).items():
-            if rng.random() < wrong:
-                others = [v for v in _VALUES.get(name, ()) if v != value]
-                value = others[int(rng.integers(len(others)))] if others else value
-            told[name] = value
-        return told
+    def _color(self, rng: np.random.Generator, number: int, distance: float) -> str:
+        """The name of the colour it reports: the true one, or now and then another."""
+        color = self.color_of(number) if self.color_of is not None else ""
+        far = min(distance / self.noise.max_range, 1.0)
+        if not color or rng.random() >= self.noise.wrong_label * (1.0 + 2.0 * far):
+            return color
+        others = [name for name in COLOR_NAMES if name != color]
+        return others[int(rng.integers(len(others)))]
 
     def _phantoms(self, rng: np.random.Generator, shape: tuple[int, ...]) -> list[ImageDetection]:
         found = []
@@ -161,28 +166,6 @@ class ImageDetector:
         return found
 
 
-_VALUES: Mapping[str, Sequence[str]] = {"color": COLOR_NAMES, "opening": ("open", "closed")}
-
-
-def look_of(contents: Things) -> Look:
-    """Return what is true of the things of a house: colours by name, open or closed."""
-
-    def look(number: int) -> Mapping[str, str]:
-        row = number - contents.first_instance
-        if not 0 <= row < len(contents.ids):
-            return {}
-        thing = contents.things[contents.ids[row]]
-        told = {}
-        color = color_name(str(thing.properties.get("color", "")))
-        if color:
-            told["color"] = color
-        if thing.is_open is not None:
-            told["opening"] = "open" if thing.is_open else "closed"
-        return told
-
-    return look
-
-
 def detector_of(world: Simulator) -> ImageDetector | None:
     """Return a detector for a world's images that errs as the world's own does.
 
@@ -193,9 +176,22 @@ def detector_of(world: Simulator) -> ImageDetector | None:
 
     if not isinstance(world, EmbeddedWorld):
         return None
-    own = world.detector
+    own, contents = world.detector, world.contents
+
+    def thing(number: int) -> SceneObject | None:
+        row = number - contents.first_instance
+        return contents.things[contents.ids[row]] if 0 <= row < len(contents.ids) else None
+
+    def is_open(number: int) -> bool | None:
+        found = thing(number)
+        return None if found is None else found.is_open
+
+    def color_of(number: int) -> str:
+        found = thing(number)
+        return "" if found is None else color_name(str(found.properties.get("color", "")))
+
     return ImageDetector(
-        own.noise, own.seed, own.confusable, own.labels, look=look_of(world.contents)
+        own.noise, own.seed, own.confusable, own.labels, is_open=is_open, color_of=color_of
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Bool
 
+from coterie_core.detections import ImageDetection
 from coterie_core.geometry import Pose
 from coterie_core.observation import Observation
 from coterie_core.skills import Outcome, Skill, SkillResult
@@ -21,16 +22,17 @@ from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import run_nodes
 from coterie_ros.parameters import Parameters, ParameterSpec
-from coterie_ros.ports import FramePort, RobotPort
+from coterie_ros.ports import CHANNELS, CameraPort, FramePort, RobotPort
 from coterie_ros.serving import GoalContext
 from habitat_bridge.barrier import Barrier
 from habitat_bridge.conductor import Conductor, Goal, Step
 from habitat_bridge.driver import Driver
 from habitat_bridge.factory import make_world
 from habitat_bridge.guard import Guard
+from habitat_bridge.image_detector import detector_of
 from habitat_bridge.prior import PRIOR_MAPS, prior_map
 from habitat_bridge.roster import read_roster
-from habitat_bridge.simulator import FrameRequest, RobotState, Simulator, WorldError
+from habitat_bridge.simulator import Frame, FrameRequest, RobotState, Simulator, WorldError
 from habitat_bridge.urdf import urdf_of
 
 # In lockstep thousands of ticks a second are possible; nobody needs so many transforms [s].
@@ -56,8 +58,11 @@ class BridgeNode(AgentNode):
             "robots", "", "List of {name, embodiment, start, urdf, resume} as JSON.", json=True
         ),
         ParameterSpec(
-            "prior_map", "nothing", "What is published as semantic_map: what a team knows before.",
+            "prior_map", "nothing", "What is published as a map: what a team knows before.",
             choices=PRIOR_MAPS,
+        ),
+        ParameterSpec(
+            "prior_topic", "semantic_map", "Where; another topic where a mapper makes the map."
         ),
         ParameterSpec(
             "mode", "lockstep", "How time goes on.", choices=("lockstep", "real_time")
@@ -111,6 +116,8 @@ class BridgeNode(AgentNode):
             self._ports[spec.name] = RobotPort(
                 self, spec.name, spec.embodiment, state.pose, pixels=pixels
             )
+        self._detector = detector_of(world) if pixels else None
+        self._detected: dict[CameraPort, tuple[float, int, list[ImageDetection]]] = {}
         self._frames = FramePort(self)
         self._clock_out = self.publisher(Clock, "/clock", "clock")
         for robot in self._ports:
@@ -151,7 +158,7 @@ class BridgeNode(AgentNode):
             self.subscribe(Bool, f"{robot}/takes_part", "latched", partial(self._hear, robot))
         if parameters["prior_map"] != "nothing":
             known = prior_map(world.truth(), parameters["prior_map"])
-            self.publisher(SemanticMap, "semantic_map", "latched").publish(
+            self.publisher(SemanticMap, parameters["prior_topic"], "latched").publish(
                 conversions.scene_to_msg(known, time=world.time)
             )
         self._frames.publish_fixed(
@@ -267,10 +274,12 @@ class BridgeNode(AgentNode):
     def stepped(self, step: Step) -> None:
         """Publish what a tick brought."""
         now = time.monotonic()
-        if now >= self._frames_due or step.ended:
+        watched = step.time >= self._images_due and self._watched()
+        # Images go with transforms of the very same moment.
+        if now >= self._frames_due or step.ended or watched:
             self._frames_due = now + (_FRAMES_PERIOD if self._lockstep else 0.0)
             self._publish_moving(step.time, step.states)
-        if step.time >= self._images_due:
+        if watched:
             self._render(step.time)
         if now >= self._idle_due:
             self._look_after_newcomers(now)
@@ -308,24 +317,41 @@ class BridgeNode(AgentNode):
         for robot, state in states.items():
             self._ports[robot].publish_odometry(state.pose, state.linear, state.angular, stamp)
 
+    def _watched(self) -> bool:
+        cameras = (camera for port in self._ports.values() for camera in port.cameras)
+        return any(camera.wanted or camera.detections_wanted for camera in cameras)
+
     def _render(self, stamp: float) -> None:
         """Make the images that somebody listens to, of all robots in one batch."""
         self._images_due = stamp + 1.0 / self.parameters["camera_rate"] - 1e-9
-        wanted = [
-            (port, camera, camera.wanted)
-            for port in self._ports.values()
-            for camera in port.cameras
-            if camera.wanted
-        ]
-        if not wanted or self.world is None:
+        cameras: list[CameraPort] = []
+        requests: list[FrameRequest] = []
+        for port in self._ports.values():
+            for camera in port.cameras:
+                wanted = set(camera.wanted)
+                if camera.detections_wanted and self._detector is not None:
+                    wanted |= {"depth", "semantic"}
+                if wanted:
+                    channels = tuple(channel for channel in CHANNELS if channel in wanted)
+                    requests.append(FrameRequest(port.robot, camera.camera.name, channels))
+                    cameras.append(camera)
+        if not requests or self.world is None:
             return
-        requests = [
-            FrameRequest(port.robot, camera.camera.name, channels)
-            for port, camera, channels in wanted
-        ]
-        for (_, camera, channels), frame in zip(wanted, self.world.render(requests), strict=True):
-            images = {c: getattr(frame, c) for c in channels if getattr(frame, c) is not None}
+        for camera, frame in zip(cameras, self.world.render(requests), strict=True):
+            images = {c: getattr(frame, c) for c in CHANNELS if getattr(frame, c) is not None}
             camera.publish(frame.time, images)
+            self._detect(camera, frame)
+
+    def _detect(self, camera: CameraPort, frame: Frame) -> None:
+        """Publish what the detector finds; of one moment it finds the same, however often."""
+        listeners = camera.detections_wanted
+        if not listeners or self._detector is None:
+            return
+        last = self._detected.get(camera)
+        if last is None or last[:2] != (frame.time, listeners):
+            found = self._detector.detect(frame, number=round(1e3 * frame.time))
+            last = self._detected[camera] = (frame.time, listeners, found)
+        camera.publish_detections(frame.time, last[2], "simulated")
 
     def _figures(self) -> dict[str, object]:
         timing, world = self._driver.timing, self.world

@@ -66,4 +66,3 @@ def instances_to_cloud(
     )
     message.data = out.tobytes()
     return message
-
