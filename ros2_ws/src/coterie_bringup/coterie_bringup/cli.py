@@ -301,6 +301,14 @@ def bench_map(context: typer.Context) -> None:
     raise typer.Exit(run(context.args))
 
 
+@bench_app.command("reveca", context_settings=PASS_THROUGH)
+def bench_reveca(context: typer.Context) -> None:
+    """REVECA: cooperation under partial observation, its ablations and baselines in lockstep."""
+    from coterie_bench.reveca.bench import main as run
+
+    raise typer.Exit(run(context.args))
+
+
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line; a mistake is one clear line and exit code 2, without traceback.
 

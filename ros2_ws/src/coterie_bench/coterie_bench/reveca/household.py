@@ -19,6 +19,7 @@ from coterie_core.cooperation import (
     GoTo,
     Grab,
     Metrics,
+    NoRoute,
     Note,
     Open,
     Percept,
@@ -62,7 +63,7 @@ class HouseholdOptions:
     hidden: bool = True
     known: bool = False
     horizon: int = 250
-    stride: float = 1.0
+    stride: float = 0.5
     hands: int = 2
     houses: int = 10
     activity: str = ""
@@ -71,13 +72,13 @@ class HouseholdOptions:
 class Body:
     """One agent's body: where it is, what it holds, where it is walking to."""
 
-    __slots__ = ("hands", "legs", "name", "notes", "result", "spot", "target", "walked")
+    __slots__ = ("aim", "hands", "legs", "name", "notes", "result", "spot", "walked")
 
     def __init__(self, name: str, spot: Spot) -> None:
         self.name = name
         self.spot = spot
         self.hands: tuple[str, ...] = ()
-        self.target = ""
+        self.aim: tuple[str, Spot | None] | None = None
         self.legs: list[Spot] = []
         self.walked = 0.0
         self.notes: list[Note] = []
@@ -143,6 +144,7 @@ class HouseholdWorld:
         self._revision = dict.fromkeys(self.home.ways.rooms, 0)
         self._views: dict[str, tuple[Thing, ...]] = {}
         self._all: tuple[Thing, ...] | None = None
+        self._changes = 0
         self._met = self._goal_met()
         return {
             name: Briefing(
@@ -217,7 +219,7 @@ class HouseholdWorld:
 
     def percepts(self) -> Mapping[str, Percept]:
         """What each agent perceives now."""
-        over = self.done
+        over, everywhere = self.done, tuple(self.home.ways.rooms)
         out: dict[str, Percept] = {}
         for name, body in self.bodies.items():
             room = body.spot.room
@@ -231,8 +233,8 @@ class HouseholdWorld:
                 body.spot,
                 body.hands,
                 self._view(room),
-                (room, self._revision[room]),
-                True,
+                ("", self._changes) if self.options.known else (room, self._revision[room]),
+                everywhere if self.options.known else (room,),
                 mates,
                 body.notes,
                 body.result,
@@ -265,13 +267,14 @@ class HouseholdWorld:
     def _changed(self, room: str) -> None:
         self._views.pop(room, None)
         self._all = None
+        self._changes += 1
         self._revision[room] += 1
 
     # --- actions ---------------------------------------------------------------------------------
 
     def _act(self, body: Body, action: Action, said: list[Note]) -> Result:
         if type(action) is GoTo:
-            return self._walk(body, action.target)
+            return self._walk(body, action)
         if type(action) is Wait:
             return DONE
         if type(action) is Grab:
@@ -286,26 +289,38 @@ class HouseholdWorld:
             return self._say(body, action.note, said)
         return _failed("not_here", f"{type(action).__name__}: this world has no such action")
 
-    def _walk(self, body: Body, target: str) -> Result:
-        if target != body.target or not body.legs:
-            goal = self._spot(target)
-            if goal is None:
-                return _failed("unknown_target", f"there is no {target[:60]!r} to go to")
-            body.target = target
+    def _walk(self, body: Body, action: GoTo) -> Result:
+        aim = (action.target, action.spot)
+        if aim != body.aim or not body.legs:
+            goal = action.spot or self._spot(body, action.target)
+            if goal is None or goal.room not in self.home.ways.rooms:
+                return _failed(
+                    "unknown_target",
+                    f"{action.target[:60]!r} is no room and no furniture, nor in view; "
+                    "go to where it was seen",
+                )
+            body.aim = aim
             try:
                 body.legs = self.home.ways.route(body.spot, goal)
-            except ValueError as error:
+            except NoRoute as error:
                 return _failed("no_way", str(error))
         body.spot, walked = advance(body.spot, body.legs, self.options.stride)
         body.walked += walked
         return UNDER_WAY if body.legs else DONE
 
-    def _spot(self, target: str) -> Spot | None:
+    def _spot(self, body: Body, target: str) -> Spot | None:
         thing = self.things.get(target)
-        if thing is not None:
-            return self.bodies[thing.parent].spot if thing.relation == "held" else thing.spot
-        room = self.home.ways.rooms.get(target)
-        return None if room is None else room.spot
+        if thing is None:
+            room = self.home.ways.rooms.get(target)
+            return None if room is None else room.spot
+        if thing.kind == "item" and not self._in_view(body, thing):
+            return None
+        return thing.spot
+
+    def _in_view(self, body: Body, thing: Thing) -> bool:
+        owner = self.things.get(thing.parent)
+        hidden = thing.relation == "held" or (owner is not None and owner.is_open is False)
+        return not hidden and (self.options.known or thing.spot.room == body.spot.room)
 
     def _near(self, body: Body, thing: Thing) -> bool:
         here, there = body.spot, thing.spot

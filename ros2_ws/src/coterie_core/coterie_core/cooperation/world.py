@@ -57,9 +57,14 @@ class Teammate:
 
 @dataclass(frozen=True, slots=True)
 class GoTo:
-    """Walk one stride towards a room's middle or to where a thing can be reached (its id)."""
+    """Walk one stride towards a room's middle, or to where a thing can be reached.
+
+    `target` is the id of a room, of furniture, or of a small thing that is in view now; of what was
+    seen earlier give what it lay on. With `spot` one walks there, and `target` says only what for.
+    """
 
     target: str
+    spot: Spot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +170,8 @@ class Percept:
         things: All that is in view. The same object as in the step before when nothing changed,
             so that agents may skip what they have seen.
         view: Tells views apart: room and revision (or heading); equal values show equal things.
-        complete: All of the room that open eyes can see from anywhere in it is in `things`, so
-            that what is missing is not there (closed containers apart).
+        covered: Rooms of which all is in `things` that can be seen at all: what is missing there
+            is not there any more, or in a closed container.
         teammates: Who is in view.
         notes: What was said to it in the step before.
         result: Of its own last action; None at the start.
@@ -179,7 +184,7 @@ class Percept:
     hands: tuple[str, ...] = ()
     things: Sequence[Thing] = ()
     view: object = None
-    complete: bool = True
+    covered: tuple[str, ...] = ()
     teammates: Sequence[Teammate] = ()
     notes: Sequence[Note] = ()
     result: Result | None = None

@@ -1,0 +1,69 @@
+"""Methods of the REVECA bench: name -> the team of agents that plays an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from coterie_bench.reveca.household import HouseholdOptions, HouseholdWorld
+from coterie_core.cooperation import Agent
+from coterie_core.language import Decider
+from reveca_agent.agent import RevecaAgent
+from reveca_agent.settings import Settings
+
+Team = Mapping[str, Agent]
+World = Any
+"""An Environment; the oracle also reads its truth (`HouseholdWorld.things`)."""
+Maker = Callable[[World, Decider | None], Team]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method: what it is, who plays it, and for how many agents (0: as many as the world has)."""
+
+    name: str
+    text: str
+    make: Maker
+    agents: int = 0
+
+
+def reveca(**changes: Any) -> Maker:
+    """Return a maker of REVECA agents with some settings changed."""
+
+    def make(world: World, decider: Decider | None) -> Team:
+        settings = replace(Settings(), **changes)
+        return {name: RevecaAgent(name, decider, settings) for name in world.team}
+
+    return make
+
+
+METHODS: dict[str, Method] = {
+    one.name: one
+    for one in (
+        Method("reveca", "REVECA", reveca()),
+        Method("single", "one REVECA agent alone", reveca(), agents=1),
+        Method("no_spatial", "REVECA without spatial information", reveca(spatial=False)),
+        Method("no_relevance", "REVECA without relevance", reveca(relevance=False)),
+        Method("no_validation", "REVECA without validation", reveca(ask="never")),
+        Method("always_ask", "REVECA that asks before every plan", reveca(ask="always")),
+        Method(
+            "no_collaborators",
+            "REVECA without collaborator information",
+            reveca(collaborators=False),
+        ),
+        Method("no_talk", "REVECA that never speaks", reveca(talk=False)),
+        *(Method(f"k{k}", f"REVECA with K = {k}", reveca(plans=k)) for k in (1, 2, 4, 5)),
+        *(Method(f"r{r}", f"REVECA with R = {r}", reveca(levels=r)) for r in (2, 3, 5, 6)),
+    )
+}
+
+WORLDS: dict[str, Callable[[int], World]] = {
+    "household": lambda n: HouseholdWorld(HouseholdOptions(agents=n)),
+    "noisy10": lambda n: HouseholdWorld(HouseholdOptions(agents=n, dummies=10)),
+    "noisy20": lambda n: HouseholdWorld(HouseholdOptions(agents=n, dummies=20)),
+    "open": lambda n: HouseholdWorld(HouseholdOptions(agents=n, hidden=False)),
+    "known": lambda n: HouseholdWorld(HouseholdOptions(agents=n, known=True)),
+}
+"""World -> its maker, for a number of agents. `open`: nothing lies in closed containers; `known`:
+everything is seen at all times."""

@@ -1,0 +1,1 @@
+"""Cooperating under partial observation: relevance, plan validation, few messages (REVECA)."""

@@ -1,0 +1,238 @@
+"""The agent: observe, rate, plan, validate, talk when it pays, execute (REVECA)."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from coterie_core.cooperation import (
+    Action,
+    Briefing,
+    Note,
+    Percept,
+    Put,
+    Result,
+    Send,
+    Spot,
+    Wait,
+)
+from coterie_core.language import Decider, Decision, RulesModel
+from reveca_agent.communication import Communicator
+from reveca_agent.memory import Deed, Memory
+from reveca_agent.observation import Observer
+from reveca_agent.planning import ChoosePlan, PlanState, candidates
+from reveca_agent.plans import Plan
+from reveca_agent.relevance import RateRelevance, RatingState
+from reveca_agent.settings import Settings
+from reveca_agent.validation import JudgeScenario, ScenarioState, scenarios, worth_asking
+
+StateT = TypeVar("StateT")
+ReplyT = TypeVar("ReplyT", bound=BaseModel)
+
+RETRIES = 3
+"""Failures at one target after which it counts as missing."""
+ASK_AGAIN = 30
+"""Steps before the same question is asked again."""
+
+
+class RevecaAgent:
+    """An agent that cooperates under partial observation; free of ROS, driven from outside.
+
+    Args:
+        name: Its name in the team.
+        decider: Who answers its decisions; None: the rules.
+        settings: R, K, bounds, and what is left out.
+    """
+
+    def __init__(
+        self, name: str, decider: Decider | None = None, settings: Settings | None = None
+    ) -> None:
+        self.name = name
+        self.settings = settings or Settings()
+        self.decider = decider or Decider(RulesModel(), who=name)
+        self.memory: Memory
+        self.briefing: Briefing
+        self.plan: Plan | None = None
+        self._result: Result | None = None
+        self._action: Action | None = None
+
+    # --- driven from outside ---------------------------------------------------------------------
+
+    def begin(self, briefing: Briefing, memory: Memory | None = None) -> None:
+        """Start an episode, with an empty memory or one that was saved."""
+        self.briefing = briefing
+        self.memory = memory or Memory(self.settings, self.name, briefing.goal)
+        self.observer = Observer(self.memory)
+        self.communicator = Communicator(self.memory, briefing)
+        self.plan = None
+        self._result = self._action = None
+        self._started = memory is not None
+        self._brought: list[str] = []
+        self._failed: dict[str, int] = {}
+        self._asked: dict[str, int] = {}
+
+    def observe(self, percept: Percept) -> None:
+        """Take a percept in, with what was said."""
+        self.observer.observe(percept)
+        for note in percept.notes:
+            self.communicator.hear(note)
+        self._result = percept.result
+
+    def receive(self, note: Note) -> None:
+        """Take in a message that came between percepts."""
+        self.communicator.hear(note)
+
+    async def act(self) -> Action:
+        """Choose the next action: talk where it is due, else the plan's next step."""
+        await self._rate()
+        self._judge_result()
+        action = await self._next()
+        self._action = action
+        return action
+
+    # --- observation time ------------------------------------------------------------------------
+
+    async def _rate(self) -> None:
+        """Rate the relevance of what is new, before it counts for anything."""
+        things, notes = self.observer.new + self.communicator.things, self.communicator.new
+        if not things and not notes:
+            return
+        self.observer.new, self.communicator.things, self.communicator.new = [], [], []
+        if not self.settings.relevance:
+            return
+        state = RatingState(self.memory.goal, things, notes, self.settings.levels)
+        ratings = await self._decide(RateRelevance(), state)
+        for thing, level in zip(things, ratings.levels, strict=False):
+            self.memory.rate(thing.id, level)
+        heard = (
+            {one.note.id: one for one in list(self.memory.heard)[-len(notes) :]} if notes else {}
+        )
+        for note, level in zip(notes, ratings.levels[len(things) :], strict=False):
+            if note.id in heard:
+                heard[note.id].level = level
+
+    # --- planning, validation, execution ---------------------------------------------------------
+
+    async def _next(self) -> Action:
+        speaker = self.communicator
+        if self.observer.surprised or speaker.surprised:
+            self.observer.surprised = speaker.surprised = False
+            self._end_plan("things changed")
+        action = self._execute()
+        if action is None:
+            await self._choose()
+            action = self._execute()
+        talks = self.settings.talk and len(self.briefing.team) > 1
+        if talks:
+            note = self._due()
+            if note is not None:
+                return Send(note)
+        for _ in range(self.settings.plans):
+            if self.plan is None or self.plan.checked or not talks:
+                break
+            self.plan.checked = True
+            question = await self._validate(self.plan)
+            if question is not None:
+                return Send(question)
+        if action is None:
+            action = Wait("nothing to do")
+        return action
+
+    def _execute(self) -> Action | None:
+        """Return the plan's next action; None when there is no plan, or it is complete."""
+        plan = self.plan
+        if plan is None:
+            return None
+        skill = self.memory.skills[plan.kind]
+        action = skill.next(plan, self.memory, self._near)
+        if action is None:
+            self._end_plan("done")
+        return action
+
+    def _near(self, spot: Spot) -> bool:
+        here = self.memory.spot
+        if here.room != spot.room:
+            return False
+        dx = here.position[0] - spot.position[0]
+        dy = here.position[1] - spot.position[1]
+        return dx * dx + dy * dy <= self.briefing.reach**2
+
+    async def _choose(self) -> None:
+        options = candidates(self.memory, self.briefing)
+        if len(options) == 1:
+            self.plan = options[0].plan
+            return
+        choice = await self._decide(ChoosePlan(), PlanState(options, self.memory))
+        self.plan = options[choice.number - 1].plan
+
+    def _end_plan(self, outcome: str) -> None:
+        plan = self.plan
+        if plan is None:
+            return
+        if plan.kind != "wait":
+            self.memory.deeds.append(Deed(self.memory.step, plan.kind, plan.target, outcome))
+        self.plan = None
+
+    def _judge_result(self) -> None:
+        """Learn from what became of the last action."""
+        result, action = self._result, self._action
+        if result is None or action is None:
+            return
+        if result.ok:
+            if isinstance(action, Put):
+                self._brought.append(action.item)
+            return
+        plan = self.plan
+        if plan is None or isinstance(action, (Send, Wait)):
+            return
+        count = self._failed[plan.target] = self._failed.get(plan.target, 0) + 1
+        entry = self.memory.scene.get(plan.target)
+        if entry is not None and (result.reason == "gone" or count >= RETRIES):
+            entry.missing = True
+            self._failed.pop(plan.target)
+        self._end_plan(result.reason or "failed")
+
+    async def _validate(self, plan: Plan) -> Note | None:
+        """Return the question to ask before a plan, or None where it counts as valid."""
+        if self.settings.ask == "never":
+            return None
+        memory = self.memory
+        if self.settings.ask == "always":
+            if plan.kind not in ("fetch", "look") or plan.target not in memory.scene:
+                return None
+            return self.communicator.ask("", memory.scene[plan.target].thing)
+        state = scenarios(plan, memory, self.briefing)
+        if state is None or not worth_asking(state, memory, self.briefing):
+            return None
+        if memory.step - self._asked.get(plan.target, -ASK_AGAIN) < ASK_AGAIN:
+            return None
+        chosen = await self._likeliest(state)
+        if not chosen:
+            return None
+        self._asked[plan.target] = memory.step
+        return self.communicator.ask(chosen, state.thing)
+
+    async def _likeliest(self, state: ScenarioState) -> str:
+        choice = await self._decide(JudgeScenario(), state)
+        return state.scenarios[choice.number - 1].who
+
+    def _due(self) -> Note | None:
+        """Return what is to be said now: at the start, an answer owed, a sub-goal achieved."""
+        speaker = self.communicator
+        if not self._started:
+            self._started = True
+            return speaker.start(self.plan)
+        if speaker.duties:
+            return speaker.reply(self.plan)
+        if self._brought and (self.plan is None or self.plan.kind != "deliver"):
+            items = [id_ for id_ in self._brought if id_ in self.memory.placed]
+            self._brought = []
+            if items:
+                return speaker.done(items, self.plan)
+        return None
+
+    async def _decide(self, decision: Decision[StateT, ReplyT], state: StateT) -> ReplyT:
+        if self.decider.rule_only:
+            return self.decider.decide_by_rule(decision, state).reply
+        return (await self.decider.decide(decision, state)).reply

@@ -1,0 +1,340 @@
+"""What can be done next, who is likeliest to do it, and the K candidates of a decision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+
+from coterie_core.cooperation import Briefing, Spot, SubGoal, Thing
+from coterie_core.household import load_household
+from reveca_agent.memory import Entry, Memory
+from reveca_agent.plans import Option, Plan, PlanKind
+
+INSIDE = 0.5
+"""Share of a room's things that lie in its containers, as far as one knows before looking."""
+SMOOTH = 0.12
+"""Least likelihood that a room holds a thing, whatever its kind."""
+CHECKED_BY_OTHER = 0.3
+"""What remains of the hope for a place that a collaborator likely searched already."""
+DWELL = 5.0
+"""Steps that somebody likely spends in a room after entering it, on containers that are there."""
+FORGET = 60
+"""Steps after which a prediction of what a collaborator does next is worth nothing."""
+
+
+@dataclass(slots=True)
+class Task:
+    """Something that somebody of the team should do: where, with what gain, at what extra cost."""
+
+    kind: PlanKind
+    target: str
+    spot: Spot
+    gain: float
+    extra: float
+    level: int
+    about: str = ""
+    need: SubGoal | None = None
+
+
+@dataclass(slots=True)
+class Worker:
+    """A member of the team as planning sees it: from where and when it is free, free hands."""
+
+    name: str
+    spot: Spot
+    free_at: float
+    hands: int
+    best: tuple[float, float, Task] | None = field(default=None)
+
+
+class Outlook:
+    """All tasks at one decision, from memory: fetch, look, explore; and the needs behind them."""
+
+    def __init__(self, memory: Memory, briefing: Briefing) -> None:
+        self.memory, self.briefing = memory, briefing
+        self.ways, self.stride = briefing.ways, briefing.stride
+        self.lacking = open_needs(memory)
+        self.tasks: list[Task] = []
+        unseen = self._fetches()
+        lost = {g.target for g in memory.goal.subgoals if not targets(memory, g)}
+        if unseen or lost:
+            self._searches(unseen, lost)
+
+    def _fetches(self) -> dict[SubGoal, int]:
+        """Add known things that are needed; return how many of each need are still to be found."""
+        memory = self.memory
+        unseen = dict(self.lacking)
+        shown = memory.top(memory.settings.shown)
+        for entry in shown:
+            thing = entry.thing
+            if thing.kind != "item" or entry.missing or thing.relation == "held":
+                continue
+            if thing.id in memory.placed:
+                continue
+            for need in memory.goal.of_item(thing.label):
+                if self.lacking.get(need, 0) <= 0:
+                    continue
+                owner = memory.owner(thing)
+                extra = 1.0 + (owner is not None and owner.is_open is False)
+                self.tasks.append(
+                    Task(
+                        "fetch",
+                        thing.id,
+                        thing.spot,
+                        1.0,
+                        extra,
+                        entry.level,
+                        f"{thing.label} {thing.relation} {thing.parent} in {thing.spot.room}",
+                        need,
+                    )
+                )
+                unseen[need] = max(0, unseen.get(need, 0) - 1)
+                break
+        return {need: count for need, count in unseen.items() if count > 0}
+
+    def _searches(self, unseen: dict[SubGoal, int], lost: set[str]) -> None:
+        """Add places where what is still to be found may be, with the number expected there.
+
+        Args:
+            unseen: How many things of each need nobody has seen.
+            lost: Labels of targets that are not known yet; they stand in rooms, not in containers.
+        """
+        memory, ways = self.memory, self.ways
+        labels = [(need.item, count) for need, count in unseen.items()]
+        inside = [INSIDE] * len(labels) + [0.0] * len(lost)
+        labels += [(label, 1) for label in sorted(lost)]
+        places: list[tuple[Task, list[float]]] = []
+        total = [0.0] * len(labels)
+        closed: dict[str, list[Entry]] = {}
+        for entry in self._containers():
+            closed.setdefault(entry.thing.spot.room, []).append(entry)
+        for room in ways.rooms.values():
+            weights = [SMOOTH + likelihood(label, room.type) for label, _ in labels]
+            here = closed.get(room.id, ())
+            if room.id not in memory.rooms:
+                doubt = CHECKED_BY_OTHER if room.id in memory.searched else 1.0
+                shares = [doubt * w for w in weights]
+                task = Task("explore", room.id, room.spot, 0.0, 0.0, 0, f"{room.name}, not seen")
+                places.append((task, shares))
+            elif here:
+                likings = [
+                    [1.0 if entry.thing.label in liked(label) else 0.25 for entry in here]
+                    for label, _ in labels
+                ]
+                for k, entry in enumerate(here):
+                    doubt = CHECKED_BY_OTHER if entry.thing.id in memory.searched else 1.0
+                    shares = [
+                        doubt * within * w * like[k] / sum(like)
+                        for within, w, like in zip(inside, weights, likings, strict=True)
+                    ]
+                    thing = entry.thing
+                    task = Task(
+                        "look",
+                        thing.id,
+                        thing.spot,
+                        0.0,
+                        1.0,
+                        entry.level,
+                        f"{thing.label} in {thing.spot.room}, closed",
+                    )
+                    places.append((task, shares))
+        for _, shares in places:
+            total = [a + b for a, b in zip(total, shares, strict=True)]
+        for task, shares in places:
+            task.gain = sum(
+                count * share / whole
+                for (_, count), share, whole in zip(labels, shares, total, strict=True)
+                if whole > 0.0
+            )
+            if not task.level:
+                task.level = max(1, memory.settings.levels // 2)
+            if task.gain > 0.0:
+                self.tasks.append(task)
+
+    def _containers(self) -> list[Entry]:
+        """Closed containers into which one has not looked, as far as a decision is shown them."""
+        memory = self.memory
+        if memory.settings.relevance:
+            ids = islice(memory.closed, 4 * memory.settings.shown)
+            found = [memory.scene[id_] for id_ in ids]
+        else:
+            found = memory.top(memory.settings.shown)
+        return [
+            entry
+            for entry in found
+            if entry.thing.is_open is False and memory.searched.get(entry.thing.id) != ""
+        ]
+
+    # --- who does what ---------------------------------------------------------------------------
+
+    def crew(self) -> list[Worker]:
+        """Return oneself and every collaborator of whom something is known, as workers."""
+        memory, now = self.memory, self.memory.step
+        crew = [Worker(memory.name, memory.spot, 0.0, self.briefing.hands - len(memory.hands))]
+        if not memory.settings.collaborators:
+            return crew
+        for name, mate in memory.collaborators.items():
+            last = mate.last
+            if last is None or now - last.step > FORGET:
+                continue
+            held = len(last.hands)
+            spot, free_at = last.spot, float(last.step - now)
+            if mate.aim is not None:
+                free_at += self.ways.distance(spot, mate.aim) / self.stride + 1.0
+                spot = mate.aim
+            crew.append(Worker(name, spot, free_at, self.briefing.hands - held))
+        return crew
+
+    def steps(self, worker: Worker, task: Task) -> float:
+        """Steps that a task takes a worker from where it is free."""
+        return math.ceil(self.ways.distance(worker.spot, task.spot) / self.stride) + task.extra
+
+    def share(self) -> dict[str, tuple[str, float]]:
+        """Predict who takes which task: task -> (who, its steps from now), by an auction.
+
+        Whoever promises most per step takes a task, is free again after it, and bids anew.
+        """
+        crew = self.crew()
+        if len(crew) == 1:
+            return {}
+        taken: dict[str, tuple[str, float]] = {}
+        open_tasks = {task.target: task for task in self.tasks}
+        for mate in crew[1:]:
+            aim = self.memory.collaborators[mate.name].heading
+            if aim in open_tasks and mate.free_at > -FORGET:
+                taken[aim] = (mate.name, mate.free_at)
+                del open_tasks[aim]
+        begin = min(worker.free_at for worker in crew)
+        mine = 0
+        for _ in range(len(open_tasks)):
+            best: tuple[float, float, Worker, Task] | None = None
+            for worker in crew:
+                if worker.best is None or worker.best[2].target not in open_tasks:
+                    worker.best = self._bid(worker, open_tasks.values(), begin)
+                bid = worker.best
+                if bid is not None and (best is None or bid[0] > best[0]):
+                    best = (bid[0], bid[1], worker, bid[2])
+            if best is None:
+                break
+            _, finish, worker, task = best
+            taken[task.target] = (worker.name, finish)
+            del open_tasks[task.target]
+            worker.free_at, worker.spot, worker.best = finish, task.spot, None
+            if task.kind == "explore":
+                worker.free_at += DWELL
+            if task.kind == "fetch":
+                worker.hands -= 1
+            if worker is crew[0]:
+                mine += 1
+                if mine >= 3:
+                    break
+        return taken
+
+    def announced(self) -> dict[str, tuple[str, float]]:
+        """Return only what collaborators said they make for: task -> (who, 0)."""
+        memory = self.memory
+        if not memory.settings.collaborators:
+            return {}
+        return {
+            mate.heading: (name, 0.0)
+            for name, mate in memory.collaborators.items()
+            if mate.heading and memory.step - mate.since <= FORGET
+        }
+
+    def _bid(
+        self, worker: Worker, tasks: Iterable[Task], begin: float
+    ) -> tuple[float, float, Task] | None:
+        best: tuple[float, float, Task] | None = None
+        for task in tasks:
+            if task.kind == "fetch" and worker.hands <= 0:
+                continue
+            finish = worker.free_at + self.steps(worker, task)
+            rate = task.gain / (finish - begin + 1.0)
+            if best is None or rate > best[0]:
+                best = (rate, finish, task)
+        return best
+
+
+def open_needs(memory: Memory) -> dict[SubGoal, int]:
+    """Return how many things each sub-goal lacks that nobody is known to hold either."""
+    lacking = memory.needs()
+    for id_ in memory.hands:
+        entry = memory.scene.get(id_)
+        if entry is not None:
+            _cover(memory, lacking, entry.thing)
+    if memory.settings.collaborators:
+        for mate in memory.collaborators.values():
+            last = mate.last
+            for id_ in last.hands if last is not None else ():
+                entry = memory.scene.get(id_)
+                if entry is not None and id_ not in memory.hands and id_ not in memory.placed:
+                    _cover(memory, lacking, entry.thing)
+    return {need: count for need, count in lacking.items() if count > 0}
+
+
+def _cover(memory: Memory, lacking: dict[SubGoal, int], thing: Thing) -> None:
+    for need in memory.goal.of_item(thing.label):
+        if lacking.get(need, 0) > 0:
+            lacking[need] -= 1
+            return
+
+
+def deliveries(memory: Memory, briefing: Briefing) -> list[Option]:
+    """Return an option for each known target that what is in the hands belongs to."""
+    out: list[Option] = []
+    wanted: dict[SubGoal, list[str]] = {}
+    for id_ in memory.hands:
+        entry = memory.scene.get(id_)
+        goals = memory.goal.of_item(entry.thing.label) if entry is not None else ()
+        for goal in goals:
+            wanted.setdefault(goal, []).append(id_)
+    for goal, items in wanted.items():
+        for thing in targets(memory, goal):
+            far = briefing.ways.distance(memory.spot, thing.spot) / briefing.stride
+            steps = math.ceil(far) + len(items) + (thing.is_open is False)
+            out.append(
+                Option(
+                    Plan("deliver", thing.id, tuple(items), memory.step),
+                    memory.settings.levels - 1,
+                    steps if memory.settings.spatial else None,
+                    float(len(items)),
+                    about=f"{thing.label} in {thing.spot.room}",
+                    size=1.0 + len(items),
+                )
+            )
+    merged: dict[str, Option] = {}
+    for option in out:
+        before = merged.get(option.plan.target)
+        if before is None:
+            merged[option.plan.target] = option
+        else:
+            before.plan.items = tuple(dict.fromkeys(before.plan.items + option.plan.items))
+            before.gain += option.gain
+    return sorted(merged.values(), key=lambda o: (-o.gain, o.cost, o.plan.target))
+
+
+def targets(memory: Memory, goal: SubGoal) -> list[Thing]:
+    """Return the known places where a sub-goal's things belong."""
+    found = memory.targets.get(goal.target)
+    if not found:
+        return []
+    return [memory.scene[id_].thing for id_ in found if id_ in memory.scene]
+
+
+@lru_cache(maxsize=4096)
+def likelihood(label: str, room_type: str) -> float:
+    """How likely a room of a type holds a thing, by general knowledge of homes (0..1)."""
+    return load_household().likelihood(label, room_type)
+
+
+@lru_cache(maxsize=1024)
+def liked(label: str) -> frozenset[str]:
+    """Labels of furniture on or in which such a thing usually lies."""
+    household = load_household()
+    category = household.category(label)
+    if category is None:
+        return frozenset()
+    return frozenset(m for name in category.on for m in household.members(name))

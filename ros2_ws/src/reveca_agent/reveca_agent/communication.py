@@ -1,0 +1,324 @@
+"""The communication module: what is said on the four occasions, and what is made of what is heard.
+
+Messages are data: their facts are stored with who said them, own sight wins over them, and an
+answer counts only if it was asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable
+
+from coterie_core.cooperation import (
+    Briefing,
+    Facts,
+    Note,
+    NoteKind,
+    Sighting,
+    Spot,
+    Thing,
+    Vocabulary,
+    Whereabouts,
+    compose,
+    understand,
+)
+from reveca_agent.collaborators import Collaborator, Trace
+from reveca_agent.memory import Claim, Entry, Heard, Memory
+from reveca_agent.plans import Plan
+
+SIGHTINGS = 8
+"""Most things told in one message."""
+DUTIES = 8
+"""Most answers owed at a time; more questions than that at once are not answered."""
+_REPEATS = 500
+
+
+class Communicator:
+    """Writes and reads messages for one agent."""
+
+    def __init__(self, memory: Memory, briefing: Briefing) -> None:
+        self.memory, self.briefing = memory, briefing
+        self.duties: deque[Note] = deque(maxlen=DUTIES)
+        """Questions to be answered."""
+        self.asked: dict[str, str] = {}
+        """Questions asked and not answered: id of the thing -> whom."""
+        self.new: list[Note] = []
+        """Messages whose relevance is not rated yet."""
+        self.things: list[Thing] = []
+        """Things that one was told of, not rated yet."""
+        self.surprised = False
+        self._ids: dict[str, None] = {}
+        self._count = 0
+        self._told: set[str] = set()
+        self._words = Vocabulary(self._thing_named, self._room_named)
+
+    # --- speaking --------------------------------------------------------------------------------
+
+    def start(self, plan: Plan | None) -> Note:
+        """Simulation initiation: where one is, what is around, what one makes for."""
+        return self._note("start", Facts(me=self._me(), heading=_aim(plan), seen=self._seen()))
+
+    def ask(self, whom: str, thing: Thing) -> Note:
+        """Validation request: did you take this?"""
+        self.asked[thing.id] = whom
+        facts = Facts(item=thing.id, label=thing.label, place=thing.parent)
+        return self._note("ask", facts, (whom,))
+
+    def reply(self, plan: Plan | None) -> Note:
+        """Response to the oldest validation request: one's own history with the thing."""
+        question = self.duties.popleft()
+        asked = question.facts or Facts()
+        item = asked.item
+        answer, place = self._history(item)
+        facts = Facts(
+            me=self._me(),
+            heading=_aim(plan),
+            item=item,
+            label=asked.label,
+            place=place,
+            answer=answer,  # type: ignore[arg-type]
+            reply_to=question.id,
+            searched=self._searched(),
+        )
+        return self._note("reply", facts, (question.sender,))
+
+    def done(self, items: Iterable[str], plan: Plan | None) -> Note:
+        """Sub-goal achievement: what is where it belongs, where one is, what is left to fetch."""
+        brought = [self.memory.scene[id_].thing for id_ in items]
+        first, rest = brought[0], brought[1:]
+        goal = self.memory.serves(first)
+        facts = Facts(
+            me=self._me(),
+            heading=_aim(plan),
+            item=first.id,
+            label=first.label,
+            place=first.parent,
+            answer="placed",
+            subgoal=goal.key if goal else "",
+            seen=(*(_sighting(thing) for thing in rest), *self._seen()),
+            searched=self._searched(),
+        )
+        return self._note("done", facts)
+
+    def _note(self, kind: NoteKind, facts: Facts, to: tuple[str, ...] = ()) -> Note:
+        text, said = compose(kind, facts, self.briefing.limit)
+        self._told.update(one.id for one in said.seen)
+        self._told.update(said.searched)
+        self._count += 1
+        name = self.memory.name
+        return Note(f"{name}-{self._count}", name, kind, text, said, to, self.memory.step)
+
+    def _me(self) -> Whereabouts:
+        memory = self.memory
+        return Whereabouts(memory.spot.room, memory.spot.position, memory.hands)
+
+    def _seen(self) -> tuple[Sighting, ...]:
+        """The most relevant things that were not told yet."""
+        memory = self.memory
+        out: list[Sighting] = []
+        least = memory.settings.levels - 1 if memory.settings.relevance else 0
+        for entry in memory.top(memory.settings.shown):
+            thing = entry.thing
+            if entry.level < least or len(out) >= SIGHTINGS:
+                break
+            if entry.by or entry.missing or thing.id in self._told or thing.relation == "held":
+                continue
+            if thing.kind == "item" and thing.id in memory.placed:
+                continue
+            out.append(_sighting(thing))
+        return tuple(out)
+
+    def _searched(self) -> tuple[str, ...]:
+        """Places that one searched and did not tell of yet, rooms first."""
+        memory = self.memory
+        rooms = [room for room in memory.rooms if room not in self._told]
+        inside = [id_ for id_, who in memory.searched.items() if not who and id_ not in self._told]
+        return tuple(rooms + inside)[:SIGHTINGS]
+
+    def _history(self, item: str) -> tuple[str, str]:
+        memory = self.memory
+        if item in memory.hands:
+            return "taken", ""
+        claim = memory.placed.get(item)
+        if claim is not None and not claim.by:
+            return "placed", claim.target
+        if any(deed.kind == "fetch" and deed.target == item for deed in memory.deeds):
+            return "taken", ""
+        return ("untouched" if item else "unknown"), ""
+
+    # --- hearing ---------------------------------------------------------------------------------
+
+    def hear(self, note: Note) -> None:
+        """Take a message in: drop repeats and own echoes, read it, store what it says."""
+        memory = self.memory
+        if note.sender == memory.name or note.sender not in self.briefing.team:
+            return
+        if note.id in self._ids or not note.for_(memory.name):
+            return
+        self._ids[note.id] = None
+        if len(self._ids) > _REPEATS:
+            del self._ids[next(iter(self._ids))]
+        note = understand(note, self._words)
+        memory.heard.append(Heard(note, memory.step, memory.settings.levels - 1))
+        self.new.append(note)
+        facts = note.facts
+        if facts is None:
+            return
+        step = min(note.step, memory.step)
+        if note.kind == "ask" and facts.item:
+            self.duties.append(note)
+        if not memory.settings.collaborators:
+            # What others do is left out; what they saw of the scene is not.
+            self._sightings(note.sender, facts, step)
+            return
+        mate = memory.collaborators.get(note.sender)
+        if mate is None:
+            mate = memory.collaborators[note.sender] = Collaborator(note.sender)
+        self._whereabouts(mate, facts, step)
+        self._sightings(note.sender, facts, step)
+        if note.kind == "reply" and self.asked.get(facts.item) == note.sender:
+            self._answered(mate, facts, step)
+        elif note.kind == "done" and facts.item:
+            self._brought(mate, facts, step)
+
+    def _whereabouts(self, mate: Collaborator, facts: Facts, step: int) -> None:
+        memory = self.memory
+        if facts.me is not None and facts.me.room in self.briefing.ways.rooms:
+            position = facts.me.position
+            if not all(math.isfinite(value) for value in position):
+                position = self.briefing.ways.rooms[facts.me.room].center
+            mate.met(Trace(step, Spot(facts.me.room, position), facts.me.hands, False))
+            for id_ in facts.me.hands:
+                self._taken(mate, id_, step)
+        if facts.heading:
+            mate.heads_for(facts.heading, self._where(facts.heading), step)
+            self.surprised = True
+        elif facts.me is not None:
+            mate.heads_for("", None, step)
+        for place in facts.searched:
+            if memory.searched.get(place) != "":
+                memory.searched[place] = mate.name
+            mate.did(place)
+
+    def _where(self, name: str) -> Spot | None:
+        room = self.briefing.ways.rooms.get(name)
+        if room is not None:
+            return room.spot
+        entry = self.memory.scene.get(name)
+        return None if entry is None else entry.thing.spot
+
+    def _sightings(self, sender: str, facts: Facts, step: int) -> None:
+        memory = self.memory
+        for one in facts.seen[: 4 * SIGHTINGS]:
+            before = memory.scene.get(one.id)
+            room = self.briefing.ways.rooms.get(one.room)
+            if room is None or (before is not None and before.step >= step):
+                continue  # own or newer information stands
+            owner = memory.scene.get(one.parent)
+            spot = owner.thing.spot if owner is not None else room.spot
+            if before is not None:
+                thing = Thing(
+                    one.id,
+                    before.thing.label,
+                    before.thing.kind,
+                    spot,
+                    one.parent,
+                    one.relation,
+                    before.thing.is_open,
+                    before.thing.portable,
+                )
+                level = before.level
+            else:
+                known = one.label in memory.goal.items
+                thing = Thing(
+                    one.id,
+                    one.label,
+                    "item" if known or one.parent else "surface",
+                    spot,
+                    one.parent,
+                    one.relation,
+                    None,
+                    known or bool(one.parent),
+                )
+                level = 0
+                self.things.append(thing)
+            memory.put(Entry(thing, step, sender, level))
+            goal = memory.serves(thing)
+            if goal is not None:
+                memory.placed[thing.id] = Claim(thing.parent, goal.key, step, sender)
+            self.surprised = self.surprised or one.label in memory.goal.items
+
+    def _answered(self, mate: Collaborator, facts: Facts, step: int) -> None:
+        del self.asked[facts.item]
+        if facts.answer == "taken":
+            self._taken(mate, facts.item, step)
+        elif facts.answer == "placed":
+            self._brought(mate, facts, step)
+
+    def _taken(self, mate: Collaborator, item: str, step: int) -> None:
+        memory = self.memory
+        entry = memory.scene.get(item)
+        if entry is None or item in memory.hands or (not entry.by and entry.step > step):
+            return
+        if entry.thing.parent == mate.name and entry.thing.relation == "held":
+            return
+        thing = entry.thing
+        held = Thing(
+            item, thing.label, thing.kind, thing.spot, mate.name, "held", None, thing.portable
+        )
+        memory.put(Entry(held, step, mate.name, entry.level))
+        self.surprised = True
+
+    def _brought(self, mate: Collaborator, facts: Facts, step: int) -> None:
+        memory = self.memory
+        entry = memory.scene.get(facts.item)
+        if facts.item in memory.hands or (entry is not None and not entry.by and entry.step > step):
+            return
+        owner = memory.scene.get(facts.place)
+        if owner is None and facts.me is not None and facts.me.room in self.briefing.ways.rooms:
+            spot = Spot(facts.me.room, facts.me.position)
+        elif owner is not None:
+            spot = owner.thing.spot
+        else:
+            return
+        label = entry.thing.label if entry is not None else facts.label
+        goals = memory.goal.of_item(label)
+        if not goals:
+            return
+        goal = next((g for g in goals if g.key == facts.subgoal), goals[0])
+        thing = Thing(facts.item, label, "item", spot, facts.place, goal.relation, None, True)
+        memory.put(Entry(thing, step, mate.name, entry.level if entry else 0))
+        memory.placed[facts.item] = Claim(facts.place, goal.key, step, mate.name)
+        mate.did(facts.item)
+        self.surprised = True
+
+    # --- words -----------------------------------------------------------------------------------
+
+    def _thing_named(self, word: str) -> tuple[str, str] | None:
+        name = word.strip().lower().rstrip(".,;:!?")
+        entry = self.memory.scene.get(name)
+        if entry is not None:
+            return name, entry.thing.label
+        for entry in self.memory.top(self.memory.settings.shown):
+            if entry.thing.label.replace(" ", "-") == name.replace(" ", "-"):
+                return entry.thing.id, entry.thing.label
+        stem = name.rpartition("-")[0] if name[-1:].isdigit() else name
+        label = stem.replace("-", " ")
+        known = self.memory.goal.items | self.memory.goal.targets
+        return (name, label) if label in known and stem != name else None
+
+    def _room_named(self, word: str) -> str | None:
+        name = word.strip().lower().rstrip(".,;:!?").replace(" ", "-")
+        for id_, room in self.briefing.ways.rooms.items():
+            if name in (id_.lower(), room.name.lower().replace(" ", "-")):
+                return id_
+        return None
+
+
+def _aim(plan: Plan | None) -> str:
+    return plan.target if plan is not None and plan.kind != "wait" else ""
+
+
+def _sighting(thing: Thing) -> Sighting:
+    return Sighting(thing.id, thing.label, thing.spot.room, thing.parent, thing.relation)

@@ -1,0 +1,307 @@
+"""An agent's memory in its six parts: goal, messages, scene, own history, collaborators, skills."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from coterie_core.cooperation import Goal, Note, Spot, SubGoal, Thing
+from reveca_agent.collaborators import Collaborator
+from reveca_agent.settings import Settings
+from reveca_agent.skills import SKILLS, Skill
+
+NOWHERE = Spot("", (0.0, 0.0, 0.0))
+
+
+class MemoryFault(ValueError):
+    """A saved memory cannot be restored: says what is wrong."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """A thing in the scene observation history.
+
+    Attributes:
+        thing: As it was last seen, or told of.
+        step: When.
+        by: Who saw it; "" for oneself.
+        level: Relevance, 0 (none) up to R - 1 (strong).
+        missing: It was looked for where it should be, and was not there.
+    """
+
+    thing: Thing
+    step: int
+    by: str = ""
+    level: int = 0
+    missing: bool = False
+
+
+@dataclass(slots=True)
+class Heard:
+    """A message in the communication history, with its relevance."""
+
+    note: Note
+    step: int
+    level: int
+
+
+@dataclass(slots=True)
+class Deed:
+    """A plan of one's own that came to an end."""
+
+    step: int
+    kind: str
+    target: str
+    outcome: str
+
+
+@dataclass(slots=True)
+class Claim:
+    """A thing that is where it belongs: at which target, seen when and by whom ("" oneself)."""
+
+    target: str
+    key: str
+    step: int
+    by: str = ""
+
+
+@dataclass(slots=True)
+class Memory:
+    """What an agent knows. All histories are bounded by `settings`.
+
+    The six parts of the paper are `goal`, `heard`, `scene` (with what it says of rooms and
+    containers: `rooms`, `searched`, `placed`), `deeds` with `spot` and `hands`, `collaborators`,
+    and `skills`.
+    """
+
+    settings: Settings
+    name: str
+    goal: Goal
+    heard: deque[Heard] = field(default_factory=deque)
+    scene: dict[str, Entry] = field(default_factory=dict)
+    deeds: deque[Deed] = field(default_factory=deque)
+    collaborators: dict[str, Collaborator] = field(default_factory=dict)
+    skills: dict[str, Skill] = field(default_factory=lambda: dict(SKILLS))
+    rooms: dict[str, int] = field(default_factory=dict)
+    """Rooms seen: id -> step of the last look."""
+    searched: dict[str, str] = field(default_factory=dict)
+    """Containers and rooms known to hold nothing more of use: id -> who searched ("" oneself)."""
+    placed: dict[str, Claim] = field(default_factory=dict)
+    spot: Spot = NOWHERE
+    hands: tuple[str, ...] = ()
+    step: int = 0
+    targets: dict[str, dict[str, None]] = field(default_factory=dict)
+    """Known things by which a sub-goal's target is meant: label or id -> ids."""
+    closed: dict[str, None] = field(default_factory=dict)
+    """Containers that were closed when last seen."""
+    _levels: list[dict[str, None]] = field(default_factory=list)
+    _rooms: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.heard = deque(self.heard, maxlen=self.settings.notes)
+        self.deeds = deque(self.deeds, maxlen=self.settings.notes)
+        self._levels = [{} for _ in range(self.settings.levels)]
+        for id_, entry in self.scene.items():
+            self._levels[min(entry.level, self.settings.levels - 1)][id_] = None
+            self._rooms.setdefault(entry.thing.spot.room, {})[id_] = None
+            self._note_target(entry.thing)
+            if entry.thing.is_open is False:
+                self.closed[id_] = None
+
+    # --- scene observation history ---------------------------------------------------------------
+
+    def put(self, entry: Entry) -> None:
+        """Store a thing, newest last within its level; the least relevant oldest makes room."""
+        id_ = entry.thing.id
+        before = self.scene.get(id_)
+        if before is not None:
+            self._levels[before.level].pop(id_, None)
+            if before.thing.spot.room != entry.thing.spot.room:
+                self._rooms[before.thing.spot.room].pop(id_, None)
+        self.scene[id_] = entry
+        self._levels[entry.level][id_] = None
+        self._rooms.setdefault(entry.thing.spot.room, {})[id_] = None
+        if entry.thing.is_open is False:
+            self.closed[id_] = None
+        elif before is not None:
+            self.closed.pop(id_, None)
+        if before is None:
+            self._note_target(entry.thing)
+            if len(self.scene) > self.settings.items:
+                self._forget_one()
+
+    def _note_target(self, thing: Thing) -> None:
+        for name in (thing.label, thing.id):
+            if name in self.goal.targets:
+                self.targets.setdefault(name, {})[thing.id] = None
+
+    def rate(self, id_: str, level: int) -> None:
+        """Set a thing's relevance."""
+        entry = self.scene.get(id_)
+        if entry is None or entry.level == level:
+            return
+        self._levels[entry.level].pop(id_, None)
+        entry.level = level
+        self._levels[level][id_] = None
+
+    def drop(self, id_: str) -> None:
+        """Forget a thing."""
+        entry = self.scene.pop(id_, None)
+        if entry is not None:
+            self._levels[entry.level].pop(id_, None)
+            self._rooms[entry.thing.spot.room].pop(id_, None)
+            self.placed.pop(id_, None)
+            self.closed.pop(id_, None)
+            for found in self.targets.values():
+                found.pop(id_, None)
+
+    def _forget_one(self) -> None:
+        for level in self._levels:
+            for id_ in level:
+                if id_ not in self.hands:
+                    self.drop(id_)
+                    return
+
+    def in_room(self, room: str) -> Iterable[str]:
+        """Ids of things believed to be in a room."""
+        return self._rooms.get(room, {})
+
+    def by_relevance(self) -> Iterator[Entry]:
+        """Entries, most relevant first, newest first within a level."""
+        for level in reversed(self._levels):
+            for id_ in reversed(level):
+                yield self.scene[id_]
+
+    def top(self, count: int) -> list[Entry]:
+        """Return the top of the relevance order; takes the same time however much is known."""
+        return list(islice(self.by_relevance(), count))
+
+    # --- goal ------------------------------------------------------------------------------------
+
+    def owner(self, thing: Thing) -> Thing | None:
+        """Return what a thing lies on or in, if known."""
+        entry = self.scene.get(thing.parent)
+        return None if entry is None else entry.thing
+
+    def serves(self, thing: Thing) -> SubGoal | None:
+        """Return the sub-goal that a thing fulfils where it lies, or None."""
+        if thing.relation not in ("on", "in"):
+            return None
+        owner = self.owner(thing)
+        for goal in self.goal.of_item(thing.label):
+            if goal.relation != thing.relation:
+                continue
+            if goal.target == thing.parent or (owner is not None and owner.label == goal.target):
+                return goal
+        return None
+
+    def needs(self) -> dict[SubGoal, int]:
+        """Return how many things each sub-goal still lacks, by what is known to be in place."""
+        have: dict[str, int] = {}
+        for claim in self.placed.values():
+            have[claim.key] = have.get(claim.key, 0) + 1
+        return {goal: max(0, goal.count - have.get(goal.key, 0)) for goal in self.goal.subgoals}
+
+    # --- saving ----------------------------------------------------------------------------------
+
+    def save(self) -> str:
+        """Return all parts as JSON (the skill book by its names: it is code)."""
+        saved = _Saved(
+            self.settings,
+            self.name,
+            self.goal,
+            list(self.heard),
+            list(self.scene.values()),
+            list(self.deeds),
+            list(self.collaborators.values()),
+            list(self.skills),
+            self.rooms,
+            self.searched,
+            self.placed,
+            self.spot,
+            self.hands,
+            self.step,
+        )
+        return _SAVED.dump_json(saved).decode()
+
+    @staticmethod
+    def restore(text: str) -> Memory:
+        """Read a memory that `save` wrote.
+
+        Raises:
+            MemoryFault: Not such a text; names the field.
+        """
+        try:
+            saved = _SAVED.validate_json(text)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(str(part) for part in first["loc"]) or "text"
+            raise MemoryFault(f"saved memory: {where}: {first['msg']}") from None
+        unknown = [name for name in saved.skills if name not in SKILLS]
+        if unknown:
+            raise MemoryFault(f"saved memory: skills: unknown {unknown}; known: {list(SKILLS)}")
+        scene = {}
+        for entry in sorted(saved.scene, key=lambda e: e.step):
+            entry.level = min(entry.level, saved.settings.levels - 1)
+            scene[entry.thing.id] = entry
+        return Memory(
+            saved.settings,
+            saved.name,
+            saved.goal,
+            deque(saved.heard),
+            scene,
+            deque(saved.deeds),
+            {one.name: one for one in saved.collaborators},
+            {name: SKILLS[name] for name in saved.skills},
+            saved.rooms,
+            saved.searched,
+            saved.placed,
+            saved.spot,
+            saved.hands,
+            saved.step,
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Return the six parts for people to look at: counts, and the top of each."""
+        return {
+            "goal": {str(goal): f"{lack} to go" for goal, lack in self.needs().items()},
+            "messages": [
+                f"{one.step} {one.note.sender}: {one.note.text}" for one in list(self.heard)[-10:]
+            ],
+            "scene": {
+                "things": len(self.scene),
+                "by level": [len(level) for level in self._levels],
+                "top": [asdict(entry.thing) for entry in self.top(10)],
+            },
+            "own": [asdict(deed) for deed in list(self.deeds)[-10:]],
+            "collaborators": {
+                name: one.text(self.step) for name, one in self.collaborators.items()
+            },
+            "skills": {name: skill.text for name, skill in self.skills.items()},
+        }
+
+
+@dataclass(slots=True)
+class _Saved:
+    settings: Settings
+    name: str
+    goal: Goal
+    heard: list[Heard]
+    scene: list[Entry]
+    deeds: list[Deed]
+    collaborators: list[Collaborator]
+    skills: list[str]
+    rooms: dict[str, int]
+    searched: dict[str, str]
+    placed: dict[str, Claim]
+    spot: Spot
+    hands: tuple[str, ...]
+    step: int
+
+
+_SAVED = TypeAdapter(_Saved)

@@ -1,0 +1,110 @@
+"""The observation module: what is perceived goes into memory, what is missing is noticed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from coterie_core.cooperation import Percept, Spot, Thing
+from reveca_agent.collaborators import Collaborator, Trace
+from reveca_agent.memory import Claim, Entry, Memory
+
+
+class Observer:
+    """Takes percepts in; what it has seen already costs nothing.
+
+    Attributes:
+        new: Things whose relevance is not rated yet.
+        surprised: Something changed that may overturn the current plan.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self.new: list[Thing] = []
+        self.surprised = False
+        self._view: object = None
+
+    def observe(self, percept: Percept) -> None:
+        """Store self, scene and collaborators of a percept."""
+        memory = self.memory
+        memory.step, memory.spot = percept.step, percept.spot
+        if percept.hands != memory.hands:
+            self._hands(percept.hands)
+        for mate in percept.teammates:
+            self._teammate(percept.step, mate.name, mate.spot, mate.hands)
+        for room in percept.covered:
+            memory.rooms[room] = percept.step
+        if percept.view is not None and percept.view == self._view:
+            return
+        self._view = percept.view
+        seen: set[str] = set()
+        for thing in percept.things:
+            seen.add(thing.id)
+            self._thing(thing, percept.step)
+        for room in percept.covered:
+            self._missing(room, seen, percept.step)
+
+    def _hands(self, hands: tuple[str, ...]) -> None:
+        memory = self.memory
+        for id_ in hands:
+            entry = memory.scene.get(id_)
+            if entry is not None and id_ not in memory.hands:
+                held = replace(entry.thing, parent=memory.name, relation="held")
+                memory.put(Entry(held, memory.step, "", entry.level))
+                memory.placed.pop(id_, None)
+        memory.hands = hands
+
+    def _teammate(self, step: int, name: str, spot: Spot, hands: tuple[Thing, ...]) -> None:
+        memory = self.memory
+        if memory.settings.collaborators:
+            mate = memory.collaborators.get(name)
+            if mate is None:
+                mate = memory.collaborators[name] = Collaborator(name)
+            mate.met(Trace(step, spot, tuple(thing.id for thing in hands)))
+        for thing in hands:
+            before = memory.scene.get(thing.id)
+            if before is None or before.thing != thing:
+                self._thing(thing, step)
+
+    def _thing(self, thing: Thing, step: int) -> None:
+        memory = self.memory
+        before = memory.scene.get(thing.id)
+        if before is None:
+            memory.put(Entry(thing, step))
+            self.new.append(thing)
+            self.surprised = self.surprised or thing.label in memory.goal.items
+        elif before.thing is thing and not before.missing:
+            before.step, before.by = step, ""
+        else:
+            if before.missing or before.thing != thing:
+                self.surprised = self.surprised or thing.label in memory.goal.items
+            memory.put(Entry(thing, step, "", before.level))
+        if thing.is_open:
+            memory.searched[thing.id] = ""
+        self._place(thing, step)
+
+    def _place(self, thing: Thing, step: int) -> None:
+        memory = self.memory
+        if thing.label not in memory.goal.items:
+            return
+        goal = memory.serves(thing)
+        if goal is not None:
+            memory.placed[thing.id] = Claim(thing.parent, goal.key, step)
+        elif memory.placed.pop(thing.id, None) is not None:
+            self.surprised = True
+
+    def _missing(self, room: str, seen: set[str], step: int) -> None:
+        """Mark what should be in view in a room and is not; what closed containers hide may be."""
+        memory = self.memory
+        for id_ in tuple(memory.in_room(room)):
+            if id_ in seen:
+                continue
+            entry = memory.scene[id_]
+            thing = entry.thing
+            if thing.relation == "held" or entry.missing:
+                continue
+            owner = memory.owner(thing)
+            if owner is not None and owner.is_open is False:
+                continue
+            entry.missing, entry.step = True, step
+            if memory.placed.pop(id_, None) is not None or thing.label in memory.goal.items:
+                self.surprised = True

@@ -1,0 +1,212 @@
+"""The planning module: K candidate plans by relevance and proximity, then the choice of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import BaseModel, Field
+
+from coterie_core.cooperation import Briefing
+from coterie_core.language import CheckFailed, Decision, Message, as_data
+from reveca_agent.candidates import Outlook, Task, deliveries
+from reveca_agent.memory import Memory
+from reveca_agent.plans import Option, Plan
+
+ON_THE_WAY = 1.5
+"""Steps that a delivery may cost on the way to something else."""
+
+
+class PlanChoice(BaseModel):
+    """Which candidate to do next."""
+
+    number: int = Field(ge=1, description="number of the candidate, from 1")
+    reason: str = Field("", max_length=400, description="why, step by step, in short")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanState:
+    """A choice between candidates, with what matters for it."""
+
+    options: Sequence[Option]
+    memory: Memory
+
+    @property
+    def spatial(self) -> bool:
+        """Whether distances are shown."""
+        return self.memory.settings.spatial
+
+
+class ChoosePlan(Decision[PlanState, PlanChoice]):
+    """Which of the K candidate plans should the agent do next?"""
+
+    name: ClassVar[str] = "reveca.choose_plan"
+    reply_type: ClassVar[type[BaseModel]] = PlanChoice
+    max_tokens: ClassVar[int] = 256
+
+    def prompt(self, state: PlanState) -> Sequence[Message]:
+        """Show goal, own state, collaborators, and the candidates with distances in numbers."""
+        memory = state.memory
+        lines = [
+            option_text(k, option, state.spatial) for k, option in enumerate(state.options, start=1)
+        ]
+        mates = (
+            [mate.text(memory.step) for mate in memory.collaborators.values()]
+            if memory.settings.collaborators
+            else []
+        )
+        needs = {str(goal): f"{lack} to go" for goal, lack in memory.needs().items()}
+        deeds = [f"{d.step}: {d.kind} {d.target}: {d.outcome}" for d in list(memory.deeds)[-5:]]
+        return (
+            Message.system(
+                f"You are {memory.name}, one of several robots that share a household task; each "
+                "decides for itself. Choose what to do next. Prefer what matters most for the "
+                "goal, and leave to others what they will reach sooner than you. Think step by "
+                "step about relevance, distances and what the others are doing; then give the "
+                "number of one candidate."
+            ),
+            Message.user(
+                f"{as_data('goal', needs)}\n"
+                f"{as_data('own state', _own(memory))}\n"
+                f"{as_data('own plans before', deeds)}\n"
+                f"{as_data('others', mates or 'nothing is known of them')}\n"
+                f"{as_data('candidates', lines)}\nWhich number?"
+            ),
+        )
+
+    def check(self, state: PlanState, reply: PlanChoice) -> None:
+        """The number is that of a candidate."""
+        if reply.number > len(state.options):
+            raise CheckFailed(
+                f"there are candidates 1 to {len(state.options)}, not {reply.number}; "
+                "choose one of them"
+            )
+
+    def rule(self, state: PlanState) -> PlanChoice:
+        """The candidate that promises most per step and that nobody else reaches sooner."""
+        best = max(
+            range(len(state.options)),
+            key=lambda k: (not state.options[k].rival, state.options[k].rate, -k),
+        )
+        return PlanChoice(number=best + 1, reason="most needed things per step")
+
+
+def option_text(number: int, option: Option, spatial: bool) -> str:
+    """Return a candidate in words: what, how relevant, how far for oneself and for others."""
+    parts = [f"{number}. {option.plan.text()}"]
+    if option.about:
+        parts.append(option.about)
+    parts.append(f"relevance {option.level}")
+    if spatial and option.steps is not None:
+        parts.append(f"{option.steps:.0f} steps for you")
+    if option.rival:
+        far = f" in {option.rival_steps:.0f} steps" if option.rival_steps is not None else ""
+        parts.append(f"{option.rival} likely does it{far}")
+    return "; ".join(parts)
+
+
+def _own(memory: Memory) -> str:
+    x, y = memory.spot.position[:2]
+    held = ", ".join(memory.hands) or "nothing"
+    where = f"in {memory.spot.room}"
+    if memory.settings.spatial:
+        where += f" at ({x:.1f}, {y:.1f})"
+    return f"step {memory.step}, {where}, holding {held}"
+
+
+def candidates(memory: Memory, briefing: Briefing) -> list[Option]:
+    """Return at most K candidates, best first; never none (waiting is the last resort).
+
+    They are ordered by who is likely to do them, by relevance, and by distance; one's own hands
+    decide whether a delivery comes first.
+    """
+    brought = deliveries(memory, briefing)
+    full = len(memory.hands) >= briefing.hands
+    if full and brought:
+        return brought[: memory.settings.plans]
+    outlook = Outlook(memory, briefing)
+    options = _options(outlook)
+    if full:
+        options = [one for one in options if one.plan.kind != "fetch"]
+    if brought:
+        options = _with_deliveries(outlook, options, brought)
+    if not options:
+        options = _last_resorts(memory, briefing)
+    return options[: memory.settings.plans]
+
+
+def _options(outlook: Outlook) -> list[Option]:
+    memory, settings = outlook.memory, outlook.memory.settings
+    shares = outlook.share() if settings.spatial else outlook.announced()
+    me = outlook.crew()[0]
+    out = []
+    for task in outlook.tasks:
+        who, when = shares.get(task.target, (memory.name, 0.0))
+        rival = "" if who == memory.name else who
+        out.append(
+            Option(
+                Plan(task.kind, task.target, (), memory.step),
+                task.level,
+                outlook.steps(me, task) if settings.spatial else None,
+                task.gain,
+                rival,
+                max(0.0, when) if rival and settings.spatial else None,
+                task.about,
+                1.0 + task.extra,
+            )
+        )
+    if settings.relevance:
+        out.sort(key=lambda o: (bool(o.rival), -o.level, -o.rate, o.plan.target))
+    elif settings.spatial:
+        out.sort(key=lambda o: (bool(o.rival), o.cost, o.plan.target))
+    return out
+
+
+def _with_deliveries(
+    outlook: Outlook, options: list[Option], brought: list[Option]
+) -> list[Option]:
+    """Put deliveries first where they cost next to nothing, or where nothing else is one's own."""
+    mine = [one for one in options if not one.rival]
+    if not mine or not outlook.memory.settings.spatial:
+        return brought + options
+    ways, stride, memory = outlook.ways, outlook.stride, outlook.memory
+    tasks: dict[str, Task] = {task.target: task for task in outlook.tasks}
+    best = max(mine, key=lambda o: o.rate)
+    aim = tasks[best.plan.target].spot
+    direct = ways.distance(memory.spot, aim)
+    for delivery in brought:
+        target = memory.scene[delivery.plan.target].thing.spot
+        by_way = ways.distance(memory.spot, target) + ways.distance(target, aim)
+        if (by_way - direct) / stride <= ON_THE_WAY:
+            delivery.gain = max(delivery.gain, 10.0 * best.gain + 10.0)
+            return [delivery, *options]
+    for delivery in brought:
+        delivery.gain = 0.0
+    return options + brought
+
+
+def _last_resorts(memory: Memory, briefing: Briefing) -> list[Option]:
+    """What is left when nothing is known to do: check what others said, look again, wait."""
+    out = []
+    told = {c.target for c in memory.placed.values() if c.by}
+    check = [memory.scene[t].thing.spot.room for t in sorted(told) if t in memory.scene]
+    met = not any(memory.needs().values())
+    rooms = sorted(memory.rooms, key=lambda room: (memory.rooms[room], room))
+    for room in [*check, *rooms] if met or not memory.hands else rooms:
+        if room == memory.spot.room:
+            continue
+        spot = briefing.ways.rooms[room].spot
+        steps = briefing.ways.distance(memory.spot, spot) / briefing.stride
+        out.append(
+            Option(
+                Plan("explore", room, (), memory.step),
+                0,
+                steps if memory.settings.spatial else None,
+                0.1,
+                about=f"{room}, seen {memory.step - memory.rooms.get(room, 0)} steps ago",
+            )
+        )
+    out.append(Option(Plan("wait", "", (), memory.step), 0, 1.0, 0.0, about="let others finish"))
+    lately = any(not claim.by and memory.step - claim.step < 5 for claim in memory.placed.values())
+    return out[-1:] if lately else out

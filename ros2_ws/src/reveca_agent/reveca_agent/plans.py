@@ -1,0 +1,74 @@
+"""Plans: what an agent may do next, as candidates with what speaks for and against each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+PlanKind = Literal["fetch", "deliver", "look", "explore", "wait"]
+
+
+@dataclass(slots=True)
+class Plan:
+    """A plan for one skill of the skill book.
+
+    Attributes:
+        kind: The skill.
+        target: Id of the thing, container, target or room.
+        items: Of a delivery: ids of what is put down.
+        step: When it was chosen.
+        checked: It is validated; no further question.
+    """
+
+    kind: PlanKind
+    target: str
+    items: tuple[str, ...] = ()
+    step: int = 0
+    checked: bool = False
+
+    def text(self) -> str:
+        """Return the plan in words."""
+        if self.kind == "fetch":
+            return f"fetch {self.target}"
+        if self.kind == "deliver":
+            return f"bring {' and '.join(self.items)} to {self.target}"
+        if self.kind == "look":
+            return f"look into {self.target}"
+        if self.kind == "explore":
+            return f"explore {self.target}"
+        return "wait"
+
+
+@dataclass(slots=True)
+class Option:
+    """A candidate plan.
+
+    Attributes:
+        plan: The plan.
+        level: Relevance of what it is about (R levels; deliveries are as relevant as the goal).
+        steps: Own steps until it is done; None: distances are not known.
+        gain: Expected number of needed things that it brings nearer.
+        rival: Collaborator that will likely do it sooner; "".
+        rival_steps: Its predicted steps.
+        about: What it is about, for prompts.
+    """
+
+    plan: Plan
+    level: int
+    steps: float | None
+    gain: float
+    rival: str = ""
+    rival_steps: float | None = None
+    about: str = ""
+    size: float = 1.0
+    """Cost in steps when distances are unknown: all alike but for the actions."""
+
+    @property
+    def cost(self) -> float:
+        """Steps, or the stand-in where distances are not known."""
+        return self.size if self.steps is None else self.steps
+
+    @property
+    def rate(self) -> float:
+        """Expected needed things per step."""
+        return self.gain / (self.cost + 1.0)

@@ -1,0 +1,92 @@
+"""The skill book: how each kind of plan becomes actions, one step at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from coterie_core.cooperation import Action, GoTo, Grab, Open, Put, Spot, Thing, Wait
+
+if TYPE_CHECKING:
+    from reveca_agent.memory import Memory
+    from reveca_agent.plans import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A low-level skill: its name, what it is for, and what to do next for a plan.
+
+    `next` returns the action, or None when the plan is complete. `arrive` says what is in reach.
+    """
+
+    name: str
+    text: str
+    next: Callable[[Plan, Memory, Callable[[Spot], bool]], Action | None]
+
+
+def fetch(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | None:
+    """Go to where a thing lies, open what it is in, take it."""
+    if plan.target in memory.hands:
+        return None
+    entry = memory.scene.get(plan.target)
+    if entry is None or entry.missing:
+        return None
+    thing = entry.thing
+    if not near(thing.spot):
+        return GoTo(thing.parent or thing.id, thing.spot)
+    owner = memory.owner(thing)
+    if owner is not None and owner.is_open is False:
+        return Open(owner.id)
+    return Grab(thing.id)
+
+
+def deliver(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | None:
+    """Go to a target, open it if need be, put down what belongs there."""
+    entry = memory.scene.get(plan.target)
+    if entry is None:
+        return None
+    target = entry.thing
+    items = [id_ for id_ in memory.hands if id_ in plan.items]
+    if not items:
+        return None
+    if not near(target.spot):
+        return GoTo(target.id, target.spot)
+    if target.is_open is False:
+        return Open(target.id)
+    return Put(items[0], target.id, "in" if target.kind == "container" else "on")
+
+
+def look_inside(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | None:
+    """Go to a closed container and open it."""
+    entry = memory.scene.get(plan.target)
+    if entry is None or entry.thing.is_open is not False:
+        return None
+    target: Thing = entry.thing
+    if not near(target.spot):
+        return GoTo(target.id, target.spot)
+    return Open(target.id)
+
+
+def explore(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | None:
+    """Go into a room: what is not in a container shows on entering."""
+    if memory.spot.room == plan.target and memory.rooms.get(plan.target, -1) >= plan.step:
+        return None
+    return GoTo(plan.target)
+
+
+def wait(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | None:
+    """Nothing to do for now."""
+    return None if memory.step > plan.step else Wait("nothing to do")
+
+
+SKILLS: dict[str, Skill] = {
+    one.name: one
+    for one in (
+        Skill("fetch", "go to a thing, open what it is in, take it", fetch),
+        Skill("deliver", "go to a target, open it, put down what belongs there", deliver),
+        Skill("look", "go to a closed container and open it", look_inside),
+        Skill("explore", "go into a room and see what is there", explore),
+        Skill("wait", "stand by", wait),
+    )
+}
