@@ -70,9 +70,10 @@ def bench_reveca(
 ) -> None:
     """Play episodes in lockstep and print mean steps, distance, messages and characters."""
     methods, worlds = method or list(DEFAULT), world or ["household"]
-    for name, known in [*((m, METHODS) for m in methods), *((w, WORLDS) for w in worlds)]:
-        if name not in known:
-            raise typer.BadParameter(f"{name!r}: expected one of {', '.join(known)}")
+    for names, known in ((methods, list(METHODS)), (worlds, list(WORLDS))):
+        for name in names:
+            if name not in known:
+                raise typer.BadParameter(f"{name!r}: expected one of {', '.join(known)}")
     records = [
         run_one(place, one, seed + k, agents)
         for place in worlds
