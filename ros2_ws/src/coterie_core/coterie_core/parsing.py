@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
@@ -215,3 +215,66 @@ async def understand(
         )
     found = find_room(reply.room, state.rooms) if reply.room else ""
     return Question(id, thing, reply.room if found is None else found, text[:_MAX_TEXT])
+
+
+QuestionKind = Literal["presence", "open", "either"]
+"""Whether explorers can answer (is such a thing in that room?), or the agent for open questions."""
+
+_ASKS = re.compile(
+    r"^(?:(?:please|so|and|ok|hey|robots?|well|(?:can|could) you (?:tell me|say|check) "
+    r"(?:if|whether)) )+"
+)
+_THERE = re.compile(
+    r"^(?:is|are|was|were|isn't|aren't) there |^there (?:is|are) |"
+    r"^(?:do|did|does|can|could|have|has) (?:you|we|i|they|anyone|somebody) "
+    r"(?:ever |already )?(?:have|got|get|see|seen|saw|find|found|spot|spotted|notice|noticed)\b|"
+    r"^(?:any|got)\b"
+)
+_OPEN = re.compile(
+    r"\b(?:what|where|which|who|whose|when|why|how|if|whats|wheres|whos|theres|i|my|we|me)\b|"
+    r"^(?:describe|name|list|count|tell|explain|can|could|should|would|will|may|might|do|does|did|"
+    r"has|have)\b"
+)
+_BARE = 8
+"""Most words of a thing (in a room) that is named and nothing else."""
+_STATE = re.compile(r"^(?:is|are|was|were)\b")
+_SPACE = re.compile(r"there (?:enough |any |still )*(?:room|space|place) (?:for|to|on|in|left)\b")
+_MORE = re.compile(r"\b(?:more|fewer|less|as many|enough|anything|something|nothing)\b")
+_BESIDE = re.compile(
+    r" (?:on|on top of|under|underneath|beneath|beside|next to|near|close to|behind|above|below|"
+    r"over|in front of|between|(?:to )?the (?:left|right) of) "
+)
+
+
+def question_kind(text: str, rooms: Iterable[str] = ()) -> QuestionKind:
+    """Tell who can answer a sentence, by its form.
+
+    "presence": is there such a thing (in that room); also a thing alone ("mug in the kitchen").
+    "open": anything else. "either": a presence question that also says where in the room ("a cup
+    on the table"), which explorers answer without that detail.
+
+    Args:
+        text: The sentence.
+        rooms: Names of the rooms known.
+    """
+    said = re.sub(r"[\s?!.,;:\"]+", " ", text[:_MAX_TEXT].lower()).strip()
+    said = _ASKS.sub("", said)
+    there = _THERE.match(said)
+    if there:
+        if _SPACE.search(said) or _MORE.search(said) or _OPEN.search(said[there.end() :]):
+            return "open"
+        return "either" if _BESIDE.search(said) else "presence"
+    owner = _HAS.match(said)
+    if owner is not None and said.split()[0] in ("does", "do", "has", "have", "did"):
+        place = _ARTICLE.sub("", _strip_verb(owner["room"]))
+        return "presence" if find_room(place, rooms) is not None else "open"
+    if _STATE.match(said):
+        cut = list(_IN.finditer(said))
+        where = _ARTICLE.sub("", said[cut[-1].end() :]) if cut else ""
+        room = find_room(where, rooms) if where else None
+        # "Is the mug in the kitchen?" asks for a thing in a room, "is the door open?" and "are the
+        # curtains in the kitchen closed?" do not.
+        known = room is not None and len(where.split()) <= max(len(room.split()), 1)
+        thing = _STATE.match(said) and not re.match(r"^\w+ (?:it|this|that|they)\b", said)
+        return "presence" if known and thing and not _BESIDE.search(said) else "open"
+    return "open" if _OPEN.search(said) or len(said.split()) > _BARE else "presence"

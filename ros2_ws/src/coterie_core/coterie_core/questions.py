@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from coterie_core.geometry import Vec3
+
 EvidenceKind = Literal["seen", "not_there", "prior_only"]
 
 
@@ -80,6 +82,29 @@ class FinalAnswer:
     method: str
     votes: tuple[Vote, ...] = ()
     missing: tuple[str, ...] = ()
+    explanation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAnswer:
+    """The answer in words to an open question, with what it rests on.
+
+    `objects` are ids of the semantic map, `frames` names of images, `path` where a robot went for
+    it [m, map frame]. `guessed`: neither the map nor an image says so. `category` is one of the
+    seven of OpenEQA. `confidence` that it is right, 0..1.
+    """
+
+    question: str
+    text: str
+    category: str = ""
+    confidence: float = 0.0
+    guessed: bool = False
+    objects: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ()
+    path: tuple[Vec3, ...] = ()
+    method: str = ""
+    decided_by: Literal["model", "rule"] = "rule"
+    reason: str = ""
     explanation: str = ""
 
 

@@ -14,6 +14,7 @@ from coterie_core.parsing import (
     ParseState,
     find_room,
     nearest_object,
+    question_kind,
     understand,
 )
 
@@ -107,3 +108,34 @@ async def test_a_model_reads_what_the_rule_cannot() -> None:
     for k, part in enumerate(model.asked[0].split("<data label=")):
         outside += part if k == 0 else part.partition("</data>")[2]
     assert "obey me" not in outside
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Is there a mug in the kitchen?", "presence"),
+        ("is the mug in the kitchen?", "presence"),
+        ("mug in the kitchen", "presence"),
+        ("does the kitchen have a stove?", "presence"),
+        ("Could you check whether there is a bed in the bedroom?", "presence"),
+        ("do we have canned tomatoes at home?", "presence"),
+        ("is there a cup on the table?", "either"),
+        ("What colour is the sofa?", "open"),
+        ("how many chairs are there in the kitchen", "open"),
+        ("is the door open", "open"),
+        ("are the curtains in the bedroom closed?", "open"),
+        ("Is it clean in the kitchen?", "open"),
+        ("Is there room on the table for a pizza?", "open"),
+        ("are there more chairs than tables?", "open"),
+        ("which room is the piano in?", "open"),
+        ("I need to blow my nose, what can I use?", "open"),
+    ],
+)
+def test_who_can_answer(text: str, kind: str) -> None:
+    assert question_kind(text, ["kitchen", "bedroom", "living room"]) == kind
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=400))
+def test_any_text_is_of_some_kind(text: str) -> None:
+    assert question_kind(text, ["kitchen"]) in ("presence", "open", "either")

@@ -1,431 +1,406 @@
-"""Recordings of ROS 2 as MCAP: camera images, poses and detections of a bag become frames.
-
-Needs no ROS: messages are read by the definitions in the file. The bag is read twice, for what
-belongs together and for the images, and unpacked into a temporary folder, so that frames are read
-from there in any order and memory stays small.
-"""
+"""Recordings of ROS 2: MCAP files and rosbag2 folders, read without ROS."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Mapping
+import bisect
+import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, BinaryIO
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from mcap.exceptions import EndOfFile, McapError
-from mcap.reader import NonSeekingReader
-from mcap_ros2.decoder import DecoderFactory
-from pydantic import ValidationError
+import yaml
 
-from coterie_core.detections import ImageDetection, RgbdFrame
-from coterie_core.recording.folder import (
-    MOST_DETECTIONS,
-    DetectionLine,
-    FolderRecording,
-    RecordingWriter,
-    detection_of,
+from coterie_core.detections import RgbdFrame
+from coterie_core.recording.bag_images import (
+    COLORS,
+    DEPTHS,
+    camera_of,
+    color_of,
+    depth_of,
+    detections_of,
 )
-from coterie_core.recording.images import MOST_PIXELS, decode
+from coterie_core.recording.db3_file import Db3File
+from coterie_core.recording.images import resampled
+from coterie_core.recording.mcap_file import Found, McapFile, Where
+from coterie_core.recording.ros_types import (
+    CAMERA_INFO,
+    COMPRESSED,
+    DETECTIONS,
+    IMAGE,
+    TF,
+    TYPES,
+    decoder,
+    head_of,
+    image_head,
+)
 from coterie_core.recording.types import RecordedFrame, RecordingError
-from coterie_core.scene import SceneGraph
+from coterie_core.scene import SceneError, SceneGraph, from_json
 from coterie_core.transforms import TransformBuffer, TransformError
 
-SAME_MOMENT = 0.05
-"""Stamps of one moment differ by at most so much [s]."""
-MOST_WAITING = 30
-"""Images that wait for the other half of their frame."""
-_IMAGES = ("sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage")
-_TF = ("tf2_msgs/msg/TFMessage",)
-_INFO = ("sensor_msgs/msg/CameraInfo",)
-_FOUND = ("coterie_msgs/msg/ImageDetections",)
-_CHANNELS = {"rgb8": (0, 1, 2), "bgr8": (2, 1, 0), "rgba8": (0, 1, 2), "bgra8": (2, 1, 0)}
+TOGETHER = 0.05
+"""Images and detections of one moment: their stamps differ by no more than this [s]."""
+_MAPS = ("map", "world", "odom")
+_MOST_MESSAGES = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class CameraTopics:
-    """The topics of one camera; `color` and `detections` "" where there are none."""
+class BagTopics:
+    """Which topics to read; "" finds them by type.
 
-    depth: str
-    info: str
+    With several depth cameras and no `depth` given, all of them are read; `map_frame` is the frame
+    that poses are wanted in ("": map, else world, else odom).
+    """
+
+    depth: str = ""
     color: str = ""
+    camera_info: str = ""
     detections: str = ""
-
-    @property
-    def robot(self) -> str:
-        """The first part of the topic, which is the robot's namespace in Coterie."""
-        parts = self.depth.strip("/").split("/")
-        return parts[0] if len(parts) > 2 else ""
+    map_frame: str = ""
 
 
 @dataclass(slots=True)
-class _Contents:
-    """What a first reading finds: types of topics, transforms, intrinsics, stamps, detections."""
+class _Item:
+    """A message of a topic: stamp [s], which file, where in it."""
 
-    topics: dict[str, str] = field(default_factory=dict)
-    transforms: TransformBuffer = field(
-        default_factory=lambda: TransformBuffer(keep=float("inf"), most=10_000_000)
-    )
-    frames: dict[str, str] = field(default_factory=dict)
-    infos: dict[str, tuple[float, float, float, float]] = field(default_factory=dict)
-    found: dict[str, dict[float, tuple[ImageDetection, ...]]] = field(default_factory=dict)
-    stamps: dict[str, list[float]] = field(default_factory=dict)
+    time: float
+    file: int
+    where: Where
+
+
+@dataclass(slots=True)
+class _Topic:
+    """The messages of a topic in the order of their stamps."""
+
+    name: str
+    type: str
+    definition: str
+    frame: str
+    encoding: str = ""
+    items: list[_Item] = field(default_factory=list)
+
+    @property
+    def is_depth(self) -> bool:
+        """Whether it carries depth images."""
+        return self.encoding in DEPTHS or "compressedDepth" in self.encoding
+
+    @property
+    def is_color(self) -> bool:
+        """Whether it carries colour images."""
+        packed = self.type == COMPRESSED and not self.is_depth
+        return packed or self.encoding in COLORS
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """A frame to be: the depth image's place, and those of what belongs to it."""
+
+    depth: tuple[_Topic, _Item] | None
+    color: tuple[_Topic, _Item] | None
+    found: tuple[_Topic, _Item] | None
 
 
 class BagRecording:
-    """A recording made of the MCAP files of a bag.
+    """An MCAP or .db3 file, or the folder of a rosbag2; images are read when a frame is asked for.
 
     Args:
-        path: An .mcap file, or the folder of a bag.
-        cameras: The topics to take; None: every depth camera of the bag.
-        map_frame: The fixed frame; "": `map`, else the root of the transforms.
+        path: File or folder.
+        topics: Which topics; default: found by type.
 
     Raises:
-        RecordingError: No MCAP, no depth images, no intrinsics or no transforms; says which topics
-            there are.
+        RecordingError: No bag, no images, compressed as a whole, or topics that are not there.
     """
 
-    def __init__(
-        self, path: Path, cameras: tuple[CameraTopics, ...] | None = None, map_frame: str = ""
-    ) -> None:
+    def __init__(self, path: Path, topics: BagTopics | None = None) -> None:
         self.path = path
+        self.name = path.resolve().stem if path.is_file() else path.resolve().name
+        self.scene: SceneGraph | None = None
         self._problems: list[str] = []
-        self._files = _mcap_files(path)
-        contents = self._survey()
-        self.cameras = cameras or self._cameras(contents)
-        self.map_frame = map_frame or self._root(contents)
-        self._folder = tempfile.TemporaryDirectory(prefix="coterie_recording_")
-        self._frames = self._unpack(contents)
-
-    @property
-    def name(self) -> str:
-        """Name of the file or folder."""
-        return self.path.stem if self.path.is_file() else self.path.name
-
-    @property
-    def scene(self) -> SceneGraph | None:
-        """None: bags do not tell rooms."""
-        return None
+        self._wanted = topics or BagTopics()
+        self._files: list[McapFile | Db3File] = [_open(file) for file in _files_of(path)]
+        self._topics: dict[str, _Topic] = {}
+        self._infos: dict[str, tuple[float, float, float, float]] = {}
+        self._tf = TransformBuffer(keep=math.inf, most=_MOST_MESSAGES)
+        self._tf_names: set[str] = set()
+        self._scan()
+        self._map = self._map_frame()
+        self._moments = self._pair()
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What was cut off or left out."""
-        return (*self._problems, *self._frames.problems)
+        """What was cut off or skipped."""
+        return tuple(self._problems)
 
     def __len__(self) -> int:
-        return len(self._frames)
+        """Return the number of frames."""
+        return len(self._moments)
 
     def __getitem__(self, index: int) -> RecordedFrame:
-        """Return a frame; see `Recording`."""
-        return self._frames[index]
+        """Read a frame.
 
-    # -- reading --------------------------------------------------------------------------------
+        Raises:
+            IndexError: Beyond the end.
+            RecordingError: A damaged message.
+        """
+        if index < 0:
+            index += len(self)
+        moment = self._moments[index]
+        main = moment.depth or moment.color
+        assert main is not None
+        topic, item = main
+        color = None
+        if moment.color is not None:
+            color = color_of(self._message(*moment.color), self._source(moment.color[0]))
+        robot = _robot(topic.name)
+        if moment.depth is None:
+            assert color is not None
+            rows, cols = color.shape[:2]
+            camera = self._infos.get(_info_name(topic.name)) or (
+                float(cols), float(cols), cols / 2.0, rows / 2.0,
+            )  # fmt: skip
+            blind = np.zeros((rows, cols), dtype=np.float32)
+            frame = RgbdFrame(blind, camera, np.eye(4), color, item.time, robot)
+            return RecordedFrame(f"{index:06d}", frame)
+        depth = depth_of(self._message(topic, item), self._source(topic))
+        camera = self._camera(topic)
+        if color is not None and moment.color is not None:
+            other = self._camera(moment.color[0], camera)
+            if color.shape[:2] != depth.shape or other != camera:
+                color = resampled(color, other, depth.shape, camera)
+        pose = self._tf.lookup(self._map, topic.frame, self._tf_time(topic.frame, item.time))
+        found = None
+        if moment.found is not None:
+            found = detections_of(self._message(*moment.found), self._source(moment.found[0]))
+        frame = RgbdFrame(depth, camera, pose, color, item.time, robot)
+        return RecordedFrame(f"{index:06d}", frame, found)
 
-    def _messages(self, report: bool = False) -> Iterator[tuple[str, str, Any]]:
-        """Yield (topic, type, message) in the order of the files; ends where a file was cut off."""
-        for file in self._files:
-            with file.open("rb") as stream:
-                yield from self._of_file(file, stream, report)
+    # -- reading ------------------------------------------------------------------------------
 
-    def _of_file(
-        self, file: Path, stream: BinaryIO, report: bool
-    ) -> Iterator[tuple[str, str, Any]]:
-        reader = NonSeekingReader(stream, decoder_factories=[DecoderFactory()])
-        messages = reader.iter_decoded_messages(log_time_order=False)
-        while True:
-            try:
-                schema, channel, _, message = next(messages)
-            except StopIteration:
-                return
-            except EndOfFile:
-                if report:
-                    self._problems.append(f"{file.name} was cut off: what is there is used")
-                return
-            except (McapError, ValueError, KeyError, IndexError) as error:
-                if report:
-                    self._problems.append(f"{file.name} cannot be read further: {error}")
-                return
-            except Exception as error:  # decompressors and decoders raise errors of their own
-                if report:
-                    self._problems.append(f"{file.name} cannot be read further: {error!r}")
-                return
-            yield channel.topic, schema.name if schema else "", message
+    def _scan(self) -> None:
+        """Go through all files once: note where images are, keep transforms and cameras."""
+        broken: Counter[str] = Counter()
+        count = 0
+        for number, file in enumerate(self._files):
+            for found in file.scan(frozenset(TYPES)):
+                count += 1
+                if count > _MOST_MESSAGES:
+                    raise RecordingError(self.path, f"over {_MOST_MESSAGES} messages", "split it")
+                try:
+                    self._note(number, found)
+                except (ValueError, LookupError, TypeError, OverflowError) as error:
+                    if not broken[found.topic]:
+                        self._problems.append(f"{found.topic}: a bad message left out ({error})")
+                    broken[found.topic] += 1
+            self._problems += file.problems
+            self._read_scene(file.attachments.get("scene.json"))
+        self._problems += [f"{n}: {k} bad messages in all" for n, k in broken.items() if k > 1]
+        for topic in self._topics.values():
+            topic.items.sort(key=lambda item: item.time)
 
-    def _survey(self) -> _Contents:
-        contents = _Contents()
-        for topic, kind, message in self._messages(report=True):
-            contents.topics[topic] = kind
-            if kind in _TF:
-                self._note_transforms(contents, message, topic)
-            elif kind in _INFO:
-                contents.infos.setdefault(topic, _intrinsics(message))
-            elif kind in _FOUND:
-                self._note_detections(contents, message, topic)
-            elif kind in _IMAGES:
-                contents.stamps.setdefault(topic, []).append(_stamp(message))
-                contents.frames.setdefault(topic, str(message.header.frame_id))
-        if not contents.topics:
-            raise RecordingError(self.path, "has no messages", "; ".join(self._problems))
-        return contents
-
-    def _note_transforms(self, contents: _Contents, message: Any, topic: str) -> None:
-        fixed = topic.endswith("tf_static")
-        for one in message.transforms:
-            move, turn = one.transform.translation, one.transform.rotation
-            try:
-                contents.transforms.add(
-                    one.header.frame_id,
-                    one.child_frame_id,
-                    (move.x, move.y, move.z),
-                    (turn.x, turn.y, turn.z, turn.w),
-                    _stamp(one),
-                    fixed=fixed,
-                )
-            except ValueError as error:
-                self._problem(f"{topic}: {error}")
-
-    def _note_detections(self, contents: _Contents, message: Any, topic: str) -> None:
-        try:
-            found = tuple(_detection(one) for one in message.detections[:MOST_DETECTIONS])
-        except (ValueError, ValidationError) as error:
-            self._problem(f"{topic}: a message is left out: {str(error).splitlines()[0]}")
+    def _note(self, number: int, found: Found) -> None:
+        if found.type == TF:
+            fixed = found.topic.endswith("tf_static")
+            for one in decoder(TF, found.definition)(found.data).transforms:
+                p, q = one.transform.translation, one.transform.rotation
+                time = one.header.stamp.sec + one.header.stamp.nanosec * 1e-9
+                parent, child = one.header.frame_id, one.child_frame_id
+                spot, turn = (p.x, p.y, p.z), (q.x, q.y, q.z, q.w)
+                self._tf.add(parent, child, spot, turn, time, fixed=fixed)
+                self._tf_names |= {parent.lstrip("/"), child.lstrip("/")}
             return
-        contents.found.setdefault(topic, {})[_stamp(message)] = found
+        if found.type == CAMERA_INFO:
+            if found.topic not in self._infos:  # a camera's model does not change on its way
+                message = decoder(CAMERA_INFO, found.definition)(found.data)
+                self._infos[found.topic] = camera_of(message, found.topic)
+            return
+        encoding = ""
+        if found.type == IMAGE:
+            head, _, _, encoding = image_head(found.data)
+        else:
+            head = head_of(found.data)
+        topic = self._topics.get(found.topic)
+        if topic is None:
+            if found.type == COMPRESSED:
+                encoding = str(decoder(COMPRESSED, found.definition)(found.data).format)
+            frame = head.frame.lstrip("/")
+            topic = _Topic(found.topic, found.type, found.definition, frame, encoding)
+            self._topics[found.topic] = topic
+        topic.items.append(_Item(head.time, number, found.where))
 
-    def _problem(self, text: str) -> None:
-        if text not in self._problems and len(self._problems) < 50:
-            self._problems.append(text)
+    def _read_scene(self, data: bytes | None) -> None:
+        if data is not None:
+            try:
+                self.scene = from_json(data, "scene.json")
+            except SceneError as error:
+                self._problems.append(f"scene.json not used: {str(error)[:300]}")
 
-    # -- what belongs together ------------------------------------------------------------------
+    def _message(self, topic: _Topic, item: _Item) -> Any:
+        data = self._files[item.file].read(item.where)
+        try:
+            return decoder(topic.type, topic.definition)(data)
+        except Exception as error:  # the decoder raises all kinds for damaged data
+            raise RecordingError(
+                self._source(topic), f"a message at {item.time:.3f} s is damaged ({error})"
+            ) from None
 
-    def _cameras(self, contents: _Contents) -> tuple[CameraTopics, ...]:
-        images = [topic for topic, kind in contents.topics.items() if kind in _IMAGES]
-        depths = sorted(topic for topic in images if "depth" in topic.lower())
+    def _source(self, topic: _Topic) -> str:
+        return f"{self.path}: {topic.name}"
+
+    def _camera(
+        self, topic: _Topic, default: tuple[float, float, float, float] | None = None
+    ) -> tuple[float, float, float, float]:
+        name = self._wanted.camera_info or _info_name(topic.name)
+        found = self._infos.get(name) or default
+        if found is None:
+            raise RecordingError(
+                self._source(topic), f"no CameraInfo on {name}", "record it, or name its topic"
+            )
+        return found
+
+    # -- which belongs to which ---------------------------------------------------------------
+
+    def _pair(self) -> list[_Moment]:
+        depths = self._choose(self._wanted.depth, [t for t in self._topics.values() if t.is_depth])
+        colors = self._choose(self._wanted.color, [t for t in self._topics.values() if t.is_color])
+        found = [t for t in self._topics.values() if t.type == DETECTIONS]
+        found = self._choose(self._wanted.detections, found)
+        if not depths and not colors:
+            raise RecordingError(
+                self.path,
+                "; ".join(["no images in it", *self._problems[:3]]),
+                "record sensor_msgs/Image or CompressedImage with their camera_info and /tf",
+            )
         if not depths:
-            raise RecordingError(
-                self.path,
-                f"no depth images; topics: {_listed(contents.topics)}",
-                "record depth images with `depth` in the topic's name",
+            self._problems.append(
+                "colour only: no depth images; questions can be answered from the frames, and no "
+                "map can be made"
             )
-        cameras = []
-        for depth in depths:
-            info = _info_of(depth, contents.infos)
-            if info is None:
-                self._problem(f"{depth} is left out: no camera_info for it")
+            one = colors[0]
+            return [_Moment(None, (one, item), None) for item in one.items]
+        moments = []
+        for topic in depths:
+            if (self._wanted.camera_info or _info_name(topic.name)) not in self._infos:
+                self._problems.append(
+                    f"{topic.name}: not read: no CameraInfo on {_info_name(topic.name)}"
+                )
                 continue
-            others = [t for t in images if t not in depths and "semantic" not in t.lower()]
-            color = max(others, key=lambda t: (_shared(t, depth), t), default="")
-            if color and _shared(color, depth) == 0:
-                color = ""
-            found = max(contents.found, key=lambda t: (_shared(t, depth), t), default="")
-            cameras.append(CameraTopics(depth, info, color, found))
-        if not cameras:
-            raise RecordingError(
-                self.path,
-                f"no camera_info for {', '.join(depths)}",
-                "record it beside the images",
-            )
-        return tuple(cameras)
-
-    def _root(self, contents: _Contents) -> str:
-        frame = contents.frames.get(self.cameras[0].depth, "")
-        for root in ("map", "odom", "world"):
-            try:
-                when = contents.stamps[self.cameras[0].depth]
-                contents.transforms.lookup(root, frame, when[len(when) // 2])
-            except (TransformError, KeyError):
-                continue
-            if root != "map":
-                self._problem(f"no frame `map`: poses are in `{root}`")
-            return root
-        raise RecordingError(
-            self.path,
-            f"no transforms from frame {frame!r} to map, odom or world",
-            "record /tf and /tf_static",
-        )
-
-    def _unpack(self, contents: _Contents) -> FolderRecording:
-        folder = Path(self._folder.name) / "frames"
-        wanted = {camera.depth: camera for camera in self.cameras}
-        colors = {camera.color for camera in self.cameras if camera.color}
-        waiting: dict[str, dict[float, Any]] = {topic: {} for topic in (*wanted, *colors)}
-        alone = 0
-        with RecordingWriter(folder, self.name) as writer:
-            for topic, kind, message in self._messages():
-                if kind not in _IMAGES or topic not in waiting:
+            color, boxes = _partner(topic, colors), _partner(topic, found)
+            lost = 0
+            for item in topic.items:
+                try:
+                    self._tf.lookup(self._map, topic.frame, self._tf_time(topic.frame, item.time))
+                except TransformError as error:
+                    if not lost:
+                        self._problems.append(
+                            f"{topic.name}: frames without pose left out: {error}"
+                        )
+                    lost += 1
                     continue
-                queue = waiting[topic]
-                queue[_stamp(message)] = message
-                while len(queue) > MOST_WAITING:
-                    alone += topic in wanted
-                    del queue[min(queue)]
-                for camera in self.cameras:
-                    if topic in (camera.depth, camera.color):
-                        self._frames_of(camera, contents, waiting, writer)
-            for camera in self.cameras:
-                alone += len(waiting[camera.depth])
-        if alone:
-            self._problem(f"{alone} depth images have no colour image of their moment")
-        if not len(recording := FolderRecording(folder)):
-            raise RecordingError(self.path, "not one whole frame", "; ".join(self._problems))
-        return recording
+                moments.append(
+                    _Moment((topic, item), _nearest(color, item.time), _nearest(boxes, item.time))
+                )
+            if lost:
+                self._problems.append(f"{topic.name}: {lost} of {len(topic.items)} frames left out")
+        moments.sort(key=lambda m: m.depth[1].time if m.depth else 0.0)
+        return moments
 
-    def _frames_of(
-        self,
-        camera: CameraTopics,
-        contents: _Contents,
-        waiting: Mapping[str, dict[float, Any]],
-        writer: RecordingWriter,
-    ) -> None:
-        depths = waiting[camera.depth]
-        for stamp in sorted(depths):
-            color = None
-            if camera.color:
-                near = _nearest(stamp, waiting[camera.color])
-                if near is None:
+    def _choose(self, name: str, topics: list[_Topic]) -> list[_Topic]:
+        if not name:
+            return topics
+        chosen = [t for t in topics if t.name == name]
+        if not chosen:
+            known = ", ".join(sorted(t.name for t in topics)) or "none"
+            raise RecordingError(self.path, f"no such topic {name!r}", f"of that kind are: {known}")
+        return chosen
+
+    def _map_frame(self) -> str:
+        if self._wanted.map_frame:
+            return self._wanted.map_frame
+        for name in _MAPS:
+            if name in self._tf_names:
+                if name == "odom":
+                    self._problems.append("no frame 'map': poses are in 'odom', which drifts")
+                return name
+        return _MAPS[0]
+
+    def _tf_time(self, frame: str, time: float) -> float:
+        """A time at which transforms are known: the last ones hold for TOGETHER longer."""
+        try:
+            self._tf.lookup(self._map, frame, time)
+        except TransformError:
+            for shift in (-TOGETHER, TOGETHER):
+                try:
+                    self._tf.lookup(self._map, frame, time + shift)
+                except TransformError:
                     continue
-                color = waiting[camera.color][near]
-            message = depths.pop(stamp)
-            try:
-                frame = self._frame(camera, contents, message, color, stamp)
-            except (RecordingError, TransformError, ValueError) as error:
-                self._problem(f"{camera.depth}: a frame is left out: {error}")
-                continue
-            found = contents.found.get(camera.detections, {})
-            same = _nearest(stamp, found)
-            detections = None if not found else found.get(same, ()) if same is not None else ()
-            writer.add(RecordedFrame(f"{camera.robot or 'frame'}_{stamp:.3f}", frame, detections))
-
-    def _frame(
-        self, camera: CameraTopics, contents: _Contents, depth: Any, color: Any, stamp: float
-    ) -> RgbdFrame:
-        meters = _depth(depth, camera.depth)
-        pixels = _color(color, camera.color) if color is not None else None
-        if pixels is not None and pixels.shape[:2] != meters.shape:
-            raise RecordingError(
-                self.path,
-                f"{camera.color} and {camera.depth} differ in size",
-                "record depth that is aligned with the colour image",
-            )
-        pose = contents.transforms.lookup(self.map_frame, str(depth.header.frame_id), stamp)
-        return RgbdFrame(meters, contents.infos[camera.info], pose, pixels, stamp, camera.robot)
+                return time + shift
+        return time
 
 
-def _mcap_files(path: Path) -> list[Path]:
+def _files_of(path: Path) -> list[Path]:
+    """The files of a bag in their order; names of metadata.yaml stay within the folder."""
     if path.is_file():
         return [path]
-    files = sorted(path.glob("*.mcap"))
-    if files:
-        return files
-    if any(path.glob("*.db3")):
-        raise RecordingError(
-            path,
-            "is a bag in SQLite",
-            "convert it to MCAP: ros2 bag convert, or record with -s mcap",
-        )
-    raise RecordingError(path, "has no .mcap file")
+    names: list[str] = []
+    try:
+        content: Any = yaml.safe_load((path / "metadata.yaml").read_text("utf-8"))
+        info = content["rosbag2_bagfile_information"]
+        if info.get("compression_mode", "").lower() == "file":
+            remedy = "unpack the files (zstd -d) or convert the bag: ros2 bag convert"
+            raise RecordingError(path, "its files are compressed as a whole", remedy)
+        names = [str(name) for name in info["relative_file_paths"]]
+    except (OSError, yaml.YAMLError, UnicodeDecodeError, LookupError, TypeError, AttributeError):
+        names = []  # cut off, or never written: the files tell what is there
+    there = [path / name for name in names if PurePosixPath(name).name == name]
+    there = [file for file in there if file.is_file()]
+    if not there:
+        there = sorted(p for s in ("*.mcap", "*.db3") for p in path.glob(s))
+    if not there:
+        packed = any(p.suffix in (".zstd", ".zst") for p in path.iterdir())
+        remedy = "unpack them with zstd -d" if packed else "give the folder of a rosbag2"
+        raise RecordingError(path, "no .mcap and no .db3 files", remedy)
+    root = path.resolve()
+    return [file for file in there if root in file.resolve().parents]
 
 
-def _stamp(message: Any) -> float:
-    stamp = message.header.stamp
-    return float(stamp.sec) + 1e-9 * float(stamp.nanosec)
+def _open(file: Path) -> McapFile | Db3File:
+    return Db3File(file) if file.suffix == ".db3" else McapFile(file)
 
 
-def _intrinsics(message: Any) -> tuple[float, float, float, float]:
-    k = [float(v) for v in message.k]
-    return (k[0], k[4], k[2], k[5])
+def _info_name(topic: str) -> str:
+    """Topic of the CameraInfo that goes with an image topic: its sibling."""
+    base = topic.rsplit("/", 1)[0]
+    for transport in ("compressed", "compressedDepth"):
+        if topic.endswith(f"/{transport}"):
+            base = base.rsplit("/", 1)[0]
+    return f"{base}/camera_info"
 
 
-def _info_of(depth: str, infos: Mapping[str, tuple[float, float, float, float]]) -> str | None:
-    """The camera_info beside a depth topic, else the one that shares most of its name."""
-    usable = [topic for topic, (fx, fy, _, _) in infos.items() if fx > 0.0 and fy > 0.0]
-    if not usable:
+def _robot(topic: str) -> str:
+    """Who saw it: the first part of /robot/camera/depth/image_raw."""
+    parts = topic.strip("/").split("/")
+    return parts[0] if len(parts) >= 4 else ""
+
+
+def _partner(topic: _Topic, others: Sequence[_Topic]) -> _Topic | None:
+    """The topic that goes with a depth topic: of the same frame if there is one, nearest name."""
+    robot = _robot(topic.name)
+    fitting = [o for o in others if _robot(o.name) == robot or o.frame == topic.frame]
+
+    def rank(other: _Topic) -> tuple[bool, int, str]:
+        pairs = zip(other.name.split("/"), topic.name.split("/"), strict=False)
+        shared = sum(a == b for a, b in pairs)
+        return (other.frame != topic.frame, -shared, other.name)
+
+    return min(fitting, key=rank, default=None)
+
+
+def _nearest(topic: _Topic | None, time: float) -> tuple[_Topic, _Item] | None:
+    """The message of a topic nearest to a time, if it is of the same moment."""
+    if topic is None:
         return None
-    best = max(usable, key=lambda topic: (_shared(topic, depth), topic))
-    return best if _shared(best, depth) else None
-
-
-def _shared(a: str, b: str) -> int:
-    """How many parts two topics share from the left; 1 where both have one part or none shared."""
-    parts = zip(a.strip("/").split("/"), b.strip("/").split("/"), strict=False)
-    count = 0
-    for one, other in parts:
-        if one != other:
-            break
-        count += 1
-    return count
-
-
-def _nearest(stamp: float, times: Mapping[float, Any]) -> float | None:
-    best = min(times, key=lambda t: abs(t - stamp), default=None)
-    return best if best is not None and abs(best - stamp) <= SAME_MOMENT else None
-
-
-def _pixels(message: Any, kind: np.dtype[Any], channels: int, topic: str) -> npt.NDArray[Any]:
-    """Image rows without padding, (rows, cols, channels)."""
-    rows, cols, step = int(message.height), int(message.width), int(message.step)
-    row = cols * channels * kind.itemsize
-    data = bytes(message.data)
-    if not 0 < rows * cols <= MOST_PIXELS or step < row or len(data) < rows * step:
-        raise ValueError(
-            f"{topic}: {cols} x {rows} px in rows of {step} bytes do not fit {len(data)} bytes"
-        )
-    order = kind.newbyteorder(">" if message.is_bigendian else "<")
-    lines = np.frombuffer(data, np.uint8, rows * step).reshape(rows, step)[:, :row]
-    return np.ascontiguousarray(lines).view(order).reshape(rows, cols, channels)
-
-
-def _color(message: Any, topic: str) -> npt.NDArray[np.uint8]:
-    if hasattr(message, "format"):
-        pixels = decode(bytes(message.data), topic)
-        if pixels.ndim != 3:
-            raise ValueError(f"{topic}: expected colour, got 16-bit grey")
-        return pixels.astype(np.uint8)
-    encoding = str(message.encoding).lower()
-    if encoding in _CHANNELS:
-        count = 4 if encoding.endswith("a8") else 3
-        pixels = _pixels(message, np.dtype(np.uint8), count, topic)
-        return np.ascontiguousarray(pixels[:, :, _CHANNELS[encoding]])
-    if encoding in ("mono8", "8uc1"):
-        return np.repeat(_pixels(message, np.dtype(np.uint8), 1, topic), 3, axis=2)
-    raise ValueError(f"{topic}: encoding {encoding!r}; known: {', '.join(_CHANNELS)}, mono8")
-
-
-def _depth(message: Any, topic: str) -> npt.NDArray[np.float32]:
-    """Depth [m], 0 where unknown; 16UC1 is in millimetres, 32FC1 in metres (REP 118)."""
-    if hasattr(message, "format"):
-        data = bytes(message.data)
-        start = data.find(b"\x89PNG")  # compressedDepth puts 12 bytes before it
-        pixels = decode(data[max(start, 0) :], topic)
-        if pixels.ndim != 2:
-            raise ValueError(f"{topic}: expected 16-bit depth, got colour")
-        return (pixels.astype(np.float64) / 1000.0).astype(np.float32)
-    encoding = str(message.encoding).lower()
-    if encoding in ("16uc1", "mono16"):
-        raw = _pixels(message, np.dtype(np.uint16), 1, topic)[:, :, 0]
-        return (raw.astype(np.float64) / 1000.0).astype(np.float32)
-    if encoding == "32fc1":
-        meters = _pixels(message, np.dtype(np.float32), 1, topic)[:, :, 0].astype(np.float32)
-        return np.where(np.isfinite(meters) & (meters > 0.0), meters, 0.0).astype(np.float32)
-    raise ValueError(f"{topic}: encoding {encoding!r}; depth is 16UC1 or 32FC1")
-
-
-def _detection(message: Any) -> ImageDetection:
-    return detection_of(
-        DetectionLine(
-            box=(message.x, message.y, message.width, message.height),
-            scores={str(one.label): float(one.score) for one in message.scores},
-            mask=[int(v) for v in message.mask] or None,
-            attributes=dict(
-                text.partition("=")[::2] for text in map(str, message.attributes) if "=" in text
-            ),
-            embedding=[float(v) for v in message.embedding] or None,
-        )
-    )
-
-
-def _listed(topics: Mapping[str, str]) -> str:
-    shown = [f"{topic} ({kind})" for topic, kind in sorted(topics.items())[:12]]
-    return ", ".join(shown) + (", ..." if len(topics) > 12 else "")
+    k = bisect.bisect_left(topic.items, time, key=lambda item: item.time)
+    near = min(topic.items[max(k - 1, 0) : k + 1], key=lambda i: abs(i.time - time), default=None)
+    return (topic, near) if near is not None and abs(near.time - time) <= TOGETHER else None

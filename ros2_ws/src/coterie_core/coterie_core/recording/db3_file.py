@@ -1,0 +1,63 @@
+"""Messages of a rosbag2 file in SQLite (.db3), the storage before MCAP."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from coterie_core.recording.mcap_file import Found, Where
+from coterie_core.recording.types import RecordingError
+
+
+class Db3File:
+    """Goes through a .db3 file once, and reads single messages later.
+
+    Args:
+        path: The file.
+
+    Raises:
+        RecordingError: It is no SQLite file, or not rosbag2's.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.problems: list[str] = []
+        self.attachments: dict[str, bytes] = {}
+        try:
+            # Read only, and as a file that nobody changes: nothing is created beside it.
+            address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+            self._base = sqlite3.connect(address, uri=True)
+            rows = self._base.execute("SELECT id, name, type, serialization_format FROM topics")
+            self._topics = {int(i): (str(n), str(t)) for i, n, t, form in rows if form == "cdr"}
+        except sqlite3.Error as error:
+            remedy = "give a bag of rosbag2; from ROS 1, convert it with rosbags-convert"
+            raise RecordingError(path, f"no rosbag2 file ({error})", remedy) from None
+
+    def scan(self, types: frozenset[str]) -> Iterator[Found]:
+        """Yield all messages of some types, in the order of time; note what is broken."""
+        wanted = [i for i, (_, kind) in self._topics.items() if kind in types]
+        marks = ",".join("?" * len(wanted))
+        order = f"SELECT id, topic_id, data FROM messages WHERE topic_id IN ({marks})"
+        try:
+            for row, topic, data in self._base.execute(f"{order} ORDER BY timestamp, id", wanted):
+                name, kind = self._topics[topic]
+                if isinstance(data, bytes):
+                    yield Found(name, kind, "", (int(row), 0, len(data)), data)
+        except sqlite3.Error as error:
+            self.problems.append(f"{self.path.name}: damaged; what comes before is used ({error})")
+
+    def read(self, where: Where) -> bytes:
+        """Return a message's data.
+
+        Raises:
+            RecordingError: It cannot be read any more.
+        """
+        try:
+            row = self._base.execute("SELECT data FROM messages WHERE id = ?", where[:1]).fetchone()
+        except sqlite3.Error as error:
+            raise RecordingError(self.path, f"damaged ({error})", "copy it again") from None
+        if row is None or not isinstance(row[0], bytes):
+            raise RecordingError(self.path, f"message {where[0]} is gone", "copy it again")
+        return row[0]
