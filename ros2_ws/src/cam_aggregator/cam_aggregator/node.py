@@ -20,16 +20,17 @@ from cam_aggregator.registry import accepted_options, aggregator_names, make_agg
 from cam_aggregator.store import ModelFileError, load_model, save_model
 from coterie_core.answers import AnswerTable
 from coterie_core.debate import ROUNDS, Speaker, Utterance, debate
-from coterie_core.parsing import NotAQuestion, understand
+from coterie_core.parsing import NotAQuestion, question_kind, understand
 from coterie_core.questions import Answer, FinalAnswer, LabelledQuestion, Question
 from coterie_core.waiting import in_time
 from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import DiscussionTurn, Label
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
 from coterie_msgs.msg import Question as QuestionMsg
-from coterie_msgs.srv import AskTeam
+from coterie_msgs.srv import AskOpen, AskTeam
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
+from coterie_ros.clients import NoAnswer, ServiceClient
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.parameters import Parameters, ParameterSpec
@@ -38,6 +39,10 @@ TICK = 0.05
 """How often deadlines are looked at [s]."""
 WORKERS = 8
 """How many questions are worked on at a time (a debate waits for robots most of the time)."""
+LOST = 4.0
+"""How long who answers an open question may be gone [s]."""
+NOT_TRULY_OPEN = ("is", "are", "was", "were", "do", "does", "did", "have", "has", "can", "could")
+"""First words of questions that explorers try to answer where nobody answers open ones."""
 MOST_ROOMS = 1000
 """How many names of rooms to remember."""
 
@@ -55,6 +60,15 @@ class AggregatorNode(AgentNode):
         ParameterSpec("house", "", "Which house a trained model belongs to."),
         ParameterSpec("abstain_below", 0.0, "Least confidence.", minimum=0.0, maximum=1.0),
         ParameterSpec("turn_timeout", 30.0, "Per turn of a debate.", "s", minimum=0.1),
+        ParameterSpec(
+            "open_timeout",
+            600.0,
+            "For the answer to an open question.",
+            "s",
+            minimum=0.1,
+            maximum=3600.0,
+        ),
+        ParameterSpec("explore", True, "Whether a robot may go and look for open questions."),
         ParameterSpec("seed", 0, "Of learned aggregators."),
         ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
     )
@@ -77,6 +91,7 @@ class AggregatorNode(AgentNode):
         self._discussion = self.publisher(DiscussionTurn, "discussion", "messages")
         self._finals = self.publisher(FinalAnswerMsg, "final_answer", "answers")
         self._questions = self.publisher(QuestionMsg, "question", "questions")
+        self._open = ServiceClient(self, AskOpen, "ask_open")
         self.serve(AskTeam, "ask", self._on_ask, timeout=3600.0)
         self.serve(Trigger, "train", self._on_train, timeout=600.0)
         self.diagnostics.add_source("questions", self._figures)
@@ -251,6 +266,10 @@ class AggregatorNode(AgentNode):
     async def _on_ask(self, request: AskTeam.Request) -> AskTeam.Response:
         message = request.question
         message.id = message.id or f"ask-{uuid.uuid4().hex[:12]}"
+        if not message.object and message.text.strip():
+            answered = await self._ask_open(message)
+            if answered is not None:
+                return answered
         try:
             question = await self._understood(conversions.question_from_msg(message, "ask"))
         except ValueError as error:
@@ -272,6 +291,37 @@ class AggregatorNode(AgentNode):
                 conversions.answer_to_msg(answer, time=now)
                 for answer in (entry.answers if entry else [])
             ],
+        )
+
+    async def _ask_open(self, message: QuestionMsg) -> AskTeam.Response | None:
+        """Have an open question answered from the map; None where explorers should try.
+
+        A cup "on the table" is for the map, too, since explorers only know of rooms.
+        """
+        kind = question_kind(message.text, self._rooms)
+        if kind == "presence":
+            return None
+        if not await self._open.wait(0.0):
+            first = message.text.lower().split()[0]
+            if kind == "either" or first in NOT_TRULY_OPEN:
+                return None
+            return AskTeam.Response(
+                message="this is an open question, and nobody in this team answers those: add "
+                "`open_questions: {}` (and `mapper: {}`) to the team file, or ask whether there is "
+                "something: Is there a mug in the kitchen?"
+            )
+        request = AskOpen.Request(question=message, explore=self.parameters["explore"])
+        try:
+            response = await self._open.call(
+                request, timeout=self.parameters["open_timeout"], attempts=1, lost_after=LOST
+            )
+        except NoAnswer as error:
+            return AskTeam.Response(is_open=True, message=str(error))
+        return AskTeam.Response(
+            success=response.success,
+            message=response.message,
+            is_open=True,
+            open=response.answer,
         )
 
     async def _on_train(self, request: Trigger.Request) -> Trigger.Response:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 pytestmark = pytest.mark.ros
@@ -11,13 +13,14 @@ pytest.importorskip("coterie_msgs")
 from std_srvs.srv import Trigger  # noqa: E402
 
 from cam_aggregator.node import AggregatorNode  # noqa: E402
-from coterie_core.questions import Answer, Evidence, Question  # noqa: E402
+from coterie_core.questions import Answer, Evidence, OpenAnswer, Question  # noqa: E402
 from coterie_msgs.msg import Answer as AnswerMsg  # noqa: E402
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg  # noqa: E402
 from coterie_msgs.msg import Label  # noqa: E402
 from coterie_msgs.msg import Question as QuestionMsg  # noqa: E402
-from coterie_msgs.srv import AskTeam  # noqa: E402
+from coterie_msgs.srv import AskOpen, AskTeam  # noqa: E402
 from coterie_ros import conversions  # noqa: E402
+from coterie_ros.agent_node import AgentNode  # noqa: E402
 from coterie_ros.qos import profile  # noqa: E402
 
 ROBOTS = ["ann", "bob", "cid"]
@@ -174,6 +177,58 @@ def test_ask_service_waits_for_the_answer_and_reads_sentences(ros, start) -> Non
     response = ros.result(future)
     assert response.success and response.answer.answer == FinalAnswerMsg.YES
     assert {answer.robot for answer in response.answers} == set(ROBOTS)
+
+
+class Knower(AgentNode):
+    """The other end of `ask_open`."""
+
+    def on_setup(self, parameters) -> None:
+        self.asked: list[AskOpen.Request] = []
+        self.silent = False
+        self.serve(AskOpen, "ask_open", self.answer, timeout=60.0)
+
+    async def answer(self, request):
+        self.asked.append(request)
+        if self.silent:
+            await asyncio.Event().wait()
+        answer = OpenAnswer(request.question.id, "grey", "attribute_recognition", 0.8)
+        return AskOpen.Response(
+            success=True, answer=conversions.open_answer_to_msg(answer, frame="map")
+        )
+
+
+def test_open_questions_go_to_who_knows_the_map(ros, start) -> None:
+    start()
+    knower = ros.add(Knower("knower", context=ros.context))
+    ros.wait_active(knower)
+    node = ros.node("asker")
+    client = node.create_client(AskTeam, "ask")
+    ros.wait_for_matched(client)
+    for text in ("What colour is the sofa?", "How many chairs are in the kitchen?"):
+        request = AskTeam.Request()
+        request.question.text = text
+        response = ros.result(client.call_async(request))
+        assert response.success and response.is_open and response.open.text == "grey"
+        assert knower.asked[-1].question.text == text and knower.asked[-1].explore
+        assert response.open.question == knower.asked[-1].question.id != ""
+    # It goes away in the middle of its work.
+    knower.silent = True
+    future = client.call_async(request)
+    ros.spin_until(lambda: len(knower.asked) == 3)
+    ros.remove(knower)
+    response = ros.result(future)
+    assert not response.success and response.is_open and "went away" in response.message
+
+
+def test_an_open_question_that_nobody_answers_is_told_so(ros, start) -> None:
+    start()
+    node = ros.node("asker")
+    client = node.create_client(AskTeam, "ask")
+    ros.wait_for_matched(client)
+    request = AskTeam.Request()
+    request.question.text = "What colour is the sofa?"
+    response = ros.result(client.call_async(request))
+    assert not response.success and "open_questions" in response.message
 
 
 def test_ask_service_says_what_it_did_not_understand(ros, start) -> None:

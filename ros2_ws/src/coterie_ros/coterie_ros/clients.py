@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,7 +42,9 @@ class ServiceClient:
         node.at_end(lambda: node.destroy_client(self._client))
         self.name = name
 
-    async def call(self, request: Any, *, timeout: float = 5.0, attempts: int = 3) -> Any:
+    async def call(
+        self, request: Any, *, timeout: float = 5.0, attempts: int = 3, lost_after: float = math.inf
+    ) -> Any:
         """Return the response.
 
         The same request is sent up to `attempts` times: put an id into it where doing it twice
@@ -50,9 +54,10 @@ class ServiceClient:
             request: The request message.
             timeout: How long to wait for each attempt's response [s].
             attempts: How many times to send it.
+            lost_after: How long the server may be gone while it works [s]: for long calls.
 
         Raises:
-            NoAnswer: No response came.
+            NoAnswer: No response came, or the server went away.
         """
         for _ in range(attempts):
             # A request that nobody has been matched with yet is lost without a word.
@@ -60,13 +65,37 @@ class ServiceClient:
                 continue
             answer = await _sent(self._node, lambda: self._client.call_async(request))
             try:
-                return await in_time(answer.wait(), timeout)
+                return await in_time(self._unless_lost(answer, lost_after), timeout)
+            except NoAnswer:  # before its base class
+                self._client.remove_pending_request(answer.future)
+                raise
             except asyncio.TimeoutError:
                 self._client.remove_pending_request(answer.future)
         raise NoAnswer(
             f"service {self.name}: no response to {attempts} requests of {timeout:g} s each; "
             "is the node that offers it running and reachable (same ROS_DOMAIN_ID)?"
         )
+
+    async def _unless_lost(self, answer: _Answer, lost_after: float) -> Any:
+        """Wait for the response as long as the server is there."""
+        if math.isinf(lost_after):
+            return await answer.wait()
+        waiting = asyncio.ensure_future(answer.wait())
+        seen = time.monotonic()
+        try:
+            while True:
+                done, _ = await asyncio.wait({waiting}, timeout=min(lost_after / 4.0, 0.5))
+                if done:
+                    return waiting.result()
+                if self._client.service_is_ready():
+                    seen = time.monotonic()
+                elif time.monotonic() - seen > lost_after:
+                    raise NoAnswer(
+                        f"service {self.name}: the node that offers it went away before it "
+                        "answered; it may be starting again: ask once more"
+                    )
+        finally:
+            waiting.cancel()
 
     async def wait(self, timeout: float = 10.0) -> bool:
         """Wait until a server is there; False where none came in time [s]."""

@@ -62,6 +62,7 @@ from coterie_ros.conversions.images import (
     intrinsics_from_msg,
 )
 from coterie_ros.conversions.markers import objects_to_markers, rooms_to_markers
+from coterie_ros.conversions.open import open_answer_from_msg, open_answer_to_msg
 from coterie_ros.conversions.perception import (
     detection_from_msg,
     detection_to_msg,
@@ -185,6 +186,8 @@ __all__ = [
     "optical_frame",
     "place_view_from_msg",
     "place_view_to_msg",
+    "open_answer_from_msg",
+    "open_answer_to_msg",
     "point_from_msg",
     "point_to_msg",
     "pose_from_msg",
