@@ -63,7 +63,7 @@ class RevecaAgent:
         """Start an episode, with an empty memory or one that was saved."""
         self.briefing = briefing
         self.memory = memory or Memory(self.settings, self.name, briefing.goal)
-        self.observer = Observer(self.memory)
+        self.observer = Observer(self.memory, briefing)
         self.communicator = Communicator(self.memory, briefing)
         self.plan = None
         self._result = self._action = None

@@ -11,7 +11,7 @@ from itertools import islice
 from coterie_core.cooperation import Briefing, Spot, SubGoal, Thing
 from coterie_core.household import load_household
 from reveca_agent.memory import Entry, Memory
-from reveca_agent.plans import Option, Plan, PlanKind
+from reveca_agent.plans import Option, Plan, PlanKind, promise
 
 INSIDE = 0.5
 """Share of a room's things that lie in its containers, as far as one knows before looking."""
@@ -198,15 +198,17 @@ class Outlook:
         Whoever promises most per step takes a task, is free again after it, and bids anew.
         """
         crew = self.crew()
+        me = crew[0]
         if len(crew) == 1:
             return {}
         taken: dict[str, tuple[str, float]] = {}
         open_tasks = {task.target: task for task in self.tasks}
-        for mate in crew[1:]:
+        for mate in crew[1:]:  # what they said they would do is theirs
             aim = self.memory.collaborators[mate.name].heading
             if aim in open_tasks and mate.free_at > -FORGET:
                 taken[aim] = (mate.name, mate.free_at)
                 del open_tasks[aim]
+        crew.sort(key=lambda worker: self.briefing.team.index(worker.name))
         begin = min(worker.free_at for worker in crew)
         mine = 0
         for _ in range(len(open_tasks)):
@@ -227,7 +229,7 @@ class Outlook:
                 worker.free_at += DWELL
             if task.kind == "fetch":
                 worker.hands -= 1
-            if worker is crew[0]:
+            if worker is me:
                 mine += 1
                 if mine >= 3:
                     break
@@ -252,7 +254,7 @@ class Outlook:
             if task.kind == "fetch" and worker.hands <= 0:
                 continue
             finish = worker.free_at + self.steps(worker, task)
-            rate = task.gain / (finish - begin + 1.0)
+            rate = promise(task.gain, finish - begin)
             if best is None or rate > best[0]:
                 best = (rate, finish, task)
         return best

@@ -74,6 +74,20 @@ class Collaborator:
         if len(self.traces) > KEPT:
             del self.traces[: len(self.traces) - KEPT]
 
+    def seen(self, trace: Trace, ways: Walkways, reach: float) -> None:
+        """Store a sighting; what it made for no longer counts once it is there, or turned away."""
+        last = self.last
+        if self.aim is not None and trace.step > self.since:
+            left = ways.distance(trace.spot, self.aim)
+            turned = (
+                last is not None
+                and last.step >= self.since
+                and left > ways.distance(last.spot, self.aim) + 0.1
+            )
+            if left <= reach or turned:
+                self.heading, self.aim = "", None
+        self.met(trace)
+
     def heads_for(self, heading: str, aim: Spot | None, step: int) -> None:
         """Store what it makes for."""
         self.heading, self.aim, self.since = heading, aim, step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from coterie_core.cooperation import Percept, Spot, Thing
+from coterie_core.cooperation import Briefing, Percept, Spot, Thing
 from reveca_agent.collaborators import Collaborator, Trace
 from reveca_agent.memory import Claim, Entry, Memory
 
@@ -17,16 +17,19 @@ class Observer:
         surprised: Something changed that may overturn the current plan.
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, briefing: Briefing) -> None:
         self.memory = memory
+        self.ways, self.reach = briefing.ways, briefing.reach
         self.new: list[Thing] = []
         self.surprised = False
         self._view: object = None
+        self._released: set[str] = set()
 
     def observe(self, percept: Percept) -> None:
         """Store self, scene and collaborators of a percept."""
         memory = self.memory
         memory.step, memory.spot = percept.step, percept.spot
+        self._released.clear()
         if percept.hands != memory.hands:
             self._hands(percept.hands)
         for mate in percept.teammates:
@@ -51,6 +54,7 @@ class Observer:
                 held = replace(entry.thing, parent=memory.name, relation="held")
                 memory.put(Entry(held, memory.step, "", entry.level))
                 memory.placed.pop(id_, None)
+        self._released.update(id_ for id_ in memory.hands if id_ not in hands)
         memory.hands = hands
 
     def _teammate(self, step: int, name: str, spot: Spot, hands: tuple[Thing, ...]) -> None:
@@ -59,7 +63,8 @@ class Observer:
             mate = memory.collaborators.get(name)
             if mate is None:
                 mate = memory.collaborators[name] = Collaborator(name)
-            mate.met(Trace(step, spot, tuple(thing.id for thing in hands)))
+            held = tuple(thing.id for thing in hands)
+            mate.seen(Trace(step, spot, held), self.ways, self.reach)
         for thing in hands:
             before = memory.scene.get(thing.id)
             if before is None or before.thing != thing:
@@ -75,8 +80,8 @@ class Observer:
         elif before.thing is thing and not before.missing:
             before.step, before.by = step, ""
         else:
-            if before.missing or before.thing != thing:
-                self.surprised = self.surprised or thing.label in memory.goal.items
+            if thing.label in memory.goal.items and thing.id not in self._released:
+                self.surprised = self.surprised or before.missing or before.thing != thing
             memory.put(Entry(thing, step, "", before.level))
         if thing.is_open:
             memory.searched[thing.id] = ""

@@ -157,7 +157,7 @@ def _options(outlook: Outlook) -> list[Option]:
             )
         )
     if settings.relevance:
-        out.sort(key=lambda o: (bool(o.rival), -o.level, -o.rate, o.plan.target))
+        out.sort(key=lambda o: (bool(o.rival), -o.rate * o.level, o.plan.target))
     elif settings.spatial:
         out.sort(key=lambda o: (bool(o.rival), o.cost, o.plan.target))
     return out

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+HOPE = 0.25
+"""How much the number of expected things counts against nearness (1: in proportion)."""
+
 PlanKind = Literal["fetch", "deliver", "look", "explore", "wait"]
 
 
@@ -70,5 +73,14 @@ class Option:
 
     @property
     def rate(self) -> float:
-        """Expected needed things per step."""
-        return self.gain / (self.cost + 1.0)
+        """What it promises per step."""
+        return promise(self.gain, self.cost)
+
+
+def promise(gain: float, steps: float) -> float:
+    """Return what a plan promises, from the needed things expected of it and its steps.
+
+    Nearness counts for more than hope: what is left behind for a better chance far away has to be
+    come back for, so that plain expected things per step walk to and fro.
+    """
+    return gain**HOPE / (steps + 4.0) if gain > 0.0 else 0.0
