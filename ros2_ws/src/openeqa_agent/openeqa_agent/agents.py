@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from dataclasses import dataclass
 
-from coterie_core.language import Decider
-from coterie_core.recording import Recording
+import numpy as np
+import numpy.typing as npt
+
+from coterie_core.language import Decided, Decider, Image, estimate_tokens
+from coterie_core.recording import RecordedFrame, Recording, RecordingError, sample_evenly
 from coterie_core.scene import SceneGraph
 from openeqa_agent.answers import OpenReply
+from openeqa_agent.captions import CaptionFrame, CaptionState, FrameCaption, detections_text
+from openeqa_agent.common_sense import guess
+from openeqa_agent.decisions import (
+    AnswerBlind,
+    AnswerFromCaptions,
+    AnswerFromFrames,
+    AnswerFromMap,
+    AnswerWithTools,
+    Asked,
+    JudgeAbstaining,
+    OpenAnswerReply,
+    Proposed,
+    abstaining,
+    contradicts,
+)
 from openeqa_agent.ground import answer_from_map
-from openeqa_agent.question import parse_open
+from openeqa_agent.images import encode, encode_all
+from openeqa_agent.map_text import map_text
+from openeqa_agent.question import OpenQuestion, parse_open
+from openeqa_agent.things import MapIndex
 
 METHODS = ("blind", "captions", "scene_graph", "frames", "ours")
+_MEASURED = ("how_many", "size", "space")
+"""Kinds of questions on which a sure measurement stands whatever the model says."""
+_KEPT = 4
+"""Recordings whose captions are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +51,8 @@ class AgentOptions:
         tokens: Most tokens of a map or of captions in a prompt.
         image_bytes: Most bytes of all images of one question.
         image_side: Longest side of an image [px].
+        vision: Whether the model sees: it then captions images, and ours shows it some.
+        looks: Images that ours shows to a model that sees.
         force_guess: Whether the blind agent answers where another abstains.
     """
 
@@ -33,7 +61,17 @@ class AgentOptions:
     tokens: int = 6000
     image_bytes: int = 6_000_000
     image_side: int = 512
+    vision: bool = False
+    looks: int = 8
     force_guess: bool = True
+
+
+@dataclass(slots=True)
+class _Frames:
+    """Frames of one recording: captions by frame, and what could not be read."""
+
+    captions: list[FrameCaption]
+    problems: str = ""
 
 
 class OpenAgent:
@@ -43,6 +81,9 @@ class OpenAgent:
         decider: Asks the model; with rules alone nothing is asked.
         method: One of METHODS.
         options: Limits.
+
+    Raises:
+        ValueError: There is no such method.
     """
 
     def __init__(
@@ -53,16 +94,229 @@ class OpenAgent:
         self.decider = decider
         self.method = method
         self.options = options or AgentOptions()
+        self._index: MapIndex | None = None
+        self._captions: dict[tuple[str, int], _Frames] = {}
 
     async def answer(
         self, text: str, scene: SceneGraph | None = None, recording: Recording | None = None
     ) -> OpenReply:
-        """Return the answer to a question; never raises for what a map or a model holds."""
+        """Return the answer to a question; never raises for what a map or a model holds.
+
+        Args:
+            text: The question.
+            scene: The map, if there is one; it must not change while this runs.
+            recording: Frames, if there are any.
+        """
         question = parse_open(text)
-        reply = OpenReply(category=question.category)
-        if scene is not None and self.method != "blind":
-            reply = answer_from_map(question, scene)
-        if reply.abstains and self.options.force_guess:
-            guess = "yes" if question.polar else "I do not know"
-            reply = dataclasses.replace(reply, text=guess, confidence=0.3, guessed=True)
+        if self.method == "blind":
+            return await self._blind(question)
+        index = self._indexed(scene)
+        if self.method == "captions":
+            reply = await self._from_captions(question, recording)
+        elif self.method == "scene_graph":
+            reply = await self._from_map(question, index)
+        elif self.method == "frames":
+            reply = await self._from_frames(question, recording)
+        else:
+            reply = await self._ours(question, index, recording)
+        if self.options.force_guess and await self._abstains(question, reply):
+            guessed = await self._blind(question)
+            why = reply.explanation or "nothing was seen of it"
+            reply = dataclasses.replace(
+                guessed,
+                explanation=f"{why}; {guessed.explanation}"[:1200],
+                reason="; ".join(part for part in (reply.reason, guessed.reason) if part),
+            )
         return dataclasses.replace(reply, method=self.method)
+
+    # -- methods ---------------------------------------------------------------------------------
+
+    async def _blind(self, question: OpenQuestion) -> OpenReply:
+        decided = await self.decider.decide(AnswerBlind(), Asked(question))
+        reply = _open_reply(question, decided)
+        if not reply.text.strip() or abstaining(reply.text):
+            reply = dataclasses.replace(reply, text=guess(question).text, decided_by="rule")
+        return dataclasses.replace(
+            reply, guessed=True, method="blind", objects=(), frames=(),
+            confidence=min(reply.confidence, 0.6),
+        )  # fmt: skip
+
+    async def _from_captions(
+        self, question: OpenQuestion, recording: Recording | None
+    ) -> OpenReply:
+        frames = await self._captioned(recording)
+        kept, left_out = self._fitting(frames)
+        state = Asked(question, captions=kept, left_out=left_out)
+        if not kept:
+            return _nothing(question, frames.problems or "there are no frames")
+        return _open_reply(question, await self.decider.decide(AnswerFromCaptions(), state))
+
+    async def _from_map(self, question: OpenQuestion, index: MapIndex | None) -> OpenReply:
+        if index is None or not index.scene.objects:
+            return _nothing(question, "the map is empty" if index else "there is no map")
+        text = "" if self.decider.rule_only else self._text(index, question)
+        state = Asked(question, index=index, text=text)
+        return _open_reply(question, await self.decider.decide(AnswerFromMap(), state))
+
+    async def _from_frames(self, question: OpenQuestion, recording: Recording | None) -> OpenReply:
+        if self.decider.rule_only or recording is None or not len(recording):
+            return await self._from_captions(question, recording)
+        frames, problems = await _read(recording, self.options.frames)
+        images, names, left_out = self._encoded(frames)
+        captions = tuple(_plain_captions(frames))
+        if not images:
+            return _nothing(question, problems or "no frame has an image in color")
+        state = Asked(question, captions=captions, images=images, frames=names, left_out=left_out)
+        return _open_reply(question, await self.decider.decide(AnswerFromFrames(), state))
+
+    async def _ours(
+        self, question: OpenQuestion, index: MapIndex | None, recording: Recording | None
+    ) -> OpenReply:
+        tools = answer_from_map(question, index) if index is not None else _nothing(question, "")
+        if self.decider.rule_only:
+            if tools.abstains and recording is not None:
+                return await self._from_captions(question, recording)
+            return tools
+        frames = await self._captioned(recording)
+        chosen, left_out = self._fitting(_bearing(frames, question, 12))
+        images: tuple[Image, ...] = ()
+        names: tuple[str, ...] = ()
+        if self.options.vision and recording is not None and self.options.looks:
+            wanted = [c.frame for c in _bearing(frames, question, self.options.looks).captions]
+            read, _ = await _read(recording, self.options.frames)
+            images, names, more = self._encoded([f for f in read if f.name in wanted])
+            left_out = f"{left_out} {more}".strip()
+        text = self._text(index, question) if index is not None else ""
+        state = Asked(question, chosen, index, text, images, names, left_out, tools)
+        decided = await self.decider.decide(AnswerWithTools(), state)
+        reply = _open_reply(question, decided)
+        if question.kind in _MEASURED and contradicts(tools, reply.text):
+            why = f"measured: {tools.explanation}; the model said {reply.text[:80]!r}"
+            return dataclasses.replace(tools, explanation=why)
+        return reply
+
+    # -- what they share -------------------------------------------------------------------------
+
+    async def _abstains(self, question: OpenQuestion, reply: OpenReply) -> bool:
+        if reply.abstains:
+            return True
+        if reply.decided_by == "rule":
+            return False
+        proposed = Proposed(question.text, reply.text)
+        return (await self.decider.decide(JudgeAbstaining(), proposed)).reply.abstains
+
+    def _indexed(self, scene: SceneGraph | None) -> MapIndex | None:
+        """The map ready for questions; made once per map."""
+        if scene is None:
+            self._index = None
+        elif self._index is None or self._index.scene is not scene:
+            self._index = MapIndex(scene)
+        return self._index
+
+    def _text(self, index: MapIndex, question: OpenQuestion) -> str:
+        return map_text(index, question, objects=self.options.objects, tokens=self.options.tokens)
+
+    def _encoded(
+        self, frames: list[RecordedFrame]
+    ) -> tuple[tuple[Image, ...], tuple[str, ...], str]:
+        colored = [(f.name, f.frame.color) for f in frames if f.frame.color is not None]
+        arrays: list[npt.NDArray[np.uint8]] = [color for _, color in colored if color is not None]
+        images, kept = encode_all(arrays, self.options.image_side, self.options.image_bytes)
+        left = len(frames) - len(images)
+        note = f"({left} of {len(frames)} images are left out)" if left else ""
+        return tuple(images), tuple(colored[k][0] for k in kept), note
+
+    def _fitting(self, frames: _Frames) -> tuple[tuple[FrameCaption, ...], str]:
+        """Captions within the limit of tokens, spread evenly, and how many are left out."""
+        captions = frames.captions
+        total = sum(estimate_tokens(c.text) + 8 for c in captions)
+        kept = captions
+        if total > self.options.tokens:
+            count = max(1, int(len(captions) * self.options.tokens / total))
+            spread = np.unique(np.linspace(0, len(captions) - 1, count).round().astype(int))
+            kept = [captions[int(k)] for k in spread]
+        left = len(captions) - len(kept)
+        notes = [f"({left} of {len(captions)} descriptions are left out)"] if left else []
+        return tuple(kept), " ".join(notes)
+
+    async def _captioned(self, recording: Recording | None) -> _Frames:
+        """Captions of frames spread evenly over a recording; made once per recording."""
+        if recording is None or not len(recording):
+            return _Frames([], "there are no frames")
+        key = (recording.name, len(recording))
+        if key not in self._captions:
+            frames, problems = await _read(recording, self.options.frames)
+            captions = await asyncio.gather(*(self._caption(frame) for frame in frames))
+            while len(self._captions) >= _KEPT:
+                self._captions.pop(next(iter(self._captions)))
+            self._captions[key] = _Frames([c for c in captions if c.text], problems)
+        return self._captions[key]
+
+    async def _caption(self, frame: RecordedFrame) -> FrameCaption:
+        found = detections_text(frame)
+        if frame.caption and not found:
+            return FrameCaption(frame.name, frame.caption[:900])
+        color = frame.frame.color
+        state = CaptionState(None, found, frame.place)
+        if self.options.vision and color is not None and not self.decider.rule_only:
+            state = dataclasses.replace(state, image=encode(color, self.options.image_side))
+            decided = await self.decider.decide(CaptionFrame(), state)
+            return FrameCaption(frame.name, decided.reply.caption)
+        if not found:
+            return FrameCaption(frame.name, "")
+        return FrameCaption(frame.name, CaptionFrame().rule(state).caption)
+
+
+async def _read(recording: Recording, count: int) -> tuple[list[RecordedFrame], str]:
+    """Frames spread evenly; a frame that cannot be read is left out and told of."""
+    frames, problems = [], []
+    for k in sample_evenly(recording, count):
+        try:
+            # Reading decodes images: the loop must get a turn in between.
+            frames.append(await asyncio.to_thread(recording.__getitem__, k))
+        except (RecordingError, IndexError) as error:
+            problems.append(str(error))
+    note = f"{len(problems)} frames cannot be read: {problems[0]}" if problems else ""
+    return frames, note[:500]
+
+
+def _plain_captions(frames: list[RecordedFrame]) -> list[FrameCaption]:
+    captions = []
+    for frame in frames:
+        found = detections_text(frame) or frame.caption[:900]
+        if found:
+            text = CaptionFrame().rule(CaptionState(None, found, frame.place)).caption
+            captions.append(FrameCaption(frame.name, text))
+    return captions
+
+
+def _bearing(frames: _Frames, question: OpenQuestion, count: int) -> _Frames:
+    """The captions that name most of what a question speaks of, in the order of time."""
+    words = {w for w in question.text.lower().replace("?", " ").split() if len(w) > 3}
+    names = {question.target.name, *(a.name for a in question.anchors)} - {""}
+
+    def score(k: int) -> tuple[float, int]:
+        text = frames.captions[k].text.lower()
+        return -(sum(w in text for w in words) + 2.0 * sum(n in text for n in names)), k
+
+    best = sorted(sorted(range(len(frames.captions)), key=score)[:count])
+    return _Frames([frames.captions[k] for k in best], frames.problems)
+
+
+def _open_reply(question: OpenQuestion, decided: Decided[OpenAnswerReply]) -> OpenReply:
+    reply = decided.reply
+    text = " ".join(reply.answer.split())
+    return OpenReply(
+        text=text,
+        confidence=reply.confidence if text else 0.0,
+        category=question.category,
+        objects=tuple(dict.fromkeys(reply.objects)),
+        frames=tuple(dict.fromkeys(reply.frames)),
+        explanation=reply.explanation or reply.differs_because,
+        decided_by=decided.decided_by,
+        reason=decided.reason,
+    )
+
+
+def _nothing(question: OpenQuestion, why: str) -> OpenReply:
+    return OpenReply(category=question.category, explanation=why)

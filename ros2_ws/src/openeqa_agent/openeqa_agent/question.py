@@ -110,6 +110,7 @@ _LARGER = {
     "farther": "farther", "further": "farther", "farthest": "farther", "furthest": "farther",
 }  # fmt: skip
 _COMPARED = "|".join(_LARGER)
+_MORE = "|".join(word for word in _LARGER if not word.endswith("est"))
 
 
 @lru_cache(maxsize=4096)
@@ -238,8 +239,6 @@ def _compared(match: re.Match[str], core: str) -> OpenQuestion | None:
             "", "size", target=first, others=tuple(describe(p) for p in parts if p),
             attribute=attribute, polar=True,
         )  # fmt: skip
-    to_words, _, listed = rest.partition(" the ") if " or " in rest else (rest, "", "")
-    listed = listed or to_words
     if " or " in rest:
         anchor = re.match(r"(?:to|from|than) (?P<to>.+?)(?: the (?P<list>.+ or .+))$", rest)
         head = re.match(r"(?:the )?(?P<list>.+ or .+)$", rest)
@@ -249,8 +248,7 @@ def _compared(match: re.Match[str], core: str) -> OpenQuestion | None:
         others = tuple(describe(w) for w in offered)
         if to:
             others = (*others, describe(to))
-        return OpenQuestion("", "size", target=_thing(match["first"]) if False else ANY,
-                            others=others, attribute=attribute, choices=offered)  # fmt: skip
+        return OpenQuestion("", "size", others=others, attribute=attribute, choices=offered)
     to = re.sub(r"^(?:to|from|than)\s+", "", rest)
     kind = re.sub(rf"^(?:what|which)\b|\b{_AUX}\b|\bthe\b", " ", match["first"])
     others = (describe(to),) if to else ()
@@ -385,7 +383,7 @@ _TABLE: tuple[tuple[str, Build], ...] = (
         rf"(?:in the \w+ )?(?:to|for|can|could)? (?P<use>(?!{_STANDS}\b).+)",
         _use,
     ),
-    (rf"^{_AUX} (?P<first>.+?) (?P<how>{_COMPARED}) (?P<rest>.+)", _compared),
+    (rf"^{_AUX} (?P<first>.+?) (?P<how>{_MORE}) (?P<rest>(?:to|than|from) .+)", _compared),
     (rf"^(?:what|which) (?P<first>.*?)\b(?P<how>{_COMPARED})\b(?P<rest>.*)", _compared),
     (
         r"\bhow (?P<how>tall|high|big|large|wide|long|deep|far|close)\b (?P<rest>.+)",

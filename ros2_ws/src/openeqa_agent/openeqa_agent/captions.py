@@ -1,0 +1,216 @@
+"""Frames in words: captions by a model that sees, or from detections; rule answers from them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import BaseModel, Field
+
+from coterie_core.language import Decision, Image, Message, as_data
+from coterie_core.lexicon import load_lexicon
+from coterie_core.recording import RecordedFrame
+from openeqa_agent.answers import OpenReply
+from openeqa_agent.phrases import article, plural
+from openeqa_agent.purposes import grades_for
+from openeqa_agent.question import STATES, OpenQuestion
+from openeqa_agent.things import LIKELY, canonical, members_of, plain
+from openeqa_agent.words import Thing, basic_color, clean
+
+_SEEN = 0.3
+"""Least score of a detection for a caption."""
+_FEW = 0.08
+"""Share of an image below which a thing counts as small."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameCaption:
+    """What one frame shows, in words; `frame` is its name."""
+
+    frame: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionState:
+    """A frame to describe: the image where there is one, what a detector found, the room."""
+
+    image: Image | None
+    found: str
+    place: str = ""
+
+
+class CaptionReply(BaseModel):
+    """A description of an image."""
+
+    caption: str = Field(
+        max_length=900, description="two to four sentences: things, colors, states, places"
+    )
+
+
+class CaptionFrame(Decision[CaptionState, CaptionReply]):
+    """What does a frame show?"""
+
+    name: ClassVar[str] = "openeqa.caption_frame"
+    reply_type: ClassVar[type[BaseModel]] = CaptionReply
+    max_tokens: ClassVar[int] = 350
+
+    def prompt(self, state: CaptionState) -> Sequence[Message]:
+        """Show the image and what a detector found in it."""
+        return (
+            Message.system(
+                "A household robot took this photo on its round. Describe it for somebody who "
+                "will be asked about the place and cannot see it: which things there are and how "
+                "many, their colors and materials, what is open, closed, on or off, and what "
+                "stands on, under or beside what. Say nothing that the photo does not show."
+            ),
+            Message.user(
+                as_data("detector's list, may err", state.found or "nothing", limit=1500),
+                *([state.image] if state.image is not None else []),
+            ),
+        )
+
+    def rule(self, state: CaptionState) -> CaptionReply:
+        """Say what the detector found."""
+        place = f"In the {plain(state.place)}: " if state.place else ""
+        return CaptionReply(caption=(place + (state.found or "nothing to be made out."))[:900])
+
+
+def detections_text(frame: RecordedFrame) -> str:
+    """Return what a detector found in a frame, in words: "a red sofa, 2 chairs, an open door"."""
+    counts: Counter[str] = Counter()
+    for found in frame.detections or ():
+        label = found.label
+        if not label or found.scores[label] < _SEEN:
+            continue
+        traits = [basic_color(str(found.attributes.get("color", "")))]
+        opening = str(found.attributes.get("opening", "")).lower()
+        traits.append(opening if opening in ("open", "closed") else "")
+        counts[" ".join([*(t for t in traits if t), plain(label)])] += 1
+    parts = [
+        article(name) if n == 1 else f"{n} {plural(name)}" for name, n in counts.most_common(40)
+    ]
+    return f"{', '.join(parts)}." if parts else ""
+
+
+# -- what captions tell by rule ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    """A thing in a caption: its label, how many, the words before it."""
+
+    label: str
+    count: int
+    before: tuple[str, ...]
+
+
+def _mentions(text: str) -> list[_Mention]:
+    said = clean(text)
+    found = []
+    at = 0
+    for start, end, name in load_lexicon().mentions(said):
+        before = tuple(re.findall(r"[a-z0-9-]+", said[at:start])[-4:])
+        number = next((int(w) for w in reversed(before) if w.isdigit() and int(w) < 50), 1)
+        found.append(_Mention(name, number, before))
+        at = end
+    return found
+
+
+def answer_from_captions(question: OpenQuestion, captions: Sequence[FrameCaption]) -> OpenReply:
+    """Return what captions say, by the things they name; empty where they do not tell."""
+    wanted = question.target
+    told = [(caption, _mentions(caption.text)) for caption in captions]
+    hits = [
+        (caption, mention)
+        for caption, mentions in told
+        for mention in mentions
+        if wanted.name and _is(mention.label, wanted)
+    ]
+    frames = tuple(dict.fromkeys(caption.frame for caption, _ in hits))[:5]
+    text, confidence = _told(question, told, hits)
+    if not text:
+        return OpenReply(category=question.category, explanation="the captions do not tell")
+    why = f"named in {len({c.frame for c, _ in hits})} of {len(captions)} frames"
+    return OpenReply(text, confidence, category=question.category, frames=frames, explanation=why)
+
+
+def _is(label: str, wanted: Thing) -> bool:
+    names = members_of(wanted.name)
+    return label == wanted.name or canonical(label) in names or bool(members_of(label) & names)
+
+
+_Hits = list[tuple[FrameCaption, _Mention]]
+
+
+def _told(
+    question: OpenQuestion, told: list[tuple[FrameCaption, list[_Mention]]], hits: _Hits
+) -> tuple[str, float]:
+    kind, wanted = question.kind, question.target
+    if kind == "is_there" and wanted.name and not wanted.relation:
+        return ("yes", 0.7) if hits else ("no", 0.55 if len(told) > 3 else 0.0)
+    if kind == "how_many" and hits:
+        # One image with most of them: adding images up would count things twice.
+        most = Counter[str]()
+        for caption, mention in hits:
+            most[caption.frame] += mention.count
+        return str(max(most.values())), 0.4
+    if kind == "color" and hits:
+        colors = Counter(c for _, m in hits for c in map(basic_color, m.before) if c)
+        if colors:
+            color, n = colors.most_common(1)[0]
+            return _colored(question, color), 0.6 * n / sum(colors.values())
+    if kind == "state" and hits:
+        states = Counter(STATES[w] for _, m in hits for w in m.before if w in ("open", "closed"))
+        if states and question.attribute in ("open", "closed"):
+            state = states.most_common(1)[0][0]
+            if question.choices:
+                fits = [c for c in question.choices if STATES.get(c) == state]
+                return (fits[0], 0.6) if fits else ("", 0.0)
+            return ("yes" if state == question.attribute else "no"), 0.6
+    if kind in ("where", "which_room") and hits:
+        rooms = Counter(
+            match[1]
+            for c, _ in hits
+            if (match := re.match(r"in the ([a-z0-9 ]+):", c.text.lower()))
+        )
+        if rooms:
+            return f"in the {rooms.most_common(1)[0][0]}", 0.5
+    if kind == "used_for":
+        grades = grades_for(question)
+        best = max(
+            ((grades.get(canonical(m.label), 0.0), m.label) for _, ms in told for m in ms),
+            default=(0.0, ""),
+        )
+        if best[0] >= LIKELY:
+            text = f"on the {best[1]}" if question.attribute == "place" else f"the {best[1]}"
+            return (f"yes, {text}" if question.polar else text), 0.4
+    if kind == "what" and wanted.anchors and wanted.anchors[0].name:
+        return _beside(wanted, told)
+    return "", 0.0
+
+
+def _colored(question: OpenQuestion, color: str) -> str:
+    if question.choices:
+        return next((c for c in question.choices if basic_color(c) == color), "")
+    if question.polar:
+        return "yes" if basic_color(question.attribute) == color else "no"
+    return color
+
+
+def _beside(wanted: Thing, told: list[tuple[FrameCaption, list[_Mention]]]) -> tuple[str, float]:
+    """What is named most often in the frames that show the anchor; a weak hint."""
+    together: Counter[str] = Counter()
+    for _, mentions in told:
+        if not any(_is(m.label, wanted.anchors[0]) for m in mentions):
+            continue
+        for label in {m.label for m in mentions if not _is(m.label, wanted.anchors[0])}:
+            if not wanted.name or _is(label, wanted):
+                together[label] += 1
+    if not together:
+        return "", 0.0
+    label = min(together, key=lambda name: (-together[name], name))
+    return article(label), 0.2

@@ -1,0 +1,337 @@
+"""What a model is asked about a place: blind, with captions, a map, images, or tools' answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from pydantic import BaseModel, Field
+
+from coterie_core.language import CheckFailed, Decision, Image, Message, as_data
+from openeqa_agent.answers import OpenReply
+from openeqa_agent.captions import FrameCaption, answer_from_captions
+from openeqa_agent.common_sense import guess
+from openeqa_agent.ground import answer_from_map
+from openeqa_agent.question import OpenQuestion
+from openeqa_agent.things import MapIndex
+from openeqa_agent.words import NUMBERS
+
+_SHORT = (
+    "Answer as a person would who is asked in passing: a few words, no sentence around them. "
+    "Yes or no questions start with yes or no; numbers are digits."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """All there is to answer from; what a method does not use stays empty.
+
+    `left_out` says how much did not fit. `tools` is the rule's answer from the map.
+    """
+
+    question: OpenQuestion
+    captions: tuple[FrameCaption, ...] = ()
+    index: MapIndex | None = field(default=None, compare=False)
+    text: str = ""
+    images: tuple[Image, ...] = ()
+    frames: tuple[str, ...] = ()
+    left_out: str = ""
+    tools: OpenReply = OpenReply()  # noqa: RUF009  (it is frozen)
+
+
+class OpenAnswerReply(BaseModel):
+    """An answer to an open question."""
+
+    explanation: str = Field("", max_length=1200, description="what speaks for it, step by step")
+    answer: str = Field("", max_length=300, description="the answer in a few words")
+    confidence: float = Field(0.5, ge=0.0, le=1.0, description="how sure, 0 to 1")
+    objects: list[str] = Field(
+        default_factory=list, max_length=30, description="ids of the objects it rests on"
+    )
+    frames: list[str] = Field(
+        default_factory=list, max_length=30, description="names of the frames it rests on"
+    )
+    differs_because: str = Field(
+        "", max_length=500, description="why it differs from the measured answer, if it does"
+    )
+
+
+def _reply(reply: OpenReply) -> OpenAnswerReply:
+    return OpenAnswerReply(
+        explanation=reply.explanation[:1200], answer=reply.text[:300], confidence=reply.confidence,
+        objects=list(reply.objects)[:30], frames=list(reply.frames)[:30],
+    )  # fmt: skip
+
+
+def _question(state: Asked) -> str:
+    return as_data("question", state.question.text, limit=600)
+
+
+class _OpenDecision(Decision[Asked, OpenAnswerReply]):
+    reply_type: ClassVar[type[BaseModel]] = OpenAnswerReply
+    max_tokens: ClassVar[int] = 600
+
+    def check(self, state: Asked, reply: OpenAnswerReply) -> None:
+        """Evidence that is named must exist."""
+        known = state.index.scene.objects if state.index is not None else {}
+        unknown = [id_ for id_ in reply.objects if id_ not in known]
+        if unknown:
+            raise CheckFailed(
+                f"objects {unknown[:5]} are not in the map; name ids as they are listed, or none"
+            )
+        frames = {*state.frames, *(caption.frame for caption in state.captions)}
+        strange = [name for name in reply.frames if name not in frames]
+        if strange:
+            raise CheckFailed(f"frames {strange[:5]} were not shown; name shown ones, or none")
+
+
+class AnswerBlind(_OpenDecision):
+    """What is the likeliest answer for somebody who has not been there?"""
+
+    name: ClassVar[str] = "openeqa.answer_blind"
+
+    def prompt(self, state: Asked) -> Sequence[Message]:
+        """Show nothing but the question."""
+        return (
+            Message.system(
+                "You have never been in the home or office that somebody asks about. Give the "
+                "answer that is right most often in places of that kind; always commit to one, "
+                f"however unsure you are. {_SHORT} Two examples: asked for the color of a bathtub "
+                'you would answer "white", asked where the broom is "in the kitchen, by the door".'
+            ),
+            Message.user(_question(state)),
+        )
+
+    def check(self, state: Asked, reply: OpenAnswerReply) -> None:
+        """It must commit itself."""
+        if not reply.answer.strip():
+            raise CheckFailed("answer is empty; commit to the likeliest answer")
+
+    def rule(self, state: Asked) -> OpenAnswerReply:
+        """What is usual, by the tables."""
+        return _reply(guess(state.question))
+
+
+class AnswerFromCaptions(_OpenDecision):
+    """What do captions of frames say?"""
+
+    name: ClassVar[str] = "openeqa.answer_from_captions"
+
+    def prompt(self, state: Asked) -> Sequence[Message]:
+        """Show the captions in the order of time."""
+        lines = "\n".join(f"{caption.frame}: {caption.text}" for caption in state.captions)
+        return (
+            Message.system(
+                "Somebody walked through a place and described what the camera saw, frame by "
+                "frame. Frames overlap: one thing may be described several times. Answer the "
+                "question from the descriptions, and name the frames that show it. Where they do "
+                f"not tell, say that it cannot be told from them. {_SHORT}"
+            ),
+            Message.user(
+                f"{as_data('descriptions', lines, limit=len(lines) + 100)}\n{state.left_out}\n"
+                f"{_question(state)}"
+            ),
+        )
+
+    def rule(self, state: Asked) -> OpenAnswerReply:
+        """By the things that captions name."""
+        return _reply(answer_from_captions(state.question, state.captions))
+
+
+class AnswerFromMap(_OpenDecision):
+    """What does the semantic map say?"""
+
+    name: ClassVar[str] = "openeqa.answer_from_map"
+
+    def prompt(self, state: Asked) -> Sequence[Message]:
+        """Show the objects that bear on the question."""
+        return (
+            Message.system(
+                "A robot has mapped a place. Each line is a room or an object: its id, what a "
+                "detector takes it for with how likely that is, its room, the center and size of "
+                "its box in meters (z is up), what it stands on or in, its color and state. The "
+                "detector errs, and one thing may be listed twice. Answer the question from the "
+                "map and name the objects that your answer rests on. Where the map does not tell, "
+                f"say that it cannot be told. {_SHORT}"
+            ),
+            Message.user(
+                f"{as_data('map', state.text, limit=len(state.text) + 100)}\n{_question(state)}"
+            ),
+        )
+
+    def rule(self, state: Asked) -> OpenAnswerReply:
+        """By labels and geometry."""
+        if state.index is None:
+            return OpenAnswerReply(explanation="there is no map")
+        return _reply(answer_from_map(state.question, state.index))
+
+
+class AnswerFromFrames(_OpenDecision):
+    """What do the frames show to a model that sees?"""
+
+    name: ClassVar[str] = "openeqa.answer_from_frames"
+    max_tokens: ClassVar[int] = 900
+
+    def prompt(self, state: Asked) -> Sequence[Message]:
+        """Show the images in the order of time."""
+        return (
+            Message.system(
+                "The images are frames of one walk through a place, in order. Look through all of "
+                "them for what the question is about, reason about where it is and what it is "
+                "like, and only then answer. Name the frames that show it. Where none does, say "
+                f"that it cannot be seen. {_SHORT}"
+            ),
+            Message.user(
+                f"{as_data('names of the frames, in order', list(state.frames))}\n"
+                f"{state.left_out}\n{_question(state)}",
+                *state.images,
+            ),
+        )
+
+    def rule(self, state: Asked) -> OpenAnswerReply:
+        """By what a detector found in the frames."""
+        return _reply(answer_from_captions(state.question, state.captions))
+
+
+class AnswerWithTools(_OpenDecision):
+    """What is the answer, given the map, frames, and what was measured in the map?"""
+
+    name: ClassVar[str] = "openeqa.answer_with_tools"
+    max_tokens: ClassVar[int] = 900
+
+    def prompt(self, state: Asked) -> Sequence[Message]:
+        """Show the measured answer beside the map, the captions and images there are."""
+        tools = state.tools
+        measured = {
+            "answer": tools.text or "the map does not tell",
+            "confidence": tools.confidence,
+            "objects": list(tools.objects),
+            "how": tools.explanation,
+        }
+        lines = "\n".join(f"{caption.frame}: {caption.text}" for caption in state.captions)
+        parts = [as_data("map", state.text, limit=len(state.text) + 100)] if state.text else []
+        if lines:
+            parts.append(as_data("descriptions of frames", lines, limit=len(lines) + 100))
+        if state.frames:
+            parts.append(as_data("names of the images, in order", list(state.frames)))
+        return (
+            Message.system(
+                "You answer questions about a place for a team of robots. You get an extract of "
+                "their semantic map (ids, likely labels, boxes in meters, what stands where), "
+                "perhaps frames, and an answer that a program measured in the map. The program "
+                "counts and measures exactly but knows only what the map holds; you know what "
+                "things are for and what words mean. Use its answer for numbers, sizes, distances "
+                "and places. If yours differs, differs_because must say what in the map or the "
+                "frames speaks against it. Name the objects and frames your answer rests on; where "
+                f"nothing tells, say that it cannot be told. {_SHORT}"
+            ),
+            Message.user(
+                "\n".join(
+                    [*parts, state.left_out, as_data("measured answer", measured), _question(state)]
+                ),
+                *state.images,
+            ),
+        )
+
+    def check(self, state: Asked, reply: OpenAnswerReply) -> None:
+        """Ids exist; what contradicts a sure measurement has a reason."""
+        super().check(state, reply)
+        if contradicts(state.tools, reply.answer) and not reply.differs_because.strip():
+            raise CheckFailed(
+                f"the measured answer is {state.tools.text!r} "
+                f"(confidence {state.tools.confidence:.2f}); give that, or say in differs_because "
+                "what speaks against it"
+            )
+
+    def rule(self, state: Asked) -> OpenAnswerReply:
+        """The measured answer; where there is none, what frames tell."""
+        if not state.tools.abstains:
+            return _reply(state.tools)
+        return _reply(answer_from_captions(state.question, state.captions))
+
+
+SURE = 0.5
+"""Confidence from which a measured answer must not be contradicted without a reason."""
+
+
+def contradicts(tools: OpenReply, answer: str) -> bool:
+    """Whether an answer says another number, or no instead of yes, than a sure measured one."""
+    if tools.abstains or tools.confidence < SURE or not answer.strip() or abstaining(answer):
+        return False
+    ours, theirs = _numbers(tools.text), _numbers(answer)
+    if ours and theirs:
+        return not ours & theirs
+    first, second = _polarity(tools.text), _polarity(answer)
+    return first is not None and second is not None and first != second
+
+
+def _numbers(text: str) -> set[float]:
+    words = re.findall(r"\d+(?:\.\d+)?|[a-z]+", text.lower())
+    return {float(w) if w[0].isdigit() else float(NUMBERS[w]) for w in words
+            if w[0].isdigit() or (w in NUMBERS and w not in ("no", "none", "single"))}  # fmt: skip
+
+
+def _polarity(text: str) -> bool | None:
+    word = re.match(r"\W*(yes|no)\b", text.lower())
+    return None if word is None else word[1] == "yes"
+
+
+# -- force a guess -------------------------------------------------------------------------------
+
+_ABSTAINS = re.compile(
+    r"\b(?:unanswerable|unknown|unclear|undetermined|not (?:known|clear|visible|shown|specified|"
+    r"mentioned|enough|provided|listed|described|determinable|given|possible|sure|certain)|"
+    r"(?:can ?not|can['’]?t|could not|couldn['’]?t|unable to|impossible to) (?:be )?"
+    r"(?:tell|told|say|said|determined?|answer(?:ed)?|know|known|see|seen|find|found|identify|"
+    r"identified|confirm|confirmed|infer|inferred)|"
+    r"(?:do|does|did)(?: not|n['’]?t) (?:know|tell|say|show|mention|specify|contain|provide|have "
+    r"(?:enough|any|information))|no (?:information|idea|answer|evidence|data|mention)|"
+    r"insufficient|n/?a|don['’]?t know)\b"
+)  # fmt: skip
+
+
+def abstaining(answer: str) -> bool:
+    """Whether an answer says that it has none."""
+    return not answer.strip() or bool(_ABSTAINS.search(answer.lower()))
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A question and the answer somebody gave."""
+
+    question: str
+    answer: str
+
+
+class AbstainReply(BaseModel):
+    """Whether an answer is one."""
+
+    abstains: bool = Field(description="true: it says that the question cannot be answered")
+
+
+class JudgeAbstaining(Decision[Proposed, AbstainReply]):
+    """Does an answer decline to answer? (force-a-guess, appendix VII)."""
+
+    name: ClassVar[str] = "openeqa.judge_abstaining"
+    reply_type: ClassVar[type[BaseModel]] = AbstainReply
+    max_tokens: ClassVar[int] = 60
+
+    def prompt(self, state: Proposed) -> Sequence[Message]:
+        """Show the question and the answer."""
+        return (
+            Message.system(
+                "Tell whether a reply to a question commits itself. A reply that gives any "
+                'content, even "no", "none" or a hesitant guess, commits itself; one that only '
+                "says the matter cannot be known, seen or decided abstains."
+            ),
+            Message.user(
+                f"{as_data('question', state.question, limit=600)}\n"
+                f"{as_data('reply', state.answer, limit=600)}"
+            ),
+        )
+
+    def rule(self, state: Proposed) -> AbstainReply:
+        """By the words that decline."""
+        return AbstainReply(abstains=abstaining(state.answer))

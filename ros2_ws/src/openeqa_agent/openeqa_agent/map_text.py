@@ -1,0 +1,154 @@
+"""A map as text for a prompt: what bears on the question first, within a limit of tokens."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+
+from coterie_core.household import normalized
+from coterie_core.language import estimate_tokens, inline_data
+from coterie_core.scene import SceneObject
+from openeqa_agent.purposes import grade_of, grades_for
+from openeqa_agent.question import OpenQuestion
+from openeqa_agent.things import MapIndex, color_of
+from openeqa_agent.words import Thing, clean
+
+_LABELS = 3
+
+
+def relevance(index: MapIndex, question: OpenQuestion) -> dict[str, float]:
+    """Return id -> how much an object bears on a question, by labels, uses, words and rooms.
+
+    Words that few objects share count more (inverse document frequency), as a word like "desk"
+    tells more in a map with one desk.
+    """
+    spoken = _spoken(question)
+    grades = grades_for(question) if question.use else {}
+    asked = set(normalized(clean(question.text)).replace("?", " ").split())
+    counts: Counter[str] = Counter()
+    words: dict[str, set[str]] = {}
+    for thing in index.scene.objects.values():
+        words[thing.id] = _words(thing)
+        counts.update(words[thing.id])
+    total = max(len(words), 1)
+    rooms = {r.id for r in index.rooms_named(question.room)} if question.room else set()
+    scores = {}
+    for thing in index.scene.objects.values():
+        score = max((index.probability(thing, name) for name in spoken), default=0.0) * 3.0
+        shared = words[thing.id] & asked
+        score += sum(math.log(1.0 + total / counts[word]) for word in shared) / 5.0
+        if grades:
+            score += 2.0 * grade_of(thing, grades)
+        room = index.room(thing)
+        if room is not None and (
+            room.id in rooms or normalized(room.name) in question.text.lower()
+        ):
+            score += 0.7
+        if question.target.color and color_of(thing) == question.target.color:
+            score += 0.5
+        scores[thing.id] = score + 0.01 * min(thing.observations, 20)
+    return _with_neighbours(index, scores)
+
+
+def _with_neighbours(index: MapIndex, scores: dict[str, float]) -> dict[str, float]:
+    """What stands on, in or beside the most relevant things bears on the question too."""
+    best = sorted(scores, key=lambda id_: (-scores[id_], id_))[:8]
+    raised = dict(scores)
+    for id_ in best:
+        if scores[id_] < 1.0:
+            continue
+        thing = index.scene.objects[id_]
+        around = [other for _, other in index.held_by(thing)] + index.neighbours(thing, 6)
+        held = index.holder(thing)
+        for other in [*around, *([held[1]] if held else [])]:
+            raised[other.id] = max(raised[other.id], 0.5 * scores[id_])
+    return raised
+
+
+def _spoken(question: OpenQuestion) -> list[str]:
+    def names(thing: Thing) -> Iterable[str]:
+        if thing.name:
+            yield thing.name
+        for anchor in thing.anchors:
+            yield from names(anchor)
+
+    every = [question.target, *question.others]
+    return list(dict.fromkeys(name for thing in every for name in names(thing)))
+
+
+def _words(thing: SceneObject) -> set[str]:
+    labels = list(thing.label.distribution())[:_LABELS]
+    return {word for label in labels for word in normalized(label[:60]).split()}
+
+
+def map_text(
+    index: MapIndex, question: OpenQuestion, *, objects: int = 75, tokens: int = 6000
+) -> str:
+    """Return rooms and objects as lines, most relevant objects first, and what was left out.
+
+    Args:
+        index: The map.
+        question: What is asked.
+        objects: Most objects (the paper's N).
+        tokens: Most tokens, as estimated.
+    """
+    scores = relevance(index, question)
+    ranked = sorted(index.scene.objects.values(), key=lambda t: (-scores[t.id], t.id))
+    lines, used = [], 0
+    rooms = [_room_line(index, room.id) for room in index.scene.rooms.values()]
+    for line in rooms:
+        cost = estimate_tokens(line) + 1
+        if used + cost > tokens // 5:
+            break
+        lines.append(line)
+        used += cost
+    if len(lines) < len(rooms):
+        lines.append(f"({len(rooms) - len(lines)} of {len(rooms)} rooms are left out)")
+    note = 25
+    kept = 0
+    for thing in ranked[:objects]:
+        line = _line(index, thing)
+        cost = estimate_tokens(line) + 1
+        if used + cost + note > tokens:
+            break
+        lines.append(line)
+        used += cost
+        kept += 1
+    left = len(ranked) - kept
+    if left:
+        lines.append(f"({left} of {len(ranked)} objects, least related to it, are left out)")
+    return "\n".join(lines)
+
+
+def _room_line(index: MapIndex, room_id: str) -> str:
+    room = index.scene.rooms[room_id]
+    count = sum(1 for _ in index.scene.objects_in(room_id))
+    floor = index.scene.floors.get(room.floor)
+    level = f", floor {floor.index}" if floor and len(index.scene.floors) > 1 else ""
+    return f"room {inline_data(room.name)}{level}: {count} objects"
+
+
+def _line(index: MapIndex, thing: SceneObject) -> str:
+    """One object: id, labels, room, box, what it is on or in, color, state."""
+    ranked = list(thing.label.distribution().items())[:_LABELS]
+    names = ", ".join(f"{inline_data(label, limit=60)} {p:.2f}" for label, p in ranked)
+    parts = [f"{inline_data(thing.id, limit=60)}: {names or 'unknown'}"]
+    room = index.room(thing)
+    if room is not None:
+        parts.append(f"in {inline_data(room.name)}")
+    if thing.box.volume > 0.0:
+        x, y, z = thing.box.center
+        a, b, c = thing.box.size
+        parts.append(f"at ({x:.1f}, {y:.1f}, {z:.1f}) m, {a:.2f} x {b:.2f} x {c:.2f} m")
+    held = index.holder(thing)
+    if held is not None:
+        parts.append(f"{held[0]} {inline_data(held[1].id, limit=60)}")
+    if color := color_of(thing):
+        parts.append(color)
+    if thing.is_open is not None:
+        parts.append("open" if thing.is_open else "closed")
+    for key, value in list(thing.properties.items())[:4]:
+        if key != "color":
+            parts.append(f"{inline_data(key, limit=20)} {inline_data(value, limit=40)}")
+    return ", ".join(parts)
