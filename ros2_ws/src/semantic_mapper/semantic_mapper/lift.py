@@ -26,6 +26,8 @@ class LiftOptions:
         min_points: DBSCAN: neighbours that make a core point.
         least: Fewest thinned points that make a thing.
         stride: At most so many pixels of a detection are looked at; larger ones are sampled.
+        core: Of a mask, the rim of one pixel is left out where so many are left without it; masks
+            that are all rim are slivers of things behind something nearer, and are dropped.
     """
 
     near: float = 0.1
@@ -35,6 +37,7 @@ class LiftOptions:
     min_points: int = 4
     least: int = 4
     stride: int = 6000
+    core: int = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,12 @@ def lift(
         window = frame.depth[top:bottom, left:right]
         valid = (window >= options.near) & (window <= options.far)  # False for NaN too
         if detection.mask is not None:
-            valid &= detection.mask[top - v0 : bottom - v0, left - u0 : right - u0]
+            mask = detection.mask[top - v0 : bottom - v0, left - u0 : right - u0]
+            inner = without_rim(mask, (left == 0, top == 0, right == cols, bottom == rows))
+            count = int(inner.sum())
+            if count == 0:
+                continue
+            valid &= inner if count >= options.core else mask
         v, u = np.nonzero(valid)
         if len(v) < options.least:
             continue
@@ -91,6 +99,31 @@ def lift(
         edge = left == 0 or top == 0 or right == cols or bottom == rows
         lifted.append(Lifted(detection, points.astype(np.float32), reach, edge))
     return lifted
+
+
+def without_rim(
+    mask: npt.NDArray[np.bool_], open_sides: tuple[bool, bool, bool, bool]
+) -> npt.NDArray[np.bool_]:
+    """Return a mask without its outermost pixels: there a detector takes in what lies behind.
+
+    Args:
+        mask: (rows, cols), cut to the image.
+        open_sides: Whether left, top, right and bottom are the image's own edges, beyond which the
+            thing goes on.
+    """
+    left, top, right, bottom = open_sides
+    inner = mask.copy()
+    inner[1:] &= mask[:-1]
+    inner[:-1] &= mask[1:]
+    inner[:, 1:] &= mask[:, :-1]
+    inner[:, :-1] &= mask[:, 1:]
+    for is_open, edge in ((left, np.s_[:, 0]), (right, np.s_[:, -1])):
+        if not is_open:
+            inner[edge] = False
+    for is_open, edge in ((top, np.s_[0]), (bottom, np.s_[-1])):
+        if not is_open:
+            inner[edge] = False
+    return inner
 
 
 def _to_camera(
