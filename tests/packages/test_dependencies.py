@@ -21,6 +21,8 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
     "httpx2": ("httpx2", None),
     "jinja2": ("jinja2", "python3-jinja2"),
     "matplotlib": ("matplotlib", "python3-matplotlib"),
+    "mcap": ("mcap", None),
+    "mcap_ros2": ("mcap-ros2-support", None),
     "mpl_toolkits": ("matplotlib", "python3-matplotlib"),
     "msgpack": ("msgpack", "python3-msgpack"),
     "networkx": ("networkx", "python3-networkx"),
@@ -45,8 +47,11 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
     "typer": ("typer", None),
     "unified_planning": ("unified-planning", None),
     "urdf_parser_py": ("urdf-parser-py", "python3-urdfdom-py"),
+    "viser": ("viser", None),
+    "websockets": ("websockets", "python3-websockets"),
     "xgboost": ("xgboost-cpu", None),
     "yaml": ("pyyaml", "python3-yaml"),
+    "zstandard": ("zstandard", None),
 }
 # Imported by the worker alone, which runs in an interpreter of its own.
 WORKER_ONLY = {"habitat_sim", "magnum", "quaternion"}

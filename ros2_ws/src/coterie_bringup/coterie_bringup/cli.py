@@ -222,6 +222,31 @@ def find(
     raise typer.Exit(found)
 
 
+@app.command()
+def annotate(
+    file: Annotated[
+        Path, typer.Argument(metavar="MAP", help="The map: our JSON, Voxeland's, or spark-dsg.")
+    ],
+    queries: Annotated[
+        Path | None,
+        typer.Option(help="Queries (YAML); default: those of the map's data set, or beside it."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Answers (JSON); default: those of the data set, or beside the map."),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Port; default: the first free one from 8080 on."),
+    ] = None,
+    show: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
+) -> None:
+    """Write down, in the browser, which objects of a map answer which queries."""
+    from coterie_console.annotate import annotate as run
+
+    run(file, queries=queries, out=out, port=port, show=show)
+
+
 @team_app.command("check")
 def team_check(files: Annotated[list[Path], typer.Argument(metavar="FILE...")]) -> None:
     """Check team files; all mistakes with line, field and the nearest valid name."""
@@ -345,7 +370,14 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     raise SystemExit(0)
 
 
-KNOWN_ERRORS = {"CommandError", "DomainError", "FileProblem", "PlanError", "WorldError"}
+KNOWN_ERRORS = {
+    "CommandError",
+    "DomainError",
+    "FileProblem",
+    "PageError",
+    "PlanError",
+    "WorldError",
+}
 """Errors whose text is meant for users, by name: their modules are imported only when needed."""
 
 

@@ -1,0 +1,1 @@
+"""Pages in the browser: annotating what requests call for, on a map in 3D."""

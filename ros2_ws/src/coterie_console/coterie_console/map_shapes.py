@@ -1,0 +1,306 @@
+"""What a map looks like: boxes, edges, room floors as arrays; which box a click meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from coterie_core.geometry import Box, Vec3
+from coterie_core.scene import SceneGraph, SceneObject
+from semantic_mapper.files import color_of
+
+SMALLEST = 0.03
+"""Edge length [m] that thinner boxes are drawn with, so that they can be seen and clicked."""
+MOST_POINTS = 400_000
+"""Points of a cloud that are drawn; of more, evenly every so many."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """Boxes as arrays, in the same order as `ids`.
+
+    Attributes:
+        ids: (N,) ids of the objects.
+        centers: (N, 3) [m] relative to the shapes' origin.
+        sizes: (N, 3) [m], at least `SMALLEST`.
+        yaws: (N,) [rad].
+        colors: (N, 3) 0..255, one colour per label.
+    """
+
+    ids: tuple[str, ...]
+    centers: Floats
+    sizes: Floats
+    yaws: Floats
+    colors: NDArray[np.uint8]
+
+    def quaternions(self) -> Floats:
+        """Return the rotations, (N, 4) as (w, x, y, z)."""
+        zero = np.zeros_like(self.yaws)
+        return np.stack([np.cos(self.yaws / 2), zero, zero, np.sin(self.yaws / 2)], axis=1)
+
+    def subset(self, keep: Sequence[int]) -> Boxes:
+        """Return some of the boxes."""
+        rows = np.asarray(keep, dtype=np.intp)
+        return Boxes(
+            tuple(self.ids[k] for k in keep),
+            self.centers[rows],
+            self.sizes[rows],
+            self.yaws[rows],
+            self.colors[rows],
+        )
+
+    def edges(self, grow: float = 0.0) -> Floats:
+        """Return the twelve edges of each box, (12 N, 2, 3) [m], grown by `grow` on each side."""
+        signs = np.array([[x, y, z] for z in (-1, 1) for x, y in _CORNERS], dtype=float)
+        half = self.sizes / 2 + grow
+        local = signs[None] * half[:, None]
+        c, s = np.cos(self.yaws)[:, None], np.sin(self.yaws)[:, None]
+        x = c * local[..., 0] - s * local[..., 1]
+        y = s * local[..., 0] + c * local[..., 1]
+        corners = np.stack([x, y, local[..., 2]], axis=-1) + self.centers[:, None]
+        return np.asarray(corners[:, _EDGES].reshape(-1, 2, 3))
+
+    def hit(self, origin: Vec3, direction: Vec3) -> list[tuple[float, str]]:
+        """Return how far [lengths of `direction`] a ray goes to which boxes, nearest first.
+
+        Boxes that it begins in are left out.
+
+        Args:
+            origin: Where the ray begins [m], relative to the shapes' origin.
+            direction: Where it goes; of any length but 0.
+        """
+        if not self.ids:
+            return []
+        start, way = np.asarray(origin, float) - self.centers, np.asarray(direction, float)
+        c, s = np.cos(self.yaws), np.sin(self.yaws)
+        p = np.stack(
+            [c * start[:, 0] + s * start[:, 1], c * start[:, 1] - s * start[:, 0], start[:, 2]], 1
+        )
+        d = np.stack([c * way[0] + s * way[1], c * way[1] - s * way[0], np.full_like(c, way[2])], 1)
+        d = np.where(np.abs(d) < 1e-12, 1e-12, d)
+        a, b = (-self.sizes / 2 - p) / d, (self.sizes / 2 - p) / d
+        near, far = np.minimum(a, b).max(axis=1), np.maximum(a, b).min(axis=1)
+        rows = np.flatnonzero((near <= far) & (near > 0))
+        return sorted((float(near[k]), self.ids[k]) for k in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class RoomShape:
+    """A room's floor: name, triangles (vertices (V, 3), faces (F, 3)) and outline (E, 2, 3)."""
+
+    id: str
+    name: str
+    vertices: Floats
+    faces: NDArray[np.uint32]
+    outline: Floats
+    middle: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Storey:
+    """What belongs to one floor of a house, or to none (`id` "").
+
+    `shells` are boxes around much of the rest, as mappers make them of walls: drawn as edges only,
+    and not clicked, since they would hide everything.
+    """
+
+    id: str
+    name: str
+    elevation: float
+    solid: Boxes
+    shells: Boxes
+    rooms: tuple[RoomShape, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MapShapes:
+    """A map to be drawn.
+
+    Attributes:
+        origin: What is subtracted from all positions [m], so that far maps keep their precision.
+        low: Lowest corner of everything, relative to the origin [m].
+        high: Highest corner [m].
+        storeys: The floors from below; a map without floors has one.
+    """
+
+    origin: Floats
+    low: Floats
+    high: Floats
+    storeys: tuple[Storey, ...]
+
+    def boxes(self, ids: Iterable[str]) -> Boxes:
+        """Return the boxes of some objects, in this order; those the map lacks are left out."""
+        found: dict[str, Boxes] = {}
+        wanted = list(dict.fromkeys(ids))
+        for storey in self.storeys:
+            for part in (storey.solid, storey.shells):
+                place = {i: k for k, i in enumerate(part.ids)}
+                found |= {i: part.subset([place[i]]) for i in wanted if i in place}
+        return _joined([found[i] for i in wanted if i in found])
+
+
+def map_shapes(scene: SceneGraph) -> MapShapes:
+    """Return a map's shapes; an empty map has a floor of 4 x 4 m."""
+    things = list(scene.objects.values())
+    corners = [c for t in things for c in t.box.axis_aligned()]
+    heights = {f.id: f.elevation for f in scene.floors.values()}
+    corners += [
+        (x, y, heights.get(r.floor, 0.0)) for r in scene.rooms.values() for x, y in r.polygon
+    ]
+    if not corners:
+        corners = [(-2.0, -2.0, 0.0), (2.0, 2.0, 0.0)]
+    points = np.array(corners, dtype=float)
+    low, high = points.min(axis=0), points.max(axis=0)
+    origin = np.round((low + high) / 2) * np.array([1.0, 1.0, 0.0])
+    shells = _shells(things)
+    storeys = []
+    for floor_id, name, elevation in _storeys(scene):
+        mine = [t for t in things if _floor_of(t, scene) == floor_id]
+        rooms = [r for r in scene.rooms.values() if r.floor == floor_id and r.polygon]
+        shapes = [_room(r.id, r.name, r.polygon, elevation, origin) for r in rooms]
+        storeys.append(
+            Storey(
+                floor_id,
+                name,
+                elevation,
+                _boxes([t for t in mine if t.id not in shells], origin),
+                _boxes([t for t in mine if t.id in shells], origin),
+                tuple(s for s in shapes if s is not None),
+            )
+        )
+    return MapShapes(origin, low - origin, high - origin, tuple(storeys))
+
+
+def load_cloud(path: Path, origin: Floats) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
+    """Return the points (N, 3) [m] of a PLY relative to `origin`, and their colours (N, 3).
+
+    Raises:
+        ValueError: It cannot be read, or has no points.
+    """
+    import trimesh
+
+    try:
+        loaded: Any = trimesh.load(str(path), process=False)
+        points = np.asarray(loaded.vertices, dtype=float).reshape(-1, 3)
+        found: Any = getattr(loaded, "colors", None)
+        if found is None:
+            found = getattr(getattr(loaded, "visual", None), "vertex_colors", None)
+        colors = np.asarray(found)[:, :3] if found is not None and len(found) else None
+    except Exception as error:  # trimesh raises all kinds for broken files
+        raise ValueError(f"{path}: no PLY that can be read: {str(error)[:200]}") from None
+    good = np.isfinite(points).all(axis=1)
+    if not good.any():
+        raise ValueError(f"{path}: the PLY has no points")
+    if colors is None or len(colors) != len(points):
+        colors = np.full((len(points), 3), 150)
+    rows = np.flatnonzero(good)
+    rows = rows[:: max(1, -(-len(rows) // MOST_POINTS))]
+    return (points[rows] - origin).astype(np.float32), colors[rows].astype(np.uint8)
+
+
+_CORNERS = ((-1, -1), (1, -1), (1, 1), (-1, 1))
+_EDGES = [
+    *([k, (k + 1) % 4] for k in range(4)),
+    *([k + 4, (k + 1) % 4 + 4] for k in range(4)),
+    *([k, k + 4] for k in range(4)),
+]
+
+
+def _boxes(things: Sequence[SceneObject], origin: Floats) -> Boxes:
+    n = len(things)
+    return Boxes(
+        tuple(t.id for t in things),
+        np.array([t.box.center for t in things], float).reshape(n, 3) - origin,
+        np.maximum(np.array([t.box.size for t in things], float).reshape(n, 3), SMALLEST),
+        np.array([t.box.yaw for t in things], float),
+        np.array([color_of(t.label.top) for t in things], np.uint8).reshape(n, 3),
+    )
+
+
+def _joined(parts: Sequence[Boxes]) -> Boxes:
+    if not parts:
+        return _boxes([], np.zeros(3))
+    return Boxes(
+        tuple(i for part in parts for i in part.ids),
+        np.concatenate([part.centers for part in parts]),
+        np.concatenate([part.sizes for part in parts]),
+        np.concatenate([part.yaws for part in parts]),
+        np.concatenate([part.colors for part in parts]),
+    )
+
+
+def _shells(things: Sequence[SceneObject]) -> set[str]:
+    """Ids of the boxes that hold the middles of a third of all other things, of six and more."""
+    middles = np.array([t.box.center for t in things], float).reshape(-1, 3)
+    found = set()
+    for thing in things:
+        low, high = thing.box.axis_aligned()
+        held = int(((middles > low) & (middles < high)).all(axis=1).sum()) - 1
+        if held >= max(6, (len(things) - 1) / 3):
+            found.add(thing.id)
+    return found
+
+
+def _storeys(scene: SceneGraph) -> list[tuple[str, str, float]]:
+    floors = sorted(scene.floors.values(), key=lambda f: (f.elevation, f.id))
+    named = [(f.id, f"Floor {k}", f.elevation) for k, f in enumerate(floors)]
+    loose = any(r.floor not in scene.floors for r in scene.rooms.values())
+    if named and not loose:
+        return named
+    bottoms = [t.box.bottom for t in scene.objects.values()]
+    return [*named, ("", "Elsewhere" if named else "All", min(bottoms, default=0.0))]
+
+
+def _floor_of(thing: SceneObject, scene: SceneGraph) -> str:
+    """The floor of a thing's room; without one the highest floor that is below its middle."""
+    room = scene.rooms.get(thing.room)
+    if room is not None and (room.floor in scene.floors or room.floor == ""):
+        return room.floor
+    below = [f for f in scene.floors.values() if f.elevation <= thing.box.center[2]]
+    lowest = min(scene.floors.values(), key=lambda f: f.elevation, default=None)
+    best = max(below, key=lambda f: f.elevation, default=lowest)
+    return best.id if best else ""
+
+
+def _room(
+    id_: str, name: str, polygon: Sequence[tuple[float, float]], z: float, origin: Floats
+) -> RoomShape | None:
+    """A room's shape; None if its outline is no area."""
+    if len(polygon) < 3 or not np.isfinite(np.array(polygon)).all():
+        return None
+    area = shapely.make_valid(shapely.Polygon(polygon))
+    if area.area <= 0.0:
+        return None
+    triangles = [np.array(t.exterior.coords)[:3] for t in _triangles(area)]
+    flat = np.array(triangles, float).reshape(-1, 2)
+    vertices = np.concatenate([flat, np.full((len(flat), 1), z)], axis=1) - origin
+    faces = np.arange(len(flat), dtype=np.uint32).reshape(-1, 3)
+    ring = np.array([(x, y, z) for x, y in polygon], float) - origin
+    outline = np.stack([ring, np.roll(ring, -1, axis=0)], axis=1)
+    at = area.representative_point()
+    return RoomShape(id_, name, vertices, faces, outline, np.array([at.x, at.y, z]) - origin)
+
+
+def _triangles(area: Any) -> list[Any]:
+    return [t for t in shapely.constrained_delaunay_triangles(area).geoms if not t.is_empty]
+
+
+def look_from(box: Box | None, shapes: MapShapes) -> tuple[Floats, Floats]:
+    """Return where to stand and what to look at [m] to see a box, or the whole map (None)."""
+    if box is None:
+        middle, reach = (
+            (shapes.low + shapes.high) / 2,
+            float(np.linalg.norm(shapes.high - shapes.low)),
+        )
+        return middle + np.array([-0.55, -0.75, 0.85]) * max(reach, 3.0) * 0.75, middle
+    middle = np.array(box.center) - shapes.origin
+    reach = max(float(np.linalg.norm(box.size)), 1.0)
+    return middle + np.array([-0.8, -1.1, 1.2]) * reach * 1.6, middle

@@ -1,0 +1,223 @@
+"""A semantic map in a page: boxes in colours of labels, rooms, floors, points; marks and clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import viser
+from numpy.typing import NDArray
+
+from coterie_console.map_shapes import Boxes, MapShapes, Storey, look_from, map_shapes
+from coterie_console.text import plain
+from coterie_core.scene import SceneGraph
+
+MOST_EDGED = 1500
+"""Boxes that get edges; more would make old graphics cards slow."""
+MOST_LABELS = 60
+"""Texts in the map at a time: of more, none can be read."""
+
+_EDGE_SIGNS = np.array([[x, y, z] for z in (-0.5, 0.5) for x in (-0.5, 0.5) for y in (-0.5, 0.5)])
+_FACES = np.array(
+    [
+        [0, 1, 3], [0, 3, 2], [4, 7, 5], [4, 6, 7], [0, 5, 1], [0, 4, 5],
+        [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3],
+    ],
+    dtype=np.uint32,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An object that stands out: its colour, and the text beside it ("" for none)."""
+
+    id: str
+    text: str
+    color: tuple[int, int, int]
+    filled: bool = False
+
+
+class MapView:
+    """Draws a map once, and then only what changes: marks, floors, points.
+
+    Attributes:
+        shapes: What is drawn.
+        floors: Names of the floors to choose from, from below.
+    """
+
+    def __init__(self, server: viser.ViserServer, scene: SceneGraph) -> None:
+        self._server, self._scene = server, scene
+        self.shapes: MapShapes = map_shapes(scene)
+        self.floors = [storey.name for storey in self.shapes.storeys]
+        self._shown = set(self.floors)
+        self._parts: dict[str, Any] = {}
+        self._clickable: list[Any] = []
+        self._room_names: list[Any] = []
+        self._marks: list[Any] = []
+        self._drawn: tuple[Mark, ...] = ()
+        self._cloud: Any = None
+        self._ground()
+        for k, storey in enumerate(self.shapes.storeys):
+            self._parts[storey.name] = server.scene.add_frame(f"/map/{k}", show_axes=False)
+            self._storey(f"/map/{k}", storey)
+        camera = server.initial_camera
+        camera.position, camera.look_at = look_from(None, self.shapes)
+
+    def on_pick(self, react: Callable[[Any], Any]) -> None:
+        """Call `react` with viser's event when a box is clicked, with and without Shift."""
+        for handle in self._clickable:
+            handle.on_click(react)
+            handle.on_click(modifier="shift")(react)
+
+    def picked(self, event: Any) -> list[str]:
+        """Return the objects under a click, nearest first; of visible floors only."""
+        hits = [
+            hit
+            for storey in self.shapes.storeys
+            if storey.name in self._shown
+            for hit in storey.solid.hit(event.ray_origin, event.ray_direction)
+        ]
+        return [id_ for _, id_ in sorted(hits)]
+
+    def show_floors(self, names: Sequence[str]) -> None:
+        """Show only these floors; their marks stay visible everywhere."""
+        self._shown = set(names)
+        for name, part in self._parts.items():
+            if part.visible != (name in self._shown):
+                part.visible = name in self._shown
+
+    def show_room_names(self, visible: bool) -> None:
+        """Show or hide the names of the rooms."""
+        for handle in self._room_names:
+            if handle.visible != visible:
+                handle.visible = visible
+
+    def show_cloud(self, points: NDArray[np.float32], colors: NDArray[np.uint8]) -> Any:
+        """Draw a point cloud (N, 3) [m] relative to the shapes' origin; return its handle."""
+        size = float(np.clip(np.ptp(points, axis=0).max() / 800, 0.005, 0.05))
+        self._cloud = self._server.scene.add_point_cloud(
+            "/cloud", points, colors, point_size=size, point_shape="circle"
+        )
+        return self._cloud
+
+    def mark(self, marks: Sequence[Mark]) -> None:
+        """Let some objects stand out, instead of those that did before."""
+        if tuple(marks) == self._drawn:
+            return
+        self._drawn = tuple(marks)
+        for handle in self._marks:
+            handle.remove()
+        self._marks = []
+        groups: dict[tuple[tuple[int, int, int], bool], list[Mark]] = {}
+        for mark in marks:
+            groups.setdefault((mark.color, mark.filled), []).append(mark)
+        add = self._server.scene
+        for k, ((color, filled), group) in enumerate(groups.items()):
+            boxes = self.shapes.boxes(mark.id for mark in group)
+            if not boxes.ids:
+                continue
+            if filled:
+                self._marks.append(self._solid(f"/marks/{k}/fill", boxes, color, 0.75, grow=0.012))
+            lines = add.add_line_segments(
+                f"/marks/{k}/edges", boxes.edges(0.02), color, thickness=4, thickness_units="screen"
+            )
+            self._marks.append(lines)
+            texts = {mark.id: mark.text for mark in group}
+            for j, id_ in enumerate(boxes.ids[:MOST_LABELS]):
+                if texts[id_]:
+                    top = boxes.centers[j] + np.array([0, 0, boxes.sizes[j][2] / 2 + 0.05])
+                    self._marks.append(self._text(f"/marks/{k}/{j}", texts[id_], top))
+
+    def look_at(self, id_: str | None) -> None:
+        """Turn everybody's view to an object, or to the whole map (None)."""
+        thing = self._scene.objects.get(id_) if id_ is not None else None
+        position, target = look_from(thing.box if thing else None, self.shapes)
+        for client in self._server.get_clients().values():
+            with client.atomic():
+                client.camera.position = position
+                client.camera.look_at = target
+
+    def _ground(self) -> None:
+        low, high = self.shapes.low, self.shapes.high
+        width, depth = (float(v) for v in np.ceil(high - low)[:2] + 2.0)
+        middle = (low + high) / 2
+        z = min((s.elevation for s in self.shapes.storeys), default=float(low[2])) - 0.01
+        coarse = max(1.0, float(np.ceil(max(width, depth) / 60.0)))
+        self._server.scene.add_grid(
+            "/grid",
+            width=width,
+            height=depth,
+            cell_size=coarse,
+            section_size=5.0 * coarse,
+            cell_color=(218, 222, 228),
+            section_color=(190, 196, 205),
+            shadow_opacity=0.0,
+            position=(float(middle[0]), float(middle[1]), min(z, float(low[2]))),
+        )
+
+    def _storey(self, at: str, storey: Storey) -> None:
+        add = self._server.scene
+        for k, room in enumerate(storey.rooms):
+            add.add_mesh_simple(
+                f"{at}/room{k}",
+                room.vertices.astype(np.float32),
+                room.faces,
+                color=_PASTELS[k % len(_PASTELS)],
+                side="double",
+                flat_shading=True,
+                cast_shadow=False,
+                receive_shadow=False,
+            )
+            if k < MOST_LABELS:
+                up = room.middle + np.array([0, 0, 0.02])
+                self._room_names.append(self._text(f"{at}/name{k}", room.name, up, scale=0.8))
+        outlines = [room.outline for room in storey.rooms]
+        if outlines:
+            lines = np.concatenate(outlines) + np.array([0, 0, 0.01])
+            self._lines(f"{at}/outlines", lines, (120, 128, 140), 2.0)
+        if storey.solid.ids:
+            self._clickable.append(
+                self._solid(f"{at}/boxes", storey.solid, storey.solid.colors, 0.62)
+            )
+            if len(storey.solid.ids) <= MOST_EDGED:
+                dark = (storey.solid.colors * 0.55).astype(np.uint8)
+                each = np.repeat(dark, 12, axis=0)[:, None].repeat(2, axis=1)
+                self._lines(f"{at}/edges", storey.solid.edges(), each, 1.5)
+        if storey.shells.ids:
+            self._lines(f"{at}/shells", storey.shells.edges(), (150, 150, 150), 1.5)
+
+    def _solid(self, at: str, boxes: Boxes, color: Any, opacity: float, grow: float = 0.0) -> Any:
+        return self._server.scene.add_batched_meshes_simple(
+            at,
+            _EDGE_SIGNS,
+            _FACES,
+            batched_wxyzs=boxes.quaternions(),
+            batched_positions=boxes.centers,
+            batched_scales=(boxes.sizes + 2 * grow).astype(np.float32),
+            batched_colors=color,
+            opacity=opacity,
+            flat_shading=True,
+            lod="off",
+            cast_shadow=False,
+            receive_shadow=False,
+        )
+
+    def _lines(self, at: str, points: Any, color: Any, thickness: float) -> None:
+        self._server.scene.add_line_segments(
+            at, points, color, thickness=thickness, thickness_units="screen"
+        )
+
+    def _text(self, at: str, text: str, position: Any, scale: float = 1.0) -> Any:
+        return self._server.scene.add_label(
+            at,
+            plain(text, 48),
+            position=position,
+            anchor="bottom-center",
+            font_screen_scale=scale,
+            depth_test=False,
+        )
+
+
+_PASTELS = ((232, 238, 246), (243, 238, 228), (233, 243, 234), (244, 234, 240), (238, 238, 247))
