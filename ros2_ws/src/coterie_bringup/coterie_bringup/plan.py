@@ -13,7 +13,14 @@ from typing import Any
 import yaml
 
 from coterie_bringup.program import Program
-from coterie_bringup.team import LeaderSpec, RobotSpec, StartSpec, Team
+from coterie_bringup.team import (
+    LeaderSpec,
+    OpenQuestionsSpec,
+    PlannerSpec,
+    RobotSpec,
+    StartSpec,
+    Team,
+)
 from coterie_core.resume import Resume
 from habitat_bridge.robots import EMBODIMENTS
 
@@ -68,6 +75,8 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
     explorers, workers = _groups(team, team.explorers), _groups(team, team.workers)
     described = [robot.name for robot in team.robots if robot.urdf]
     count = 1 + bool(explorers) + bool(workers) + bool(described) + len(explorers) + len(workers)
+    mappers = mapper_parameters(team, run_directory)
+    count += len(mappers) + (team.planner is not None) + (team.open_questions is not None)
     environment = discovery_environment(count)
 
     def process(
@@ -125,6 +134,15 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
                 ("--robots", *described),
             )
         )
+    for name, nodes in mappers.items():
+        arguments = ("--name", *nodes)
+        specs.append(process(name, "semantic_mapper", "mapper_node", nodes, arguments))
+    if team.planner is not None:
+        nodes = {"object_planner": planner_parameters(team, team.planner)}
+        specs.append(process("planner", "object_planner", "planner_node", nodes))
+    if team.open_questions is not None:
+        nodes = {"open_questions": open_parameters(team, team.open_questions)}
+        specs.append(process("open_questions", "openeqa_agent", "open_node", nodes))
     for robots in explorers:
         parameters = {
             f"{r.name}/explorer": explorer_parameters(team, r, run_directory) for r in robots
@@ -157,6 +175,11 @@ def bridge_parameters(team: Team) -> dict[str, Any]:
     }
     if team.leader is not None:
         parameters["prior_map"] = team.leader.prior_map
+    elif team.mapper is not None:
+        parameters["prior_map"] = team.mapper.prior_map
+    if team.mapper is not None:
+        # The mapper takes it up and publishes the map: one publisher of a topic.
+        parameters["prior_topic"] = "prior_map"
     return parameters
 
 
@@ -248,6 +271,51 @@ def worker_parameters(team: Team, robot: RobotSpec, run_directory: Path | None) 
         "model_profile": _profile(team, robot.model),
         "seed": (team.seed * 1009 + index) % 2**31,
         "state_directory": "" if run_directory is None else str(run_directory / "robots"),
+    }
+
+
+def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[str, Any]]:
+    """Return the parameters of the mapper nodes, by process: one, or one per robot and their sum.
+
+    Nodes are called `mapper`, and `mapper_<robot>` where a robot has its own.
+    """
+    spec = team.mapper
+    if spec is None:
+        return {}
+    names = [robot.name for robot in team.robots]
+    chosen = {key: getattr(spec, key) for key in ("color", "near", "far", "looks", "most_things")}
+    kept = "" if run_directory is None else str(run_directory / "map")
+    # No map before what is known beforehand is in it: who asks would take it for the whole.
+    known = {"prior_patience": 10.0} if bridge_parameters(team)["prior_map"] != "nothing" else {}
+    common = {**chosen, **known, "cameras": list(spec.cameras), "state_directory": kept}
+    if not spec.per_robot:
+        return {"mapper": {"mapper": {**common, "robots": names}}}
+    alone = {
+        f"mapper.{name}": {f"mapper_{name}": {**common, "robots": [name], "output": name}}
+        for name in names
+    }
+    merged = {"robots": names, "merge": True, "state_directory": kept}
+    return {**alone, "mapper": {"mapper": merged}}
+
+
+def planner_parameters(team: Team, spec: PlannerSpec) -> dict[str, Any]:
+    """Return the object planner's parameters."""
+    return {
+        "method": spec.method,
+        "mode": spec.mode,
+        "model_profile": _profile(team, spec.model),
+    }
+
+
+def open_parameters(team: Team, spec: OpenQuestionsSpec) -> dict[str, Any]:
+    """Return the parameters of the node that answers open questions."""
+    robot = spec.robot or team.robots[0].name
+    return {
+        "method": spec.method,
+        "model_profile": _profile(team, spec.model),
+        "robot": "" if robot == "none" else robot,
+        "max_distance": spec.max_distance,
+        "seed": team.seed,
     }
 
 

@@ -23,7 +23,18 @@ from habitat_bridge.robots import EMBODIMENTS
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,49}")
 """What a ROS namespace of one level may look like."""
 
-RESERVED = {"aggregator", "bridge", "leader", "tf", "clock"}
+RESERVED = {
+    "aggregator",
+    "bridge",
+    "clock",
+    "leader",
+    "mapper",
+    "object_planner",
+    "open_questions",
+    "prior_map",
+    "semantic_map",
+    "tf",
+}
 """Names that the team's own nodes and topics have."""
 
 MAX_ROBOTS = 200
@@ -70,6 +81,10 @@ def _embodiment(value: object) -> object:
 
 RobotName = Annotated[str, BeforeValidator(_robot_name)]
 EmbodimentName = Annotated[str, BeforeValidator(_embodiment)]
+
+
+Workflow = Literal["baseline", "self_reflection", "multi_agent", "ensemble", "grounded"]
+OpenMethod = Literal["blind", "captions", "scene_graph", "frames", "ours"]
 
 
 class _Part(BaseModel):
@@ -179,6 +194,48 @@ class LeaderSpec(_Part):
     )
 
 
+class MapperSpec(_Part):
+    """The semantic mapper: images and detections of all robots become one map."""
+
+    prior_map: Literal["nothing", "rooms", "furniture", "everything"] = Field(
+        "rooms", description="what is known of the house beforehand; a leader's own setting wins"
+    )
+    cameras: tuple[str, ...] = Field(
+        ("camera",), min_length=1, description="names of cameras; robot/camera for that robot only"
+    )
+    per_robot: bool = Field(False, description="a map for each robot, merged, instead of one")
+    color: bool = Field(True, description="listen to colour images: pictures and colours of things")
+    near: float = Field(0.1, ge=0.0, le=10.0, description="least depth that counts [m]")
+    far: float = Field(4.0, gt=0.0, le=100.0, description="greatest depth that counts [m]")
+    looks: int = Field(2, ge=1, le=100, description="looks before a thing is on the map")
+    most_things: int = Field(3000, ge=1, le=100_000, description="things remembered")
+
+    @model_validator(mode="after")
+    def _range(self) -> MapperSpec:
+        if self.near >= self.far:
+            raise ValueError(f"near ({self.near:g} m) must be below far ({self.far:g} m)")
+        return self
+
+
+class PlannerSpec(_Part):
+    """The object planner: requests in words to objects of the map."""
+
+    method: Workflow = Field("grounded", description="a workflow of the object planner")
+    mode: Literal["certainty", "uncertainty"] = Field(
+        "uncertainty", description="whether only a thing's top label counts, or all of them"
+    )
+    model: str = Field("rules", description="a profile of `models`")
+
+
+class OpenQuestionsSpec(_Part):
+    """The agent for open questions (OpenEQA)."""
+
+    method: OpenMethod = Field("ours", description="how questions are answered")
+    model: str = Field("rules", description="a profile of `models`")
+    robot: str = Field("", description="who may go and look; empty: the first robot; none: nobody")
+    max_distance: float = Field(40.0, ge=0.0, le=10_000.0, description="how far it may go [m]")
+
+
 class ProcessesSpec(_Part):
     """How robots are spread over processes; 0: chosen by the number of robots."""
 
@@ -199,6 +256,9 @@ class Team(_Part):
     questions: QuestionsSpec = QuestionsSpec()
     aggregator: AggregatorSpec = AggregatorSpec()
     leader: LeaderSpec | None = Field(None, description="needed by robots of role: worker")
+    mapper: MapperSpec | None = Field(None, description="makes the semantic map")
+    planner: PlannerSpec | None = Field(None, description="answers ./coterie find")
+    open_questions: OpenQuestionsSpec | None = Field(None, description="answers open questions")
     processes: ProcessesSpec = ProcessesSpec()
     domain: int | None = Field(None, ge=0, le=101, description="ROS domain; none: a free one")
     namespace: str = Field("", description="ROS namespace of the whole team; empty: none")
@@ -213,6 +273,27 @@ class Team(_Part):
             )
         if self.leader is not None and not self.workers:
             raise ValueError("a leader needs robots with role: worker; give at least one")
+        return self
+
+    @model_validator(mode="after")
+    def _map(self) -> Team:
+        if self.mapper is not None and self.world.kind == "graph":
+            raise ValueError("mapper: a world of kind graph has no images; use embedded or habitat")
+        for section in ("planner", "open_questions"):
+            known = self.mapper is not None or self.leader is not None
+            if getattr(self, section) is not None and not known:
+                raise ValueError(f"{section} needs a map; add `mapper: {{}}`")
+        names = {robot.name for robot in self.robots}
+        for camera in self.mapper.cameras if self.mapper else ():
+            robot, slash, _ = camera.partition("/")
+            if slash and robot not in names:
+                raise ValueError(f"mapper.cameras: no robot {robot!r}{suggestion(robot, names)}")
+        if self.open_questions is not None:
+            robot = self.open_questions.robot
+            if robot not in {"", "none", *names}:
+                raise ValueError(
+                    f"open_questions.robot: no robot {robot!r}{suggestion(robot, names)}"
+                )
         return self
 
     @property
@@ -355,7 +436,9 @@ def _check_models(marked: MarkedData, problems: list[Problem]) -> None:
     """Every model that is named must be a profile of the file, or `rules`."""
     models = marked.data.get("models")
     known = {"rules", *(models if isinstance(models, dict) else {})}
-    places: list[tuple[str | int, ...]] = [("aggregator", "model"), ("leader", "model")]
+    places: list[tuple[str | int, ...]] = [
+        (section, "model") for section in ("aggregator", "leader", "planner", "open_questions")
+    ]
     robots = marked.data.get("robots")
     places += [
         ("robots", i, "model") for i in range(len(robots) if isinstance(robots, list) else 0)

@@ -250,3 +250,75 @@ def test_a_urdf_that_is_not_there_is_named(tmp_path: Path) -> None:
     text = WORKERS.replace("embodiment: air", f"urdf: {tmp_path}/none.urdf")
     with pytest.raises(PlanError, match=r"drone: urdf: cannot read .*none\.urdf"):
         plan(parse_team(text))
+
+
+HOME = """\
+world: {kind: embedded}
+models: {mine: {kind: rules}}
+robots:
+  - {name: rover, embodiment: wheels}
+  - {name: drone, embodiment: air}
+mapper: {prior_map: rooms, far: 3.0}
+planner: {mode: certainty, model: mine}
+open_questions: {robot: drone, max_distance: 5}
+"""
+
+
+def test_the_map_and_who_answers_from_it(tmp_path: Path) -> None:
+    specs = {s.name: s for s in plan(parse_team(HOME), run_directory=tmp_path)}
+    assert list(specs)[:5] == ["bridge", "aggregator", "mapper", "planner", "open_questions"]
+    # One publisher of semantic_map: the bridge's map goes to the mapper.
+    bridge = specs["bridge"].parameters["bridge"]
+    assert (bridge["prior_map"], bridge["prior_topic"]) == ("rooms", "prior_map")
+    mapper = specs["mapper"].parameters["mapper"]
+    assert mapper["robots"] == ["rover", "drone"] and mapper["far"] == 3.0
+    assert specs["mapper"].arguments == ("--name", "mapper")
+    assert specs["planner"].parameters["object_planner"]["mode"] == "certainty"
+    asked = specs["open_questions"].parameters["open_questions"]
+    assert (asked["robot"], asked["max_distance"]) == ("drone", 5.0)
+
+
+def test_a_map_per_robot_and_their_sum() -> None:
+    text = HOME.replace("far: 3.0", "per_robot: true")
+    specs = {s.name: s for s in plan(parse_team(text))}
+    for name in ("rover", "drone"):
+        alone = specs[f"mapper.{name}"].parameters[f"mapper_{name}"]
+        assert alone["robots"] == [name] and alone["output"] == name
+    merged = specs["mapper"].parameters["mapper"]
+    assert merged["merge"] and merged["robots"] == ["rover", "drone"]
+
+
+def test_every_parameter_of_the_plan_is_one_of_its_node() -> None:
+    pytest.importorskip("coterie_msgs")
+    from habitat_bridge.node import BridgeNode
+    from object_planner.node import PlannerNode
+    from openeqa_agent.node import OpenNode
+    from semantic_mapper.node import MapperNode
+
+    nodes = {
+        "bridge": BridgeNode,
+        "mapper": MapperNode,
+        "planner": PlannerNode,
+        "open_questions": OpenNode,
+    }
+    for text in (HOME, HOME.replace("far: 3.0", "per_robot: true")):
+        for spec in plan(parse_team(text)):
+            node = nodes.get(spec.name.partition(".")[0])
+            for given in spec.parameters.values() if node else ():
+                assert set(given) <= {p.name for p in node.PARAMETERS}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("planner: {mode", "planner: {mod", "planner.mod"),
+        ("robot: drone", "robot: dron", "drone"),
+        ("model: mine", "model: main", "mine"),
+        ("far: 3.0", "far: 0.05", "near"),
+        ("far: 3.0", "cameras: [rovr/camera]", "rover"),
+        ("mapper: {prior_map: rooms, far: 3.0}", "", "add `mapper: {}`"),
+    ],
+)
+def test_mistakes_in_the_map_sections(old: str, new: str, said: str) -> None:
+    with pytest.raises(FileProblem, match=said):
+        parse_team(HOME.replace(old, new))

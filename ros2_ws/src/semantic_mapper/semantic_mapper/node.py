@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import re
 import time
@@ -382,8 +383,11 @@ def _file_name(name: str) -> str:
 
 
 def make_nodes(options: ProcessOptions) -> list[MapperNode]:
-    """Return the mapper of a team."""
-    return [MapperNode("mapper", namespace=options.namespace, context=options.context)]
+    """Return the mapper of a team; `--name NAME` calls it otherwise, where there are several."""
+    parser = argparse.ArgumentParser(prog="mapper_node")
+    parser.add_argument("--name", default="mapper", help="name of the node")
+    name = parser.parse_args(options.arguments).name
+    return [MapperNode(name, namespace=options.namespace, context=options.context)]
 
 
 def main() -> None:
