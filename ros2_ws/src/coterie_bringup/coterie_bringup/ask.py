@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import uuid
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, running_teams
-from coterie_core.questions import Answer, Question
+from coterie_core.questions import Answer, OpenAnswer, Question
+from coterie_core.scene import SceneGraph
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from coterie_bringup.operator import TeamAnswer
 
 
 def ask(question: str, *, domain: int | None, timeout: float, as_json: bool) -> int:
-    """Ask and print; return the exit code (0 answered, 3 the team abstains).
+    """Ask and print; return the exit code (0 answered, 3 the team abstains or guesses).
 
     Raises:
         CommandError: No team runs, several do, it does not respond, or it does not understand.
@@ -27,9 +32,15 @@ def ask(question: str, *, domain: int | None, timeout: float, as_json: bool) -> 
     if not text:
         raise CommandError('the question is empty; for example: "Is there a mug in the kitchen?"')
     state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""))
-    answer = asyncio.run(_ask(state, text, timeout))
+    answer, scene = asyncio.run(_ask(state, text, timeout))
     if isinstance(answer, str):
         raise CommandError(f"the team could not answer: {answer}")
+    if isinstance(answer, OpenAnswer):
+        if as_json:
+            print(json.dumps({"question": text, "is_open": True, **_open_data(answer)}, indent=1))
+        else:
+            _print_open(text, answer, scene)
+        return 3 if answer.guessed else 0
     if as_json:
         print(json.dumps(as_data(text, answer), indent=1))
     else:
@@ -84,7 +95,16 @@ def as_data(question: str, answer: TeamAnswer) -> dict[str, Any]:
     }
 
 
-async def _ask(state: RunState, text: str, timeout: float) -> TeamAnswer | str:
+def _open_data(answer: OpenAnswer) -> dict[str, Any]:
+    data = asdict(answer)
+    data["answer"] = data.pop("text")
+    del data["question"]
+    return data
+
+
+async def _ask(
+    state: RunState, text: str, timeout: float
+) -> tuple[TeamAnswer | OpenAnswer | str, SceneGraph | None]:
     from coterie_bringup.operator import in_loop, operating
     from coterie_ros.clients import NoAnswer
 
@@ -96,7 +116,11 @@ async def _ask(state: RunState, text: str, timeout: float) -> TeamAnswer | str:
     ) as operator:
         question = Question(f"ask-{uuid.uuid4().hex[:12]}", "", "", text)
         try:
-            return await in_loop(operator, operator.ask(question, timeout))
+            answer = await in_loop(operator, operator.ask(question, timeout))
+            scene = None
+            if isinstance(answer, OpenAnswer) and answer.objects:
+                scene = await in_loop(operator, operator.map(3.0))
+            return answer, scene
         except NoAnswer:
             what = f"team {state.team}" if state.team else "any team"
             raise CommandError(
@@ -138,6 +162,64 @@ def _print(question: str, answer: TeamAnswer) -> None:
     if final.explanation:
         body.add_row(Text(final.explanation, "dim"))
     Console().print(Panel(body, title=Text(question), title_align="left", expand=False))
+
+
+def _print_open(question: str, answer: OpenAnswer, scene: SceneGraph | None) -> None:
+    from rich.console import Console
+    from rich.panel import Panel
+    from rich.table import Table
+    from rich.text import Text
+
+    head = Text.assemble((plain(answer.text), "bold yellow" if answer.guessed else "bold green"))
+    sure = "a guess" if answer.guessed else f"{100 * answer.confidence:.0f} % sure"
+    head.append(f"   {sure}", "")
+    head.append(f"   {answer.category.replace('_', ' ')}, {answer.method}", "dim")
+    body = Table.grid(padding=(0, 0, 1, 0))
+    body.add_row(head)
+    if answer.objects:
+        body.add_row(objects_table(answer.objects[:8], scene))
+    notes = []
+    if answer.frames:
+        notes.append(f"seen in {', '.join(plain(name) for name in answer.frames[:5])}")
+    if answer.path:
+        length = sum(math.dist(a, b) for a, b in zip(answer.path, answer.path[1:], strict=False))
+        notes.append(f"went {length:.1f} m to look")
+    if answer.explanation:
+        notes.append(plain(answer.explanation))
+    if answer.reason:
+        notes.append(f"the rules decided: {plain(answer.reason)}")
+    if notes:
+        body.add_row(Text("; ".join(notes), "dim"))
+    Console().print(Panel(body, title=Text(question), title_align="left", expand=False))
+
+
+def objects_table(ids: Sequence[str], scene: SceneGraph | None) -> Table:
+    """Return objects of a map as a table: id, labels, room, centre."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("object", "taken for", "room", "centre [m]"):
+        table.add_column(title, overflow="fold")
+    for id_ in ids:
+        thing = scene.objects.get(id_) if scene else None
+        if scene is None or thing is None:
+            table.add_row(Text(plain(id_)), "", "", "")
+            continue
+        labels = list(thing.label.distribution().items())[:2]
+        room = scene.rooms.get(thing.room)
+        table.add_row(
+            Text(plain(id_)),
+            Text(", ".join(f"{plain(label)} {100 * p:.0f} %" for label, p in labels)),
+            Text(plain(room.name) if room else ""),
+            ", ".join(f"{v:.2f}" for v in thing.box.center),
+        )
+    return table
+
+
+def plain(text: str) -> str:
+    """Text of a map or a model for the terminal: no control characters."""
+    return "".join(c if c.isprintable() else "?" for c in text)[:400]
 
 
 def evidence_text(answer: Answer) -> str:

@@ -199,17 +199,28 @@ def resume(
 def find(
     words: Annotated[str, typer.Argument(metavar="REQUEST", help="What is wanted, in words.")],
     file: Annotated[
-        Path, typer.Option("--map", help="The map: our JSON, Voxeland's, or spark-dsg.")
-    ],
+        Path | None,
+        typer.Option("--map", help="A map file; default: the running team's map."),
+    ] = None,
     mode: Annotated[str, typer.Option(help="certainty or uncertainty.")] = "uncertainty",
     method: Annotated[str, typer.Option(help="The workflow.")] = "grounded",
     limit: Annotated[int, typer.Option(min=1, max=50, help="Most objects.")] = 10,
     profile: Annotated[Path | None, typer.Option(help="Model profile (YAML).")] = None,
+    domain: Domain = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Wait for the team so long [s].")] = 60.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
-    """Find the objects of a semantic map that a request calls for; exit code 1 if none does."""
-    from coterie_bringup.find_command import find as run
+    """Find the objects of a semantic map that a request calls for; exit code 1 if none does.
 
+    Mode, method and profile are for a map file: a team has its own in its team file.
+    """
+    from coterie_bringup.find_command import find as run
+    from coterie_bringup.find_command import find_in_team
+
+    if file is None:
+        raise typer.Exit(
+            find_in_team(words, domain=domain, limit=limit, timeout=timeout, as_json=as_json)
+        )
     found = run(
         words,
         file=file,
@@ -245,6 +256,83 @@ def annotate(
     from coterie_console.annotate import annotate as run
 
     run(file, queries=queries, out=out, port=port, show=show)
+
+
+@app.command()
+def record(
+    out: Annotated[Path, typer.Option(help="A new folder, or a file that ends in .mcap.")] = Path(
+        "out/recording"
+    ),
+    seed: Annotated[int, typer.Option(min=0, help="Which house.")] = 0,
+    world: Annotated[str, typer.Option(help="embedded, or habitat.")] = "embedded",
+    floors: Annotated[int | None, typer.Option(min=1, max=3, help="Storeys.")] = None,
+    rooms: Annotated[int | None, typer.Option(min=4, max=25, help="Rooms in all.")] = None,
+    noise: Annotated[str, typer.Option(help="none, low, normal or high.")] = "normal",
+    width: Annotated[int, typer.Option(min=64, max=1920, help="Of the images [px].")] = 640,
+    headings: Annotated[int, typer.Option(min=1, max=36, help="Looks from every place.")] = 6,
+    on_the_way: Annotated[
+        float, typer.Option(min=0.0, help="A frame every so many metres; 0: none.")
+    ] = 1.0,
+    most: Annotated[int, typer.Option(min=0, help="Most frames; 0: the whole house.")] = 0,
+    detections: Annotated[bool, typer.Option(help="With what a detector finds.")] = True,
+    known_rooms: Annotated[bool, typer.Option(help="With rooms and floors.")] = True,
+    jpeg: Annotated[bool, typer.Option(help="Colour images as JPEG.")] = False,
+) -> None:
+    """Drive a robot through a generated house and write down what it sees."""
+    from coterie_bringup.record_command import RecordOptions
+    from coterie_bringup.record_command import record as run
+
+    options = RecordOptions(
+        seed=seed,
+        out=out,
+        world=world,
+        floors=floors,
+        rooms=rooms,
+        noise=noise,
+        size=(width, width * 3 // 4),
+        headings=headings,
+        on_the_way=on_the_way,
+        most=most,
+        detections=detections,
+        known_rooms=known_rooms,
+        jpeg=jpeg,
+    )
+    run(options)
+
+
+@app.command("map")
+def map_command(
+    recording: Annotated[
+        Path,
+        typer.Argument(help="Folder of ours, of OpenEQA or ScanNet, MCAP file or rosbag2 folder."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(help="The map: .json, .voxeland.json, .dsg.json or .ply."),
+    ] = Path("out/map.json"),
+    picture: Annotated[Path | None, typer.Option(help="Default: beside the map.")] = None,
+    every: Annotated[int, typer.Option(min=1, help="Use every so many-th frame.")] = 1,
+    detector: Annotated[
+        str, typer.Option(help="MODULE:FUNCTION that makes a detector; default: the recording's.")
+    ] = "",
+    rooms: Annotated[
+        Path | None, typer.Option(help="A map whose rooms and floors are taken as known.")
+    ] = None,
+    source: Annotated[
+        str, typer.Option(help="scannet or hm3d: whose an exported folder is; default: by files.")
+    ] = "",
+    depth_topic: Annotated[str, typer.Option(help="Of a bag; default: by type.")] = "",
+    color_topic: Annotated[str, typer.Option(help="Of a bag; default: by type.")] = "",
+    info_topic: Annotated[str, typer.Option(help="CameraInfo of a bag's depth.")] = "",
+    detections_topic: Annotated[str, typer.Option(help="Of a bag; default: by type.")] = "",
+    map_frame: Annotated[str, typer.Option(help="Of a bag; default: map, world or odom.")] = "",
+) -> None:
+    """Make a semantic map from a recording."""
+    from coterie_bringup.map_command import MapOptions, map_recording
+    from coterie_core.recording.bag import BagTopics
+
+    topics = BagTopics(depth_topic, color_topic, info_topic, detections_topic, map_frame)
+    map_recording(MapOptions(recording, out, picture, every, detector, rooms, source, topics))
 
 
 @team_app.command("check")

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import yaml
 from pydantic import ValidationError
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
+from coterie_bringup.ask import choose_team, objects_table
 from coterie_bringup.errors import CommandError
+from coterie_bringup.rundir import RunState, running_teams
 from coterie_core.language import Decider, LanguageError, ModelProfile, RulesModel, build_model
-from coterie_core.scene import SceneError, SceneGraph
+from coterie_core.scene import SceneError, SceneGraph, SceneObject
 from object_planner.ground import Mode
 from object_planner.workflows import METHODS, Answer, Options, Roles, plan_objects
 from semantic_mapper.files import load_map
+
+if TYPE_CHECKING:
+    from coterie_bringup.operator import FoundObjects
 
 LONGEST = 600
 """Longest request [characters]."""
@@ -48,12 +53,7 @@ def find(
     Raises:
         CommandError: The request, an option, the map or the profile cannot be used.
     """
-    text = " ".join(words.split())
-    if not 0 < len(text) <= LONGEST:
-        raise CommandError(
-            f"the request has {len(text)} characters; give 1 to {LONGEST}, for example "
-            '"something to sit on that is not a chair"'
-        )
+    text = _checked(words)
     for name, value, known in (("--mode", mode, get_args(Mode)), ("--method", method, METHODS)):
         if value not in known:
             raise CommandError(f"{name}: {value!r}; one of {', '.join(known)}")
@@ -72,6 +72,72 @@ def find(
     return 0 if ids else 1
 
 
+def find_in_team(
+    words: str, *, domain: int | None, limit: int, timeout: float, as_json: bool
+) -> int:
+    """Print the objects of the running team's map that fit a request; return 0, or 1 if none does.
+
+    Raises:
+        CommandError: The request cannot be used, no team runs, it has no object planner or no map.
+    """
+    text = _checked(words)
+    state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""))
+    found, scene = asyncio.run(_ask_team(state, text, limit, timeout))
+    if isinstance(found, str):
+        raise CommandError(f"the team could not answer: {found}")
+    if as_json:
+        things = scene.objects if scene else {}
+        data = {
+            "query": text,
+            "objects": [
+                {"id": id_, **(_thing(things[id_]) if id_ in things else {})} for id_ in found.ids
+            ],
+            "explanation": found.explanation,
+        }
+        print(json.dumps(data, indent=1))
+        return 0 if found.ids else 1
+    console = Console(highlight=False)
+    if found.ids:
+        console.print(objects_table(found.ids, scene))
+    else:
+        console.print(f"nothing in the map fits: {_safe(text)}", style="yellow")
+    console.print(_safe(found.explanation), style="dim")
+    return 0 if found.ids else 1
+
+
+async def _ask_team(
+    state: RunState, words: str, limit: int, timeout: float
+) -> tuple[FoundObjects | str, SceneGraph | None]:
+    from coterie_bringup.operator import in_loop, operating
+    from coterie_ros.clients import NoAnswer
+
+    with operating(
+        state.robots,
+        domain=state.domain,
+        namespace=state.namespace,
+        environment=state.environment,
+    ) as operator:
+        try:
+            found = await in_loop(operator, operator.find(words, limit, timeout))
+            return found, await in_loop(operator, operator.map(3.0))
+        except NoAnswer:
+            raise CommandError(
+                f"no object planner answers in ROS domain {state.domain}; add `planner: {{}}` and "
+                "`mapper: {}` to the team file (as config/teams/home.yaml has them), or give a map "
+                "with --map"
+            ) from None
+
+
+def _checked(words: str) -> str:
+    text = " ".join(words.split())
+    if not 0 < len(text) <= LONGEST:
+        raise CommandError(
+            f"the request has {len(text)} characters; give 1 to {LONGEST}, for example "
+            '"something to sit on that is not a chair"'
+        )
+    return text
+
+
 def _model(profile: Path | None) -> Any:
     if profile is None:
         return RulesModel()
@@ -88,22 +154,22 @@ def _model(profile: Path | None) -> Any:
 def _data(words: str, scene: SceneGraph, ids: list[str], answer: Answer) -> dict[str, Any]:
     return {
         "query": words,
-        "objects": [
-            {
-                "id": id_,
-                "labels": scene.objects[id_].label.distribution(),
-                "room": scene.objects[id_].room,
-                "center": scene.objects[id_].box.center,
-                "size": scene.objects[id_].box.size,
-            }
-            for id_ in ids
-        ],
+        "objects": [{"id": id_, **_thing(scene.objects[id_])} for id_ in ids],
         "explanation": answer.plan.explanation,
         "dropped": answer.dropped,
         "calls": answer.calls,
         "tokens": answer.usage.tokens,
         "by_rule": answer.by_rule,
         "trouble": _trouble(answer),
+    }
+
+
+def _thing(thing: SceneObject) -> dict[str, Any]:
+    return {
+        "labels": thing.label.distribution(),
+        "room": thing.room,
+        "center": thing.box.center,
+        "size": thing.box.size,
     }
 
 
@@ -115,22 +181,8 @@ def _trouble(answer: Answer) -> str:
 def _print(words: str, scene: SceneGraph, ids: list[str], answer: Answer) -> None:
     console = Console(highlight=False)
     if ids:
-        table = Table(title=_safe(words), title_justify="left")
-        for column in ("", "object", "taken for", "room", "centre [m]"):
-            table.add_column(column)
-        for k, id_ in enumerate(ids, start=1):
-            thing = scene.objects[id_]
-            labels = list(thing.label.distribution().items())[:2]
-            room = scene.rooms.get(thing.room)
-            x, y, z = thing.box.center
-            table.add_row(
-                str(k),
-                _safe(id_),
-                ", ".join(f"{_safe(label)} {100 * p:.0f} %" for label, p in labels),
-                _safe(room.name) if room else "",
-                f"{x:.2f}, {y:.2f}, {z:.2f}",
-            )
-        console.print(table)
+        console.print(_safe(words), style="bold")
+        console.print(objects_table(ids, scene))
     else:
         console.print(f"nothing in the map fits: {_safe(words)}", style="yellow")
     console.print(_safe(answer.plan.explanation), style="dim")

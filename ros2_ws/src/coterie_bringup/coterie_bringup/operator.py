@@ -20,15 +20,16 @@ from std_srvs.srv import Trigger
 
 from coterie_bringup.errors import CommandError
 from coterie_core.observation import Observation
-from coterie_core.questions import Answer, FinalAnswer, Question
+from coterie_core.questions import Answer, FinalAnswer, OpenAnswer, Question
+from coterie_core.scene import SceneGraph
 from coterie_core.waiting import in_time
 from coterie_msgs.action import Explore, NavigateTo
 from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
-from coterie_msgs.msg import Label
+from coterie_msgs.msg import Label, SemanticMap
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import Question as QuestionMsg
-from coterie_msgs.srv import AskTeam
+from coterie_msgs.srv import AskOpen, AskTeam, QueryObjects
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, ServiceClient
@@ -44,6 +45,14 @@ class TeamAnswer:
 
     final: FinalAnswer
     answers: tuple[Answer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundObjects:
+    """Ids of the map that fit a request, best first, and why."""
+
+    ids: tuple[str, ...]
+    explanation: str
 
 
 class Operator(AgentNode):
@@ -80,6 +89,8 @@ class Operator(AgentNode):
         self._questions = self.publisher(QuestionMsg, "question", "questions")
         self._labels = self.publisher(Label, "label", "answers")
         self._ask = ServiceClient(self, AskTeam, "ask")
+        self._ask_open = ServiceClient(self, AskOpen, "ask_open")
+        self._query = ServiceClient(self, QueryObjects, "query_objects")
         self._train = ServiceClient(self, Trigger, "train")
         self._explore = {r: ActionClient(self, Explore, f"{r}/explore") for r in self.robots}
         # The bridge offers all robots' actions at once: one of them tells that it is there.
@@ -177,20 +188,60 @@ class Operator(AgentNode):
         response = await self._train.call(Trigger.Request(), timeout=timeout, attempts=2)
         return bool(response.success), str(response.message)
 
-    async def ask(self, question: Question, timeout: float) -> TeamAnswer | str:
+    async def ask(self, question: Question, timeout: float) -> TeamAnswer | OpenAnswer | str:
         """Ask the team one question; return its answer, or why there is none.
 
+        A team without explorers has no aggregator: who answers open questions is asked then.
+
         Raises:
-            NoAnswer: The aggregator does not respond.
+            NoAnswer: Nobody responds.
         """
-        request = AskTeam.Request(question=conversions.question_to_msg(question))
-        response = await self._ask.call(request, timeout=timeout, attempts=1)
-        if not response.success:
-            return str(response.message)
-        return TeamAnswer(
-            conversions.final_answer_from_msg(response.answer),
-            tuple(conversions.answer_from_msg(a) for a in response.answers),
+        message = conversions.question_to_msg(question)
+        if not await self._ask.wait(5.0) and await self._ask_open.wait(0.0):
+            told = await self._ask_open.call(
+                AskOpen.Request(question=message, explore=True), timeout=timeout, attempts=1
+            )
+            answer, success = told.answer, told.success
+            text = str(told.message)
+        else:
+            request = AskTeam.Request(question=message)
+            told = await self._ask.call(request, timeout=timeout, attempts=1)
+            success, text = told.success, str(told.message)
+            if success and not told.is_open:
+                return TeamAnswer(
+                    conversions.final_answer_from_msg(told.answer),
+                    tuple(conversions.answer_from_msg(a) for a in told.answers),
+                )
+            answer = told.open
+        return conversions.open_answer_from_msg(answer) if success else text
+
+    async def find(self, words: str, limit: int, timeout: float) -> FoundObjects | str:
+        """Ask which objects of the team's map fit a request; return them, or why not.
+
+        Raises:
+            NoAnswer: Nobody responds.
+        """
+        request = QueryObjects.Request(query=words, limit=limit)
+        told = await self._query.call(request, timeout=timeout, attempts=1)
+        if not told.success:
+            return str(told.message)
+        return FoundObjects(tuple(str(id_) for id_ in told.objects), str(told.explanation))
+
+    async def map(self, timeout: float) -> SceneGraph | None:
+        """Return the team's map as it was published last; None where none comes in time."""
+        heard: asyncio.Future[SceneGraph] = asyncio.get_running_loop().create_future()
+
+        def take(scene: SceneGraph) -> None:
+            if not heard.done():
+                heard.set_result(scene)
+
+        self.subscribe(
+            SemanticMap, "semantic_map", "latched", take, convert=conversions.scene_from_msg
         )
+        try:
+            return await in_time(heard, timeout)
+        except asyncio.TimeoutError:
+            return None
 
     async def memory(self, robot: str, timeout: float = 10.0) -> str:
         """Return a robot's memory as JSON; empty where it has none to give."""
