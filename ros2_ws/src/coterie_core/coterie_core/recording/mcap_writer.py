@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -86,8 +87,8 @@ class McapRecordingWriter:
                     "image_height": rows,
                     "detections": [
                         _detection(one)
-                        for one in recorded.detections
-                        if _inside(one.box, rows, cols)
+                        for one in (_clipped(one, rows, cols) for one in recorded.detections)
+                        if one is not None
                     ],
                 }
                 self._send(f"{base}/detections", DETECTIONS, found, nanos)
@@ -176,9 +177,15 @@ def _image(pixels: npt.NDArray[Any], head: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _inside(box: tuple[int, int, int, int], rows: int, cols: int) -> bool:
-    u, v, width, height = box
-    return u >= 0 and v >= 0 and u + width <= cols and v + height <= rows
+def _clipped(one: ImageDetection, rows: int, cols: int) -> ImageDetection | None:
+    """The part of a detection that lies in the image, as the message wants it."""
+    u, v, width, height = one.box
+    left, top = max(u, 0), max(v, 0)
+    right, bottom = min(u + width, cols), min(v + height, rows)
+    if right <= left or bottom <= top:
+        return None
+    mask = None if one.mask is None else one.mask[top - v : bottom - v, left - u : right - u]
+    return replace(one, box=(left, top, right - left, bottom - top), mask=mask)
 
 
 def _detection(one: ImageDetection) -> dict[str, Any]:

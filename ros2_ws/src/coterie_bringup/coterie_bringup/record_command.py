@@ -1,0 +1,217 @@
+"""`./coterie record`: a robot drives through a house; what it sees becomes a recording."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from coterie_bringup.errors import CommandError
+from coterie_core.detections import RgbdFrame
+from coterie_core.embodiment import Camera, Embodiment
+from coterie_core.recording import RecordedFrame, RecordingError, RecordingWriter
+from coterie_core.recording.mcap_writer import McapRecordingWriter
+from coterie_core.scene import Place, SceneGraph
+from coterie_core.skills import NavigateTo, Skill, SkillRefused
+from habitat_bridge.factory import make_world
+from habitat_bridge.image_detector import ImageDetector, detector_of
+from habitat_bridge.simulator import FrameRequest, Simulator, Start
+from semantic_mapper.regions import Regions
+
+CAMERA = "head"
+_TICK = 0.1
+_LONGEST = 300.0  # of one way [s]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOptions:
+    """What is recorded.
+
+    Attributes:
+        seed: Of the house, the start and the detector's mistakes.
+        out: A folder, or a file that ends in .mcap.
+        world: embedded, or habitat.
+        floors: Storeys; None: by seed.
+        rooms: Rooms in all; None: by seed.
+        noise: How badly the detector errs: none, low, normal or high.
+        size: Columns and rows of the images [px].
+        headings: Directions looked at from every place.
+        on_the_way: A frame every so many metres between places; 0: none.
+        most: Most frames; 0: as many as the house takes.
+        detections: Whether a detector looks.
+        known_rooms: Whether rooms and floors go along.
+        jpeg: Colour images as JPEG instead of PNG.
+        robot: Name of the robot.
+    """
+
+    seed: int
+    out: Path
+    world: str = "embedded"
+    floors: int | None = None
+    rooms: int | None = None
+    noise: str = "normal"
+    size: tuple[int, int] = (640, 480)
+    headings: int = 6
+    on_the_way: float = 1.0
+    most: int = 0
+    detections: bool = True
+    known_rooms: bool = True
+    jpeg: bool = False
+    robot: str = "scout"
+
+
+def record(options: RecordOptions) -> int:
+    """Record a tour through a house; return the number of frames.
+
+    Raises:
+        CommandError: The file exists, or cannot be written.
+        WorldError: There is no such world.
+    """
+    console = Console(highlight=False)
+    spec = {"kind": options.world, "seed": options.seed, "look_on_arrival": False}
+    spec |= {"floors": options.floors, "rooms": options.rooms, "noise": options.noise}
+    world = make_world(spec)
+    try:
+        if not world.capabilities.pixels:
+            raise CommandError(f"--world {options.world}: has no pixels; give embedded or habitat")
+        truth = world.truth()
+        known = Regions(truth).graph() if options.known_rooms else None
+        with _writer(options, known) as writer, _progress(console) as bars:
+            tour = _Tour(world, options, truth)
+            task = bars.add_task("places", total=len(tour.places))
+            for frame in tour.frames():
+                writer.add(frame)
+                bars.update(task, completed=tour.tried)
+                if options.most and len(writer) >= options.most:
+                    break
+            bars.update(task, completed=tour.tried, total=tour.tried)
+            count = len(writer)
+    except RecordingError as error:
+        raise CommandError(str(error)) from None
+    finally:
+        world.close()
+    console.print(
+        f"{options.out}: {count} frames of house {options.seed}, {tour.visited} of "
+        f"{len(tour.places)} places, {tour.walked:.0f} m; {tour.found} detections",
+        soft_wrap=True,
+    )
+    console.print(
+        f"  next: ./coterie map {options.out} --out map.json", soft_wrap=True, style="dim"
+    )
+    return count
+
+
+class _Tour:
+    """Drives a robot from place to place, always to the nearest one not seen yet.
+
+    Attributes:
+        places: All places of the house.
+        tried: How many of them the robot set out for.
+        visited: How many of them it stood at.
+        walked: How far it drove [m].
+        found: Detections so far.
+    """
+
+    def __init__(self, world: Simulator, options: RecordOptions, truth: SceneGraph) -> None:
+        columns, rows = options.size
+        camera = Camera(
+            name=CAMERA,
+            width=columns,
+            height=rows,
+            hfov=math.radians(80.0),
+            mount_height=1.2,
+            pitch=0.35,
+        )
+        # On legs, so that stairs are no obstacle.
+        body = Embodiment(
+            name=options.robot,
+            mobility="legs",
+            step_height=0.2,
+            radius=0.2,
+            height=1.3,
+            cameras=(camera,),
+        )
+        world.add_robot(options.robot, body, Start())
+        self.places = truth.places
+        self.tried = self.visited = self.found = 0
+        self.walked = 0.0
+        self._world = world
+        self._options = options
+        self._camera = camera
+        self._detector: ImageDetector | None = detector_of(world) if options.detections else None
+        self._count = 0
+
+    def frames(self) -> Iterator[RecordedFrame]:
+        """Yield the frames of the tour."""
+        options, robot = self._options, self._options.robot
+        left = dict(self.places)
+        while left:
+            here = self._world.state(robot).pose.position
+            place = min(left.values(), key=lambda p: (math.dist(p.position, here), p.id))
+            del left[place.id]
+            self.tried += 1
+            for k in range(options.headings):
+                yaw = math.remainder(k * math.tau / options.headings, math.tau)
+                if not (yield from self._drive(NavigateTo(place=place.id, yaw=yaw))):
+                    break
+                self.visited += k == 0
+                yield self._frame(place)
+            self.walked = self._world.state(robot).travelled
+
+    def _drive(self, skill: Skill) -> Generator[RecordedFrame, None, bool]:
+        """Go somewhere; yield frames on the way, return whether it got there."""
+        world, robot = self._world, self._options.robot
+        try:
+            world.start_skill(robot, skill)
+        except SkillRefused:
+            return False
+        last, end = world.state(robot).travelled, world.time + _LONGEST
+        while world.time < end:
+            result = world.tick(_TICK).get(robot)
+            if result is not None:
+                return result.ok
+            state = world.state(robot)
+            if 0.0 < self._options.on_the_way <= state.travelled - last:
+                last = state.travelled
+                yield self._frame(None)
+        world.cancel_skill(robot)
+        return False
+
+    def _frame(self, place: Place | None) -> RecordedFrame:
+        robot, camera = self._options.robot, self._camera
+        (frame,) = self._world.render([FrameRequest(robot, CAMERA)])
+        assert frame.depth is not None and frame.color is not None
+        found = None
+        if self._detector is not None:
+            found = tuple(self._detector.detect(frame))
+            self.found += len(found)
+        rgbd = RgbdFrame(
+            frame.depth.copy(),
+            (camera.focal, camera.focal, camera.width / 2, camera.height / 2),
+            frame.camera_to_map,
+            frame.color.copy(),
+            frame.time,
+            robot,
+        )
+        name = f"{self._count:06d}"
+        self._count += 1
+        where = place.id if place is not None else self._world.state(robot).place
+        return RecordedFrame(name, rgbd, found, place=where)
+
+
+def _writer(
+    options: RecordOptions, known: SceneGraph | None
+) -> RecordingWriter | McapRecordingWriter:
+    if options.out.suffix == ".mcap":
+        return McapRecordingWriter(options.out, camera=CAMERA, scene=known)
+    form = "jpg" if options.jpeg else "png"
+    return RecordingWriter(options.out, color=form, scene=known)  # type: ignore[arg-type]
+
+
+def _progress(console: Console) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    return Progress(*columns, TimeElapsedColumn(), console=console)
