@@ -134,7 +134,16 @@ def _color(question: OpenQuestion) -> tuple[str, float]:
     return usual, 0.25
 
 
+def purpose_of(room: str) -> str:
+    """What people do in a room of this type or name: "cooking"."""
+    purposes = _tables()["purposes"]
+    kind = load_household().room_type(room)
+    return str(purposes.get(kind, purposes[""]))
+
+
 def _attribute(question: OpenQuestion) -> tuple[str, float]:
+    if question.attribute == "purpose":
+        return purpose_of(usual_room(question.target)), 0.4
     table = {"material": "materials", "shape": "shapes", "type": "types"}.get(question.attribute)
     if table is None:
         return {"size": "medium"}.get(question.attribute, ""), 0.1
@@ -211,6 +220,8 @@ def _size(question: OpenQuestion) -> tuple[str, float]:
         return f"the {question.choices[0].removeprefix('the ')}", 0.5
     if question.polar:
         return "no", 0.5
+    if question.attribute in ("sleep", "sit"):
+        return "2", 0.3
     if question.attribute in ("far", "close", "wide", "long", "big", "large"):
         return "about 2 meters", 0.1
     if question.attribute in ("tall", "high", "deep"):

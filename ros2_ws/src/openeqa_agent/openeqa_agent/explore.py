@@ -72,7 +72,8 @@ class Explorer:
     """One robot's search for an answer: `observe`, then `next_skill`, until that returns None.
 
     "frontier" goes to the nearest place that is known and not seen, whatever the question (the
-    baseline of OpenEQA, section III), until none is left. "question" goes where most is to be
+    baseline of OpenEQA, section III); where all were seen, to those where it never was, since ways
+    may go on from there; until none is left. "question" goes where most is to be
     learned per metre: it knows from common sense which rooms hold what is asked about and what
     rooms lie side by side, and it ends as soon as the map answers with enough confidence.
 
@@ -84,6 +85,7 @@ class Explorer:
 
     Attributes:
         reason: Why the last choice was made.
+        look: Whether it is worth looking around at the place last chosen: it was not seen well.
         stopped: Why the exploration ended; "" while it goes on.
         path: Places that were visited, in order.
     """
@@ -102,9 +104,12 @@ class Explorer:
         self.options = options or ExplorerOptions()
         self.reason = ""
         self.stopped = ""
+        self.look = True
         self.path: list[str] = []
         self._sense = sense or HouseholdSense()
         self._wanted = wanted(self.question)
+        self._labels = frozenset().union(*self._wanted.things)
+        self._missing: list[frozenset[str]] = list(self._wanted.things)
         self._spots: dict[str, _Spot] = {}
         self._seen: dict[str, float] = {}
         self._ways: nx.Graph = nx.Graph()
@@ -176,34 +181,44 @@ class Explorer:
             self.stopped = "everything that can be reached was seen"
             return None
         self._hops += 1
+        self.look = self._spots[place].seen < self.options.seen
         return NavigateTo(place=place)
+
+    def concerns(self, labels: Iterable[str]) -> bool:
+        """Tell whether labels that are in view are among what is looked for."""
+        if not self._wanted.things:
+            return True
+        canonical = load_lexicon().canonical
+        return any(canonical(label) in self._labels for label in labels)
 
     # -- choosing ------------------------------------------------------------------------------
 
-    def _open(self, place: str) -> bool:
-        """Whether a place is known, and was neither visited nor seen well, nor failed too often."""
-        spot = self._spots[place]
-        return not spot.visits and spot.seen < self.options.seen and spot.failures < _TRIES
-
     def _frontier(self, ways: dict[str, float]) -> str:
-        """Return the nearest place that was not seen."""
-        left = [(length, place) for place, length in ways.items() if self._open(place)]
+        """Return the nearest place that was not seen, else the nearest one not visited."""
+        left = []
+        for place, length in ways.items():
+            spot = self._spots[place]
+            if not spot.visits and spot.failures < _TRIES:
+                left.append((spot.seen >= self.options.seen, length, place))
         if not left:
             return ""
-        length, place = min(left)
-        self.reason = f"{place} is the nearest place not seen yet, {length:.1f} m away"
+        seen, length, place = min(left)
+        what = "where ways may go on" if seen else "not seen yet"
+        self.reason = f"{place} is the nearest place {what}, {length:.1f} m away"
         return place
 
     def _likeliest(self, ways: dict[str, float]) -> str:
         """Return the place with the best chance of an answer per metre."""
         best, chosen = 0.0, ""
         left = self._left_in_rooms()
+        self._missing = self._not_found()
         for place, length in sorted(ways.items()):
             spot = self._spots[place]
             if spot.visits or spot.failures >= _TRIES:
                 continue
             gain, why = self._gain(place, spot, left)
-            rate = gain / (length + self.options.look_cost)
+            looking = self.options.look_cost if spot.seen < self.options.seen else 0.0
+            rate = gain / (length + looking)
             if rate > best:
                 best, chosen = rate, place
                 self.reason = f"{place}, {length:.1f} m away: {why}"
@@ -235,7 +250,7 @@ class Explorer:
                     return thing
         return None
 
-    def _missing(self) -> list[frozenset[str]]:
+    def _not_found(self) -> list[frozenset[str]]:
         scene = self._scene
         if scene is None:
             return list(self._wanted.things)
@@ -246,10 +261,11 @@ class Explorer:
         """How likely a room of a type holds what is missing (0..1)."""
         if self._wanted.room:
             return 1.0 if self._is_room(kind, name) else 0.02
-        missing = self._missing()
-        if not missing:
+        if not self._missing:
             return _ANYWHERE
-        return max(max(self._sense.likelihood(label, kind) for label in names) for names in missing)
+        return max(
+            max(self._sense.likelihood(label, kind) for label in names) for names in self._missing
+        )
 
     def _chance_beyond(self, beside: Iterable[str]) -> float:
         """The same of a room that was not seen, from the types of those next to it."""

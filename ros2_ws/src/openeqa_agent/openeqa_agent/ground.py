@@ -10,6 +10,7 @@ from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph, SceneObject
 from openeqa_agent import phrases
 from openeqa_agent.answers import OpenReply
+from openeqa_agent.common_sense import purpose_of
 from openeqa_agent.measures import answer_size, answer_space
 from openeqa_agent.purposes import answer_use
 from openeqa_agent.question import STATES, OpenQuestion
@@ -323,6 +324,8 @@ def _carries(index: MapIndex, one: Found) -> bool:
 
 
 def _attribute(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
+    if question.attribute == "purpose":
+        return _purpose(index, question)
     for one in index.find(question.target)[:4]:
         value = str(one.thing.properties.get(question.attribute, "")).strip()
         if value:
@@ -333,6 +336,21 @@ def _attribute(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
             if name != question.target.words and name.endswith(question.target.name):
                 return _reply(f"a {name}", 0.5 * one.score, [one], "by its label")
     return None
+
+
+def _purpose(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
+    """What a room is for: by its type, which the map says or its things do."""
+    wanted = question.target
+    rooms = index.rooms_named(wanted.room) if wanted.generic and wanted.room else []
+    found = [] if wanted.generic else index.find(wanted)[:1]
+    room = rooms[0] if rooms else index.room(found[0].thing) if found else None
+    if room is None and len(index.scene.rooms) == 1:
+        room = next(iter(index.scene.rooms.values()))
+    if room is None:
+        return None
+    share = found[0].score if found else 1.0
+    why = f"it is the {room.name}"
+    return _reply(purpose_of(room.type or room.name), 0.75 * share, found, why)
 
 
 def _other(index: MapIndex, question: OpenQuestion) -> OpenReply | None:

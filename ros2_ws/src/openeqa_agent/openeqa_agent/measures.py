@@ -25,6 +25,8 @@ def answer_size(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
     how = question.attribute
     if how in ("tall", "high", "big", "large", "wide", "long", "deep", "far", "close"):
         return _measure(index, question)
+    if how in ("sleep", "sit"):
+        return _people(index, question)
     if question.polar:
         return _is_more(index, question)
     return _which_is_more(index, question)
@@ -135,6 +137,35 @@ def _measure(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
     if how in ("big", "large"):
         text = f"about {x:.1f} by {y:.1f} by {z:.1f} meters"
     return OpenReply(text, 0.7 * first.score, objects=(first.thing.id,), explanation="its box")
+
+
+_DOUBLE = 1.3
+"""Width of a bed [m] from which two sleep in it."""
+_SEAT = 0.6
+"""Width that a person takes on a sofa or bench [m]."""
+
+
+def _people(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
+    """How many people beds or seats are for, by their number and width."""
+    sleeping = question.attribute == "sleep"
+    room = question.room or question.target.room
+    count, ids = 0, []
+    for name in ("bed",) if sleeping else ("chair", "armchair", "stool", "sofa", "bench"):
+        for one in index.find(Thing(name, name, True, room=room)):
+            if one.score < 0.5:
+                continue
+            width = sorted(one.thing.box.size[:2])
+            if sleeping:
+                count += 2 if width[0] >= _DOUBLE else 1
+            elif name in ("sofa", "bench"):
+                count += max(1, int(width[1] / _SEAT) - (name == "sofa"))
+            else:
+                count += 1
+            ids.append(one.thing.id)
+    if not ids:
+        return None
+    why = f"{len(ids)} {'beds' if sleeping else 'seats'}, by their width"
+    return OpenReply(str(count), 0.6, objects=tuple(ids), explanation=why)
 
 
 def answer_space(index: MapIndex, question: OpenQuestion) -> OpenReply | None:

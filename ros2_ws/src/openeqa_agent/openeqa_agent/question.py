@@ -113,39 +113,85 @@ _COMPARED = "|".join(_LARGER)
 _MORE = "|".join(word for word in _LARGER if not word.endswith("est"))
 
 
+_FILLER = re.compile(
+    r"\b(?:in|inside|around|throughout|of) (?:the|this|our|my|that) (?:entire |whole )?"
+    r"(?:house|home|apartment|flat|building|scene|image|picture|video|environment)\b(?! in\b)"
+    r"|\b(?:also|please|currently|by any chance|exactly)\b"
+)
+_SUBJECT = re.compile(
+    r"\b(?:(?:i|we|you) (?:are |have |just |really |think i )*(?:need|want|lost|miss|misplaced|put|"
+    r"left|can not find|could not find|do not (?:see|find|remember where i (?:put|left))|"
+    r"looking for|searching for|look for|like to find)|looking for|there (?:is|are)|"
+    r"(?:is|are) there|notice|see|find) (?P<thing>(?!to\b|it\b).+)$"
+)
+_PRONOUN = re.compile(
+    r"^(?P<ask>(?:where|what|which|how many|what color|what kind)\b.*?) "
+    r"(?:it|they|them|that|those|this|these)(?: (?:is|are))?$"
+)
+
+
 @lru_cache(maxsize=4096)
 def parse_open(text: str) -> OpenQuestion:
     """Return what a question asks; never fails, whatever the text."""
-    said = clean(text)
-    core = _core(said)
-    found = OpenQuestion(text)
+    core, context = _core(clean(text))
+    core, context = (" ".join(_FILLER.sub(" ", part).split()) for part in (core, context))
+    found = _anaphoric(core, context)
     for pattern, build in _KINDS:
+        if found is not None:
+            break
         match = pattern.search(core)
         if match is not None:
-            result = build(match, core)
-            if result is not None:
-                found = result
-                break
-    else:
+            found = build(match, core)
+    if found is None:
         found = OpenQuestion(text, target=describe(core))
-    room = found.target.room or room_said(said)
-    if room and found.kind not in ("which_room",):
-        found = replace(found, target=replace(found.target, room=found.target.room or ""))
+    if found.kind in ("used_for", "space") and context:
+        # "I want to hang up my jacket. What should I use?": the use is in what was said before.
+        found = replace(found, use=f"{found.use}, {context}" if found.use else context)
+        room = describe(context).room
+        if room and not found.target.room:
+            found = replace(found, target=replace(found.target, room=room))
+    elif not found.target.room and re.match(r"(?:going by|judging by|in|from)\b", context):
+        room = describe(context).room
+        found = replace(found, target=replace(found.target, room=room))
     return replace(found, text=text, category=categorize(text))
 
 
-def _core(said: str) -> str:
-    """Return the clause that asks: the last sentence with a question word, conditions cut."""
+def _core(said: str) -> tuple[str, str]:
+    """Return the clause that asks, and what was said before it."""
     parts = [part.strip() for part in re.split(r"[.?!;]+", said) if part.strip()]
     asking = [p for p in parts if _ASKS.match(p)] or [p for p in parts if _ASKS.search(p)]
     core = asking[-1] if asking else (parts[-1] if parts else "")
+    context = " ".join(part for part in parts if part != core)
     clauses = [c.strip() for c in core.split(",") if c.strip()]
     if len(clauses) > 1:
         starts = [k for k, clause in enumerate(clauses) if _ASKS.match(clause)]
         if starts and starts[0] > 0:
+            context = f"{context} {' '.join(clauses[: starts[0]])}".strip()
             core = " ".join(clauses[starts[0] :])
-    core = re.sub(r"^(?:also|and|so|then|please|tell me|do you know|can you tell me)\s+", "", core)
-    return " ".join(core.replace(",", " ").split())
+    core = re.sub(r"^(?:and|so|then|tell me|do you know|can you tell me)\s+", "", core)
+    return " ".join(core.replace(",", " ").split()), context.replace(",", " ")
+
+
+def _anaphoric(core: str, context: str) -> OpenQuestion | None:
+    """Put the thing that was spoken of before in the place of "it"."""
+    subject = _SUBJECT.search(context)
+    if subject is None:
+        return None
+    if re.match(
+        rf"where (?:{_AUX} (?:it|they|that|this)\b|{_CAN} {_I} (?:look|find|search))", core
+    ):
+        return OpenQuestion("", "where", target=describe(subject["thing"]))
+    if re.match(rf"(?:what|which) {_AUX} (?:it|they|that|this|those|these)(?: object)?$", core):
+        return OpenQuestion("", "what", target=describe(subject["thing"]))
+    match = _PRONOUN.match(core)
+    if match is None:
+        return None
+    rewritten = f"{match['ask']} {subject['thing']}"
+    for pattern, build in _KINDS:
+        found = pattern.search(rewritten)
+        if found is not None and (result := build(found, rewritten)) is not None:
+            return result
+    return None
 
 
 def _thing(words: str | None) -> Thing:
@@ -158,12 +204,28 @@ Build = Callable[[re.Match[str], str], OpenQuestion | None]
 
 
 def _room(match: re.Match[str], core: str) -> OpenQuestion:
-    rest = re.sub(r"\b(?:in|located|kept|at|found)\s*$", "", match["rest"])
-    rest = re.sub(rf"^\s*(?:{_AUX}|does|do|did|can|has|have|should i go to see)\b", "", rest)
+    rest = re.sub(r"\b(?:in it|in|located|kept|at|found|inside)\s*$", "", match["rest"].strip())
+    rest = re.sub(rf"^\s*(?:{_AUX}|does|do|did|can|has|have|should i go to see|holds?)\b", "", rest)
     rest = re.sub(r"^\s*(?:there|i see|you see|i find|we find|contains?)\b", "", rest)
+    rest = re.sub(r"^\s*the one (?:with|where|that has|containing)\b", "", rest)
+    rest = re.sub(r"\b(?:stands?|is|are|in|hangs?)\s*$", "", rest)
     if re.fullmatch(r"\s*(?:this|that|it|the room)?\s*(?:room)?\s*", rest):
         return OpenQuestion("", "which_room", attribute="this")
-    return OpenQuestion("", "which_room", target=describe(rest), attribute=match["what"])
+    return OpenQuestion("", "which_room", target=describe(rest.strip()), attribute=match["what"])
+
+
+def _purpose(match: re.Match[str], core: str) -> OpenQuestion:
+    """What the room of some thing, or this one, is for."""
+    thing = re.sub(r"\b(?:stands?|is|are|hangs?|located)\s*$", "", match["thing"] or "").strip()
+    room = room_said(match["where"] or "")
+    target = describe(thing) if thing else Thing("", room=room)
+    return OpenQuestion("", "attribute", target=target, attribute="purpose")
+
+
+def _people(match: re.Match[str], core: str) -> OpenQuestion:
+    """How many people can sleep or sit."""
+    how = "sleep" if re.search(r"\b(?:sleep|bed|lie)", core) else "sit"
+    return OpenQuestion("", "size", target=describe(match["rest"] or ""), attribute=how)
 
 
 def _count(match: re.Match[str], core: str) -> OpenQuestion:
@@ -178,7 +240,42 @@ def _count(match: re.Match[str], core: str) -> OpenQuestion:
 
 
 def _color(match: re.Match[str], core: str) -> OpenQuestion:
-    return OpenQuestion("", "color", target=_thing(match["thing"]), attribute="color")
+    words = re.sub(r"^(?:does|do|did|has|have)\b|\b(?:have|has|got)\s*$", "", match["thing"])
+    return OpenQuestion("", "color", target=_thing(words.strip()), attribute="color")
+
+
+def _left(match: re.Match[str], core: str) -> OpenQuestion | None:
+    """Whether somebody left a thing open: "did someone leave the fridge open"."""
+    state = STATES.get(match["state"], "")
+    return (
+        OpenQuestion("", "state", target=describe(match["thing"]), attribute=state, polar=True)
+        if state
+        else None
+    )
+
+
+def _in_state(match: re.Match[str], core: str) -> OpenQuestion | None:
+    """In what state a thing is: "what state is the oven in, open or closed"."""
+    offered = re.search(r"\b(?P<a>[\w ]+?) or (?P<b>[\w ]+)$", match["choices"] or "")
+    choices = (offered["a"].strip(), offered["b"].strip()) if offered else ()
+    state = STATES.get(choices[0], choices[0]) if choices else "open"
+    return OpenQuestion(
+        "", "state", target=describe(match["thing"]), attribute=state,
+        choices=choices or ("open", "closed"),
+    )  # fmt: skip
+
+
+def _anything(match: re.Match[str], core: str) -> OpenQuestion:
+    thing = describe(f"thing {match['where']}")
+    return OpenQuestion("", "is_there", target=thing, polar=True)
+
+
+def _people_do(match: re.Match[str], core: str) -> OpenQuestion:
+    """What people here do, told by the things they have: "does anybody play the piano"."""
+    use = f"{match['who']} {match['use']}"
+    return OpenQuestion(
+        "", "used_for", target=Thing("", room=describe(use).room), polar=True, use=use
+    )
 
 
 def _attribute(match: re.Match[str], core: str) -> OpenQuestion:
@@ -199,7 +296,7 @@ def _where(match: re.Match[str], core: str) -> OpenQuestion:
 
 
 def _use(match: re.Match[str], core: str) -> OpenQuestion | None:
-    polar = bool(re.match(rf"(?:{_AUX} there|do|does|can|could|have)\b", core))
+    polar = bool(re.match(rf"(?:{_AUX} there|do|does|can|could|have|is|are)\b", core))
     place = "place" if re.match(r"(?:where|is there (?:somewhere|anywhere|a place))", core) else ""
     use = match["use"].strip()
     return OpenQuestion(
@@ -216,8 +313,11 @@ def _space(match: re.Match[str], core: str) -> OpenQuestion:
 
 
 def _presence(match: re.Match[str], core: str) -> OpenQuestion | None:
-    words = re.sub(r"\bor not$", "", match["thing"])
-    thing = describe(words.strip())
+    words = re.sub(r"\bor not$", "", match["thing"]).strip()
+    way = re.match(r"(?:a |any |some )?ways? (?:to|of|for) (?P<use>.+)", words)
+    if way:
+        return OpenQuestion("", "used_for", target=describe(way["use"]), polar=True, use=way["use"])
+    thing = describe(words)
     if re.search(r"\b(?:room|space|enough)\b", words.split(" for ")[0]) and not thing.known:
         return OpenQuestion("", "space", target=thing, attribute="space", polar=True, use=words)
     if thing.generic and re.search(r"\b(?:to|that|i|we) \w+", words) and not thing.relation:
@@ -229,30 +329,33 @@ def _presence(match: re.Match[str], core: str) -> OpenQuestion | None:
 def _compared(match: re.Match[str], core: str) -> OpenQuestion | None:
     """Which of two is larger or nearer, or whether one is."""
     attribute = _LARGER[match["how"]]
-    polar = bool(re.match(rf"{_AUX}\b", core))
-    rest = match["rest"]
-    if polar:
-        first = _thing(match["first"])
-        to = re.sub(r"^(?:to|than|from)\s+", "", rest)
-        parts = re.split(r"\s+(?:than|or)\s+", to, maxsplit=1)
+    first, rest = match["first"].strip(), match["rest"].strip()
+    to = re.sub(r"^(?:to|than|from|of)\s+", "", rest)
+    if re.match(rf"{_AUX}\b", core) and " or " in first:
+        return _offered(first, to, attribute)
+    if re.match(rf"{_AUX}\b", core):
+        if not rest:
+            return None
+        parts = [p for p in re.split(r"\s+(?:than|or)\s+", to, maxsplit=1) if p]
         return OpenQuestion(
-            "", "size", target=first, others=tuple(describe(p) for p in parts if p),
+            "", "size", target=_thing(first), others=tuple(map(describe, parts)),
             attribute=attribute, polar=True,
         )  # fmt: skip
     if " or " in rest:
-        anchor = re.match(r"(?:to|from|than) (?P<to>.+?)(?: the (?P<list>.+ or .+))$", rest)
-        head = re.match(r"(?:the )?(?P<list>.+ or .+)$", rest)
-        words = anchor["list"] if anchor else (head["list"] if head else rest)
-        to = anchor["to"] if anchor else ""
-        offered = tuple(w.strip() for w in re.split(r"\s+or\s+", words) if w.strip())
-        others = tuple(describe(w) for w in offered)
-        if to:
-            others = (*others, describe(to))
-        return OpenQuestion("", "size", others=others, attribute=attribute, choices=offered)
-    to = re.sub(r"^(?:to|from|than)\s+", "", rest)
-    kind = re.sub(rf"^(?:what|which)\b|\b{_AUX}\b|\bthe\b", " ", match["first"])
+        anchor = re.match(r"(?:to|from|than) (?P<to>.+?) the (?P<list>.+ or .+)$", rest)
+        if anchor:
+            return _offered(anchor["list"], anchor["to"], attribute)
+        return _offered(rest, "", attribute)
+    kind = re.sub(rf"^(?:what|which)\b|\b{_AUX}\b|\bthe\b", " ", first)
     others = (describe(to),) if to else ()
     return OpenQuestion("", "size", target=describe(kind), others=others, attribute=attribute)
+
+
+def _offered(words: str, to: str, attribute: str) -> OpenQuestion:
+    """A choice between things: "the chair or the bed"."""
+    offered = tuple(w.strip() for w in re.split(r"\s+or\s+", words) if w.strip())
+    others = tuple(map(describe, offered)) + ((describe(to),) if to else ())
+    return OpenQuestion("", "size", others=others, attribute=attribute, choices=offered)
 
 
 def _measure(match: re.Match[str], core: str) -> OpenQuestion:
@@ -281,7 +384,9 @@ def _state(match: re.Match[str], core: str) -> OpenQuestion | None:
 def _polar(match: re.Match[str], core: str) -> OpenQuestion | None:
     """Whether a thing is of a color, stands somewhere, or is as some word says."""
     rest = re.sub(r"\bor not$", "", match["rest"]).strip()
-    colored = re.match(r"(?P<thing>.+) (?P<a>[a-z-]+)(?: or (?P<b>[a-z-]+))?(?: in color)?$", rest)
+    colored = re.match(
+        r"(?P<thing>.+?) (?P<a>[a-z-]+)(?: or (?P<b>[a-z-]+))?(?: in color| colored)?$", rest
+    )
     if colored and basic_color(colored["a"]) and (not colored["b"] or basic_color(colored["b"])):
         choices = (colored["a"], colored["b"]) if colored["b"] else ()
         return OpenQuestion(
@@ -298,7 +403,14 @@ def _polar(match: re.Match[str], core: str) -> OpenQuestion | None:
 
 
 def _what(match: re.Match[str], core: str) -> OpenQuestion | None:
-    words = re.sub(rf"^(?:{_AUX}|can be seen|can {_I} see|do {_I} see)\s+", "", match["rest"])
+    words = re.sub(
+        rf"^(?:{_AUX}|can be seen|can {_I} see|do {_I} see|"
+        rf"(?:did|do|does|have|has) (?:{_I}|they|somebody) (?:mount|put|hang|hung|place|leave|left|"
+        r"keep|kept|set|store|install|stick)(?:ed|d)?|"
+        r"hangs?|stands?|sits?|lies|rests?|leans?|goes|lives?)\s+",
+        "",
+        match["rest"],
+    )
     kind, _, where = re.sub(r"\s+", " ", words).partition(" is ")
     if not where:
         kind, _, where = words.partition(" are ")
@@ -333,10 +445,39 @@ _WHERE_DID = (
     rf"(?:{_AUX}|did {_I} (?:put|leave|left|see|place|keep)|"
     rf"can {_I} (?:find|see|look for|locate)|do {_I} (?:keep|find|store)|has .* been|might|could)"
 )
+_PEOPLE = (
+    r"(?:the |any )?(?:people|anyone|anybody|somebody|someone|person|residents?|family|children|"
+    r"kids?|owners?|tenants?|occupants?|a person|one|humans?|babies|pets?|laundry)"
+)
 _TABLE: tuple[tuple[str, Build], ...] = (
+    (
+        r"\b(?:what|which) is (?P<where>the (?:room|[\w ]+?)|this room|it)(?: (?:with|where|that "
+        r"has|containing) (?P<thing>.+?))? (?:mainly |mostly |usually |primarily )?used for",
+        _purpose,
+    ),
+    (
+        rf"\bwhat (?:do|does|can|could|would) {_I} (?:usually |mostly |mainly |normally )?do in "
+        r"(?P<where>the room|this room|[\w ]+?)(?: (?:with|where|that has) (?P<thing>.+))?$",
+        _purpose,
+    ),
+    (r"\b(?:main |primary )?(?:purpose|function) of (?P<where>[\w ]*?room)(?P<thing>)", _purpose),
+    (
+        r"\b(?:how many people|how many persons|maximum number of people).*?\b"
+        r"(?:sleep|sit|be seated|seated|a bed)\b(?P<rest>.*)",
+        _people,
+    ),
+    (
+        r"\b(?:what|which) (?:kind|type|sort) of (?P<what>room)s?\b(?P<rest>.*)",
+        _room,
+    ),
     (r"\b(?:what|which) (?P<what>room|floor|level|story|part of the house)s?\b(?P<rest>.*)", _room),
+    (
+        r"\b(?:what|which|in what|in which) (?:state|condition) (?:is|are) (?P<thing>.+?)"
+        r"(?: in)?(?P<choices> [\w]+ or [\w]+)?$",
+        _in_state,
+    ),
     (r"\bhow many\b(?P<rest>.*)", _count),
-    (r"\bwhat is the number of\b(?P<rest>.*)", _count),
+    (r"\b(?:what is the number of|(?:can|could|will) you count|^count)\b(?P<rest>.*)", _count),
     (rf"\b(?:what|which) colors? (?:pattern )?(?:{_AUX} )?(?P<thing>.+)", _color),
     (
         r"\b(?:what|which) (?:is|are) (?:the )?(?:\w+ )?colors? (?:scheme |pattern )?"
@@ -354,7 +495,7 @@ _TABLE: tuple[tuple[str, Build], ...] = (
     (rf"\bwhat {_AUX} (?P<thing>.+?) made (?:of|from|out of)$", _made_of),
     (
         rf"\bwhere (?:{_CAN}|would you suggest) ?{_I}? "
-        r"(?P<use>(?!find|see|look for|locate).+)",
+        rf"(?P<use>(?!(?:{_I} )?(?:find|see|look for|locate|look)\b).+)",
         _use,
     ),
     (rf"\bwhere {_I} {_CAN} (?P<use>.+)", _use),
@@ -363,11 +504,16 @@ _TABLE: tuple[tuple[str, Build], ...] = (
         _where,
     ),
     (rf"^(?:have|did) {_I} {_SEEN} (?P<thing>.+)", _where),
-    (rf"\bwhere ?(?:{_AUX})? (?P<thing>.+)", _where),
+    (rf"^where ?(?:{_AUX})? (?P<thing>.+)", _where),
     (
         rf"\b(?:what|which) (?:\w+ ){{0,2}}?{_CAN} {_I} "
         r"(?:use|sit|do|go|need|take|eat|drink|grab|wear|check|try)?(?: on| in| it)?"
         r"(?: to| for| if| when| as)? ?(?P<use>.*)",
+        _use,
+    ),
+    (
+        rf"\b(?:what|which) .*?\b(?:help|helps|serves?|allows?|lets?|enables?) {_I}? ?(?:me |us )?"
+        r"(?:to |for )?(?P<use>.+)",
         _use,
     ),
     (rf"\bhow {_CAN} {_I} (?P<use>.+)", _use),
@@ -382,6 +528,21 @@ _TABLE: tuple[tuple[str, Build], ...] = (
         rf"^{_AUX} there {_SOMETHING}(?: here)?(?: that| where)?(?: {_I} {_CAN}(?: use| go)?)? ?"
         rf"(?:in the \w+ )?(?:to|for|can|could)? (?P<use>(?!{_STANDS}\b).+)",
         _use,
+    ),
+    (
+        rf"^(?:{_AUX}|has|have) (?:there )?(?:something|anything|someone|somebody) ?"
+        rf"(?:been )?(?:put|placed|left|standing|lying|kept|set|stored)? ?(?P<where>{_STANDS}\b.+)",
+        _anything,
+    ),
+    (
+        rf"^(?:did|has|have|was|were) (?:{_I}|they|anyone|anybody) (?:leave|left|keep|kept) "
+        r"(?P<thing>.+?) (?P<state>open|closed|on|off|unlocked|running|empty|full)$",
+        _left,
+    ),
+    (rf"^(?:do|does|did|can|could|may) (?P<who>{_PEOPLE})(?: here)? (?P<use>.+)", _people_do),
+    (
+        rf"^{_AUX} (?P<first>.+? or .+?) (?P<how>{_MORE})\b(?P<rest>.*)",
+        _compared,
     ),
     (rf"^{_AUX} (?P<first>.+?) (?P<how>{_MORE}) (?P<rest>(?:to|than|from) .+)", _compared),
     (rf"^(?:what|which) (?P<first>.*?)\b(?P<how>{_COMPARED})\b(?P<rest>.*)", _compared),
@@ -404,8 +565,32 @@ _KINDS = tuple((re.compile(pattern), build) for pattern, build in _TABLE)
 
 
 def uses_of(question: OpenQuestion) -> list[str]:
-    """Return names of the lexicon's uses that a question asks for, best first."""
+    """Return names of the lexicon's uses that a question asks for, best first.
+
+    The use with the most telling single cue comes first: "wash my clothes" is laundry, although
+    two cues of washing hands are in it.
+    """
     lexicon = load_lexicon()
-    found = lexicon.uses_in(clean(question.use)) or lexicon.uses_in(clean(question.text))
-    strong = [pair for pair in found if not lexicon.uses[pair[1]].weak] or found
-    return [name for _, name in strong if not lexicon.uses[name].modifies]
+    text = clean(question.use)
+    found = [name for _, name in lexicon.uses_in(text)]
+    if not found:
+        text = clean(question.text)
+        found = [name for _, name in lexicon.uses_in(text)]
+
+    def told(name: str) -> tuple[int, int]:
+        cues = [cue for cue in lexicon.uses[name].cues if _has_cue(cue, text)]
+        return max(((len(cue.split()), len(cue)) for cue in cues), default=(0, 0))
+
+    found.sort(key=told, reverse=True)
+    strong = [name for name in found if not lexicon.uses[name].weak] or found
+    return [name for name in strong if not lexicon.uses[name].modifies]
+
+
+@lru_cache(maxsize=4096)
+def _cue_pattern(cue: str) -> re.Pattern[str]:
+    words = [re.escape(word).replace(r"\*", r"\w*") for word in cue.split()]
+    return re.compile(r"\b" + r"\b(?:\s+\S+){0,3}?\s+".join(words) + r"\b")
+
+
+def _has_cue(cue: str, text: str) -> bool:
+    return _cue_pattern(cue).search(text) is not None

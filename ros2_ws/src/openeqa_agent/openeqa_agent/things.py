@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from coterie_core.colors import color_name
@@ -277,7 +277,11 @@ class MapIndex:
             return found
         special = _structural(wanted.anchors[0].name)
         if special and wanted.relation in ("on", "near", "in"):
-            return [f for f in found if self.attached(f.thing, special)]
+            inner = replace(wanted, relation=wanted.anchors[0].relation,
+                            anchors=wanted.anchors[0].anchors)  # fmt: skip
+            if special != "floor" and inner.relation in ("above", "near", "behind"):
+                return self._related(found, inner)  # "on the wall above the desk"
+            return self._related([f for f in found if self.attached(f.thing, special)], inner)
         anchors = [self.find(anchor, limit=8) for anchor in wanted.anchors]
         if wanted.relation == "between":
             ends = anchors if len(anchors) > 1 else [anchors[0], anchors[0]]

@@ -132,7 +132,7 @@ def clean(text: str) -> str:
     text = " ".join(text[:LONGEST].lower().split())
     for pattern, full in _CONTRACTIONS:
         text = pattern.sub(full, text)
-    text = re.sub(r"[^\w\s,;.?!'/-]", " ", text)
+    text = re.sub(r"[^\w\s,;.?!'/-]", " ", text.replace(":", ","))
     return " ".join(re.sub(r"['’]s\b", " ", text).split())
 
 
