@@ -11,7 +11,7 @@ from coterie_bench.openeqa_facts import Facts
 from coterie_bench.openeqa_templates import TEMPLATES, Draft
 from openeqa_agent.categories import Category
 
-PER_CATEGORY = 4
+PER_CATEGORY = 3
 """Questions asked per category and house."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -430,52 +430,49 @@ def is_bare(facts: Facts, rng: Rng) -> Iterator[Draft]:
 # -- functional reasoning and world knowledge ---------------------------------------------------
 
 
-def _served(facts: Facts, labels: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Seen things of these labels, and all true ways to name one of them."""
-    ids = [k for k in facts.labelled(labels) if k in facts.seen]
-    words: list[str] = []
-    for id_ in ids:
-        label, room = facts.label(id_), facts.room_name(facts.things[id_].room)
-        words += [f"the {label}", label, f"the {label} in {room}"]
-    return ids, tuple(words)
-
-
 def use_what(facts: Facts, rng: Rng) -> Iterator[Draft]:
-    """What serves a purpose."""
+    """What serves a purpose: any such thing of the house will do, the seen ones are asked for."""
     for purpose, labels in USES:
-        ids, words = _served(facts, labels)
-        if ids:
-            yield Draft(
-                say(
-                    rng,
-                    f"what can I use to {purpose}?",
-                    f"I want to {purpose}. What should I use?",
-                    f"what in this house would help me to {purpose}?",
-                ),
-                words[0],
-                tuple(ids),
-                words,
-                anyone=True,
-            )
+        serving = [k for k in facts.labelled(labels) if k not in facts.hidden]
+        seen = [k for k in serving if k in facts.seen]
+        if not seen:
+            continue
+        words: list[str] = []
+        for id_ in (*seen, *serving):
+            label, room = facts.label(id_), facts.room_name(facts.things[id_].room)
+            words += [f"the {label}", label, f"the {label} in {room}"]
+        yield Draft(
+            say(
+                rng,
+                f"what can I use to {purpose}?",
+                f"I want to {purpose}. What should I use?",
+                f"what in this house would help me to {purpose}?",
+            ),
+            words[0],
+            tuple(seen),
+            tuple(words),
+            anyone=True,
+        )
 
 
 def use_where(facts: Facts, rng: Rng) -> Iterator[Draft]:
-    """Where a purpose is served."""
+    """Where a purpose is served by furniture."""
     for purpose, labels in USES:
-        ids = [k for k in facts.labelled(labels) if k in facts.seen and facts.things[k].room]
-        if not ids or any(facts.things[k].kind == "item" for k in ids):
+        serving = [k for k in facts.labelled(labels) if k not in facts.hidden]
+        seen = [k for k in serving if k in facts.seen and facts.things[k].room]
+        if not seen or any(facts.things[k].kind == "item" for k in serving):
             continue
-        extra: list[str] = []
-        for id_ in ids:
-            room = facts.room_name(facts.things[id_].room)
-            word = "at" if facts.label(id_) not in ("bed", "sofa", "armchair", "chair") else "on"
-            extra += [f"in {room}", room, f"{word} the {facts.label(id_)} in {room}"]
-            extra += [f"{word} the {facts.label(id_)}", f"the {facts.label(id_)}"]
+        words: list[str] = []
+        for id_ in (*seen, *serving):
+            label, room = facts.label(id_), facts.room_name(facts.things[id_].room)
+            at = "at" if label not in ("bed", "sofa", "armchair", "chair") else "on"
+            words += [f"in {room}", room, f"{at} the {label} in {room}"]
+            words += [f"{at} the {label}", f"the {label}"]
         yield Draft(
             say(rng, f"where could I {purpose}?", f"where in the house can I {purpose}?"),
-            extra[0],
-            tuple(ids),
-            tuple(extra),
+            words[0],
+            tuple(seen),
+            tuple(words),
             anyone=True,
         )
 

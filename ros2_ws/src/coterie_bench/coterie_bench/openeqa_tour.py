@@ -40,7 +40,8 @@ class Episode:
     """The history of a tour: frames (a `Recording`), the map they gave, and what they truly show.
 
     `pixels` is the largest number of pixels that any frame shows of a thing, `looks` in how many
-    frames it is in view (by true id); `start` and `yaw` are where an active agent starts.
+    frames it is in view (by true id); `start` and `yaw` [rad] are where it
+    starts, and an active agent with it; `length` [m] is that of the way of a tour.
     """
 
     name: str
@@ -52,8 +53,7 @@ class Episode:
     pixels: Counter[str]
     looks: Counter[str]
     rooms: frozenset[str]
-    length: float
-    steps: int
+    length: float = 0.0
     problems: tuple[str, ...] = field(default=())
 
     def __len__(self) -> int:
@@ -90,6 +90,13 @@ def make_tour(home: Home, seed: int) -> Episode:
             seeker.see()
         seeker.face(heading)
         seeker.observe(around=False)
+    episode = episode_of(seeker, f"house-{home.seed}")
+    episode.length = length
+    return episode
+
+
+def episode_of(seeker: Seeker, name: str) -> Episode:
+    """Return what a body has seen so far as an episode history."""
     pixels: Counter[str] = Counter()
     looks: Counter[str] = Counter()
     frames = []
@@ -98,20 +105,16 @@ def make_tour(home: Home, seed: int) -> Episode:
             pixels[thing] = max(pixels[thing], count)
             looks[thing] += count >= VISIBLE
         frames.append(RecordedFrame(f"{k:05d}", shown.rgbd, shown.detections, "", place))
-    scene = seeker.scene()
-    steps, _ = way_steps(points, yaw)
     return Episode(
-        f"house-{home.seed}",
-        places[0],
-        yaw,
+        name,
+        seeker.start,
+        seeker.yaw,
         frames,
         None,
-        scene,
+        seeker.scene(),
         pixels,
         looks,
         frozenset(seeker.rooms),
-        length,
-        steps,
     )
 
 

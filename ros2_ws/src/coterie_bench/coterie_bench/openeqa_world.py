@@ -40,6 +40,7 @@ FAR = 4.0
 """Greatest depth [m] at which a thing is mapped, and counts as seen."""
 _OPEN = 0.35  # share of the containers that stand open
 _EVERY = 1.0  # [m] between two images on the way
+_TIDY = 20  # images between two times that the map is tidied
 _KEPT = 500  # images kept for the next episode
 _NAME = "seeker"
 
@@ -117,6 +118,7 @@ class Home:
             seed,
             {c.label: c.confused for c in household.categories.values()},
             [thing.label.top for thing in self.truth.objects.values()],
+            is_open=self._is_open,
         )
         self._kept: OrderedDict[tuple[float, ...], Shown] = OrderedDict()
         places = self.world.bodies[0].places
@@ -147,6 +149,12 @@ class Home:
             run_skill(self.world, _NAME, LookAround(), dt=1.0)
         return self.world.observe(_NAME)
 
+    def _is_open(self, number: int) -> bool | None:
+        """Whether the thing of an instance number stands open, as its looks tell a detector."""
+        things = self.world.contents
+        row = number - things.first_instance
+        return things.things[things.ids[row]].is_open if 0 <= row < len(things.ids) else None
+
     def route(self, start: Vec3, goal: Vec3) -> tuple[Vec3, ...]:
         """Return the corners of the shortest way [m].
 
@@ -166,7 +174,7 @@ class Home:
         assert frame.depth is not None and frame.semantic is not None
         # The detector's mistakes go by the name of the robot and how often it looked.
         named = replace(frame, robot="/".join(f"{v:.3f}" for v in key))
-        found = tuple(self._detector.detect(named))
+        found = tuple(self._detector.detect(named, 0))
         focal = self.camera.focal
         rgbd = RgbdFrame(
             frame.depth,
@@ -233,7 +241,7 @@ class Seeker:
         start: Place where it starts.
         yaw: Heading at the start [rad].
         limit: Most atomic steps of an episode; then it must answer.
-        after: Called after every image; True ends what is being done.
+        after: Called with every image; True ends what is being done.
     """
 
     def __init__(
@@ -243,18 +251,21 @@ class Seeker:
         yaw: float,
         *,
         limit: int = 10**9,
-        after: Callable[[], bool] | None = None,
+        after: Callable[[Shown], bool] | None = None,
     ) -> None:
         self.home = home
+        self.start = start
+        self.yaw = yaw
         self.steps = 0
         self.limit = limit
         self.frames: list[tuple[Shown, str]] = []
         self.rooms: set[str] = set()
-        self.after = after or (lambda: False)
+        self.after = after or (lambda shown: False)
         self._mapper = SemanticMapper(MapperOptions(), Regions(home.truth))
         self._scene: SceneGraph | None = None
         home.put(home.stands[start], yaw)
         self._yaw = home.pose.yaw
+        self.last = self.observe(around=False)
 
     def go(self, place: str) -> bool:
         """Walk to a place with open eyes; tell whether `after` ended it on the way.
@@ -311,10 +322,10 @@ class Seeker:
         room = self.home.world.room_view(self.home.pose.position)
         self.rooms.add(room.id if room else "")
         self.frames.append((shown, self.home.world.state(_NAME).place))
-        if len(self.frames) % 25 == 0:
+        if len(self.frames) % _TIDY == 0:
             self._mapper.tidy()
         self._scene = None
-        return self.after()
+        return self.after(shown)
 
     def observe(self, around: bool = True) -> Observation:
         """Return what is perceived here; its rooms become known."""
@@ -322,12 +333,12 @@ class Seeker:
         self.face(self._yaw)
         self.rooms |= set(_rooms_told(seen))
         self._scene = None
+        self.last = seen
         return seen
 
     def scene(self) -> SceneGraph:
         """Return the map: things, and only those rooms and places that the robot knows of."""
         if self._scene is None:
-            self._mapper.tidy()
             self._scene = known_part(self._mapper.scene(), self.rooms)
         return self._scene
 

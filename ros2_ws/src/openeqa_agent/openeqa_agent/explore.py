@@ -313,17 +313,18 @@ class Explorer:
         question = self.question
         if question.kind == "how_many":
             return self._room_seen()
+        named = [names for thing in question.anchors if (names := names_of(thing))]
+        if question.kind == "size":
+            named = list(self._wanted.things)
         negative = question.polar and reply.text.lower().startswith("no")
-        anchors = [names for thing in question.anchors if (names := names_of(thing))]
-        if negative or question.kind == "space":
-            if anchors:
-                return all(
-                    any(t.observations >= self.options.looks for t in self._found(names, scene))
-                    for names in anchors
-                )
-            if question.kind == "is_there":
-                return self._room_seen()
-        return True
+        if not negative and question.kind not in ("space", "size"):
+            return True
+        if not named:
+            return self._room_seen()
+        return all(
+            any(thing.observations >= self.options.looks for thing in self._found(names, scene))
+            for names in named
+        )
 
     def _room_seen(self) -> bool:
         """Whether the room that is asked about was entered, and all known of it was seen."""

@@ -1,0 +1,282 @@
+"""Answers and marks: one house from memory and exploring, or one episode of a data set."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from coterie_bench.openeqa_facts import Facts
+from coterie_bench.openeqa_questions import HouseQuestion, ask_house
+from coterie_bench.openeqa_tour import Episode, Sight, episode_of, make_tour
+from coterie_bench.openeqa_world import Home, OutOfSteps, Seeker, Shown
+from coterie_core.language import (
+    Decider,
+    Metered,
+    ModelProfile,
+    RulesModel,
+    UsageMeter,
+    build_model,
+)
+from coterie_core.recording import Recording
+from coterie_core.scene import SceneGraph
+from coterie_core.skills import Outcome, SkillResult
+from habitat_bridge.embedded.navigation import NoWay
+from habitat_bridge.factory import NoiseLevel
+from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
+from openeqa_agent.explore import Explorer
+from openeqa_agent.judge import efficiency, judge, match_score, rule_mark
+
+Exploration = Literal["frontier", "frontier_stop", "question"]
+EXPLORATIONS: tuple[Exploration, ...] = ("frontier", "frontier_stop", "question")
+"""The paper's baseline, which answers when all was seen; the same that answers when it is sure;
+and ours, which goes where the answer is likely."""
+MOST_STEPS = 500
+"""Atomic steps after which an active agent must answer."""
+ACTIVE_FRAMES = 75
+"""Frames an agent looks at after exploring; 50 from memory (OpenEQA, appendix V.C)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Who answers, who marks, and how.
+
+    Attributes:
+        methods: Agents, of openeqa_agent.agents.METHODS.
+        settings: "em", "active", or both.
+        noise: How badly the detector errs.
+        width: Of the images [px].
+        questions: Most questions per category and house.
+        steps: Most atomic steps of an active episode.
+        rooms: Of a generated house; None: its seed decides.
+        profile: A model's profile as JSON; "": the rules.
+        judge: "rule" or "model".
+    """
+
+    methods: tuple[str, ...] = METHODS
+    settings: tuple[str, ...] = ("em", "active")
+    noise: NoiseLevel = "normal"
+    width: int = 256
+    questions: int = 3
+    steps: int = MOST_STEPS
+    rooms: int | None = None
+    profile: str = ""
+    judge: Literal["rule", "model"] = "rule"
+
+
+@dataclass(slots=True)
+class Asker:
+    """Asks agents and marks what they say, with one model, whose tokens it counts."""
+
+    setup: Setup
+    decider: Decider
+    meter: UsageMeter
+
+    @staticmethod
+    def of(setup: Setup) -> Asker:
+        """Return one for a set-up.
+
+        Raises:
+            LanguageError: The profile cannot be used.
+        """
+        meter = UsageMeter()
+        if not setup.profile:
+            return Asker(setup, Decider(RulesModel(), who="bench"), meter)
+        profile = ModelProfile.model_validate_json(setup.profile)
+        model = Metered(build_model(profile), meter)
+        return Asker(setup, Decider(model, timeout_s=profile.timeout_s, who="bench"), meter)
+
+    async def ask(
+        self,
+        method: str,
+        question: str,
+        answer: str,
+        extra: Sequence[str],
+        scene: SceneGraph | None,
+        recording: Recording | None,
+        frames: int,
+    ) -> dict[str, Any]:
+        """Return what a method answers, its mark, and what it took."""
+        calls, tokens = self._used()
+        begun = time.perf_counter()
+        agent = OpenAgent(self.decider, method, AgentOptions(frames=frames))
+        reply = await agent.answer(question, scene, recording)
+        seconds = time.perf_counter() - begun
+        calls_now, tokens_now = self._used()
+        by_rule = rule_mark(question, answer, extra, reply.text)
+        mark: int | None = by_rule
+        if self.setup.judge == "model":
+            told = await judge(self.decider, question, answer, extra, reply.text)
+            mark = told.value if told is not None else None
+        return {
+            "prediction": reply.text,
+            "mark": mark,
+            "rule_mark": by_rule,
+            "C": None if mark is None else match_score([mark]),
+            "guessed": reply.guessed,
+            "confidence": round(reply.confidence, 3),
+            "decided_by": reply.decided_by,
+            "calls": calls_now - calls,
+            "tokens": tokens_now - tokens,
+            "seconds": round(seconds, 4),
+        }
+
+    def _used(self) -> tuple[int, int]:
+        return sum(row["calls"] for row in self.meter.as_json()), self.meter.total().tokens
+
+
+async def run_house(
+    seed: int, setup: Setup, note: Callable[[str], None] | None = None
+) -> list[dict[str, Any]]:
+    """Return the records of a generated house: every question by every method and setting."""
+    note = note or (lambda text: None)
+    home = Home(seed, noise=setup.noise, width=setup.width, rooms=setup.rooms)
+    try:
+        tour = make_tour(home, seed)
+        sight = Sight(home)
+        questions = ask_house(Facts(home, tour, sight), seed, setup.questions)
+        asker = Asker.of(setup)
+        records: list[dict[str, Any]] = []
+        if "em" in setup.settings:
+            for one in questions:
+                for method in setup.methods:
+                    records.append(await _record(asker, one, method, "em", tour))
+        if "active" in setup.settings:
+            records += await _explore_all(home, tour, questions, asker)
+        return records
+    finally:
+        home.close()
+
+
+async def _record(
+    asker: Asker,
+    one: HouseQuestion,
+    method: str,
+    setting: str,
+    episode: Episode,
+    exploration: str = "",
+    steps: int | None = None,
+    stopped: str = "",
+) -> dict[str, Any]:
+    blind = method == "blind"
+    told = await asker.ask(
+        method,
+        one.question,
+        one.answer,
+        one.extra,
+        None if blind else episode.map,
+        None if blind else episode,
+        50 if setting == "em" else ACTIVE_FRAMES,
+    )
+    record: dict[str, Any] = {
+        "method": method,
+        "setting": setting,
+        "exploration": "" if blind else exploration,
+        "category": one.category,
+        "source": "generated",
+        "episode": episode.name,
+        "question_id": one.id,
+        "template": one.template,
+        "question": one.question,
+        "answer": one.answer,
+        **told,
+        "E": None,
+        "steps": None if blind else steps,
+        "reference": one.reference if setting == "active" else None,
+        "stopped": stopped,
+    }
+    if steps is not None and not blind and record["mark"] is not None:
+        record["E"] = efficiency([record["mark"]], [steps], [one.reference])
+    return record
+
+
+async def _explore_all(
+    home: Home, tour: Episode, questions: Sequence[HouseQuestion], asker: Asker
+) -> list[dict[str, Any]]:
+    """Active episodes: one of frontier exploration for all questions, one of ours for each.
+
+    Frontier exploration does not depend on the question, so that its walk is the same for all.
+    """
+    records = []
+    seeker = Seeker(home, tour.start, tour.yaw, limit=asker.setup.steps)
+    stops = {one.id: Explorer(one.question, "question") for one in questions}
+    halted: dict[str, tuple[int, Episode]] = {}
+
+    def arrived() -> None:
+        for one in questions:
+            if one.id not in halted:
+                explorer = stops[one.id]
+                explorer.observe(seeker.last, seeker.scene())
+                if explorer.answer() is not None:
+                    halted[one.id] = seeker.steps, episode_of(seeker, tour.name)
+
+    stopped = await explore(seeker, Explorer("", "frontier"), arrived)
+    whole = episode_of(seeker, tour.name)
+    for one in questions:
+        for method in asker.setup.methods:
+            records.append(
+                await _record(
+                    asker, one, method, "active", whole, "frontier", seeker.steps, stopped
+                )
+            )
+        if "ours" not in asker.setup.methods:
+            continue
+        steps, part = halted.get(one.id, (seeker.steps, whole))
+        why = "the map answers the question" if one.id in halted else stopped
+        records.append(
+            await _record(asker, one, "ours", "active", part, "frontier_stop", steps, why)
+        )
+        records.append(await _ours(home, tour, one, asker))
+    return records
+
+
+async def _ours(home: Home, tour: Episode, one: HouseQuestion, asker: Asker) -> dict[str, Any]:
+    """Explore for one question."""
+    explorer = Explorer(one.question, "question")
+    seeker = Seeker(home, tour.start, tour.yaw, limit=asker.setup.steps)
+
+    def answers(shown: Shown) -> bool:
+        labels = [detection.label for detection in shown.detections]
+        return explorer.concerns(labels) and explorer.answer(seeker.scene()) is not None
+
+    seeker.after = answers
+    stopped = await explore(seeker, explorer)
+    part = episode_of(seeker, tour.name)
+    return await _record(asker, one, "ours", "active", part, "question", seeker.steps, stopped)
+
+
+async def explore(
+    seeker: Seeker, explorer: Explorer, arrived: Callable[[], None] | None = None
+) -> str:
+    """Let an explorer lead a body about until it stops; return why it did.
+
+    It looks around where it starts, and wherever it arrives that was not seen well from afar.
+
+    Args:
+        seeker: The body; what `seeker.after` says after an image may end it all.
+        explorer: Says where to go.
+        arrived: Called after every look around.
+    """
+    try:
+        if seeker.see() or seeker.look_around():
+            return "the map answers the question"
+        while True:
+            explorer.observe(seeker.observe(explorer.look), seeker.scene())
+            if arrived is not None:
+                arrived()
+            skill = await explorer.next_skill()
+            if skill is None:
+                return explorer.stopped
+            try:
+                if seeker.go(skill.place) or (explorer.look and seeker.look_around()):
+                    return "the map answers the question"
+            except NoWay as trouble:
+                explorer.skill_ended(skill, SkillResult(Outcome.UNREACHABLE, str(trouble)))
+    except OutOfSteps:
+        return f"limit of {seeker.limit} steps"
+
+
+def summary_key(record: Mapping[str, Any]) -> tuple[str, str, str]:
+    """What a record is grouped by in tables: setting, exploration, method."""
+    return record["setting"], record["exploration"], record["method"]
