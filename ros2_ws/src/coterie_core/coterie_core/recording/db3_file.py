@@ -32,16 +32,20 @@ class Db3File:
             rows = self._base.execute("SELECT id, name, type, serialization_format FROM topics")
             self._topics = {int(i): (str(n), str(t)) for i, n, t, form in rows if form == "cdr"}
         except sqlite3.Error as error:
+            what = "no rosbag2 file"
             remedy = "give a bag of rosbag2; from ROS 1, convert it with rosbags-convert"
-            raise RecordingError(path, f"no rosbag2 file ({error})", remedy) from None
+            if "malformed" in str(error):
+                what = "damaged or cut off"
+                remedy = f"save what is there: sqlite3 {path.name} .recover | sqlite3 saved.db3"
+            raise RecordingError(path, f"{what} ({error})", remedy) from None
 
     def scan(self, types: frozenset[str]) -> Iterator[Found]:
-        """Yield all messages of some types, in the order of time; note what is broken."""
+        """Yield all messages of some types, in the order they came; note what is broken."""
         wanted = [i for i, (_, kind) in self._topics.items() if kind in types]
         marks = ",".join("?" * len(wanted))
-        order = f"SELECT id, topic_id, data FROM messages WHERE topic_id IN ({marks})"
+        order = f"SELECT id, topic_id, data FROM messages WHERE topic_id IN ({marks}) ORDER BY id"
         try:
-            for row, topic, data in self._base.execute(f"{order} ORDER BY timestamp, id", wanted):
+            for row, topic, data in self._base.execute(order, wanted):
                 name, kind = self._topics[topic]
                 if isinstance(data, bytes):
                     yield Found(name, kind, "", (int(row), 0, len(data)), data)

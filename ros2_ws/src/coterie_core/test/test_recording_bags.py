@@ -1,0 +1,317 @@
+"""Recordings of ROS 2 without ROS: MCAP and rosbag2's SQLite, whole, cut off and damaged."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mcap.reader import make_reader
+from mcap_ros2.decoder import DecoderFactory
+from mcap_ros2.writer import Writer
+
+from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.recording import RecordedFrame, RecordingError, open_recording
+from coterie_core.recording.bag import BagRecording, BagTopics
+from coterie_core.recording.images import encode_color, encode_depth
+from coterie_core.recording.mcap_writer import McapRecordingWriter
+from coterie_core.recording.ros_types import (
+    CAMERA_INFO,
+    COMPRESSED,
+    DETECTIONS,
+    IMAGE,
+    TF,
+    definition,
+)
+from coterie_core.scene import Room, SceneGraph
+
+ROWS, COLS = 48, 64
+AHEAD = np.array([[0, 0, 1, 1.0], [-1, 0, 0, 2.0], [0, -1, 0, 1.2], [0, 0, 0, 1.0]])
+
+
+def frame(k):
+    rng = np.random.default_rng(k)
+    depth = rng.uniform(0.3, 6.0, (ROWS, COLS)).astype(np.float32)
+    color = rng.integers(0, 256, (ROWS, COLS, 3), dtype=np.uint8)
+    pose = AHEAD.copy()
+    pose[0, 3] = k
+    found = (
+        ImageDetection(
+            (2, 3, 5, 4), {"mug": 0.75}, rng.random((4, 5)) > 0.5, None, {"color": "red"}
+        ),
+        ImageDetection((-2, 40, 6, 20), {"bowl": 0.5}, np.ones((20, 6), dtype=bool)),
+    )
+    rgbd = RgbdFrame(depth, (50.0, 51.0, 32.0, 24.0), pose, color, 10.0 + k / 2, "scout")
+    return RecordedFrame(f"f{k}", rgbd, found)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    path = tmp_path_factory.mktemp("bag") / "tour.mcap"
+    rooms = SceneGraph()
+    rooms.add_room(Room("room_1", "kitchen", "kitchen"))
+    with McapRecordingWriter(path, scene=rooms) as writer:
+        for k in range(60):
+            writer.add(frame(k))
+    return path
+
+
+def test_what_is_written_is_read(whole):
+    recording = open_recording(whole)
+    assert (len(recording), recording.problems, recording.name) == (60, (), "tour")
+    assert set(recording.scene.rooms) == {"room_1"}
+    for k in (0, 31, 59, 3):
+        got, put = recording[k], frame(k)
+        np.testing.assert_array_equal(got.frame.depth, put.frame.depth)
+        np.testing.assert_array_equal(got.frame.color, put.frame.color)
+        np.testing.assert_allclose(got.frame.camera_to_map, put.frame.camera_to_map, atol=1e-9)
+        assert got.frame.intrinsics == put.frame.intrinsics
+        assert (got.frame.time, got.frame.robot) == (put.frame.time, "scout")
+        mug, bowl = got.detections
+        np.testing.assert_array_equal(mug.mask, put.detections[0].mask)
+        assert (mug.label, mug.attributes) == ("mug", {"color": "red"})
+        # What reached beyond the image was cut off: no message can hold it.
+        assert bowl.box == (0, 40, 4, 8) and bowl.mask.all()
+    assert recording[-1].frame.time == 10.0 + 59 / 2
+    with pytest.raises(IndexError):
+        recording[60]
+
+
+def test_others_read_what_is_written(whole):
+    with whole.open("rb") as file:
+        reader = make_reader(file, decoder_factories=[DecoderFactory()])
+        topics = {c.topic for c in reader.get_summary().channels.values()}
+        assert {"/tf", "/scout/head/depth/image_raw", "/scout/head/color/camera_info"} <= topics
+        _, _, _, first = next(reader.iter_decoded_messages(["/scout/head/color/image_raw"]))
+    assert (first.encoding, first.width, first.header.stamp.sec) == ("rgb8", COLS, 10)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.95])
+def test_cut_off_in_the_middle(whole, tmp_path, share):
+    data = whole.read_bytes()
+    path = tmp_path / "cut.mcap"
+    path.write_bytes(data[: int(len(data) * share)])
+    recording = open_recording(path)
+    assert 0.5 * share * 60 < len(recording) < 60 and "cut off" in recording.problems[0]
+    assert all(r.frame.time == 10.0 + k / 2 for k, r in enumerate(recording))
+
+
+def test_a_damaged_chunk_costs_its_frames_only(whole, tmp_path):
+    data = bytearray(whole.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 2000] = bytes(2000)
+    path = tmp_path / "bad.mcap"
+    path.write_bytes(data)
+    recording = open_recording(path)
+    assert 40 < len(recording) < 60 and "damaged" in recording.problems[0]
+    assert len([r.frame.depth for r in recording]) == len(recording)
+
+
+def test_what_is_no_bag(tmp_path):
+    path = tmp_path / "x.mcap"
+    path.write_bytes(b"nothing of the kind")
+    with pytest.raises(RecordingError, match="no MCAP file"):
+        open_recording(path)
+    (tmp_path / "x.db3").write_bytes(b"neither")
+    with pytest.raises(RecordingError, match="no rosbag2 file"):
+        open_recording(tmp_path / "x.db3")
+    folder = tmp_path / "bag"
+    folder.mkdir()
+    (folder / "metadata.yaml").write_text("rosbag2_bagfile_information: {compression_mode: FILE}")
+    with pytest.raises(RecordingError, match="ros2 bag convert"):
+        open_recording(folder)
+
+
+def test_folder_of_several_files(tmp_path):
+    folder = tmp_path / "bag"
+    for number, frames in ((0, range(3)), (1, range(3, 5))):
+        with McapRecordingWriter(folder / f"bag_{number}.mcap") as writer:
+            for k in frames:
+                writer.add(frame(k))
+    (folder / "metadata.yaml").write_text(
+        "rosbag2_bagfile_information:\n"
+        "  relative_file_paths: [bag_0.mcap, bag_1.mcap, ../other.mcap, missing.mcap]\n"
+    )
+    recording = open_recording(folder)
+    assert [r.frame.time for r in recording] == [10.0, 10.5, 11.0, 11.5, 12.0]
+    (folder / "metadata.yaml").write_text("cut off: [")
+    assert len(open_recording(folder)) == 5
+
+
+# -- what other robots record -------------------------------------------------------------------
+
+
+def head(time, frame="camera"):
+    nanos = round(time * 1e9)
+    return {"stamp": {"sec": nanos // 10**9, "nanosec": nanos % 10**9}, "frame_id": frame}
+
+
+def image(encoding, pixels, time, frame="camera", pad=0):
+    rows = pixels.shape[0]
+    row = pixels.reshape(rows, -1).view(np.uint8)
+    padded = np.concatenate([row, np.zeros((rows, pad), np.uint8)], axis=1)
+    return {
+        "header": head(time, frame), "height": rows, "width": pixels.shape[1],
+        "encoding": encoding, "is_bigendian": int(pixels.dtype.byteorder == ">"),
+        "step": padded.shape[1], "data": padded.tobytes(),
+    }  # fmt: skip
+
+
+def transform(parent, child, spot, time):
+    turn = {"x": -0.5, "y": 0.5, "z": -0.5, "w": 0.5} if child == "camera" else {"w": 1.0}
+    x, y, z = spot
+    return {
+        "header": head(time, parent), "child_frame_id": child,
+        "transform": {
+            "translation": {"x": x, "y": y, "z": z},
+            "rotation": {"x": 0.0, "y": 0.0, "z": 0.0} | turn,
+        },
+    }  # fmt: skip
+
+
+def info(time, size=(ROWS, COLS), f=50.0, frame="camera"):
+    cx, cy = (size[1] - 1) / 2, (size[0] - 1) / 2
+    k = [f, 0.0, cx, 0.0, f, cy, 0.0, 0.0, 1.0]
+    return {
+        "header": head(time, frame), "height": size[0], "width": size[1],
+        "distortion_model": "", "d": [], "k": k, "r": [0.0] * 9, "p": [0.0] * 12,
+    }  # fmt: skip
+
+
+def write(path, messages):
+    with path.open("wb") as file:
+        writer = Writer(file)
+        kinds = {}
+        for n, (topic, kind, message) in enumerate(messages):
+            if kind not in kinds:
+                kinds[kind] = writer.register_msgdef(kind, definition(kind))
+            writer.write_message(topic, kinds[kind], message, n, n)
+        writer.finish()
+    return path
+
+
+def moving(times):
+    yield "/tf_static", TF, {"transforms": [transform("base", "camera", (0, 0, 1.0), 0.0)]}
+    for t in times:
+        yield "/tf", TF, {"transforms": [transform("odom", "base", (t, 0, 0), t)]}
+        yield "/tf", TF, {"transforms": [transform("map", "odom", (0, 5.0, 0), t)]}
+
+
+def test_a_robot_of_others(tmp_path):
+    """16-bit depth with padding, bgr8 of another size, tf in three parts, drifting stamps."""
+    depth = (np.full((ROWS, COLS), 2500) + np.arange(COLS)).astype(np.uint16)
+    color = np.zeros((2 * ROWS, 2 * COLS, 3), dtype=np.uint8)
+    color[:, COLS:] = (10, 20, 200)  # blue, green, red
+    messages = [
+        *moving([1.0, 2.0, 3.0]),
+        ("/camera/depth/image_rect_raw", IMAGE, image("16UC1", depth, 1.5, pad=6)),
+        ("/camera/depth/camera_info", CAMERA_INFO, info(1.5)),
+        ("/camera/color/image_raw", IMAGE, image("bgr8", color, 1.52)),
+        ("/camera/color/camera_info", CAMERA_INFO, info(1.5, (2 * ROWS, 2 * COLS), 100.0)),
+        ("/camera/labels", IMAGE, image("32SC1", depth.astype(np.int32), 1.5)),
+        ("/camera/depth/image_rect_raw", IMAGE, image("16UC1", depth.astype(">u2"), 2.0)),
+        ("/camera/depth/image_rect_raw", IMAGE, image("16UC1", depth, 9.0)),
+    ]
+    recording = open_recording(write(tmp_path / "r.mcap", messages))
+    assert len(recording) == 2 and any("1 of 3 frames left out" in p for p in recording.problems)
+    first, second = recording
+    np.testing.assert_allclose(first.frame.depth, depth * 0.001, rtol=1e-6)
+    np.testing.assert_array_equal(first.frame.depth, second.frame.depth)
+    assert first.frame.intrinsics == (50.0, 50.0, COLS / 2, ROWS / 2)
+    np.testing.assert_allclose(first.frame.camera_to_map[:3, 3], (1.5, 5.0, 1.0))
+    np.testing.assert_allclose(first.frame.camera_to_map[:3, 2], (1, 0, 0), atol=1e-9)
+    assert (first.frame.color[:, COLS // 2 :] == (200, 20, 10)).all()
+    assert not first.frame.color[:, : COLS // 2].any()
+    assert second.frame.color is None and first.detections is None
+
+
+def test_compressed_images(tmp_path):
+    depth = np.random.default_rng(0).uniform(0.5, 5.0, (ROWS, COLS)).astype(np.float32)
+    color = np.full((ROWS, COLS, 3), (200, 30, 40), dtype=np.uint8)
+    packed = {"header": head(1.0), "format": "16UC1; compressedDepth png"}
+    packed["data"] = bytes(12) + encode_depth(depth)
+    jpeg = {"header": head(1.0), "format": "rgb8; jpeg compressed bgr8"}
+    jpeg["data"] = encode_color(color, "jpg")
+    messages = [
+        *moving([1.0]),
+        ("/c/depth/image_raw/compressedDepth", COMPRESSED, packed),
+        ("/c/depth/camera_info", CAMERA_INFO, info(1.0)),
+        ("/c/color/image_raw/compressed", COMPRESSED, jpeg),
+    ]
+    (got,) = open_recording(write(tmp_path / "r.mcap", messages))
+    np.testing.assert_allclose(got.frame.depth, depth, atol=6e-4)
+    assert np.abs(got.frame.color.astype(int) - color).max() < 6
+
+
+def test_bad_messages_are_told_and_topics_can_be_chosen(tmp_path):
+    depth = np.full((ROWS, COLS), 2000, dtype=np.uint16)
+    bad = image("16UC1", depth, 1.5) | {"height": 9000}
+    messages = [
+        *moving([1.0, 2.0]),
+        ("/a/depth/image_raw", IMAGE, image("16UC1", depth, 1.0)),
+        ("/a/depth/camera_info", CAMERA_INFO, info(1.0)),
+        ("/a/depth/image_raw", IMAGE, bad),
+        ("/b/depth/image_raw", IMAGE, image("16UC1", depth, 1.2)),
+        ("/tf", TF, {"transforms": [transform("map", "map", (0, 0, 0), 1.0)]}),
+    ]
+    path = write(tmp_path / "r.mcap", messages)
+    recording = open_recording(path)
+    assert len(recording) == 2
+    told = " | ".join(recording.problems)
+    assert "/tf: a bad message" in told and "/b/depth/image_raw: not read: no CameraInfo" in told
+    with pytest.raises(RecordingError, match="8192"):
+        recording[1]
+    with pytest.raises(RecordingError, match="of that kind are: /a/depth"):
+        BagRecording(path, BagTopics(depth="/c"))
+    chosen = BagRecording(
+        path, BagTopics(depth="/b/depth/image_raw", camera_info="/a/depth/camera_info")
+    )
+    assert [r.frame.time for r in chosen] == [1.2]
+    odom = BagRecording(path, BagTopics(depth="/a/depth/image_raw", map_frame="odom"))
+    np.testing.assert_allclose(odom[0].frame.camera_to_map[:3, 3], (1.0, 0.0, 1.0))
+
+
+def test_sqlite_bags(whole, tmp_path):
+    path = tmp_path / "bag_0.db3"
+    base = sqlite3.connect(path)
+    base.execute("CREATE TABLE topics(id INTEGER PRIMARY KEY, name, type, serialization_format)")
+    base.execute("CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id, timestamp, data BLOB)")
+    ids = {}
+    with whole.open("rb") as file:
+        for schema, channel, message in make_reader(file).iter_messages():
+            if channel.topic not in ids:
+                ids[channel.topic] = len(ids) + 1
+                row = (ids[channel.topic], channel.topic, schema.name, "cdr")
+                base.execute("INSERT INTO topics VALUES(?, ?, ?, ?)", row)
+            row = (ids[channel.topic], message.log_time, message.data)
+            base.execute("INSERT INTO messages(topic_id, timestamp, data) VALUES(?, ?, ?)", row)
+    base.commit()
+    base.close()
+    recording = open_recording(path)
+    assert len(recording) == 60
+    np.testing.assert_array_equal(recording[7].frame.color, frame(7).frame.color)
+    assert recording[7].detections[0].label == "mug"
+    data = path.read_bytes()
+    half = len(data) // 2 // 4096 * 4096
+    path.write_bytes(data[:half] + bytes(8192) + data[half + 8192 :])
+    damaged = open_recording(path)
+    assert 0 < len(damaged) < 60 and "damaged" in damaged.problems[0]
+    path.write_bytes(data[:half])
+    with pytest.raises(RecordingError, match=r"cut off.*\.recover"):
+        open_recording(path)
+
+
+def test_definitions_are_those_of_the_messages():
+    folder = Path(__file__).parents[2] / "coterie_msgs" / "msg"
+    text = definition(DETECTIONS)
+    for name in ("ImageDetections", "ImageDetection", "LabelScore"):
+        lines = (folder / f"{name}.msg").read_text("utf-8").splitlines()
+        fields = [" ".join(line.split("#")[0].split()) for line in lines]
+        ours = text if name == "ImageDetections" else text.split(f"MSG: coterie_msgs/{name}\n")[1]
+        ours = re.split("=+", ours)[0]
+        wanted = [
+            re.sub(r"^(ImageDetection|LabelScore)\b", r"coterie_msgs/\1", f) for f in fields if f
+        ]
+        assert ours.split("\n")[: len(wanted)] == wanted
