@@ -26,8 +26,9 @@ class LiftOptions:
         min_points: DBSCAN: neighbours that make a core point.
         least: Fewest thinned points that make a thing.
         stride: At most so many pixels of a detection are looked at; larger ones are sampled.
-        core: Of a mask, the rim of one pixel is left out where so many are left without it; masks
-            that are all rim are slivers of things behind something nearer, and are dropped.
+        step: The rim of a mask counts where its depth is within this of the pixels next to it that
+            are no rim, as a share of the depth: detectors take in what lies behind. Masks that
+            are all rim are slivers of things behind something nearer, and are dropped.
     """
 
     near: float = 0.1
@@ -37,7 +38,7 @@ class LiftOptions:
     min_points: int = 4
     least: int = 4
     stride: int = 6000
-    core: int = 30
+    step: float = 0.012
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,11 @@ def lift(
         valid = (window >= options.near) & (window <= options.far)  # False for NaN too
         if detection.mask is not None:
             mask = detection.mask[top - v0 : bottom - v0, left - u0 : right - u0]
-            inner = without_rim(mask, (left == 0, top == 0, right == cols, bottom == rows))
-            count = int(inner.sum())
-            if count == 0:
+            sides = (left == 0, top == 0, right == cols, bottom == rows)
+            inner = without_rim(mask, sides)
+            if not inner.any():
                 continue
-            valid &= inner if count >= options.core else mask
+            valid &= _smooth_rim(window, mask, inner, options.step)
         v, u = np.nonzero(valid)
         if len(v) < options.least:
             continue
@@ -117,13 +118,34 @@ def without_rim(
     inner[:-1] &= mask[1:]
     inner[:, 1:] &= mask[:, :-1]
     inner[:, :-1] &= mask[:, 1:]
-    for is_open, edge in ((left, np.s_[:, 0]), (right, np.s_[:, -1])):
-        if not is_open:
-            inner[edge] = False
-    for is_open, edge in ((top, np.s_[0]), (bottom, np.s_[-1])):
-        if not is_open:
-            inner[edge] = False
+    inner[:, :1] &= left
+    inner[:, -1:] &= right
+    inner[:1] &= top
+    inner[-1:] &= bottom
     return inner
+
+
+def _smooth_rim(
+    depth: npt.NDArray[np.float32],
+    mask: npt.NDArray[np.bool_],
+    inner: npt.NDArray[np.bool_],
+    step: float,
+) -> npt.NDArray[np.bool_]:
+    """The inner pixels of a mask, and those of its rim that go on at the depth of one of them."""
+    kept = inner.copy()
+    rim = mask & ~inner
+    before, after = slice(None, -1), slice(1, None)
+    everything = slice(None)
+    with np.errstate(invalid="ignore"):
+        for here, there in (
+            ((before, everything), (after, everything)),
+            ((after, everything), (before, everything)),
+            ((everything, before), (everything, after)),
+            ((everything, after), (everything, before)),
+        ):
+            near = np.abs(depth[here] - depth[there]) <= step * depth[there]
+            kept[here] |= rim[here] & inner[there] & near
+    return kept
 
 
 def _to_camera(
