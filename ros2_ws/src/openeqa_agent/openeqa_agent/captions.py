@@ -14,10 +14,11 @@ from coterie_core.language import Decision, Image, Message, as_data
 from coterie_core.lexicon import load_lexicon
 from coterie_core.recording import RecordedFrame
 from openeqa_agent.answers import OpenReply
+from openeqa_agent.labels import canonical, members_of, plain
 from openeqa_agent.phrases import article, plural
 from openeqa_agent.purposes import grades_for
 from openeqa_agent.question import STATES, OpenQuestion
-from openeqa_agent.things import LIKELY, canonical, members_of, plain
+from openeqa_agent.things import LIKELY
 from openeqa_agent.words import Thing, basic_color, clean
 
 _SEEN = 0.3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 from coterie_core.household import load_household
@@ -11,17 +10,11 @@ from coterie_core.scene import SceneGraph, SceneObject
 from openeqa_agent import phrases
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.common_sense import purpose_of
+from openeqa_agent.labels import color_of
 from openeqa_agent.measures import answer_size, answer_space
 from openeqa_agent.purposes import answer_use
 from openeqa_agent.question import STATES, OpenQuestion
-from openeqa_agent.things import (
-    HOLDS,
-    LIKELY,
-    STRUCTURE,
-    Found,
-    MapIndex,
-    color_of,
-)
+from openeqa_agent.things import HOLDS, LIKELY, STRUCTURE, Found, MapIndex
 from openeqa_agent.words import basic_color
 
 _MISSED_WELL_SEEN = 0.15
@@ -162,14 +155,17 @@ def _which_room(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
         return OpenReply(f"the {rooms[0].name}", 0.8, explanation="the only room of the map")
     found = index.find(question.target)
     if question.attribute == "room":
-        names = Counter[str]()
+        names: dict[str, float] = {}
         for one in found:
             room = index.room(one.thing)
             if room is not None:
-                names[room.name] += one.score  # type: ignore[assignment]
+                names[room.name] = (
+                    names.get(room.name, 0.0) + one.score * max(one.thing.observations, 1) ** 0.5
+                )
         if not names:
             return None
-        (name, weight), total = names.most_common(1)[0], sum(names.values())
+        name = min(names, key=lambda n: (-names[n], n))
+        weight, total = names[name], sum(names.values())
         text = f"the {name}" if not name.startswith("the ") else name
         here = [f for f in found if (room := index.room(f.thing)) and room.name == name]
         why = f"{len(here)} of {len(found)} such things are there"

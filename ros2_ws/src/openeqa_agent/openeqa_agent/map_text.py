@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from coterie_core.household import normalized
 from coterie_core.language import estimate_tokens, inline_data
 from coterie_core.scene import SceneObject
+from openeqa_agent.labels import color_of
 from openeqa_agent.purposes import grade_of, grades_for
 from openeqa_agent.question import OpenQuestion
-from openeqa_agent.things import MapIndex, color_of
+from openeqa_agent.things import MapIndex
 from openeqa_agent.words import Thing, clean
 
 _LABELS = 3
@@ -39,7 +40,7 @@ def relevance(index: MapIndex, question: OpenQuestion) -> dict[str, float]:
         shared = words[thing.id] & asked
         score += sum(math.log(1.0 + total / counts[word]) for word in shared) / 5.0
         if grades:
-            score += 2.0 * grade_of(thing, grades)
+            score += 2.0 * grade_of(index, thing, grades)
         room = index.room(thing)
         if room is not None and (
             room.id in rooms or normalized(room.name) in question.text.lower()

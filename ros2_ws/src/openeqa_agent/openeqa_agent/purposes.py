@@ -4,29 +4,76 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache, lru_cache
+from importlib import resources
+
+import yaml
 
 from coterie_core.household import load_household
-from coterie_core.lexicon import load_lexicon
+from coterie_core.lexicon import Use, load_lexicon
 from coterie_core.scene import SceneObject
 from openeqa_agent import phrases
 from openeqa_agent.answers import OpenReply
-from openeqa_agent.question import OpenQuestion, uses_of
-from openeqa_agent.things import MapIndex, belief, can_contain, canonical
+from openeqa_agent.labels import can_contain, canonical
+from openeqa_agent.question import OpenQuestion
+from openeqa_agent.things import MapIndex
+from openeqa_agent.words import clean
 
 _PUT = re.compile(r"\b(?:put|store|keep|place|leave|set|hang|hold|stow|lay|return)\b")
 USEFUL = 0.3
 """Least grade for a thing to be named."""
 
 
+@cache
+def load_uses() -> Mapping[str, Use]:
+    """Return the lexicon's uses and those of this package.
+
+    Raises:
+        pydantic.ValidationError: The data file is broken.
+    """
+    text = resources.files("openeqa_agent").joinpath("data/uses.yaml").read_text("utf-8")
+    more = {str(k): Use.model_validate(v) for k, v in yaml.safe_load(text).items()}
+    return {**load_lexicon().uses, **more}
+
+
+def uses_of(question: OpenQuestion) -> list[str]:
+    """Return names of the uses that a question asks for, best first.
+
+    The use with the most telling single cue comes first: "wash my clothes" is laundry, although
+    "wash my" speaks of hands.
+    """
+    uses = load_uses()
+    for text in (question.use.partition(",")[0], question.use, question.text):
+        told: dict[str, tuple[int, int]] = {}
+        said = clean(text)
+        for name, use in uses.items():
+            cues = [c for c in use.cues if _cue(c).search(said)] if not use.modifies else []
+            if cues:
+                told[name] = max((len(cue.split()), len(cue)) for cue in cues)
+        strong = [name for name in told if not uses[name].weak] or list(told)
+        if strong:
+            return sorted(strong, key=lambda name: (told[name], name), reverse=True)
+    return []
+
+
+@lru_cache(maxsize=4096)
+def _cue(cue: str) -> re.Pattern[str]:
+    words = [r"\S+" if w == "*" else re.escape(w).replace(r"\*", r"\w*") for w in cue.split()]
+    return re.compile(r"\b" + r"(?:\s+\S+){0,3}?\s+".join(words) + r"\b")
+
+
 def grades_for(question: OpenQuestion) -> dict[str, float]:
     """Return label -> how well such a thing serves what is asked (0..1); empty: nothing known."""
-    lexicon, house = load_lexicon(), load_household()
+    lexicon, house, uses = load_lexicon(), load_household(), load_uses()
     grades: dict[str, float] = {}
-    uses = uses_of(question)
-    for rank, name in enumerate(uses[:3]):
-        for label, grade in lexicon.spread(lexicon.uses[name].things).items():
-            grades[label] = max(grades.get(label, 0.0), grade * (1.0 if rank == 0 else 0.7))
-    if _PUT.search(question.use):
+    named = uses_of(question)[:3]
+    for rank, name in enumerate(named):
+        # What else was heard helps only where the first use finds nothing.
+        for label, grade in lexicon.spread(uses[name].things).items():
+            share = 1.0 if rank == 0 else 0.45
+            grades[label] = max(grades.get(label, 0.0), grade * share)
+    general = not named or uses[named[0]].weak or named[0] == "store"
+    if general and _PUT.search(question.use):
         for _, _, name in lexicon.mentions(question.use)[:1]:
             category = house.category(name)
             owners = [o for on in (category.on if category else ()) for o in house.members(on)]
@@ -39,9 +86,10 @@ def grades_for(question: OpenQuestion) -> dict[str, float]:
     return grades
 
 
-def grade_of(thing: SceneObject, grades: Mapping[str, float]) -> float:
+def grade_of(index: MapIndex, thing: SceneObject, grades: Mapping[str, float]) -> float:
     """How well an object serves, all its labels considered (0..1)."""
-    return sum(share * grades.get(canonical(label), 0.0) for label, share in belief(thing).items())
+    beliefs = index.belief(thing).items()
+    return sum(share * grades.get(canonical(label), 0.0) for label, share in beliefs)
 
 
 def answer_use(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
@@ -52,11 +100,13 @@ def answer_use(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
     rooms = {room.id for room in index.rooms_named(question.room)} if question.room else set()
     ranked = []
     for thing in index.scene.objects.values():
-        grade = grade_of(thing, grades)
-        if grade < USEFUL:
+        grade = grade_of(index, thing, grades)
+        if grade < (0.5 if question.polar else USEFUL):
             continue
         room = index.room(thing)
         if rooms and (room is None or room.id not in rooms):
+            if question.polar:
+                continue
             grade *= 0.5
         ranked.append((-grade, -thing.observations, thing.id))
     if not ranked:

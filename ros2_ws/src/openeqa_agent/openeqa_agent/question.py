@@ -1,118 +1,22 @@
-"""What an open question asks: its kind, the thing, where it stands, the answers it offers."""
+"""Open questions in words to what they ask."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import Literal
 
-from coterie_core.lexicon import load_lexicon
-from coterie_core.relations import RelationKind
-from openeqa_agent.categories import Category, categorize
-from openeqa_agent.words import ANY, Thing, basic_color, clean, describe, room_said
+from openeqa_agent.patterns import AUX, CAN, KINDS
+from openeqa_agent.sorting import sort_category
+from openeqa_agent.understood import STATES, Kind, OpenQuestion
+from openeqa_agent.words import clean, describe
 
-Kind = Literal[
-    "is_there",
-    "what",
-    "where",
-    "how_many",
-    "color",
-    "attribute",
-    "state",
-    "which_room",
-    "used_for",
-    "relation",
-    "size",
-    "space",
-    "other",
-]
-"""What is asked: whether there is such a thing; what stands somewhere; where; how many; its color;
-another attribute (material, shape, ...); its state; the room; what serves a use; whether a relation
-holds; how large or which is larger or nearer; whether there is room for more; none of these."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenQuestion:
-    """A question understood as far as its words go.
-
-    Attributes:
-        text: As asked.
-        kind: What is asked.
-        category: One of the benchmark's seven.
-        target: The thing that is asked about, or what kind of thing is asked for.
-        others: Further things: what the target is compared with, or nearness is measured to.
-        attribute: "material", "shape", "floor", "open", "clean", "larger", "nearer", "far", ...
-        choices: Answers that the question offers ("open or closed"), as said.
-        polar: Whether yes or no is asked for.
-        use: The words that name a use, for `used_for` and `space`.
-    """
-
-    text: str
-    kind: Kind = "other"
-    category: Category = "object_recognition"
-    target: Thing = ANY
-    others: tuple[Thing, ...] = ()
-    attribute: str = ""
-    choices: tuple[str, ...] = ()
-    polar: bool = False
-    use: str = ""
-
-    @property
-    def relation(self) -> RelationKind | None:
-        """How the target stands to the anchors."""
-        return self.target.relation
-
-    @property
-    def anchors(self) -> tuple[Thing, ...]:
-        """What the target stands to."""
-        return self.target.anchors
-
-    @property
-    def room(self) -> str:
-        """The room that is spoken of, or ""."""
-        return self.target.room
-
+__all__ = ["STATES", "Kind", "OpenQuestion", "parse_open"]
 
 _ASKS = re.compile(
     r"\b(?:what|which|where|how|who|why|when|is|are|does|do|did|can|could|has|have|will|would|was|were)\b"
 )
-_AUX = r"(?:is|are|was|were)"
-_I = r"(?:i|we|you|one|someone|somebody|people|a person|the adult|he|she|they)"
-STATES: dict[str, str] = {
-    **dict.fromkeys(("open", "opened", "ajar", "drawn", "unlocked"), "open"),
-    **dict.fromkeys(("closed", "close", "shut", "locked"), "closed"),
-    **dict.fromkeys(("on", "turned on", "switched on", "lit", "running", "powered on"), "on"),
-    **dict.fromkeys(("off", "turned off", "switched off", "powered off"), "off"),
-    **dict.fromkeys(("clean", "tidy", "neat", "organized", "organised", "clear"), "clean"),
-    **dict.fromkeys(("dirty", "messy", "cluttered", "untidy", "disorganized", "used"), "messy"),
-    **dict.fromkeys(("empty", "free", "unoccupied", "available", "vacant"), "empty"),
-    **dict.fromkeys(("full", "occupied", "filled"), "full"),
-    **dict.fromkeys(("made", "made up"), "made"),
-    **dict.fromkeys(("plugged in", "plugged", "connected"), "plugged in"),
-    **dict.fromkeys(("unmade",), "unmade"),
-    **dict.fromkeys(("folded",), "folded"),
-}
-"""Words for states, and one name for each."""
-_STATE = re.compile(
-    rf"^(?P<thing>.+?)(?: {_AUX})?(?: (?:currently|fully|completely|all|already|still|been|in))*"
-    r" (?P<not>not )?(?P<state>"
-    + "|".join(sorted(map(re.escape, STATES), key=len, reverse=True))
-    + r")(?: or (?P<other>.+))?$"
-)
-_LARGER = {
-    "bigger": "larger", "larger": "larger", "smaller": "smaller", "taller": "taller",
-    "higher": "higher", "shorter": "shorter", "lower": "lower", "wider": "wider",
-    "longer": "longer",
-    "closer": "nearer", "nearer": "nearer", "closest": "nearer", "nearest": "nearer",
-    "biggest": "larger", "largest": "larger", "smallest": "smaller", "tallest": "taller",
-    "farther": "farther", "further": "farther", "farthest": "farther", "furthest": "farther",
-}  # fmt: skip
-_COMPARED = "|".join(_LARGER)
-_MORE = "|".join(word for word in _LARGER if not word.endswith("est"))
-
-
+_YES_NO = re.compile(r"(?:is|are|was|were|can|could|would|will|do|does|did|has|have|should)\b")
 _FILLER = re.compile(
     r"\b(?:in|inside|around|throughout|of) (?:the|this|our|my|that) (?:entire |whole )?"
     r"(?:house|home|apartment|flat|building|scene|image|picture|video|environment)\b(?! in\b)"
@@ -136,7 +40,7 @@ def parse_open(text: str) -> OpenQuestion:
     core, context = _core(clean(text))
     core, context = (" ".join(_FILLER.sub(" ", part).split()) for part in (core, context))
     found = _anaphoric(core, context)
-    for pattern, build in _KINDS:
+    for pattern, build in KINDS:
         if found is not None:
             break
         match = pattern.search(core)
@@ -153,7 +57,9 @@ def parse_open(text: str) -> OpenQuestion:
     elif not found.target.room and re.match(r"(?:going by|judging by|in|from)\b", context):
         room = describe(context).room
         found = replace(found, target=replace(found.target, room=room))
-    return replace(found, text=text, category=categorize(text))
+    polar = found.polar or (found.kind == "other" and bool(_YES_NO.match(core)))
+    found = replace(found, text=text, polar=polar)
+    return replace(found, category=sort_category(found, core, context))
 
 
 def _core(said: str) -> tuple[str, str]:
@@ -177,420 +83,16 @@ def _anaphoric(core: str, context: str) -> OpenQuestion | None:
     subject = _SUBJECT.search(context)
     if subject is None:
         return None
-    if re.match(
-        rf"where (?:{_AUX} (?:it|they|that|this)\b|{_CAN} {_I} (?:look|find|search))", core
-    ):
+    if re.match(rf"where (?:{AUX} (?:it|they|that|this)\b|{CAN} {WE} (?:look|find|search))", core):
         return OpenQuestion("", "where", target=describe(subject["thing"]))
-    if re.match(rf"(?:what|which) {_AUX} (?:it|they|that|this|those|these)(?: object)?$", core):
+    if re.match(rf"(?:what|which) {AUX} (?:it|they|that|this|those|these)(?: object)?$", core):
         return OpenQuestion("", "what", target=describe(subject["thing"]))
     match = _PRONOUN.match(core)
     if match is None:
         return None
     rewritten = f"{match['ask']} {subject['thing']}"
-    for pattern, build in _KINDS:
+    for pattern, build in KINDS:
         found = pattern.search(rewritten)
         if found is not None and (result := build(found, rewritten)) is not None:
             return result
     return None
-
-
-def _thing(words: str | None) -> Thing:
-    return describe(re.sub(rf"^\s*(?:{_AUX})\s+", "", words or "").strip())
-
-
-# -- one builder per pattern: the question, or None where the words mean something else --------
-
-Build = Callable[[re.Match[str], str], OpenQuestion | None]
-
-
-def _room(match: re.Match[str], core: str) -> OpenQuestion:
-    rest = re.sub(r"\b(?:in it|in|located|kept|at|found|inside)\s*$", "", match["rest"].strip())
-    rest = re.sub(rf"^\s*(?:{_AUX}|does|do|did|can|has|have|should i go to see|holds?)\b", "", rest)
-    rest = re.sub(r"^\s*(?:there|i see|you see|i find|we find|contains?)\b", "", rest)
-    rest = re.sub(r"^\s*the one (?:with|where|that has|containing)\b", "", rest)
-    rest = re.sub(r"\b(?:stands?|is|are|in|hangs?)\s*$", "", rest)
-    if re.fullmatch(r"\s*(?:this|that|it|the room)?\s*(?:room)?\s*", rest):
-        return OpenQuestion("", "which_room", attribute="this")
-    return OpenQuestion("", "which_room", target=describe(rest.strip()), attribute=match["what"])
-
-
-def _purpose(match: re.Match[str], core: str) -> OpenQuestion:
-    """What the room of some thing, or this one, is for."""
-    thing = re.sub(r"\b(?:stands?|is|are|hangs?|located)\s*$", "", match["thing"] or "").strip()
-    room = room_said(match["where"] or "")
-    target = describe(thing) if thing else Thing("", room=room)
-    return OpenQuestion("", "attribute", target=target, attribute="purpose")
-
-
-def _people(match: re.Match[str], core: str) -> OpenQuestion:
-    """How many people can sleep or sit."""
-    how = "sleep" if re.search(r"\b(?:sleep|bed|lie)", core) else "sit"
-    return OpenQuestion("", "size", target=describe(match["rest"] or ""), attribute=how)
-
-
-def _count(match: re.Match[str], core: str) -> OpenQuestion:
-    rest = re.sub(
-        rf"\b(?:{_AUX} there|do {_I} (?:have|see)|does .* have|can (?:be seen|{_I} see)|{_AUX}|"
-        r"exist|visible|present|in total|in all|available|in (?:the|this) (?:scene|picture|image|"
-        r"video|house|home|room|place|apartment))\b",
-        " ",
-        match["rest"],
-    )
-    return OpenQuestion("", "how_many", target=describe(" ".join(rest.split())))
-
-
-def _color(match: re.Match[str], core: str) -> OpenQuestion:
-    words = re.sub(r"^(?:does|do|did|has|have)\b|\b(?:have|has|got)\s*$", "", match["thing"])
-    return OpenQuestion("", "color", target=_thing(words.strip()), attribute="color")
-
-
-def _left(match: re.Match[str], core: str) -> OpenQuestion | None:
-    """Whether somebody left a thing open: "did someone leave the fridge open"."""
-    state = STATES.get(match["state"], "")
-    return (
-        OpenQuestion("", "state", target=describe(match["thing"]), attribute=state, polar=True)
-        if state
-        else None
-    )
-
-
-def _in_state(match: re.Match[str], core: str) -> OpenQuestion | None:
-    """In what state a thing is: "what state is the oven in, open or closed"."""
-    offered = re.search(r"\b(?P<a>[\w ]+?) or (?P<b>[\w ]+)$", match["choices"] or "")
-    choices = (offered["a"].strip(), offered["b"].strip()) if offered else ()
-    state = STATES.get(choices[0], choices[0]) if choices else "open"
-    return OpenQuestion(
-        "", "state", target=describe(match["thing"]), attribute=state,
-        choices=choices or ("open", "closed"),
-    )  # fmt: skip
-
-
-def _anything(match: re.Match[str], core: str) -> OpenQuestion:
-    thing = describe(f"thing {match['where']}")
-    return OpenQuestion("", "is_there", target=thing, polar=True)
-
-
-def _people_do(match: re.Match[str], core: str) -> OpenQuestion:
-    """What people here do, told by the things they have: "does anybody play the piano"."""
-    use = f"{match['who']} {match['use']}"
-    return OpenQuestion(
-        "", "used_for", target=Thing("", room=describe(use).room), polar=True, use=use
-    )
-
-
-def _attribute(match: re.Match[str], core: str) -> OpenQuestion:
-    words = re.sub(r"\b(?:made of|made from|made|out of|have|has)\b", " ", match["thing"])
-    name = {"size": "size", "sort": "type", "kind": "type"}.get(match["what"], match["what"])
-    return OpenQuestion("", "attribute", target=_thing(words), attribute=name)
-
-
-def _made_of(match: re.Match[str], core: str) -> OpenQuestion:
-    return OpenQuestion("", "attribute", target=_thing(match["thing"]), attribute="material")
-
-
-def _where(match: re.Match[str], core: str) -> OpenQuestion:
-    thing = re.sub(
-        r"\b(?:located|kept|placed|stored|at|found|put|now|left)\s*$", "", match["thing"]
-    )
-    return OpenQuestion("", "where", target=describe(thing.strip()))
-
-
-def _use(match: re.Match[str], core: str) -> OpenQuestion | None:
-    polar = bool(re.match(rf"(?:{_AUX} there|do|does|can|could|have|is|are)\b", core))
-    place = "place" if re.match(r"(?:where|is there (?:somewhere|anywhere|a place))", core) else ""
-    use = match["use"].strip()
-    return OpenQuestion(
-        "", "used_for", target=Thing("", room=describe(use).room), attribute=place, polar=polar,
-        use=use,
-    )  # fmt: skip
-
-
-def _space(match: re.Match[str], core: str) -> OpenQuestion:
-    return OpenQuestion(
-        "", "space", target=describe(match["rest"]), attribute="space", polar=True,
-        use=match["rest"].strip(),
-    )  # fmt: skip
-
-
-def _presence(match: re.Match[str], core: str) -> OpenQuestion | None:
-    words = re.sub(r"\bor not$", "", match["thing"]).strip()
-    way = re.match(r"(?:a |any |some )?ways? (?:to|of|for) (?P<use>.+)", words)
-    if way:
-        return OpenQuestion("", "used_for", target=describe(way["use"]), polar=True, use=way["use"])
-    thing = describe(words)
-    if re.search(r"\b(?:room|space|enough)\b", words.split(" for ")[0]) and not thing.known:
-        return OpenQuestion("", "space", target=thing, attribute="space", polar=True, use=words)
-    if thing.generic and re.search(r"\b(?:to|that|i|we) \w+", words) and not thing.relation:
-        use = re.sub(rf"^.*?\b(?:to|that can|(?:that )?{_I} can use to)\b", "", words)
-        return OpenQuestion("", "used_for", target=Thing("", room=thing.room), polar=True, use=use)
-    return OpenQuestion("", "is_there", target=thing, polar=True)
-
-
-def _compared(match: re.Match[str], core: str) -> OpenQuestion | None:
-    """Which of two is larger or nearer, or whether one is."""
-    attribute = _LARGER[match["how"]]
-    first, rest = match["first"].strip(), match["rest"].strip()
-    to = re.sub(r"^(?:to|than|from|of)\s+", "", rest)
-    if re.match(rf"{_AUX}\b", core) and " or " in first:
-        return _offered(first, to, attribute)
-    if re.match(rf"{_AUX}\b", core):
-        if not rest:
-            return None
-        parts = [p for p in re.split(r"\s+(?:than|or)\s+", to, maxsplit=1) if p]
-        return OpenQuestion(
-            "", "size", target=_thing(first), others=tuple(map(describe, parts)),
-            attribute=attribute, polar=True,
-        )  # fmt: skip
-    if " or " in rest:
-        anchor = re.match(r"(?:to|from|than) (?P<to>.+?) the (?P<list>.+ or .+)$", rest)
-        if anchor:
-            return _offered(anchor["list"], anchor["to"], attribute)
-        return _offered(rest, "", attribute)
-    kind = re.sub(rf"^(?:what|which)\b|\b{_AUX}\b|\bthe\b", " ", first)
-    others = (describe(to),) if to else ()
-    return OpenQuestion("", "size", target=describe(kind), others=others, attribute=attribute)
-
-
-def _offered(words: str, to: str, attribute: str) -> OpenQuestion:
-    """A choice between things: "the chair or the bed"."""
-    offered = tuple(w.strip() for w in re.split(r"\s+or\s+", words) if w.strip())
-    others = tuple(map(describe, offered)) + ((describe(to),) if to else ())
-    return OpenQuestion("", "size", others=others, attribute=attribute, choices=offered)
-
-
-def _measure(match: re.Match[str], core: str) -> OpenQuestion:
-    parts = re.split(r"\s+(?:from|to|and)\s+", re.sub(r"^(?:is|are|away)\s+", "", match["rest"]))
-    things = [describe(p) for p in parts if p.strip()]
-    return OpenQuestion(
-        "", "size", target=things[0] if things else ANY, others=tuple(things[1:]),
-        attribute=match["how"],
-    )  # fmt: skip
-
-
-def _state(match: re.Match[str], core: str) -> OpenQuestion | None:
-    found = _STATE.match(match["rest"])
-    if found is None or not describe(found["thing"]).words:
-        return None
-    choices = (found["state"], re.sub(r"^not\b.*", "not", found["other"])) if found["other"] else ()
-    thing = describe(found["thing"])
-    if found["other"] and found["other"].strip() == "not":
-        choices = ()
-    return OpenQuestion(
-        "", "state", target=thing, attribute=STATES[found["state"]], choices=choices,
-        polar=not choices, use="not" if found["not"] else "",
-    )  # fmt: skip
-
-
-def _polar(match: re.Match[str], core: str) -> OpenQuestion | None:
-    """Whether a thing is of a color, stands somewhere, or is as some word says."""
-    rest = re.sub(r"\bor not$", "", match["rest"]).strip()
-    colored = re.match(
-        r"(?P<thing>.+?) (?P<a>[a-z-]+)(?: or (?P<b>[a-z-]+))?(?: in color| colored)?$", rest
-    )
-    if colored and basic_color(colored["a"]) and (not colored["b"] or basic_color(colored["b"])):
-        choices = (colored["a"], colored["b"]) if colored["b"] else ()
-        return OpenQuestion(
-            "", "color", target=describe(colored["thing"]), attribute=colored["a"],
-            choices=choices, polar=not choices,
-        )  # fmt: skip
-    thing = describe(rest)
-    if (thing.relation or thing.room) and thing.name:
-        return OpenQuestion("", "relation", target=thing, polar=True)
-    head, _, last = rest.rpartition(" ")
-    return OpenQuestion(
-        "", "state", target=describe(head or rest), attribute=last if head else "", polar=True
-    )
-
-
-def _what(match: re.Match[str], core: str) -> OpenQuestion | None:
-    words = re.sub(
-        rf"^(?:{_AUX}|can be seen|can {_I} see|do {_I} see|"
-        rf"(?:did|do|does|have|has) (?:{_I}|they|somebody) (?:mount|put|hang|hung|place|leave|left|"
-        r"keep|kept|set|store|install|stick)(?:ed|d)?|"
-        r"hangs?|stands?|sits?|lies|rests?|leans?|goes|lives?)\s+",
-        "",
-        match["rest"],
-    )
-    kind, _, where = re.sub(r"\s+", " ", words).partition(" is ")
-    if not where:
-        kind, _, where = words.partition(" are ")
-    if where and not re.match(r"(?:the|a)\b", words):
-        words = f"{kind} {where}"
-    words = re.sub(r"\b(?:can be (?:found|seen)|is|are|visible|kept)\b", " ", words)
-    thing = describe(" ".join(words.split()))
-    if not thing.words and not thing.relation and not thing.room:
-        return None
-    return OpenQuestion("", "what", target=thing)
-
-
-def _does(match: re.Match[str], core: str) -> OpenQuestion | None:
-    owner, thing = describe(match["owner"]), describe(match["thing"])
-    if owner.room or room_said(match["owner"]) or not owner.known:
-        room = owner.room or room_said(match["owner"])
-        return OpenQuestion("", "is_there", target=replace(thing, room=room), polar=True)
-    return OpenQuestion(
-        "", "is_there", target=replace(thing, relation="in", anchors=(owner,)), polar=True
-    )
-
-
-_CAN = r"(?:can|could|should|would|might|may|do|must)"
-_TRAIT = r"(?P<what>material|shape|brand|pattern|size|type|kind|sort|style|company|breed)"
-_SEEN = r"(?:see|seen|notice|noticed|find|found|spot|spotted)"
-_SOMETHING = r"(?:something|anything|somewhere|anywhere|a place|any place)"
-_STANDS = (
-    r"(?:on|under|in|next|behind|above|inside|near|between|beside|over|left|hanging|written|below)"
-)
-_HOME = rf"(?:{_I}|this (?:house|home|place|room|apartment)|the (?:house|home|apartment))"
-_WHERE_DID = (
-    rf"(?:{_AUX}|did {_I} (?:put|leave|left|see|place|keep)|"
-    rf"can {_I} (?:find|see|look for|locate)|do {_I} (?:keep|find|store)|has .* been|might|could)"
-)
-_PEOPLE = (
-    r"(?:the |any )?(?:people|anyone|anybody|somebody|someone|person|residents?|family|children|"
-    r"kids?|owners?|tenants?|occupants?|a person|one|humans?|babies|pets?|laundry)"
-)
-_TABLE: tuple[tuple[str, Build], ...] = (
-    (
-        r"\b(?:what|which) is (?P<where>the (?:room|[\w ]+?)|this room|it)(?: (?:with|where|that "
-        r"has|containing) (?P<thing>.+?))? (?:mainly |mostly |usually |primarily )?used for",
-        _purpose,
-    ),
-    (
-        rf"\bwhat (?:do|does|can|could|would) {_I} (?:usually |mostly |mainly |normally )?do in "
-        r"(?P<where>the room|this room|[\w ]+?)(?: (?:with|where|that has) (?P<thing>.+))?$",
-        _purpose,
-    ),
-    (r"\b(?:main |primary )?(?:purpose|function) of (?P<where>[\w ]*?room)(?P<thing>)", _purpose),
-    (
-        r"\b(?:how many people|how many persons|maximum number of people).*?\b"
-        r"(?:sleep|sit|be seated|seated|a bed)\b(?P<rest>.*)",
-        _people,
-    ),
-    (
-        r"\b(?:what|which) (?:kind|type|sort) of (?P<what>room)s?\b(?P<rest>.*)",
-        _room,
-    ),
-    (r"\b(?:what|which) (?P<what>room|floor|level|story|part of the house)s?\b(?P<rest>.*)", _room),
-    (
-        r"\b(?:what|which|in what|in which) (?:state|condition) (?:is|are) (?P<thing>.+?)"
-        r"(?: in)?(?P<choices> [\w]+ or [\w]+)?$",
-        _in_state,
-    ),
-    (r"\bhow many\b(?P<rest>.*)", _count),
-    (r"\b(?:what is the number of|(?:can|could|will) you count|^count)\b(?P<rest>.*)", _count),
-    (rf"\b(?:what|which) colors? (?:pattern )?(?:{_AUX} )?(?P<thing>.+)", _color),
-    (
-        r"\b(?:what|which) (?:is|are) (?:the )?(?:\w+ )?colors? (?:scheme |pattern )?"
-        r"of (?P<thing>.+)",
-        _color,
-    ),
-    (
-        rf"\b(?:what|which) {_TRAIT}s? (?:of )?(?:{_AUX} |does |do )?(?P<thing>.+)",
-        _attribute,
-    ),
-    (
-        rf"\b(?:what|which) {_AUX} (?:the )?{_TRAIT}s?(?: name)? (?:of|on) (?P<thing>.+)",
-        _attribute,
-    ),
-    (rf"\bwhat {_AUX} (?P<thing>.+?) made (?:of|from|out of)$", _made_of),
-    (
-        rf"\bwhere (?:{_CAN}|would you suggest) ?{_I}? "
-        rf"(?P<use>(?!(?:{_I} )?(?:find|see|look for|locate|look)\b).+)",
-        _use,
-    ),
-    (rf"\bwhere {_I} {_CAN} (?P<use>.+)", _use),
-    (
-        rf"\b(?:where|in which place|on which side|which side) {_WHERE_DID} ?(?P<thing>.+)",
-        _where,
-    ),
-    (rf"^(?:have|did) {_I} {_SEEN} (?P<thing>.+)", _where),
-    (rf"^where ?(?:{_AUX})? (?P<thing>.+)", _where),
-    (
-        rf"\b(?:what|which) (?:\w+ ){{0,2}}?{_CAN} {_I} "
-        r"(?:use|sit|do|go|need|take|eat|drink|grab|wear|check|try)?(?: on| in| it)?"
-        r"(?: to| for| if| when| as)? ?(?P<use>.*)",
-        _use,
-    ),
-    (
-        rf"\b(?:what|which) .*?\b(?:help|helps|serves?|allows?|lets?|enables?) {_I}? ?(?:me |us )?"
-        r"(?:to |for )?(?P<use>.+)",
-        _use,
-    ),
-    (rf"\bhow {_CAN} {_I} (?P<use>.+)", _use),
-    (rf"\bhow {_I} {_CAN} (?P<use>.+)", _use),
-    (rf"\b(?:what|which) .*\b{_I} {_CAN} use (?:to|for) (?P<use>.+)", _use),
-    (
-        rf"^{_AUX} there (?:any |enough |some |more |still )*(?:room|space) (?P<rest>.+)",
-        _space,
-    ),
-    (r"^(?:can|could) (?:i|we|you|the .+?) (?:fit|put|place|add|store) (?P<rest>.+)", _space),
-    (
-        rf"^{_AUX} there {_SOMETHING}(?: here)?(?: that| where)?(?: {_I} {_CAN}(?: use| go)?)? ?"
-        rf"(?:in the \w+ )?(?:to|for|can|could)? (?P<use>(?!{_STANDS}\b).+)",
-        _use,
-    ),
-    (
-        rf"^(?:{_AUX}|has|have) (?:there )?(?:something|anything|someone|somebody) ?"
-        rf"(?:been )?(?:put|placed|left|standing|lying|kept|set|stored)? ?(?P<where>{_STANDS}\b.+)",
-        _anything,
-    ),
-    (
-        rf"^(?:did|has|have|was|were) (?:{_I}|they|anyone|anybody) (?:leave|left|keep|kept) "
-        r"(?P<thing>.+?) (?P<state>open|closed|on|off|unlocked|running|empty|full)$",
-        _left,
-    ),
-    (rf"^(?:do|does|did|can|could|may) (?P<who>{_PEOPLE})(?: here)? (?P<use>.+)", _people_do),
-    (
-        rf"^{_AUX} (?P<first>.+? or .+?) (?P<how>{_MORE})\b(?P<rest>.*)",
-        _compared,
-    ),
-    (rf"^{_AUX} (?P<first>.+?) (?P<how>{_MORE}) (?P<rest>(?:to|than|from) .+)", _compared),
-    (rf"^(?:what|which) (?P<first>.*?)\b(?P<how>{_COMPARED})\b(?P<rest>.*)", _compared),
-    (
-        r"\bhow (?P<how>tall|high|big|large|wide|long|deep|far|close)\b (?P<rest>.+)",
-        _measure,
-    ),
-    (rf"^{_AUX} there (?P<thing>.+)", _presence),
-    (
-        rf"^(?:do|does|did|have|has) {_HOME} (?:have|got|own|see|contain)? ?(?P<thing>.+)",
-        _presence,
-    ),
-    (r"^(?:does|do) (?P<owner>.+?) (?:have|contain|hold) (?P<thing>.+)", _does),
-    (rf"^(?:can|could) {_I} (?P<use>.+)", _use),
-    (rf"^(?:{_AUX}|has|have) (?P<rest>.+)", _state),
-    (rf"^{_AUX} (?P<rest>.+)", _polar),
-    (r"\b(?:what|which|who)\b (?P<rest>.+)", _what),
-)
-_KINDS = tuple((re.compile(pattern), build) for pattern, build in _TABLE)
-
-
-def uses_of(question: OpenQuestion) -> list[str]:
-    """Return names of the lexicon's uses that a question asks for, best first.
-
-    The use with the most telling single cue comes first: "wash my clothes" is laundry, although
-    two cues of washing hands are in it.
-    """
-    lexicon = load_lexicon()
-    text = clean(question.use)
-    found = [name for _, name in lexicon.uses_in(text)]
-    if not found:
-        text = clean(question.text)
-        found = [name for _, name in lexicon.uses_in(text)]
-
-    def told(name: str) -> tuple[int, int]:
-        cues = [cue for cue in lexicon.uses[name].cues if _has_cue(cue, text)]
-        return max(((len(cue.split()), len(cue)) for cue in cues), default=(0, 0))
-
-    found.sort(key=told, reverse=True)
-    strong = [name for name in found if not lexicon.uses[name].weak] or found
-    return [name for name in strong if not lexicon.uses[name].modifies]
-
-
-@lru_cache(maxsize=4096)
-def _cue_pattern(cue: str) -> re.Pattern[str]:
-    words = [re.escape(word).replace(r"\*", r"\w*") for word in cue.split()]
-    return re.compile(r"\b" + r"\b(?:\s+\S+){0,3}?\s+".join(words) + r"\b")
-
-
-def _has_cue(cue: str, text: str) -> bool:
-    return _cue_pattern(cue).search(text) is not None

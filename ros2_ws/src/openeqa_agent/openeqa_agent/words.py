@@ -81,15 +81,17 @@ _PLACED = re.compile(
     r"\b(?:that|which|who)?\s*(?:\b(?:is|are|was|were|has been|can be)\b)?\s*"
     r"\b(?:currently |directly |immediately |right |just |partly )*"
     r"(?:located|placed|kept|hanging|hung|sitting|standing|lying|laying|mounted|leaning|positioned|"
-    r"found|seen|attached|draped|resting|laid|set|displayed|stored|plugged|sticking out)\b"
+    r"found|seen|attached|draped|resting|laid|set|displayed|stored|plugged(?: in)?|sticking out)\b"
 )
 _TAIL = re.compile(
     r"\s+(?:that|which|who|with|of|for|used|made|called|labell?ed|has|have|is|are|to)\b.*$"
 )
+_HEAPS = re.compile(
+    r"\b(?:a |the )?(?:pile|stack|set|pair|piece|bunch|group|row|lot|couple|number|amount)s? of\b"
+)
 _LEAD = re.compile(
-    r"^(?:(?:a|an|the|any|some|my|your|our|one|every|each|of|there|kind|type|sort|piece|pair|set|"
-    r"stack|pile|number|amount|another|more|other|most|directly|immediately|right|just|also|"
-    r"please|currently)\b\s*)+"
+    r"^(?:(?:a|an|the|any|some|my|your|our|one|every|each|of|there|kind|type|sort|another|more|"
+    r"other|most|directly|immediately|right|just|also|please|currently)\b\s*)+"
 )
 
 
@@ -150,7 +152,7 @@ def colors_in(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def describe(text: str, depth: int = 2) -> Thing:
     """Return what a noun phrase speaks of: "the red mug on the desk in the office"."""
-    text = " ".join(re.sub(r"[^\w\s'-]", " ", text).split())
+    text = " ".join(_HEAPS.sub(" ", re.sub(r"[^\w\s'-]", " ", text)).split())
     text, room = _take_room(text)
     relation, head, tail = _split(text)
     anchors: tuple[Thing, ...] = ()
