@@ -136,6 +136,16 @@ class MapShapes:
     high: Floats
     storeys: tuple[Storey, ...]
 
+    def on_floor(self, name: str) -> frozenset[str]:
+        """Return the ids of all objects of a floor, by the floor's name."""
+        return frozenset(
+            id_
+            for storey in self.storeys
+            if storey.name == name
+            for part in (storey.solid, storey.shells)
+            for id_ in part.ids
+        )
+
     def boxes(self, ids: Iterable[str]) -> Boxes:
         """Return the boxes of some objects, in this order; those the map lacks are left out."""
         found: dict[str, Boxes] = {}
@@ -300,7 +310,7 @@ def look_from(box: Box | None, shapes: MapShapes) -> tuple[Floats, Floats]:
             (shapes.low + shapes.high) / 2,
             float(np.linalg.norm(shapes.high - shapes.low)),
         )
-        return middle + np.array([-0.55, -0.75, 0.85]) * max(reach, 3.0) * 0.75, middle
+        return middle + np.array([-0.55, -0.75, 0.85]) * max(reach, 3.0) * 0.6, middle
     middle = np.array(box.center) - shapes.origin
     reach = max(float(np.linalg.norm(box.size)), 1.0)
     return middle + np.array([-0.8, -1.1, 1.2]) * reach * 1.6, middle

@@ -118,8 +118,9 @@ class MapView:
             boxes = self.shapes.boxes(mark.id for mark in group)
             if not boxes.ids:
                 continue
+            deep = _deep(np.array(color, np.uint8))
             if filled:
-                self._marks.append(self._solid(f"/marks/{k}/fill", boxes, color, 0.75, grow=0.012))
+                self._marks.append(self._solid(f"/marks/{k}/fill", boxes, deep, 1.0, grow=0.012))
             lines = add.add_line_segments(
                 f"/marks/{k}/edges", boxes.edges(0.02), color, thickness=4, thickness_units="screen"
             )
@@ -164,7 +165,7 @@ class MapView:
                 f"{at}/room{k}",
                 room.vertices.astype(np.float32),
                 room.faces,
-                color=_PASTELS[k % len(_PASTELS)],
+                color=_deep(np.array(_PASTELS[k % len(_PASTELS)], np.uint8)),
                 side="double",
                 flat_shading=True,
                 cast_shadow=False,
@@ -179,7 +180,7 @@ class MapView:
             self._lines(f"{at}/outlines", lines, (120, 128, 140), 2.0)
         if storey.solid.ids:
             self._clickable.append(
-                self._solid(f"{at}/boxes", storey.solid, storey.solid.colors, 0.62)
+                self._solid(f"{at}/boxes", storey.solid, _deep(storey.solid.colors), 0.8)
             )
             if len(storey.solid.ids) <= MOST_EDGED:
                 dark = (storey.solid.colors * 0.55).astype(np.uint8)
@@ -220,4 +221,9 @@ class MapView:
         )
 
 
-_PASTELS = ((232, 238, 246), (243, 238, 228), (233, 243, 234), (244, 234, 240), (238, 238, 247))
+def _deep(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Colours that stay so under the page's bright lights."""
+    return (255.0 * (colors / 255.0) ** 2.2).astype(np.uint8)
+
+
+_PASTELS = ((214, 226, 241), (240, 230, 208), (214, 236, 216), (241, 216, 230), (226, 222, 242))

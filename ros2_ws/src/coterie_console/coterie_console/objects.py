@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coterie_console.text import natural, plain
@@ -50,10 +51,13 @@ class ObjectIndex:
         ]
 
     def name(self, id_: str, limit: int = 34) -> str:
-        """Return an object's label and id as plain text."""
+        """Return an object's label and id as plain text; the id alone if it says the label."""
         thing = self._scene.objects.get(id_)
         if thing is None:
             return f"{plain(id_, limit)} (not in the map)"
+        top = thing.label.top
+        if top and id_.casefold().startswith((top.casefold(), top.casefold().replace(" ", "-"))):
+            return plain(id_, limit)
         return f"{plain(thing.label.top, limit) or NO_LABEL} · {plain(id_, 24)}"
 
     def details(self, id_: str) -> list[tuple[str, str]]:
@@ -88,11 +92,11 @@ class ObjectIndex:
         return f"{thing.id} {labels} {room.name if room else thing.room}".casefold()
 
 
-def _choices(counts: Counter[str], names: dict[str, str], empty: str) -> list[Choice]:
+def _choices(counts: Mapping[str, int], names: Mapping[str, str], empty: str) -> list[Choice]:
     """Return values by name, each with a text of its own: widgets cannot show two alike."""
     found: list[Choice] = []
     taken: set[str] = set()
-    for value in sorted(counts, key=lambda v: natural(names[v] if v in names else v)):
+    for value in sorted(counts, key=lambda v: natural(names.get(v, v))):
         base = plain(names.get(value, value), 40) or empty
         text, k = f"{base} ({counts[value]})", 2
         while text in taken:

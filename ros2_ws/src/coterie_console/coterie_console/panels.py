@@ -9,6 +9,7 @@ from coterie_console.queries import DIFFICULTIES, Query
 from coterie_console.text import escaped, plain
 from coterie_console.web import put
 from coterie_console.widgets import ButtonList, RankedList, Row, badge, block, pairs
+from semantic_mapper.files import color_of
 
 if TYPE_CHECKING:
     from coterie_console.annotate_page import AnnotatePage
@@ -190,9 +191,13 @@ class SuggestPanel:
         found = self._page.proposal
         if found is None:
             return ""
-        what = "One object adds it to the answer." if found.ids else "No object fits, they say."
+        what = (
+            "Click an object to add it to the answer."
+            if found.ids
+            else "They find no object that fits."
+        )
         return block(
-            badge("proposal, not saved", "#8a46be") + f"{what} Check it: the rules err."
+            badge("proposal, not saved", "#8a46be") + f"{what} Check it: rules make mistakes."
             f'<div style="font-size:.8em;opacity:.7">{escaped(found.explanation, 300)}</div>'
         )
 
@@ -284,6 +289,11 @@ class ObjectsPanel:
             self._search = gui.add_text("Search", "", hint="Parts of label, id or room")
             self._label = gui.add_dropdown("Label", (ANY, *self._labels))
             self._room = gui.add_dropdown("Room", (ANY, *self._rooms), visible=len(self._rooms) > 1)
+            floors = page.view.floors
+            self._floor = gui.add_dropdown(
+                "Floor", (ALL_FLOORS, *reversed(floors)), visible=len(floors) > 1
+            )
+            self._floor.on_update(wrap(lambda _: self._show_floor()))
             for widget in (self._search, self._label, self._room):
                 widget.on_update(wrap(lambda _: self._restart()))
             self._list = ButtonList(gui, SHOWN, wrap, page.toggle)
@@ -291,11 +301,6 @@ class ObjectsPanel:
             self._turn = gui.add_button("Look at it", visible=False, color="gray")
             self._turn.on_click(wrap(lambda _: page.look(page.looked)))
         with panel.add_tab("View"):
-            floors = page.view.floors
-            self._floor = gui.add_dropdown(
-                "Floor", (ALL_FLOORS, *reversed(floors)), visible=len(floors) > 1
-            )
-            self._floor.on_update(wrap(lambda _: self._show_floor()))
             named = gui.add_checkbox("Room names", True, visible=bool(page.scene.rooms))
             named.on_update(wrap(lambda event: page.view.show_room_names(event.target.value)))
             points = gui.add_checkbox("Points", True, visible=has_cloud)
@@ -316,6 +321,9 @@ class ObjectsPanel:
             self._labels.get(str(self._label.value)),
             self._rooms.get(str(self._room.value)),
         )
+        if self._floor.value != ALL_FLOORS:
+            here = page.view.shapes.on_floor(str(self._floor.value))
+            ids = [i for i in ids if i in here]
         chosen = page.session.answer(page.session.current) or ()
         rank = {id_: k for k, id_ in enumerate(chosen, start=1)}
         rows = [
@@ -335,12 +343,16 @@ class ObjectsPanel:
         put(self._turn, visible=page.looked in page.scene.objects)
 
     def _color(self, id_: str, rank: dict[str, int]) -> tuple[int, int, int] | None:
-        return (193, 127, 0) if id_ in rank else None
+        if id_ in rank:
+            return (193, 127, 0)
+        r, g, b = color_of(self._page.scene.objects[id_].label.top)
+        return (int(r * 0.6), int(g * 0.6), int(b * 0.6))  # white text is read on it
 
     def _restart(self) -> None:
         self._begin = 0
 
     def _show_floor(self) -> None:
+        self._restart()
         view, chosen = self._page.view, str(self._floor.value)
         view.show_floors(view.floors if chosen == ALL_FLOORS else [chosen])
 

@@ -317,8 +317,8 @@ class AnnotationSession:
 
     def poll(self) -> bool:
         """Take in what others changed on disk; return whether there is anything new to show."""
-        before = dict(self._broken)
-        return bool(self._take_in()) or before != self._broken
+        before = dict(self._broken), len(self.notices)
+        return bool(self._take_in()) or before != (self._broken, len(self.notices))
 
     def _readers(self) -> list[tuple[WatchedFile, Callable[[str | None, str], set[Key]]]]:
         return [(self._queries_file, self._read_queries), (self._out_file, self._read_answers)]
@@ -332,7 +332,8 @@ class AnnotationSession:
                 if not file.changed():
                     continue
                 stamp, text = file.peek()
-                found = read(text, file.name)
+                # Of a file that was deleted, all is still here, and is written again.
+                found = set() if text is None else read(text, file.name)
             except FileProblem as error:
                 message = f"{error}; nothing is saved until that is mended"
                 self._broken[file.name] = message
@@ -340,9 +341,12 @@ class AnnotationSession:
                     self.notices.append(message)
                 continue
             file.accept(stamp, text)
-            if found:
-                gone = "was deleted" if text is None else "was changed"
-                self.notices.append(f"{file.name} {gone} on disk; shown is what it says now")
+            if text is None:
+                self.notices.append(
+                    f"{file.name} was deleted on disk; it is written again with the next change"
+                )
+            elif found:
+                self.notices.append(f"{file.name} was changed on disk; shown is what it says now")
             changed |= found
         if self.current not in self._queries:
             self.current = next(iter(self._queries), "")

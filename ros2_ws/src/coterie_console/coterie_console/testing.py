@@ -71,11 +71,18 @@ class Browser:
         self.send("Page.navigate", url=url)
 
     def run(self, script: str) -> Any:
-        """Return what a JavaScript expression gives."""
-        answer = self.send("Runtime.evaluate", expression=script, returnByValue=True)
+        """Return what a JavaScript expression (or its promise) gives."""
+        answer = self.send(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
         if "exceptionDetails" in answer:
             raise RuntimeError(f"{script}: {answer['exceptionDetails']}"[:500])
         return answer["result"].get("value")
+
+    def frames(self, count: int) -> None:
+        """Wait until the page has been drawn so many times."""
+        for _ in range(count):
+            self.run("new Promise(done => requestAnimationFrame(() => done(1)))")
 
     def wait_for(self, script: str, within: float = 60.0) -> Any:
         """Wait until an expression is true and return it; many times longer than it takes."""
@@ -92,10 +99,12 @@ class Browser:
         self.wait_for(f"(document.body?.innerText ?? '').includes({json.dumps(text)})")
 
     def press(self, text: str) -> None:
-        """Click the button whose label holds a text."""
+        """Click the button whose label holds a text, or else what shows just this text."""
+        wanted = json.dumps(text)
         script = (
-            "(() => { const b = [...document.querySelectorAll('button')]"
-            f".find(b => b.innerText.includes({json.dumps(text)}));"
+            "(() => { const all = (s) => [...document.querySelectorAll(s)];"
+            f" const b = all('button').find(b => b.innerText.includes({wanted}))"
+            f" ?? all('*').findLast(e => e.innerText?.trim() === {wanted});"
             " if (!b) return false; b.click(); return true; })()"
         )
         self.wait_for(script)

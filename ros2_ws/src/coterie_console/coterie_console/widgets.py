@@ -117,7 +117,8 @@ class Pager:
 
 def block(inner: str, style: str = "") -> str:
     """Return HTML for a part of a panel; `inner` is HTML whose texts are escaped already."""
-    return f'<div style="padding:0 .75em .5em;overflow-wrap:anywhere;{style}">{inner}</div>'
+    look = f"padding:0 .75em .5em;font-size:.9em;line-height:1.4;overflow-wrap:anywhere;{style}"
+    return f'<div style="{look}">{inner}</div>'
 
 
 def pairs(rows: Sequence[tuple[str, str]]) -> str:

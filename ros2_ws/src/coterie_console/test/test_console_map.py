@@ -1,0 +1,132 @@
+"""What is drawn of a map, which box a click means, and how objects are searched."""
+
+import numpy as np
+import pytest
+
+from coterie_console.map_shapes import load_cloud, map_shapes
+from coterie_console.objects import NO_LABEL, NO_ROOM, ObjectIndex
+from coterie_console.suggest import suggest
+from coterie_console.text import escaped, natural, plain
+from coterie_core.geometry import Box
+from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
+from semantic_mapper.files import save_map
+
+SQUARE = [(0.0, 0.0), (4.0, 0.0), (4.0, 4.0), (0.0, 4.0)]
+
+
+def thing(id_, label, center, size=(0.5, 0.5, 0.5), room="", yaw=0.0):
+    return SceneObject(id_, LabelBelief.of(label), Box(center, size, yaw), room=room)
+
+
+def house():
+    graph = SceneGraph()
+    for k in range(2):
+        graph.add_floor(Floor(f"f{k}", k, 3.0 * k))
+        graph.add_room(Room(f"r{k}", "study", "study", f"f{k}", list(SQUARE)))
+    graph.add_object(thing("desk-2", "desk", (1, 1, 0.4), room="r0"))
+    graph.add_object(thing("desk-10", "desk", (3, 1, 0.4), room="r0"))
+    graph.add_object(thing("lamp", "lamp", (1, 1, 3.4)))  # no room: by its height
+    return graph
+
+
+def test_a_click_means_the_nearest_box_that_one_does_not_stand_in():
+    graph = SceneGraph()
+    for k, x in enumerate((1.0, 3.0, 5.0)):
+        graph.add_object(thing(f"o{k}", "box", (x, 0, 0)))
+    boxes = map_shapes(graph).storeys[0].solid
+    origin = np.array([-1.0, 0, 0]) - map_shapes(graph).origin
+    assert [i for _, i in boxes.hit(origin, (2.0, 0, 0))] == ["o0", "o1", "o2"]
+    assert [i for _, i in boxes.hit(origin + np.array([2, 0, 0]), (1.0, 0, 0))] == ["o1", "o2"]
+    assert boxes.hit(origin, (-1.0, 0, 0)) == boxes.hit(origin, (0, 0, 1.0)) == []
+    turned = SceneGraph()
+    turned.add_object(thing("d", "box", (0, 0, 0), (2.0, 0.1, 1.0), yaw=np.pi / 4))
+    boxes = map_shapes(turned).storeys[0].solid
+    [(near, _)], [(far, _)] = (boxes.hit((2, y, 0), (-1.0, 0, 0)) for y in (0.6, -0.6))
+    assert (near, far) == pytest.approx((1.33, 2.53), abs=0.01)
+    assert not boxes.hit((2.0, 0.9, 0), (-1.0, 0, 0))
+
+
+def test_floors_rooms_and_edges_of_a_house():
+    shapes = map_shapes(house())
+    assert [(s.name, s.solid.ids) for s in shapes.storeys] == [
+        ("Floor 0", ("desk-2", "desk-10")),
+        ("Floor 1", ("lamp",)),
+    ]
+    assert shapes.on_floor("Floor 1") == {"lamp"}
+    room = shapes.storeys[1].rooms[0]
+    corners = room.vertices[room.faces]
+    cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    assert np.abs(cross[:, 2]).sum() / 2 == pytest.approx(16.0)
+    assert set(room.vertices[:, 2]) == {3.0}
+    boxes = shapes.boxes(["lamp", "nowhere", "desk-2"])
+    assert boxes.ids == ("lamp", "desk-2") and boxes.edges().shape == (24, 2, 3)
+    lengths = np.linalg.norm(np.diff(boxes.edges(), axis=1), axis=-1)
+    assert lengths == pytest.approx(0.5)
+
+
+def test_maps_far_away_keep_their_precision_and_odd_shapes_are_drawn():
+    graph = SceneGraph()
+    graph.add_object(thing("a", "a", (4.5e6, -3.2e6, 1.0), (0.0, 0.0, 0.0)))
+    graph.add_room(Room("bow", "bow", "room", "", [(0, 0), (1, 1), (1, 0), (0, 1)]))
+    graph.add_room(Room("line", "line", "room", "", [(0, 0), (1, 0), (2, 0)]))
+    shapes = map_shapes(graph)
+    assert [r.id for s in shapes.storeys for r in s.rooms] == ["bow"]
+    graph.rooms.clear()
+    boxes = map_shapes(graph).storeys[0].solid
+    assert np.abs(boxes.centers).max() < 10 and boxes.sizes.min() > 0
+    empty = map_shapes(SceneGraph())
+    assert empty.storeys[0].solid.ids == () and (empty.high > empty.low)[:2].all()
+
+
+def test_a_box_around_everything_is_no_obstacle_to_clicks():
+    graph = SceneGraph()
+    for k in range(8):
+        graph.add_object(thing(f"o{k}", "cup", (float(k), 0, 0.5)))
+    graph.add_object(thing("wall", "wall", (3.5, 0, 1.0), (12.0, 6.0, 3.0)))
+    storey = map_shapes(graph).storeys[0]
+    assert storey.shells.ids == ("wall",) and len(storey.solid.ids) == 8
+
+
+def test_clouds_are_read_thinned_and_refused(tmp_path):
+    graph = house()
+    save_map(graph, tmp_path / "m.ply", "ply")
+    points, colors = load_cloud(tmp_path / "m.ply", np.zeros(3))
+    assert len(points) == len(colors) > 100 and points.dtype == np.float32
+    (tmp_path / "bad.ply").write_text("ply\nno")
+    with pytest.raises(ValueError, match=r"bad\.ply"):
+        load_cloud(tmp_path / "bad.ply", np.zeros(3))
+
+
+def test_search_by_words_label_and_room():
+    graph = house()
+    graph.rooms["r1"].name = "study"  # two rooms of one name stay apart
+    graph.add_object(thing("", "", (0, 0, 0)))
+    index = ObjectIndex(graph)
+    assert index.find() == ["", "desk-2", "desk-10", "lamp"]
+    assert index.find("DESK 10") == ["desk-10"] and index.find("desk study lamp") == []
+    assert index.find(label="lamp") == ["lamp"] and index.find(room="r0") == ["desk-2", "desk-10"]
+    assert [c.text for c in index.labels] == [f"{NO_LABEL} (1)", "desk (2)", "lamp (1)"]
+    assert index.rooms[0].text == f"{NO_ROOM} (2)"
+    assert index.name("desk-2") == "desk-2" and index.name("lamp") == "lamp"
+    assert "not in the map" in index.name("x") and index.details("x") == []
+
+
+def test_choices_never_look_the_same():
+    graph = SceneGraph()
+    for k, label in enumerate(["a\n", "a ", "a", "\u202ea", "x" * 500, "x" * 501]):
+        graph.add_object(thing(str(k), label, (0, 0, 0)))
+    texts = [choice.text for choice in ObjectIndex(graph).labels]
+    assert len(set(texts)) == 6 and max(map(len, texts)) < 60
+
+
+def test_text_of_others_is_only_text():
+    odd = '<img src=x onerror="alert(1)">\n\x1b[2J\u202e 🪑 &amp;'
+    assert escaped(odd) == "&lt;img src=x onerror=&quot;alert(1)&quot;&gt; ·[2J· 🪑 &amp;amp;"
+    assert plain("a" * 10_000, 8) == "a" * 7 + "…" and plain("") == ""
+    assert sorted(["obj10", "obj9", "a", "9" * 5000], key=natural)[1:3] == ["a", "obj9"]
+
+
+def test_a_suggestion_is_what_the_rules_find():
+    found = suggest(house(), "q1", "a desk")
+    assert set(found.ids) == {"desk-2", "desk-10"} and found.explanation
+    assert suggest(house(), "q1", "a bicycle").ids == ()
