@@ -119,7 +119,8 @@ class TransformBuffer:
             common = next((frame for frame in up if frame in down), None)
             if common is None:
                 known = ", ".join(sorted(self._links)[:8]) or "none"
-                missing = [f for f in (target, source) if len(self._chain(f)) == 1]
+                heard = {*self._links, *(link.parent for link in self._links.values())}
+                missing = [f for f in (target, source) if f not in heard]
                 hint = f"; nothing is known of {missing[0]!r}" if missing else ""
                 raise TransformNotYet(
                     f"no transforms connect {source!r} with {target!r}{hint} (frames: {known})"
