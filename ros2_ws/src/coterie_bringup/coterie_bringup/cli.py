@@ -277,8 +277,19 @@ def record(
     detections: Annotated[bool, typer.Option(help="With what a detector finds.")] = True,
     known_rooms: Annotated[bool, typer.Option(help="With rooms and floors.")] = True,
     jpeg: Annotated[bool, typer.Option(help="Colour images as JPEG.")] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Record a running team's cameras instead, as MCAP.")
+    ] = False,
+    robot: Annotated[list[str] | None, typer.Option(help="Live: whose cameras.")] = None,
+    duration: Annotated[float, typer.Option(min=0.0, help="Live: how long [s].")] = 0.0,
+    domain: Domain = None,
 ) -> None:
-    """Drive a robot through a generated house and write down what it sees."""
+    """Drive a robot through a generated house, or listen to a team; write down what is seen."""
+    if live:
+        from coterie_bringup.record_live import record_running
+
+        record_running(out, domain=domain, robots=tuple(robot or ()), duration=duration)
+        return
     from coterie_bringup.record_command import RecordOptions
     from coterie_bringup.record_command import record as run
 
@@ -333,6 +344,19 @@ def map_command(
 
     topics = BagTopics(depth_topic, color_topic, info_topic, detections_topic, map_frame)
     map_recording(MapOptions(recording, out, picture, every, detector, rooms, source, topics))
+
+
+@app.command()
+def view(
+    team: TeamFile,
+    out: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Write RViz's configuration here.")
+    ] = None,
+) -> None:
+    """Show a team in RViz, or write the configuration that does."""
+    from coterie_bringup.view_command import view as run
+
+    raise typer.Exit(run(team, out=out))
 
 
 @team_app.command("check")

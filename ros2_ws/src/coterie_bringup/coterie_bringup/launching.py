@@ -71,5 +71,37 @@ def team_actions(file: str, *, packages: Collection[str] = (), robot: str = "") 
     ]
 
 
+def view_actions(file: str, config: str = "") -> list[Any]:
+    """Return launch actions that show a team in RViz; needs the ROS packages launch_ros and rviz2.
+
+    Args:
+        file: The team file.
+        config: A configuration of RViz instead; "": one made for the team.
+
+    Raises:
+        CommandError: Neither is given.
+    """
+    import launch_ros.actions
+
+    if not file and not config:
+        raise CommandError("give team:=FILE, or config:=FILE.rviz")
+    if not config:
+        from coterie_bringup.view import team_config, write_config
+
+        team = load_team(Path(file))
+        path = rundir.new_run(f"{team.name}-view") / "coterie.rviz"
+        write_config(team_config(team), path)
+        config = str(path)
+    return [
+        launch_ros.actions.Node(
+            package="rviz2",
+            executable="rviz2",
+            arguments=["-d", config],
+            parameters=[{"use_sim_time": True}],
+            output="screen",
+        )
+    ]
+
+
 def _wanted(spec: ProcessSpec, packages: Collection[str]) -> bool:
     return not packages or spec.package in packages

@@ -21,6 +21,7 @@ from coterie_bringup.team import (
     StartSpec,
     Team,
 )
+from coterie_core.embodiment import Embodiment
 from coterie_core.resume import Resume
 from habitat_bridge.robots import EMBODIMENTS
 
@@ -183,6 +184,17 @@ def bridge_parameters(team: Team) -> dict[str, Any]:
     return parameters
 
 
+def robot_body(team: Team, robot: RobotSpec) -> Embodiment:
+    """Return a robot's body: a preset, or what its URDF tells.
+
+    Raises:
+        PlanError: The URDF or its overrides cannot be used.
+    """
+    if not robot.urdf:
+        return EMBODIMENTS[robot.embodiment].model_copy(update={"name": robot.name})
+    return described_robot(team, robot)[1].embodiment()
+
+
 def _body(team: Team, robot: RobotSpec) -> dict[str, Any]:
     """Return a robot's body for the bridge: a preset, or what its URDF tells.
 
@@ -190,8 +202,7 @@ def _body(team: Team, robot: RobotSpec) -> dict[str, Any]:
         PlanError: The URDF or its overrides cannot be used.
     """
     if not robot.urdf:
-        body = EMBODIMENTS[robot.embodiment].model_copy(update={"name": robot.name})
-        return {"embodiment": body.model_dump(mode="json")}
+        return {"embodiment": robot_body(team, robot).model_dump(mode="json")}
     urdf, resume = described_robot(team, robot)
     return {
         "embodiment": resume.embodiment().model_dump(mode="json"),
@@ -287,7 +298,12 @@ def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[
     kept = "" if run_directory is None else str(run_directory / "map")
     # No map before what is known beforehand is in it: who asks would take it for the whole.
     known = {"prior_patience": 10.0} if bridge_parameters(team)["prior_map"] != "nothing" else {}
-    common = {**chosen, **known, "cameras": list(spec.cameras), "state_directory": kept}
+    cameras = list(spec.cameras) or [
+        f"{robot.name}/{camera.name}"
+        for robot in team.robots
+        for camera in robot_body(team, robot).cameras
+    ]
+    common = {**chosen, **known, "cameras": cameras, "state_directory": kept}
     if not spec.per_robot:
         return {"mapper": {"mapper": {**common, "robots": names}}}
     alone = {

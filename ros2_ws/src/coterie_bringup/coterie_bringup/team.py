@@ -201,7 +201,7 @@ class MapperSpec(_Part):
         "rooms", description="what is known of the house beforehand; a leader's own setting wins"
     )
     cameras: tuple[str, ...] = Field(
-        ("camera",), min_length=1, description="names of cameras; robot/camera for that robot only"
+        (), description="names of cameras, or robot/camera for that robot only; empty: all of them"
     )
     per_robot: bool = Field(False, description="a map for each robot, merged, instead of one")
     color: bool = Field(True, description="listen to colour images: pictures and colours of things")

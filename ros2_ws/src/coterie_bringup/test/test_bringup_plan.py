@@ -272,6 +272,7 @@ def test_the_map_and_who_answers_from_it(tmp_path: Path) -> None:
     assert (bridge["prior_map"], bridge["prior_topic"]) == ("rooms", "prior_map")
     mapper = specs["mapper"].parameters["mapper"]
     assert mapper["robots"] == ["rover", "drone"] and mapper["far"] == 3.0
+    assert mapper["cameras"] == ["rover/head", "drone/front"]
     assert specs["mapper"].arguments == ("--name", "mapper")
     assert specs["planner"].parameters["object_planner"]["mode"] == "certainty"
     asked = specs["open_questions"].parameters["open_questions"]

@@ -1,0 +1,126 @@
+"""What RViz is told to show exists, with that type, and reaches an RViz that comes late."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from coterie_bringup.errors import CommandError
+from coterie_bringup.launching import view_actions
+from coterie_bringup.plan import bridge_parameters, mapper_parameters
+from coterie_bringup.team import parse_team
+from coterie_bringup.view import team_config, topics
+from coterie_bringup.view_command import view
+
+REPOSITORY = Path(__file__).parents[4]
+TEAM = """\
+world: {kind: embedded, seed: 11, floors: 1, rooms: 4}
+namespace: home
+robots:
+  - {name: rover, embodiment: wheels}
+  - {name: drone, embodiment: air}
+mapper: {prior_map: rooms}
+"""
+TYPES = {
+    "Map": "nav_msgs/msg/OccupancyGrid",
+    "MarkerArray": "visualization_msgs/msg/MarkerArray",
+    "PointCloud2": "sensor_msgs/msg/PointCloud2",
+    "Image": "sensor_msgs/msg/Image",
+    "Odometry": "nav_msgs/msg/Odometry",
+    "RobotModel": "std_msgs/msg/String",
+}
+"""Message that each display of rviz_default_plugins takes."""
+
+
+def test_the_file_for_the_home_team_is_up_to_date(tmp_path: Path) -> None:
+    """What config/rviz holds is what the command writes today."""
+    out = tmp_path / "new" / "home.rviz"
+    assert view(REPOSITORY / "config/teams/home.yaml", out=out) == 0
+    assert out.read_text() == (REPOSITORY / "config/rviz/coterie.rviz").read_text()
+    config = yaml.safe_load(out.read_text())
+    assert config["Visualization Manager"]["Global Options"]["Fixed Frame"] == "map"
+    groups = [d["Name"] for d in config["Visualization Manager"]["Displays"]]
+    assert groups[2:] == ["Semantic map", "rover", "walker", "drone"]
+
+
+def test_without_rviz_it_says_what_to_do(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CommandError, match="--out"):
+        view(REPOSITORY / "config/teams/home.yaml", out=None)
+
+
+def test_the_launch_file_needs_to_know_what_to_show(monkeypatch) -> None:
+    import sys
+    import types
+
+    # ROS's launch is no wheel: an empty module of that name lets the check before it be reached.
+    for name in ("launch_ros", "launch_ros.actions"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    sys.modules["launch_ros"].actions = sys.modules["launch_ros.actions"]
+    with pytest.raises(CommandError, match="team:="):
+        view_actions("")
+
+
+@pytest.mark.ros
+def test_every_topic_is_there_with_its_type_and_a_fitting_qos(ros) -> None:
+    pytest.importorskip("coterie_msgs")
+    from rclpy.qos import (
+        DurabilityPolicy,
+        QoSCompatibility,
+        QoSProfile,
+        ReliabilityPolicy,
+        qos_check_compatible,
+    )
+
+    from coterie_msgs.action import NavigateTo
+    from habitat_bridge.node import BridgeNode
+    from semantic_mapper.node import MapperNode
+
+    team = parse_team(TEAM)
+    known = {**bridge_parameters(team), "assembly_timeout": 0.0}
+    bridge = ros.add(BridgeNode("bridge", namespace="home", context=ros.context, parameters=known))
+    (nodes,) = mapper_parameters(team, None).values()
+    mapper = ros.add(
+        MapperNode(
+            "mapper",
+            namespace="home",
+            context=ros.context,
+            parameters={**nodes["mapper"], "publish_period": 0.1, "points_period": 0.1},
+        )
+    )
+    ros.wait_active(bridge, mapper)
+    node = ros.node("viewer", "home")
+    shown = topics(team_config(team))
+    # A robot that turns sees enough for a floor plan, whose topic begins to exist with it.
+    from rclpy.action import ActionClient
+
+    client = ActionClient(node, NavigateTo, "rover/navigate_to")
+    ros.spin_until(client.server_is_ready, what="the bridge's action")
+    x, y, z = bridge.world.state("rover").pose.position
+    goal = NavigateTo.Goal(has_yaw=True, yaw=3.0)
+    goal.position.x, goal.position.y, goal.position.z = x, y, z
+    camera = bridge._ports["rover"].cameras[0]
+    ros.spin_until(lambda: camera.wanted and camera.detections_wanted, what="the mapper to listen")
+    client.send_goal_async(goal)
+
+    def missing() -> list[str]:
+        return [t for t in shown if not node.get_publishers_info_by_topic(t)]
+
+    ros.spin_until(lambda: not missing(), what="all topics")
+    for topic, (display, wanted) in shown.items():
+        latched = wanted["Durability Policy"] == "Transient Local"
+        qos = QoSProfile(
+            depth=wanted["Depth"],
+            durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+            reliability=ReliabilityPolicy.RELIABLE
+            if wanted["Reliability Policy"] == "Reliable"
+            else ReliabilityPolicy.BEST_EFFORT,
+        )
+        for publisher in node.get_publishers_info_by_topic(topic):
+            assert publisher.topic_type == TYPES[display.rpartition("/")[2]], topic
+            fits, why = qos_check_compatible(publisher.qos_profile, qos)
+            assert fits != QoSCompatibility.ERROR, f"{topic}: {why}"
+            # A map that is published once must reach an RViz that comes later.
+            assert "semantic_map" not in topic or latched
