@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from openeqa_agent.patterns import AUX, CAN, KINDS
+from openeqa_agent.patterns import AUX, CAN, KINDS, WE
 from openeqa_agent.sorting import sort_category
 from openeqa_agent.understood import STATES, Kind, OpenQuestion
 from openeqa_agent.words import clean, describe

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from coterie_core.geometry import Box, distance, iou
-from coterie_core.household import load_household
-from coterie_core.scene import SceneObject
+from coterie_core.geometry import Box, Vec2, distance, iou
+from coterie_core.household import load_household, normalized
+from coterie_core.relations import NEAR, PAIRS, RelationKind, between, gap
+from coterie_core.scene import Room, SceneGraph, SceneObject
 from openeqa_agent.labels import (
     belief,
+    can_contain,
+    canonical,
+    color_fit,
+    members_of,
+    plain,
 )
+from openeqa_agent.words import Thing
 
 LIKELY = 0.3
 """Least probability for an object to be taken for what a question speaks of."""
@@ -45,6 +54,328 @@ class Found:
         return self.p * self.fit
 
 
+class MapIndex:
+    """One map, made ready for questions.
+
+    Args:
+        scene: The map; it is not changed and must not change meanwhile.
+    """
+
+    def __init__(self, scene: SceneGraph) -> None:
+        self.scene = scene
+        self._beliefs = {id_: belief(thing) for id_, thing in scene.objects.items()}
+        self._cells: dict[tuple[int, int], list[SceneObject]] | None = None
+        self._held: dict[str, list[SceneObject]] = {}
+        for thing in scene.objects.values():
+            for holder in {thing.support, thing.container} - {""}:
+                self._held.setdefault(holder, []).append(thing)
+
+    # -- what a thing is -------------------------------------------------------------------------
+
+    def probability(self, thing: SceneObject, name: str) -> float:
+        """How likely an object is a thing of this name: label, class, or any noun (0..1)."""
+        members = members_of(name)
+        own = self._beliefs[thing.id]
+        p = sum(share for label, share in own.items() if canonical(label) in members)
+        if p >= LIKELY:
+            return min(p, 1.0)
+        wanted = normalized(name).split()
+        for label, share in own.items():
+            words = normalized(label).split()
+            if wanted and words and set(wanted) <= set(words):
+                p = max(p, share * (0.95 if words[-1] == wanted[-1] else 0.4))
+            elif wanted and len(wanted) > 1 and words == wanted[-len(words) :]:
+                p = max(p, share * 0.5)  # "floor lamp" is asked for, "lamp" is known
+        return min(p, 1.0)
+
+    def belief(self, thing: SceneObject) -> dict[str, float]:
+        """What an object may be: label -> probability, likeliest first."""
+        return self._beliefs[thing.id]
+
+    def label(self, thing: SceneObject) -> str:
+        """Name of an object for an answer: its likeliest label, plain."""
+        best = self._beliefs[thing.id]
+        return plain(next(iter(best), "") or thing.label.top)
+
+    def certainty(self, thing: SceneObject) -> float:
+        """How likely the likeliest label is (0..1)."""
+        return next(iter(self._beliefs[thing.id].values()), 0.0)
+
+    # -- where it is -----------------------------------------------------------------------------
+
+    def room(self, thing: SceneObject) -> Room | None:
+        """The room of an object, or of what it stands on."""
+        seen: set[str] = set()
+        at: SceneObject | None = thing
+        while at is not None and at.id not in seen:
+            seen.add(at.id)
+            if at.room in self.scene.rooms:
+                return self.scene.rooms[at.room]
+            at = self.scene.objects.get(at.support or at.container)
+        return None
+
+    def rooms_named(self, said: str) -> list[Room]:
+        """Rooms that a room's name or type means; none where the map has no such room."""
+        exact = [r for r in self.scene.rooms.values() if r.name.lower() == said.lower()]
+        if exact:
+            return exact
+        kind = load_household().room_type(said)
+        numbered = re.search(r"\d+$", said)
+        found = [
+            room
+            for room in self.scene.rooms.values()
+            if kind and kind in (room.type, _room_type(room.type), _room_type(room.name))
+        ]
+        if numbered and found:
+            end = numbered.group()
+            return [r for r in found if r.name.endswith(end)] or found
+        return found
+
+    def holder(self, thing: SceneObject) -> tuple[str, SceneObject] | None:
+        """What an object stands on ("on") or is inside of ("in"), said by the map or its boxes."""
+        for word, id_ in (("in", thing.container), ("on", thing.support)):
+            if id_ in self.scene.objects and id_ != thing.id:
+                return word, self.scene.objects[id_]
+        if thing.box.volume <= 0.0 or thing.kind == "furniture":
+            return None
+        best: tuple[float, str, SceneObject] | None = None
+        for other in self._around(thing, 0.5):
+            for word, kind in (("in", "in"), ("on", "on")):
+                if word == "in" and not can_contain(self.label(other)):
+                    continue
+                strength = PAIRS[kind](thing.box, other.box)  # type: ignore[index]
+                if strength > HOLDS and (best is None or strength > best[0]):
+                    best = (strength, word, other)
+        return (best[1], best[2]) if best else None
+
+    def held_by(self, thing: SceneObject) -> list[tuple[str, SceneObject]]:
+        """Objects on or in an object, as ("on" | "in", object)."""
+        found = {
+            other.id: ("in" if other.container == thing.id else "on", other)
+            for other in self._held.get(thing.id, [])
+        }
+        if thing.box.volume > 0.0:
+            for other in self._around(thing, 0.5):
+                if other.id not in found and not (other.support or other.container):
+                    held = self.holder(other)
+                    if held is not None and held[1].id == thing.id:
+                        found[other.id] = (held[0], other)
+        return list(found.values())
+
+    def neighbours(self, thing: SceneObject, limit: int = 3) -> list[SceneObject]:
+        """Nearest other things in the same room, structure and what it holds left out."""
+        if thing.box.volume <= 0.0:
+            return []
+        held = {other.id for _, other in self.held_by(thing)} | {thing.support, thing.container}
+        ranked = sorted(
+            (gap(thing.box, other.box), distance(thing.box.center, other.box.center), other.id)
+            for other in self._around(thing, NEAR)
+            if other.id not in held and self.label(other) not in STRUCTURE
+        )
+        return [self.scene.objects[id_] for _, _, id_ in ranked[:limit]]
+
+    def viewpoint(self, thing: SceneObject) -> Vec2 | None:
+        """Where one stands who looks at a thing: the middle of its room [m]; None if unknown."""
+        room = self.room(thing)
+        if room is not None and room.polygon:
+            xs, ys = zip(*room.polygon, strict=True)
+            return (min(xs) + max(xs)) / 2.0, (min(ys) + max(ys)) / 2.0
+        mates = [
+            o.box.center
+            for o in self.scene.objects.values()
+            if o.room == thing.room and o.box.volume > 0.0
+        ]
+        if len(mates) < 3:
+            return None
+        return sum(c[0] for c in mates) / len(mates), sum(c[1] for c in mates) / len(mates)
+
+    def _around(self, thing: SceneObject, reach: float) -> Iterator[SceneObject]:
+        """Objects with a box whose boxes come within `reach` [m] of an object's."""
+        if self._cells is None:
+            self._cells = {}
+            for other in self.scene.objects.values():
+                if other.box.volume > 0.0:
+                    for cell in _cells(other.box, 0.0):
+                        self._cells.setdefault(cell, []).append(other)
+        seen = {thing.id}
+        for cell in _cells(thing.box, reach):
+            for other in self._cells.get(cell, ()):
+                if other.id not in seen:
+                    seen.add(other.id)
+                    if gap(thing.box, other.box) <= reach:
+                        yield other
+
+    # -- relations -------------------------------------------------------------------------------
+
+    def relates(self, a: SceneObject, kind: RelationKind, b: SceneObject) -> float:
+        """How surely `a` stands to `b` like this (0..1)."""
+        if a.id == b.id:
+            return 0.0
+        if kind in ("on", "in") and b.id in (a.support, a.container):
+            said = "in" if a.container == b.id else "on"
+            return 1.0 if said == kind else 0.7
+        if kind == "under" and a.id in (b.support, b.container):
+            return 0.8
+        if kind == "above" and b.id in (a.support, a.container):
+            return 0.3  # it is on it: "above" means something higher up
+        if a.box.volume <= 0.0 or b.box.volume <= 0.0:
+            return 0.3 if kind == "near" and a.room and a.room == b.room else 0.0
+        if kind in ("left of", "right of"):
+            return self._beside(a, kind, b)
+        if kind == "near" and a.room and b.room and a.room != b.room:
+            return 0.0
+        if kind == "between":
+            return 0.0
+        strength = PAIRS[kind](a.box, b.box)
+        if kind == "above" and a.box.bottom < b.box.top - 0.1:
+            strength *= 0.4
+        elif kind == "above" and strength and self.holder(a) is not None:
+            strength *= 0.5
+        if kind in ("on", "in") and (a.support or a.container):
+            return 0.5 * strength  # the map says it is elsewhere
+        return strength
+
+    def between(self, thing: SceneObject, a: SceneObject, b: SceneObject) -> float:
+        """How surely an object lies between two others (0..1)."""
+        boxes = (thing.box, a.box, b.box)
+        if thing.id in (a.id, b.id) or any(box.volume <= 0.0 for box in boxes):
+            return 0.0
+        return between(thing.box, (a.box, b.box))
+
+    def _beside(self, a: SceneObject, kind: RelationKind, b: SceneObject) -> float:
+        """Left and right as seen from the middle of the room, looking at `b`."""
+        near = PAIRS[kind](a.box, b.box)
+        eye = self.viewpoint(b)
+        if near <= 0.0 or eye is None:
+            return 0.5 * near
+        ahead = (b.box.center[0] - eye[0], b.box.center[1] - eye[1])
+        length = math.hypot(*ahead)
+        if length < 0.3:
+            return 0.5 * near
+        dx, dy = a.box.center[0] - b.box.center[0], a.box.center[1] - b.box.center[1]
+        left = (ahead[0] * dy - ahead[1] * dx) / length
+        side = left if kind == "left of" else -left
+        along = abs(ahead[0] * dx + ahead[1] * dy) / length
+        return near if side > 0.1 and side > 0.5 * along else 0.0
+
+    # -- what a question speaks of ---------------------------------------------------------------
+
+    def find(self, wanted: Thing, limit: int = 400) -> list[Found]:
+        """Objects that fit a description, best first, duplicates merged.
+
+        A room that the map does not have is not required; a color that the map does not know of an
+        object lowers its fit.
+        """
+        rooms = self.rooms_named(wanted.room) if wanted.room else []
+        allowed = {room.id for room in rooms}
+        found = []
+        for thing in self.scene.objects.values():
+            if allowed:
+                room = self.room(thing)
+                if room is None or room.id not in allowed:
+                    continue
+            p = 1.0 if wanted.generic else self.probability(thing, wanted.name)
+            if p < LIKELY or (wanted.generic and self.label(thing) in STRUCTURE):
+                continue
+            fit = color_fit(thing, wanted.color) * (0.6 if wanted.room and not allowed else 1.0)
+            found.append(Found(thing, (thing.id,), p, fit))
+        found.sort(key=lambda f: (-f.score, -f.thing.observations, f.thing.id))
+        found = self._related(found[: 10 * limit], wanted)
+        found = self._sized(found, wanted)
+        return self.merged(found)[:limit]
+
+    def _related(self, found: list[Found], wanted: Thing) -> list[Found]:
+        """Keep what stands to the anchors as described; the strength goes into the fit."""
+        if wanted.relation is None or not wanted.anchors or not found:
+            return found
+        special = _structural(wanted.anchors[0].name)
+        if special and wanted.relation in ("on", "near", "in"):
+            inner = replace(wanted, relation=wanted.anchors[0].relation,
+                            anchors=wanted.anchors[0].anchors)  # fmt: skip
+            if special != "floor" and inner.relation in ("above", "near", "behind"):
+                hung = [f for f in found if self.attached(f.thing, special)]
+                return self._related(hung, inner) or self._related(found, inner)
+            return self._related([f for f in found if self.attached(f.thing, special)], inner)
+        anchors = [self.find(anchor, limit=8) for anchor in wanted.anchors]
+        if wanted.relation == "between":
+            ends = anchors if len(anchors) > 1 else [anchors[0], anchors[0]]
+            pairs = [(a, b) for a in ends[0][:6] for b in ends[1][:6] if a.thing.id != b.thing.id]
+        kept = []
+        for one in found:
+            best, other = 0.0, None
+            if wanted.relation == "between":
+                for a, b in pairs:
+                    strength = self.between(one.thing, a.thing, b.thing)
+                    if strength > best:
+                        best, other = strength, a.thing
+            else:
+                for anchor in anchors[0]:
+                    strength = self.relates(one.thing, wanted.relation, anchor.thing)
+                    strength *= anchor.score
+                    if strength > best:
+                        best, other = strength, anchor.thing
+            if best >= HOLDS * 0.6:
+                kept.append(Found(one.thing, one.ids, one.p, one.fit * best, other))
+        kept.sort(key=lambda f: (-f.score, f.thing.id))
+        return kept
+
+    def _sized(self, found: list[Found], wanted: Thing) -> list[Found]:
+        """Put the large, small or tall ones first where that is asked for."""
+        for trait, sign in (("large", -1.0), ("small", 1.0), ("tall", -1.0)):
+            if trait not in wanted.traits or len(found) < 2:
+                continue
+            high = trait == "tall"
+
+            def extent(one: Found, high: bool = high) -> float:
+                return one.thing.box.size[2] if high else one.thing.box.volume
+
+            return sorted(found, key=lambda f: (sign * extent(f), f.thing.id))
+        return found
+
+    def attached(self, thing: SceneObject, structure: str) -> bool:
+        """Whether an object is on the floor, on a wall or at the ceiling, as far as boxes tell."""
+        if thing.box.volume <= 0.0 or thing.support or thing.container:
+            return False
+        ground = self.ground(thing)
+        if structure == "floor":
+            return thing.box.bottom < ground + 0.25
+        if structure == "ceiling":
+            return thing.box.top > ground + 2.1
+        thin = min(thing.box.size[:2]) <= 0.25
+        return thing.box.bottom > ground + 0.45 and thin and self.holder(thing) is None
+
+    def ground(self, thing: SceneObject) -> float:
+        """Height of the walking surface below an object [m]."""
+        room = self.room(thing)
+        floor = self.scene.floors.get(room.floor) if room else None
+        if floor is not None:
+            return floor.elevation
+        levels = [f.elevation for f in self.scene.floors.values()]
+        below = [z for z in levels if z <= thing.box.bottom + 0.3]
+        return max(below) if below else 0.0
+
+    def merged(self, found: list[Found]) -> list[Found]:
+        """Merge obvious duplicates: things in one spot that are taken for the same kind."""
+        kept: list[Found] = []
+        cells: dict[tuple[int, int], list[Found]] = {}
+        for one in found:
+            box = one.thing.box
+            twin = None
+            if box.volume > 0.0:
+                x, y = math.floor(box.center[0]), math.floor(box.center[1])
+                nearby = (f for i in (-1, 0, 1) for j in (-1, 0, 1)
+                          for f in cells.get((x + i, y + j), ()))  # fmt: skip
+                twin = next((f for f in nearby if same_spot(f.thing.box, box)), None)
+            if twin is not None:
+                twin.ids = (*twin.ids, *one.ids)
+                twin.p = max(twin.p, one.p)
+                continue
+            kept.append(one)
+            if box.volume > 0.0:
+                cells.setdefault((x, y), []).append(one)
+        return kept
+
+
 def _cells(box: Box, reach: float) -> list[tuple[int, int]]:
     """Squares of the ground that a box grown by `reach` [m] touches; at most a few hundred."""
     (x0, y0, _), (x1, y1, _) = box.axis_aligned()
@@ -65,19 +396,6 @@ def same_spot(a: Box, b: Box) -> bool:
     smaller = min(max(a.size), max(b.size))
     inner = a.contains(b.center) or b.contains(a.center)
     return inner and distance(a.center, b.center) < 0.5 * max(smaller, 0.1)
-
-
-def belief(thing: SceneObject) -> dict[str, float]:
-    """Label -> probability, sharpened by how often an object was seen, likeliest first.
-
-    A mapper adds up a noisy detector's scores: the shares of its labels stay as uncertain as one
-    look, however many there were. Looks that agree make the first label surer.
-    """
-    shares = thing.label.distribution()
-    power = min(1.0 + thing.observations / 4.0, 3.0)
-    weights = {label: share**power for label, share in shares.items() if share > 0.02}
-    total = sum(weights.values())
-    return {label: weight / total for label, weight in weights.items()} if total > 0.0 else {}
 
 
 @lru_cache(maxsize=512)
