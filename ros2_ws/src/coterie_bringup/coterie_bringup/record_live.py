@@ -14,22 +14,27 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rosidl_runtime_py.utilities import get_message
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from coterie_bringup.ask import choose_team
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import running_teams
 from coterie_core.recording import RecordingError
 from coterie_core.recording.mcap_log import McapLog
-from coterie_core.recording.ros_types import CAMERA_INFO, COMPRESSED, DETECTIONS, IMAGE, TF, TYPES
+from coterie_core.recording.ros_types import CAMERA_INFO, COMPRESSED, DETECTIONS, IMAGE, TF
+from coterie_msgs.msg import ImageDetections
 from coterie_ros.qos import profile
+from tf2_msgs.msg import TFMessage
 
 LOOK_EVERY = 1.0
 """Time between looks for new topics [s]."""
-_QOS = {
-    IMAGE: "sensor_data", COMPRESSED: "sensor_data", CAMERA_INFO: "sensor_data",
-    DETECTIONS: "detections", TF: "tf",
-}  # fmt: skip
+_KINDS = {
+    IMAGE: (Image, "sensor_data"),
+    COMPRESSED: (CompressedImage, "sensor_data"),
+    CAMERA_INFO: (CameraInfo, "sensor_data"),
+    DETECTIONS: (ImageDetections, "detections"),
+    TF: (TFMessage, "tf"),
+}
 
 
 class LiveRecorder:
@@ -55,14 +60,14 @@ class LiveRecorder:
     def look(self) -> None:
         """Subscribe to topics that are new."""
         for topic, kinds in self.node.get_topic_names_and_types():
-            kind = next((k for k in kinds if k in TYPES), None)
+            kind = next((k for k in kinds if k in _KINDS), None)
             if kind is None or topic in self._topics or not self._wanted(topic, kind):
                 continue
             self._topics.add(topic)
-            qos = "tf_static" if topic.endswith("tf_static") else _QOS[kind]
-            self.node.create_subscription(
-                get_message(kind), topic, self._heard(topic, kind), profile(qos), raw=True
-            )
+            message, name = _KINDS[kind]
+            qos = profile("tf_static" if topic.endswith("tf_static") else name)
+            heard = self._heard(topic, kind)
+            self.node.create_subscription(message, topic, heard, qos, raw=True)
 
     def _wanted(self, topic: str, kind: str) -> bool:
         if kind == TF:

@@ -55,7 +55,7 @@ def color_evidence(
     chosen = np.linspace(0, len(v) - 1, min(SAMPLES, len(v))).astype(np.int64)
     pixels = color[v[chosen] + top, u[chosen] + left].astype(np.float64)
     light = pixels.sum(axis=1)
-    brightest = float(np.percentile(color[::8, ::8].max(axis=2), 95))
+    brightest = float(np.percentile(color[::16, ::16].max(axis=2), 95))
     pixels = (pixels * (255.0 / max(brightest, DIM))).clip(0.0, 255.0)
     names = color_names(pixels[light >= np.percentile(light, 25)])
     return {name: names.count(name) / len(names) for name in dict.fromkeys(names)}
