@@ -19,4 +19,9 @@ setup(
     description="Open questions about a place, answered from a map, from frames, or by looking.",
     license="Apache-2.0",
     extras_require={"test": ["pytest"]},
+    entry_points={
+        "console_scripts": [
+            "open_node = openeqa_agent.node:main",
+        ]
+    },
 )

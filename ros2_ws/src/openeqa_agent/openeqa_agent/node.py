@@ -1,0 +1,244 @@
+"""Open questions node: answers from the team's map, and sends a robot to look where it must."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+
+from coterie_core.observation import Observation
+from coterie_core.questions import OpenAnswer
+from coterie_core.recording import Recording, RecordingError, open_recording
+from coterie_core.scene import SceneGraph
+from coterie_core.skills import NavigateTo, Outcome, SkillResult
+from coterie_core.waiting import in_time
+from coterie_msgs.action import NavigateTo as NavigateToAction
+from coterie_msgs.msg import Observation as ObservationMsg
+from coterie_msgs.msg import SemanticMap
+from coterie_msgs.srv import AskOpen
+from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
+from coterie_ros.main import ProcessOptions, run_nodes
+from coterie_ros.model import node_decider
+from coterie_ros.parameters import Parameters, ParameterSpec
+from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
+from openeqa_agent.answers import OpenReply
+from openeqa_agent.explore import ExplorerOptions
+from openeqa_agent.looking import Walk, go_and_look
+from openeqa_agent.question import parse_open
+from openeqa_agent.words import LONGEST
+
+_OBSERVATION_WAIT = 10.0
+"""How long to wait for an observation [s of wall time]."""
+_PATH_POINTS = 500
+
+
+class OpenNode(AgentNode):
+    """`open_questions`: serves `ask_open` on the latest `semantic_map`; see docs/openeqa.md."""
+
+    PARAMETERS = (
+        ParameterSpec("method", "ours", "How questions are answered.", choices=METHODS),
+        ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
+        ParameterSpec("vision", False, "Whether the model sees images."),
+        ParameterSpec("recording", "", "Folder or file of frames to answer from; empty: none."),
+        ParameterSpec("frame", "map", "Frame of the map; maps in another one are not taken."),
+        ParameterSpec("robot", "", "Robot that goes to look; empty: nobody does."),
+        ParameterSpec(
+            "max_distance", 40.0, "How far it may go for a question.", "m", minimum=0.0,
+            maximum=10_000.0,
+        ),
+        ParameterSpec(
+            "explorer", "question", "Where it goes: where the answer is likely, or to frontiers.",
+            choices=("question", "frontier"),
+        ),
+        ParameterSpec(
+            "sure", 0.5, "Confidence below which it goes to look.", minimum=0.0, maximum=1.0
+        ),
+        ParameterSpec(
+            "map_wait", 3.0, "How long the map may take to show what was just seen.", "s",
+            minimum=0.0, maximum=120.0,
+        ),
+        ParameterSpec(
+            "hop_timeout", 300.0, "Longest wall time for one way.", "s", minimum=1.0,
+            maximum=3600.0,
+        ),
+        ParameterSpec("seed", 0, "For methods that draw lots; none of them does so far."),
+    )  # fmt: skip
+
+    def on_setup(self, parameters: Parameters) -> None:
+        """Make the model, open the recording, offer the service."""
+        decider = node_decider(self, parameters.json("model_profile"), "open_questions")
+        self.agent = OpenAgent(
+            decider, parameters["method"], AgentOptions(vision=parameters["vision"])
+        )
+        self.recording: Recording | None = None
+        if parameters["recording"]:
+            try:
+                self.recording = open_recording(parameters["recording"])
+            except RecordingError as error:
+                raise ValueError(f"parameter 'recording': {error}") from None
+        self.robot = parameters["robot"].strip("/")
+        self._scene: SceneGraph | None = None
+        self._maps = 0
+        self._mapped = asyncio.Event()
+        self._latest: Observation | None = None
+        self._observed = asyncio.Event()
+        self._walking = asyncio.Lock()
+        self._navigate = (
+            ActionClient(self, NavigateToAction, f"{self.robot}/navigate_to")
+            if self.robot
+            else None
+        )
+        self.serve(AskOpen, "ask_open", self._on_ask, timeout=1800.0)
+
+    def on_start(self) -> None:
+        """Listen to the map, and to the robot that goes to look."""
+        self.subscribe(
+            SemanticMap,
+            "semantic_map",
+            "latched",
+            self._on_map,
+            convert=conversions.scene_from_msg,
+        )
+        if self.robot:
+            self.subscribe(
+                ObservationMsg,
+                f"{self.robot}/observation",
+                "observations",
+                self._on_observation,
+                convert=conversions.observation_from_msg,
+            )
+
+    # -- what is known ---------------------------------------------------------------------------
+
+    def _on_map(self, scene: SceneGraph) -> None:
+        frame = self.parameters["frame"]
+        if scene.frame != frame:
+            self.problem(
+                f"semantic_map: a map in frame {scene.frame!r} is not taken, positions of frame "
+                f"{frame!r} are expected; set parameter 'frame', or transform the map"
+            )
+            return
+        self._scene = scene
+        self._maps += 1
+        self._mapped.set()
+        self._mapped.clear()
+
+    def _on_observation(self, observation: Observation) -> None:
+        if observation.robot != self.robot.rpartition("/")[2]:
+            return
+        latest = self._latest
+        if latest is not None and observation.step <= latest.step:
+            if observation.time >= latest.time:
+                return  # a repeat
+            self.problem("the world's clock went back: taking the new world's observations")
+        self._latest = observation
+        self._observed.set()
+        self._observed.clear()
+
+    async def observation(self, after: int) -> Observation | None:
+        """Return an observation newer than step `after`, or the latest one, after a while."""
+        end = asyncio.get_running_loop().time() + _OBSERVATION_WAIT
+        while self._latest is None or self._latest.step <= after:
+            left = end - asyncio.get_running_loop().time()
+            if left <= 0.0 or not await _within(self._observed, left):
+                break
+        return self._latest
+
+    async def scene(self) -> SceneGraph | None:
+        """Return the map once it is newer than this call, or after `map_wait`."""
+        before, end = self._maps, asyncio.get_running_loop().time() + self.parameters["map_wait"]
+        while self._maps == before:
+            left = end - asyncio.get_running_loop().time()
+            if left <= 0.0 or not await _within(self._mapped, left):
+                break
+        return self._scene
+
+    async def go(self, skill: NavigateTo) -> SkillResult:
+        """Send the robot to a place; a robot that does not answer gives a FAULT."""
+        assert self._navigate is not None
+        try:
+            end = await self._navigate.run(
+                conversions.navigate_to_msg(skill), timeout=self.parameters["hop_timeout"]
+            )
+        except (NoAnswer, GoalRejected) as error:
+            return SkillResult(Outcome.FAULT, str(error))
+        return conversions.skill_result_from_msg(end.result.result)
+
+    # -- answering -------------------------------------------------------------------------------
+
+    async def _on_ask(self, request: AskOpen.Request) -> AskOpen.Response:
+        text = " ".join(request.question.text.split())
+        if not text or len(text) > LONGEST:
+            return AskOpen.Response(
+                message=f"question.text: expected 1 to {LONGEST} characters, got {len(text)}; "
+                'for example "What color is the sofa?"'
+            )
+        reply = await self.agent.answer(text, self._scene, self.recording)
+        notes = [] if self._scene or self.recording else [
+            "there is no map yet on topic semantic_map; is a mapper running?"
+        ]  # fmt: skip
+        walk = Walk()
+        unsure = reply.guessed or reply.confidence < self.parameters["sure"]
+        if request.explore and unsure:
+            if self._navigate is None:
+                notes.append("nobody may go and look: parameter 'robot' is empty")
+            elif self._walking.locked():
+                notes.append(f"{self.robot} is looking for another answer")
+            else:
+                async with self._walking:
+                    walk = await self._look(text, request.max_distance)
+                notes.append(f"{self.robot} went {walk.travelled:.1f} m: {walk.stopped}")
+                reply = await self.agent.answer(text, self._scene, self.recording)
+        if reply.reason:
+            notes.append(reply.reason)
+        answer = _answer(request.question.id, reply, walk)
+        if not answer.text:
+            return AskOpen.Response(message="no answer was found; " + "; ".join(notes))
+        message = conversions.open_answer_to_msg(
+            answer,
+            time=self.get_clock().now().nanoseconds * 1e-9,
+            frame=self.parameters["frame"],
+        )
+        return AskOpen.Response(success=True, message="; ".join(notes)[:1000], answer=message)
+
+    async def _look(self, text: str, most: float) -> Walk:
+        """Go and look, at most `most` [m] and never beyond the node's own limit."""
+        own = self.parameters["max_distance"]
+        limit = min(most, own) if most > 0.0 else own
+        return await go_and_look(
+            parse_open(text),
+            self,
+            max_distance=limit,
+            kind=self.parameters["explorer"],
+            options=ExplorerOptions(sure=self.parameters["sure"]),
+            on_hop=lambda reason: self.get_logger().debug(f"{self.robot}: {reason}"),
+        )
+
+
+async def _within(event: asyncio.Event, seconds: float) -> bool:
+    try:
+        await in_time(event.wait(), seconds)
+    except asyncio.TimeoutError:
+        return False
+    return True
+
+
+def _answer(question: str, reply: OpenReply, walk: Walk) -> OpenAnswer:
+    """The reply with the way that was gone for it; evidence is kept as the map has it."""
+    fields = dataclasses.asdict(reply)
+    return OpenAnswer(question=question, path=tuple(walk.path[-_PATH_POINTS:]), **fields)
+
+
+def make_nodes(options: ProcessOptions) -> list[OpenNode]:
+    """Return the node of a team."""
+    return [OpenNode("open_questions", namespace=options.namespace, context=options.context)]
+
+
+def main() -> None:
+    """Run the node."""
+    raise SystemExit(run_nodes(make_nodes))
+
+
+if __name__ == "__main__":
+    main()
