@@ -347,6 +347,8 @@ class BridgeNode(AgentNode):
         listeners = camera.detections_wanted
         if not listeners or self._detector is None:
             return
+        if frame.semantic is None or frame.depth is None:
+            return  # the first listener came while the images were drawn: the next ones have all
         last = self._detected.get(camera)
         if last is None or last[:2] != (frame.time, listeners):
             found = self._detector.detect(frame, number=round(1e3 * frame.time))
