@@ -135,7 +135,7 @@ def record_live(
             task = bars.add_task("waiting for cameras", total=None)
             while recorder.error is None and time.monotonic() < end:
                 executor.spin_once(timeout_sec=0.1)
-                images = sum(n for t, n in log.counts.items() if "/depth/" in t)
+                images = sum(n for t, n in log.counts.items() if "/depth/image" in t)
                 told = f"{images} depth images, {log.size / 1e6:.0f} MB; Ctrl-C ends"
                 bars.update(task, description=told if log.counts else "waiting for cameras")
     except (KeyboardInterrupt, ExternalShutdownException):
