@@ -17,6 +17,8 @@ from semantic_mapper.files import color_of
 
 SMALLEST = 0.03
 """Edge length [m] that thinner boxes are drawn with, so that they can be seen and clicked."""
+MOST_SHELLS = 30
+"""Largest boxes that are looked at for being around much of the rest."""
 MOST_POINTS = 400_000
 """Points of a cloud that are drawn; of more, evenly every so many."""
 
@@ -251,7 +253,7 @@ def _shells(things: Sequence[SceneObject]) -> set[str]:
     """Ids of the boxes that hold the middles of a third of all other things, of six and more."""
     middles = np.array([t.box.center for t in things], float).reshape(-1, 3)
     found = set()
-    for thing in things:
+    for thing in sorted(things, key=lambda t: (-t.box.volume, t.id))[:MOST_SHELLS]:
         low, high = thing.box.axis_aligned()
         held = int(((middles > low) & (middles < high)).all(axis=1).sum()) - 1
         if held >= max(6, (len(things) - 1) / 3):

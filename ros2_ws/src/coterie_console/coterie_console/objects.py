@@ -27,7 +27,9 @@ class ObjectIndex:
     def __init__(self, scene: SceneGraph) -> None:
         self._scene = scene
         things = scene.objects.values()
-        self._sorted = sorted(things, key=lambda t: (t.label.top.casefold(), natural(t.id)))
+        self._sorted = sorted(
+            things, key=lambda t: (not t.label.top, t.label.top.casefold(), natural(t.id))
+        )
         self._words = {t.id: self._findable(t) for t in things}
         self.labels = _choices(Counter(t.label.top for t in things), {}, NO_LABEL)
         names = {room.id: room.name for room in scene.rooms.values()}

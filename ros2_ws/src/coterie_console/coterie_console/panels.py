@@ -177,10 +177,10 @@ class SuggestPanel:
         found, on = self._page.proposal, bool(self._on.value)
         put(self._ask, visible=on)
         put(self._text, visible=on and found is not None, content=self._words())
-        rows = [Row(i, f"? {self._page.index.name(i)}", (138, 70, 190)) for i in self._ids()]
-        self._list.show(rows)
+        ids, name = self._ids(), self._page.index.name
+        self._list.show(ids, lambda id_: Row(id_, f"? {name(id_)}", (138, 70, 190)))
         put(self._take, visible=on and found is not None)
-        put(self._take, label="Accept as the answer" if rows else "Accept: no object fits")
+        put(self._take, label="Accept as the answer" if ids else "Accept: no object fits")
         put(self._drop, visible=on and found is not None)
 
     def _ids(self) -> tuple[str, ...]:
@@ -311,7 +311,7 @@ class ObjectsPanel:
             gui.add_html(block(_HELP, "font-size:.8em;opacity:.75"))
         panel.dock_left()
         panel.set_width(300)
-        self._begin: int | None = None
+        self._again = False
 
     def refresh(self) -> None:
         """Show the objects that fit the filters, the chosen ones marked."""
@@ -326,16 +326,13 @@ class ObjectsPanel:
             ids = [i for i in ids if i in here]
         chosen = page.session.answer(page.session.current) or ()
         rank = {id_: k for k, id_ in enumerate(chosen, start=1)}
-        rows = [
-            Row(
-                i,
-                (f"✓ {rank[i]}  " if i in rank else "") + page.index.name(i),
-                self._color(i, rank),
-            )
-            for i in ids
-        ]
-        self._list.show(rows, self._begin)
-        self._begin = None
+
+        def row(id_: str) -> Row:
+            sign = f"✓ {rank[id_]}  " if id_ in rank else ""
+            return Row(id_, sign + page.index.name(id_), self._color(id_, rank))
+
+        self._list.show(ids, row, self._again)
+        self._again = False
         total = len(page.scene.objects)
         text = f"{len(ids)} of {total} objects" if total else "The map has no objects."
         put(self._count, content=block(text, "font-size:.8em;opacity:.7"))
@@ -349,7 +346,7 @@ class ObjectsPanel:
         return (int(r * 0.6), int(g * 0.6), int(b * 0.6))  # white text is read on it
 
     def _restart(self) -> None:
-        self._begin = 0
+        self._again = True
 
     def _show_floor(self) -> None:
         self._restart()

@@ -32,30 +32,42 @@ class ButtonList:
     def __init__(
         self, gui: viser.GuiApi, size: int, wrap: Wrap, press: Callable[[str], None]
     ) -> None:
-        self._size, self._rows, self._begin = size, list[Row](), 0
-        self._shown: list[str] = [""] * size
+        self._size, self._begin = size, 0
+        self._ids: Sequence[str] = ()
+        self._row: Callable[[str], Row] = lambda id_: Row(id_, id_)
+        self._shown: list[str] = []
         self._buttons = [gui.add_button("", visible=False) for _ in range(size)]
         for k, button in enumerate(self._buttons):
-            button.on_click(wrap(lambda _, k=k: press(self._shown[k])))  # type: ignore[misc]
+            button.on_click(wrap(lambda _, k=k: self._press(k, press)))  # type: ignore[misc]
         self._pager = Pager(gui, wrap, self._turn)
 
-    def show(self, rows: Sequence[Row], begin: int | None = None) -> None:
-        """Show these rows, from the page that is open or the one with row `begin` on."""
-        self._rows = list(rows)
-        if begin is not None:
-            self._begin = begin // self._size * self._size
-        self._begin = min(self._begin, max(0, (len(rows) - 1) // self._size * self._size))
-        page = self._rows[self._begin : self._begin + self._size]
-        self._shown = [row.id for row in page] + [""] * (self._size - len(page))
-        for button, row in zip(self._buttons, page, strict=False):
-            put(button, label=row.text, color=row.color or (96, 104, 116), visible=True)
-        for button in self._buttons[len(page) :]:
+    def show(self, ids: Sequence[str], row: Callable[[str], Row], restart: bool = False) -> None:
+        """Show these rows, on the page that is open or from the first on.
+
+        Args:
+            ids: Whose rows.
+            row: Makes a row of an id; called for those on the page only.
+            restart: Begin at the first page.
+        """
+        self._ids, self._row = ids, row
+        last = max(0, (len(ids) - 1) // self._size * self._size)
+        self._begin = 0 if restart else min(self._begin, last)
+        self._shown = list(ids[self._begin : self._begin + self._size])
+        for button, id_ in zip(self._buttons, self._shown, strict=False):
+            made = row(id_)
+            put(button, label=made.text, color=made.color or (96, 104, 116), visible=True)
+        for button in self._buttons[len(self._shown) :]:
             put(button, visible=False)
-        self._pager.show(self._begin, len(page), len(rows))
+        self._pager.show(self._begin, len(self._shown), len(ids))
+
+    def _press(self, k: int, press: Callable[[str], None]) -> None:
+        if k < len(self._shown):
+            press(self._shown[k])
 
     def _turn(self, by: int) -> None:
-        if 0 <= self._begin + by * self._size < len(self._rows):
-            self.show(self._rows, self._begin + by * self._size)
+        if 0 <= self._begin + by * self._size < len(self._ids):
+            self._begin += by * self._size
+            self.show(self._ids, self._row)
 
 
 class RankedList:

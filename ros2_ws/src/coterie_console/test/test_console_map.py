@@ -102,7 +102,7 @@ def test_search_by_words_label_and_room():
     graph.rooms["r1"].name = "study"  # two rooms of one name stay apart
     graph.add_object(thing("", "", (0, 0, 0)))
     index = ObjectIndex(graph)
-    assert index.find() == ["", "desk-2", "desk-10", "lamp"]
+    assert index.find() == ["desk-2", "desk-10", "lamp", ""]
     assert index.find("DESK 10") == ["desk-10"] and index.find("desk study lamp") == []
     assert index.find(label="lamp") == ["lamp"] and index.find(room="r0") == ["desk-2", "desk-10"]
     assert [c.text for c in index.labels] == [f"{NO_LABEL} (1)", "desk (2)", "lamp (1)"]
