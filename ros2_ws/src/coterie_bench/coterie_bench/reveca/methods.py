@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from coterie_bench.reveca.baseline_coela import TextAgent
+from coterie_bench.reveca.baseline_mhp import TreeAgent
+from coterie_bench.reveca.baseline_rhp import RuleAgent
 from coterie_bench.reveca.household import HouseholdOptions, HouseholdWorld
 from coterie_core.cooperation import Agent
 from coterie_core.language import Decider
@@ -38,11 +41,24 @@ def reveca(**changes: Any) -> Maker:
     return make
 
 
+def baseline(kind: Callable[[str], Agent]) -> Maker:
+    """Return a maker of a team of baseline agents that need no model."""
+    return lambda world, decider: {name: kind(name) for name in world.team}
+
+
+def coela(world: World, decider: Decider | None) -> Team:
+    """Make a team of CoELA-like agents."""
+    return {name: TextAgent(name, decider) for name in world.team}
+
+
 METHODS: dict[str, Method] = {
     one.name: one
     for one in (
         Method("reveca", "REVECA", reveca()),
         Method("single", "one REVECA agent alone", reveca(), agents=1),
+        Method("mhp", "tree search over sub-goals, regression planning", baseline(TreeAgent)),
+        Method("rhp", "rules and frontier exploration", baseline(RuleAgent)),
+        Method("coela", "CoELA-like: all as text, talk or act", coela),
         Method("no_spatial", "REVECA without spatial information", reveca(spatial=False)),
         Method("no_relevance", "REVECA without relevance", reveca(relevance=False)),
         Method("no_validation", "REVECA without validation", reveca(ask="never")),
