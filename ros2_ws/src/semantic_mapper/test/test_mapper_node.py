@@ -1,0 +1,269 @@
+"""The mapper node over real ROS: what it publishes, late listeners, faults, restarts, merging."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy")
+pytest.importorskip("coterie_msgs")
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import Quaternion, Transform, TransformStamped, Vector3
+from nav_msgs.msg import OccupancyGrid
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import CameraInfo, Image, PointCloud2
+from visualization_msgs.msg import Marker, MarkerArray
+
+from coterie_core.embodiment import Camera
+from coterie_core.scene import Floor, Room, SceneGraph
+from coterie_msgs.msg import ImageDetections, SemanticMap
+from coterie_msgs.srv import SaveMap
+from coterie_ros import conversions
+from coterie_ros.qos import profile
+from semantic_mapper.node import MapperNode
+from semantic_mapper.testing import COLS, FOCAL, MUG, ROWS, SIDES, TABLE, view
+from tf2_msgs.msg import TFMessage
+
+pytestmark = pytest.mark.ros
+
+OPTICAL = "r1/camera_optical_frame"
+CAMERA = Camera(width=COLS, height=ROWS, hfov=2 * float(np.arctan(COLS / (2 * FOCAL))))
+HOUSE = {"table": TABLE, "mug": MUG}
+QUICK = {"publish_period": 0.1, "points_period": 0.1, "diagnostics_period": 0.1}
+
+
+class Seer:
+    """A robot's camera and detector: publishes drawn frames of a house."""
+
+    def __init__(self, ros: Any, robot: str = "r1") -> None:
+        self.ros, self.node = ros, ros.node(f"seer_{robot}")
+        make, base = self.node.create_publisher, f"{robot}/camera"
+        sensor = profile("sensor_data")
+        self.depth = make(Image, f"{base}/depth/image_raw", sensor)
+        self.info = make(CameraInfo, f"{base}/depth/camera_info", sensor)
+        self.found = make(ImageDetections, f"{base}/detections", profile("detections"))
+        self.tf = make(TFMessage, "/tf", profile("tf"))
+        self.time = 0.0
+
+    def wait(self) -> None:
+        self.ros.wait_for_matched(self.depth, self.info, self.found, self.tf)
+
+    def look(self, side: int, boxes: Any = HOUSE, *, transform: bool = True) -> ImageDetections:
+        """Publish a frame with its transform; return the message of its detections."""
+        self.time += 1.0
+        frame, found = view(boxes, SIDES[side])
+        head = conversions.header(self.time, OPTICAL)
+        self.info.publish(conversions.camera_info_to_msg(CAMERA, head))
+        self.depth.publish(conversions.image_to_msg(frame.depth, head))
+        message = conversions.detections_to_msg(found, head, (COLS, ROWS))
+        self.found.publish(message)
+        if transform:
+            self.tf.publish(TFMessage(transforms=[self.pose(frame.camera_to_map)]))
+        return message
+
+    def pose(self, matrix: Any) -> TransformStamped:
+        x, y, z, w = Rotation.from_matrix(matrix[:3, :3]).as_quat().tolist()
+        return TransformStamped(
+            header=conversions.header(self.time, "map"),
+            child_frame_id=OPTICAL,
+            transform=Transform(
+                translation=Vector3(**dict(zip("xyz", matrix[:3, 3].tolist(), strict=True))),
+                rotation=Quaternion(x=x, y=y, z=z, w=w),
+            ),
+        )
+
+
+def start(ros: Any, name: str = "mapper", **parameters: Any) -> MapperNode:
+    node = MapperNode(
+        name, context=ros.context, parameters={"robots": ["r1"], **QUICK, **parameters}
+    )
+    ros.add(node)
+    ros.wait_active(node)
+    return node
+
+
+class Ear:
+    """Keeps the last message of each topic."""
+
+    def __init__(self, ros: Any) -> None:
+        self.ros, self.got = ros, {}
+        self.node = ros.node("ear")
+
+    def hear(self, kind: Any, topic: str, qos: str = "latched") -> None:
+        def keep(message: Any) -> None:
+            self.got[topic] = message
+
+        self.node.create_subscription(kind, topic, keep, profile(qos))
+
+    def scene(self, topic: str = "semantic_map") -> SceneGraph:
+        return conversions.scene_from_msg(self.got[topic])
+
+    def labels(self, topic: str = "semantic_map") -> list[str]:
+        if topic not in self.got:
+            return []
+        return sorted(t.label.top for t in self.scene(topic).objects.values())
+
+
+def rooms(frame: str = "map") -> SceneGraph:
+    graph = SceneGraph(frame=frame)
+    graph.add_floor(Floor("f0", 0, 0.0))
+    graph.add_room(Room("r", "kitchen", "kitchen", "f0", [(0, -4), (6, -4), (6, 4), (0, 4)]))
+    return graph
+
+
+def frames(node: MapperNode) -> int:
+    return node.worker.done
+
+
+def test_a_late_listener_gets_the_whole_map_and_it_can_be_saved(ros: Any, tmp_path: Path) -> None:
+    prior = ros.node("prior").create_publisher(SemanticMap, "prior_map", profile("latched"))
+    prior.publish(conversions.scene_to_msg(rooms()))
+    node = start(ros, state_directory=str(tmp_path))
+    seer = Seer(ros)
+    seer.wait()
+    for k in range(6):
+        seer.look(k % 3)
+        ros.spin_until(lambda k=k: frames(node) == k + 1, what="a frame to be mapped")
+    ros.spin_until(lambda: node.builder.has_prior and node._pictured == node.builder.version)
+    ear = Ear(ros)
+    ear.hear(SemanticMap, "semantic_map")
+    ear.hear(MarkerArray, "semantic_map/markers")
+    ear.hear(MarkerArray, "semantic_map/rooms")
+    ear.hear(PointCloud2, "semantic_map/points")
+    ear.hear(OccupancyGrid, "semantic_map/grid/f0")
+    ros.spin_until(lambda: len(ear.got) == 5 and ear.labels() == ["mug", "table"])
+    scene = ear.scene()
+    assert {t.room for t in scene.objects.values()} == {"r"}
+    (table,) = (t for t in scene.objects.values() if t.label.top == "table")
+    assert table.box.center == pytest.approx((2.4, 0.0, 0.375), abs=0.06)
+    assert table.last_seen is not None and table.last_seen.robot == "r1"
+    markers = ear.got["semantic_map/markers"].markers
+    assert markers[0].action == Marker.DELETEALL
+    assert {m.ns for m in markers[1:]} == {"boxes", "names"}
+    assert any("mug" in m.text for m in markers)
+    assert [m.ns for m in ear.got["semantic_map/rooms"].markers[1:]] == ["rooms", "room_names"]
+    cloud = ear.got["semantic_map/points"]
+    assert cloud.width > 100 and [f.name for f in cloud.fields][-2:] == ["rgb", "instance"]
+    values, cell, origin = conversions.grid_from_msg(ear.got["semantic_map/grid/f0"])
+    at = (np.array([0.0, 2.4]) - origin[1::-1]) / cell  # row and column of the table's middle
+    row, column = (int(v) for v in at)
+    assert values[row - 4 : row + 5, column - 4 : column + 5].max() == 100
+    client = ear.node.create_client(SaveMap, "save_map")
+    ros.wait_for_matched(client)
+    done = ros.result(client.call_async(SaveMap.Request(name="house.json")))
+    assert done.success and (tmp_path / "maps" / "house.json").stat().st_size > 500
+    refused = ros.result(client.call_async(SaveMap.Request(name="../house.json")))
+    assert not refused.success and "without a folder" in refused.message
+
+
+def test_faults_are_dropped_and_told_and_the_rest_is_mapped(ros: Any) -> None:
+    node = start(ros, transform_patience=0.2)
+    ear = Ear(ros)
+    ear.hear(SemanticMap, "semantic_map")
+    ear.hear(DiagnosticArray, "/diagnostics", "diagnostics")
+    seer = Seer(ros)
+    seer.wait()
+    bad = seer.look(0)
+    ros.spin_until(lambda: frames(node) == 1)
+    bad.header = conversions.header(50.0, OPTICAL)
+    bad.detections[0].mask = [1, 2, 3]
+    seer.found.publish(bad)
+    invalid = "r1/camera/detections.invalid"
+    ros.spin_until(lambda: node.diagnostics.counter(invalid) == 1, what="the refusal")
+    seer.look(1, transform=False)
+    ros.spin_until(lambda: node.diagnostics.counter("no_transform") == 1)
+    wrong = seer.look(2)  # its image is of another size than it says
+    ros.spin_until(lambda: frames(node) == 2)
+    head = conversions.header(60.0, OPTICAL)
+    wrong.header, wrong.image_width = head, 2 * COLS
+    seer.depth.publish(conversions.image_to_msg(np.ones((ROWS, COLS), np.float32), head))
+    seer.found.publish(wrong)
+    ros.spin_until(lambda: node.diagnostics.counter("frames_invalid") == 1)
+    seer.look(0)
+    ros.spin_until(lambda: ear.labels() == ["mug", "table"])
+
+    def told() -> dict[str, str]:
+        message = ear.got.get("/diagnostics", DiagnosticArray())
+        return {v.key: v.value for s in message.status for v in s.values}
+
+    ros.spin_until(lambda: told().get("map.frames") == "3")
+    assert [told()[k] for k in (invalid, "no_transform", "frames_invalid")] == ["1"] * 3
+    assert "must be of one size" in told()["last_error"]
+
+
+def test_a_mapper_that_was_killed_goes_on(ros: Any, tmp_path: Path) -> None:
+    settings = {**QUICK, "robots": "[r1]", "state_directory": tmp_path, "save_period": 0.5}
+    arguments = [word for k, v in settings.items() for word in ("-p", f"{k}:={v}")]
+    process = ros.start_process(
+        [sys.executable, "-m", "semantic_mapper.node", "--ros-args", *arguments]
+    )
+    ear = Ear(ros)
+    ear.hear(SemanticMap, "semantic_map")
+    seer = Seer(ros)
+    seer.wait()
+    state = tmp_path / "mapper.npz"
+
+    def mapped() -> bool:
+        seer.look(int(seer.time) % 2)
+        ros.spin(0.1)
+        return ear.labels() == ["mug", "table"] and state.exists()
+
+    ros.spin_until(mapped)
+    # What is kept follows what is published; the last frame is in it before long.
+    before = state.stat().st_mtime_ns
+    ros.spin_until(lambda: mapped() and state.stat().st_mtime_ns != before)
+    process.kill()
+    first = ear.scene()
+    ear.got.clear()
+    node = start(ros, state_directory=str(tmp_path))
+    ros.spin_until(lambda: ear.labels() == ["mug", "table"], what="the map without a new frame")
+    assert frames(node) == 0
+    assert set(ear.scene().objects) == set(first.objects)
+
+
+def test_maps_of_several_mappers_are_merged_but_not_over_frames(ros: Any) -> None:
+    node = start(ros, "team_mapper", merge=True, robots=["r1", "r2", "r3"])
+    one = start(ros, "mapper_r1", output="r1")
+    ear = Ear(ros)
+    ear.hear(SemanticMap, "semantic_map")
+    other = ros.node("others")
+    scene = rooms()
+    maps = {
+        robot: other.create_publisher(SemanticMap, f"{robot}/semantic_map", profile("latched"))
+        for robot in ("r2", "r3")
+    }
+    seer = Seer(ros)
+    seer.wait()
+    for k in range(3):
+        seer.look(k)
+        ros.spin_until(lambda k=k: frames(one) == k + 1)
+    maps["r2"].publish(conversions.scene_to_msg(scene))
+    maps["r3"].publish(conversions.scene_to_msg(rooms("r3/odom")))
+    ros.spin_until(lambda: ear.labels() == ["mug", "table"] and list(ear.scene().rooms) == ["r"])
+    mistake = "r3/semantic_map.other_frame"
+    ros.spin_until(lambda: node.diagnostics.counter(mistake) == 1)
+    text = node.diagnostics.status().message
+    assert "two maps in different frames" in text and "'r3/odom'" in text
+    assert node.team is not None and node.team.robots == ("r1", "r2")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"robots": []}, "parameter 'robots' is empty"),
+        ({"near": 5.0}, "'near' .5 m. must be less than 'far'"),
+        ({"detections_type": "vision_msgs"}, "vision_msgs is not installed"),
+        ({"prior_file": "/does/not/exist.json"}, "parameter 'prior_file'"),
+    ],
+)
+def test_wrong_parameters_are_named(ros: Any, parameters: dict[str, Any], message: str) -> None:
+    node = MapperNode(context=ros.context, parameters={"robots": ["r1"], **parameters}, name="m")
+    ros.add(node)
+    ros.spin_until(lambda: node.failure)
+    with pytest.raises(ValueError, match=message):
+        raise ValueError(node.failure)
