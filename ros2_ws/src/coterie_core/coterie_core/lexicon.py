@@ -19,6 +19,13 @@ Grades = dict[str, float]
 Modifier = Literal["overview", "none"]
 _NO_NAMES = ("object", "objects", "item", "thing", "misc", "unknown")
 """Names that data sets give to things of any kind: in a request they mean any thing."""
+_QUALIFIER = re.compile(r"[\s_]*\([^()]*\)")
+"""What data sets write behind a name to tell it from others: "mouse_(computer_equipment)"."""
+_JOINED = re.compile(r" (?:of|with|for|from) ")
+_REMEMBERED = 10_000
+"""Labels whose names are remembered; maps may bring any number."""
+_NARROWER = 0.9
+"""What a narrower thing is worth beside the broader one."""
 _GAP = 3
 """How many words may stand between the words of a cue."""
 
@@ -57,34 +64,76 @@ class Lexicon(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     labels: dict[str, tuple[str, ...]]
+    spellings: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     classes: dict[str, ObjectClass]
     uses: dict[str, Use]
     qualities: dict[str, Quality]
+    kinds: dict[str, str] = Field(default_factory=dict, description="narrower thing -> broader")
+    beyond: tuple[str, ...] = Field((), description="what no home holds or serves")
 
     _names: dict[str, str] = PrivateAttr(default_factory=dict)
+    _known: dict[str, str] = PrivateAttr(default_factory=dict)
 
     def model_post_init(self, context: object, /) -> None:
         """Index the synonyms; names of the list itself win over synonyms of others."""
         for name, synonyms in self.labels.items():
             for synonym in synonyms:
                 self._names.setdefault(normalized(synonym), name)
-        for name in self.labels:
+        for name in (*self.labels, *self.spellings):
             self._names[normalized(name)] = name
+        for name, spellings in self.spellings.items():
+            for spelling in spellings:
+                self._names[normalized(spelling)] = name
 
     def canonical(self, label: str) -> str:
-        """Return the one name of a label; a label that nobody knows stays as it is."""
+        """Return the one name of a label; a label that nobody knows stays as it is.
+
+        Tried in this order: the words themselves, as ours or the household's, then without a
+        qualifier ("iron_(for_clothing)"), each part of "a/b", the trailing words ("old red sofa"),
+        and what precedes "of" and "with".
+        """
+        found = self._known.get(label)
+        if found is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            found = self._known[label] = self._canonical(label)
+        return found
+
+    def _canonical(self, label: str) -> str:
         text = normalized(label)
+        plain = normalized(_QUALIFIER.sub(" ", label)) or text
+        parts = [part.strip() for part in plain.split("/") if part.strip()]
+        for form in dict.fromkeys((text, plain, *(parts if len(parts) > 1 else ()))):
+            found = self._exact(form)
+            if found is not None:
+                return found
+        words = _JOINED.split(plain)[0].split()
+        for k in range(1, len(words)):
+            found = self._exact(" ".join(words[k:]))
+            if found is not None:
+                return found
+        known = load_household().canonical(plain)
+        return self._names.get(normalized(known), known)
+
+    def _exact(self, text: str) -> str | None:
+        """The one name of just these words, singular or plural; None if there is none."""
         for form in (text, *singulars(text)):
             if form in self._names:
                 return self._names[form]
-        known = load_household().canonical(label)
-        return self._names.get(normalized(known), known)
+        house = load_household()
+        for form in (text, *singulars(text), text + "s"):
+            if form in house.categories or form in _synonyms():
+                known = house.canonical(form)
+                return self._names.get(normalized(known), known)
+        return None
 
     def members(self, name: str) -> frozenset[str]:
         """Return the labels of a class, or the one label."""
         if name in self.classes:
-            return frozenset(self.canonical(label) for label in self.classes[name].labels)
-        return frozenset((self.canonical(name),))
+            labels = frozenset(self.canonical(label) for label in self.classes[name].labels)
+            return labels | {n for n, broad in self.kinds.items() if broad in labels}
+        own = self.canonical(name)
+        return frozenset((own, *(narrow for narrow, broad in self.kinds.items() if broad == own)))
 
     def spread(self, things: Mapping[str, float]) -> Mapping[str, float]:
         """Return grades per label: of classes their members', a label's own grade first."""
@@ -97,6 +146,9 @@ class Lexicon(BaseModel):
             if name in self.classes and name not in self.labels:
                 continue
             grades[self.canonical(name)] = grade
+        for narrow, broad in self.kinds.items():
+            if broad in grades:
+                grades.setdefault(narrow, round(_NARROWER * grades[broad], 3))
         return MappingProxyType(grades)
 
     def mentions(self, text: str) -> list[tuple[int, int, str]]:
@@ -116,10 +168,20 @@ class Lexicon(BaseModel):
         """Return (number of words of all cues found, use) asked for in a text, most first."""
         found = []
         for name, use in self.uses.items():
-            weight = sum(len(cue.split()) for cue in use.cues if _cue(cue).search(text))
+            weight = sum(_length(cue) for cue in use.cues if _cue(cue).search(text))
             if weight:
                 found.append((weight, name))
         return sorted(found, key=lambda pair: -pair[0])
+
+    def cued(self, use: str, text: str) -> list[str]:
+        """Return the parts of a text that ask for a use."""
+        found = (_cue(cue).search(text) for cue in self.uses[use].cues)
+        return [match[0] for match in found if match]
+
+    def beyond_in(self, text: str) -> str:
+        """Return the first thing named in a text that no home holds ("" if there is none)."""
+        found = (word for word in self.beyond if re.search(rf"\b{_plural(word)}\b", text))
+        return next(found, "")
 
     def qualities_in(self, text: str) -> list[str]:
         """Return the qualities named in a text."""
@@ -128,6 +190,13 @@ class Lexicon(BaseModel):
             for name, quality in self.qualities.items()
             if any(_cue(word).search(text) for word in quality.words)
         ]
+
+
+@cache
+def _synonyms() -> frozenset[str]:
+    """All other names that the household's things have."""
+    things = load_household().categories.values()
+    return frozenset(normalized(word) for thing in things for word in thing.synonyms)
 
 
 @cache
@@ -185,6 +254,11 @@ def _plural(word: str) -> str:
 
 
 @cache
+def _length(cue: str) -> int:
+    return len(cue.replace("_", " ").split())
+
+
+@cache
 def _cue(cue: str) -> re.Pattern[str]:
-    words = [re.escape(word).replace(r"\*", r"\w*") for word in cue.split()]
+    words = [re.escape(word).replace(r"\*", r"\w*").replace("_", r"\s+") for word in cue.split()]
     return re.compile(r"\b" + (rf"\b(?:\s+\S+){{0,{_GAP}}}?\s+").join(words) + r"\b")

@@ -16,6 +16,8 @@ ENOUGH = 0.35
 """Least probability for a thing to count as of a label that is not its top one."""
 USEFUL = 0.15
 """Least grade for a thing to count as good for a use."""
+HOLDS = 0.3
+"""Strength from which a relation that a request rules out counts as there."""
 RULED_OUT = 0.4
 """Probability from which a thing counts as what the request rules out."""
 
@@ -66,6 +68,9 @@ class Grounder:
         if not (request.clear or request.excludes):
             findings.note = "none of the words of the request is known"
             return findings
+        if request.beyond:
+            findings.note = f"no home has room for this: {request.beyond}"
+            return findings
         candidates = {
             id_: Found(id_, score, [why])
             for id_ in self.scene.objects
@@ -84,7 +89,8 @@ class Grounder:
                     del candidates[id_]
                     continue
                 candidates[id_].score *= 0.5 + 0.5 * strength
-                candidates[id_].reasons.append(f"{relation.kind} {other}")
+                kind = f"not {relation.kind}" if relation.negated else relation.kind
+                candidates[id_].reasons.append(f"{kind} {other}")
             if not candidates:
                 findings.note = (
                     findings.note or f"nothing that fits is {relation.kind} such a thing"
@@ -108,6 +114,10 @@ class Grounder:
                 )
                 if label == want.name:
                     why = f"it is a {label}"
+        uses = [want for want in request.wants if want.kind == "use"]
+        if len(uses) > 1 and best > 0.0:
+            # Of things equally good for one use the one that serves the other too comes first.
+            best *= 0.9 + 0.1 * sum(self.grade(id_, use)[0] for use in uses) / len(uses)
         for quality in request.qualities:
             score, _ = self.grade(id_, quality)
             # Where a thing was named ("a soft bed"), the quality orders; alone, it decides.
@@ -153,7 +163,14 @@ class Grounder:
         return False
 
     def relates(self, id_: str, relation: Relation) -> tuple[float, str]:
-        """How surely an object stands in a relation (0..1), and to which other object."""
+        """How surely an object stands in a relation (0..1), and to which other object.
+
+        A negated relation holds where the relation itself does not; one that is inverse holds from
+        the other to the object.
+        """
+        if relation.negated:
+            strength, _ = self.relates(id_, relation.model_copy(update={"negated": False}))
+            return (0.0 if strength >= HOLDS else 1.0), "no such thing"
         box = self.scene.objects[id_].box
         others = [
             [o for o in self.scene.objects if o != id_ and self.grade(o, want)[0] > 0.0]
@@ -169,7 +186,10 @@ class Grounder:
                         best, name = strength, f"{p} and {q}"
             return best, name
         flat = list(dict.fromkeys(o for group in others for o in group))
-        strengths = {o: self._pair(id_, o, relation) for o in flat}
+        strengths = {
+            o: self._pair(o, id_, relation) if relation.inverse else self._pair(id_, o, relation)
+            for o in flat
+        }
         if relation.kind == "far from":
             # Far from all of them; where there is none, nothing is near.
             if not flat:

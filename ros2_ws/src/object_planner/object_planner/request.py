@@ -32,13 +32,15 @@ class Relation(_Part):
     kind: RelationKind
     to: tuple[Want, ...]
     negated: bool = False
+    inverse: bool = False
+    """The other way round: "a desk with a lamp on it"."""
 
 
 class Request(_Part):
     """A request understood: any of `wants` that has every one of the rest.
 
     `rooms` are room types or names that were mentioned. `clear` is false where nothing in the
-    words is known.
+    words is known. `beyond` names what no home can hold or serve ("a helicopter").
     """
 
     words: str
@@ -48,6 +50,7 @@ class Request(_Part):
     relations: tuple[Relation, ...] = ()
     rooms: tuple[str, ...] = ()
     order: Order | None = None
+    beyond: str = ""
 
     @property
     def clear(self) -> bool:
@@ -55,6 +58,8 @@ class Request(_Part):
         return bool(self.wants or self.qualities)
 
 
+_LONGEST = 600
+"""Characters of a request that are read."""
 _CONTRACTIONS = (
     (re.compile(r"\b(can|could|would|should|do|does|did|is|are|was|have|has)n[’']?t\b"), r"\1 not"),
     (re.compile(r"\bcannot\b"), "can not"),
@@ -70,7 +75,7 @@ _CONTRACTIONS = (
 _OPENING = re.compile(
     r"^(?:(?:hey|hi|hello|please|robot|can you|could you|would you|will you|kindly)\W+)*"
     r"(?:i (?:am|was) (?:searching|looking|hunting)(?: for)?"
-    r"|i (?:need|want|would like|wish)(?: you)?|i can(?: not)? find"
+    r"|i (?:need|want|would like|could use|wish)(?: you)?|i can(?: not)? find"
     r"|where (?:is|are|did i (?:put|leave))|(?:is|are) there|do (?:we|you|i) have"
     r"|(?:find|bring|get|fetch|give|show|tell|hand|pass|pick)(?: up)?(?: me| us)?"
     r"|locate|identify|search(?: for)?|look for|point (?:me )?to|go to|take me to|which|what)\b\s*"
@@ -86,7 +91,7 @@ _GENERIC = re.compile(
 _NEGATION = re.compile(
     r"(?:,\s*)?(?:\b(?:that|which|and|but|it)\s+)*"
     r"(?:\b(?:is|are|does|do|can|could|should|must|will|would)\s+)?"
-    r"\b(?P<word>not|other than|except(?: for)?|besides|apart from|aside from|rather than"
+    r"\b(?P<word>not|neither|nor|other than|except(?: for)?|besides|apart from|aside from|rather than"
     r"|instead of|excluding|anything but|without|never|no)\b\s*(?:be\s+)?"
 )
 _END = re.compile(
@@ -116,6 +121,16 @@ _ORDERS: tuple[tuple[re.Pattern[str], Order], ...] = (
     (re.compile(r"\b(?:highest)\b"), "highest"),
     (re.compile(r"\b(?:lowest)\b"), "lowest"),
 )
+_BORNE = re.compile(
+    r"\b(?:with|have|has|having|bears?|holds?|carr(?:y|ies))\b(?P<what>[^,;.?!]{2,60}?)"
+    r"\b(?P<how>on top of|on|in|inside|under|underneath|near|next to|above|in front of)"
+    r" (?:it|them|top|itself)\b"
+)
+_STATEMENT = re.compile(
+    r"^(?:there (?:is|are|was|were)|it is|i (?:just |have |accidentally |have just )*"
+    r"(?:spil|drop|cut|broke|lost|got|made)|my |some(?:body|one) |the \w+ (?:is|are|caught|has)\b)"
+)
+_ASKED = re.compile(r"\b(?:something|anything|somewhere|what|where|which|find|need|want)\b")
 _TO = re.compile(
     r"^\s*(?:(?:a|an|the|my|your|our|any|some|another|one of the|all|every)\s+)*(?:\w+\s+){0,2}?$"
 )
@@ -123,9 +138,10 @@ _TO = re.compile(
 
 def clean(words: str) -> str:
     """Return a request in lower case, contractions written out, single spaces."""
-    text = " ".join(words.lower().split())
+    text = " ".join(words[:_LONGEST].lower().split())
     for pattern, full in _CONTRACTIONS:
         text = pattern.sub(full, text)
+    text = re.sub(r"\bcups? of (?:coffee|tea)\b", lambda m: f"hot {m[0].split()[-1]}", text)
     return re.sub(r"[^\w\s,;.?!'-]", " ", text).strip()
 
 
@@ -135,10 +151,19 @@ def parse(words: str) -> Request:
     lexicon = load_lexicon()
     text = clean(words)
     positive, negated = _split(text, lexicon)
+    positive, negated, borne = _borne(positive, negated, lexicon)
     rest, relations = _relations(positive, lexicon)
+    stated = _STATEMENT.match(text) and not _ASKED.search(text)
+    if stated:
+        relations = ()  # "there are crumbs on the carpet": where the trouble is, not the remedy
+    relations += borne
     wants = _wants(rest, positive, lexicon)
     excludes: list[Want] = []
     for part in negated:
+        placed = _placed(part, lexicon)
+        if placed is not None:
+            relations += (placed,)
+            continue
         more, kept = _negated(part, wants, lexicon)
         wants += tuple(w for w in more if w not in wants)
         excludes += kept
@@ -150,12 +175,59 @@ def parse(words: str) -> Request:
     return Request(
         words=words,
         wants=wants,
-        qualities=tuple(Want(kind="quality", name=q) for q in lexicon.qualities_in(rest)),
+        qualities=() if stated else _qualities(rest, wants, lexicon),
         excludes=tuple(excludes),
         relations=relations,
         rooms=_rooms(positive),
         order=order,
+        beyond=lexicon.beyond_in(rest) if any(want.kind == "use" for want in wants) else "",
     )
+
+
+def _qualities(rest: str, wants: tuple[Want, ...], lexicon: Lexicon) -> tuple[Want, ...]:
+    """Qualities asked for, but for those of the very words that ask for a use ("too hot")."""
+    taken = [part for want in wants if want.kind == "use" for part in lexicon.cued(want.name, rest)]
+    used = {name for part in taken for name in lexicon.qualities_in(part)}
+    return tuple(
+        Want(kind="quality", name=name) for name in lexicon.qualities_in(rest) if name not in used
+    )
+
+
+def _borne(
+    positive: str, negated: list[str], lexicon: Lexicon
+) -> tuple[str, list[str], tuple[Relation, ...]]:
+    """Take out what the wanted thing bears: "with a lamp on it", "(not) have a lamp on it"."""
+    relations: list[Relation] = []
+    for negative, part in ((False, positive), *((True, part) for part in negated)):
+        match = _BORNE.search(part)
+        if match is None:
+            continue
+        to = lexicon.mentions(match["what"])
+        if not to:
+            continue
+        kind = next(kind for pattern, kind in _RELATIONS if pattern.fullmatch(match["how"]))
+        things = tuple(Want(kind="thing", name=name) for _, _, name in to)
+        relations.append(Relation(kind=kind, to=things, negated=negative, inverse=True))
+        if negative:
+            negated = [other for other in negated if other is not part]
+        else:
+            positive = f"{part[: match.start()]} {part[match.end() :]}"
+    return " ".join(positive.split()), negated, tuple(relations)
+
+
+def _placed(part: str, lexicon: Lexicon) -> Relation | None:
+    """The place that a negated part rules out: "(not) on the bed", "(not) near a window"."""
+    for pattern, kind in _RELATIONS:
+        match = pattern.match(part.strip())
+        if match is None or kind == "far from":
+            continue
+        rest = part.strip()[match.end() :]
+        to = lexicon.mentions(rest)
+        if to and _TO.match(rest[: to[0][0]]):
+            names, _ = _alternatives(rest, to, 2 if kind == "between" else 4)
+            things = tuple(Want(kind="thing", name=name) for name in names)
+            return Relation(kind=kind, to=things, negated=True)
+    return None
 
 
 def _split(text: str, lexicon: Lexicon) -> tuple[str, list[str]]:
@@ -168,10 +240,17 @@ def _split(text: str, lexicon: Lexicon) -> tuple[str, list[str]]:
         stop = end.start() if end else len(text)
         part = text[match.end() : stop]
         known = lexicon.mentions(part) or lexicon.uses_in(part) or lexicon.qualities_in(part)
-        if match["word"] in ("without", "no", "never") and not lexicon.mentions(part):
+        named = lexicon.mentions(part) or (
+            match["word"] == "without" and lexicon.qualities_in(part)  # "without being electric"
+        )
+        if match["word"] in ("without", "no", "never") and not named:
             continue  # "without anyone seeing": how, not what
         if not known:
             continue
+        later = _NEGATION.search(part)
+        if later and match["word"] in ("not", "neither", "nor"):  # "not a chair, nor on the bed"
+            stop = match.end() + later.start()
+            part = part[: later.start()]
         positive += text[at : match.start()] + " "
         negated.append(part)
         at = stop
