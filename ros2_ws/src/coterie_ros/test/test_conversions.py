@@ -302,7 +302,7 @@ def test_padded_rows_of_other_peoples_images_are_read():
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        ({"encoding": "mono16"}, "encoding"),
+        ({"encoding": "bayer_rggb8"}, "encoding"),
         ({"step": 1}, "step"),
         ({"data": b"123"}, "data"),
     ],

@@ -26,7 +26,7 @@ from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Pose
 from coterie_core.skills import Outcome
 from coterie_msgs.action import Manipulate, NavigateTo
-from coterie_msgs.msg import Observation, RobotResume
+from coterie_msgs.msg import ImageDetections, Observation, RobotResume, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.qos import profile
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -275,6 +275,34 @@ def test_images_only_while_somebody_listens_and_with_true_geometry(ros):
     assert (lowest_row > 0.0).all()
     frame = render([FrameRequest("r1", "camera", ("depth",))])[0]
     assert base @ to_map == pytest.approx(frame.camera_to_map, abs=1e-6)
+
+
+def test_detections_only_while_somebody_listens_and_the_same_for_one_moment(ros):
+    node = start_bridge(ros, mode="lockstep", prior_map="rooms", prior_topic="prior_map")
+    rendered = []
+    render = node.world.render
+    node.world.render = lambda requests: rendered.append(list(requests)) or render(requests)
+    client, depths, found, maps = ros.node(), [], [], []
+    client.create_subscription(
+        Image, "r1/camera/depth/image_raw", depths.append, profile("sensor_data")
+    )
+    ros.spin_until(lambda: depths)
+    assert {r.channels for batch in rendered for r in batch} == {("depth",)}
+    client.create_subscription(
+        ImageDetections, "r1/camera/detections", found.append, profile("detections")
+    )
+    client.create_subscription(SemanticMap, "prior_map", maps.append, profile("latched"))
+    ros.spin_until(lambda: len(found) >= 3 and maps)
+    assert rendered[-1][0].channels == ("depth", "semantic")
+    first = conversions.detections_from_msg(found[0])
+    assert (first.width, first.height, first.frame) == (64, 48, "r1/camera_optical_frame")
+    assert first.time == conversions.time_from_msg(depths[-1].header.stamp)
+    labels = {one.label: one for one in first.detections}
+    assert {"fridge", "table"} & labels.keys() or len(labels) >= 2
+    # Time stands still: the detector has nothing new to say.
+    assert all(message.detections == found[0].detections for message in found)
+    assert not [t for t, _ in client.get_topic_names_and_types() if t == "/semantic_map"]
+    assert conversions.scene_from_msg(maps[0]).rooms
 
 
 def matrix(transform):
