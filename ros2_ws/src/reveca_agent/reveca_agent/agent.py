@@ -199,9 +199,12 @@ class RevecaAgent:
             return None
         memory = self.memory
         if self.settings.ask == "always":
-            if plan.kind not in ("fetch", "look") or plan.target not in memory.scene:
+            if plan.kind not in ("fetch", "look", "explore"):
                 return None
-            return self.communicator.ask("", memory.scene[plan.target].thing)
+            if memory.step - self._asked.get(plan.target, -ASK_AGAIN) < ASK_AGAIN:
+                return None
+            self._asked[plan.target] = memory.step
+            return self.communicator.ask("", plan)
         state = scenarios(plan, memory, self.briefing)
         if state is None or not worth_asking(state, memory, self.briefing):
             return None
@@ -211,7 +214,7 @@ class RevecaAgent:
         if not chosen:
             return None
         self._asked[plan.target] = memory.step
-        return self.communicator.ask(chosen, state.thing)
+        return self.communicator.ask(chosen, plan)
 
     async def _likeliest(self, state: ScenarioState) -> str:
         choice = await self._decide(JudgeScenario(), state)

@@ -171,7 +171,11 @@ class Outlook:
     # --- who does what ---------------------------------------------------------------------------
 
     def crew(self) -> list[Worker]:
-        """Return oneself and every collaborator of whom something is known, as workers."""
+        """Return oneself and every collaborator of whom something is known, as workers.
+
+        Planning looks at what they do from now on; what they did since they were last known is
+        for the validation to doubt.
+        """
         memory, now = self.memory, self.memory.step
         crew = [Worker(memory.name, memory.spot, 0.0, self.briefing.hands - len(memory.hands))]
         if not memory.settings.collaborators:
@@ -181,9 +185,10 @@ class Outlook:
             if last is None or now - last.step > FORGET:
                 continue
             held = len(last.hands)
-            spot, free_at = last.spot, float(last.step - now)
+            spot, free_at = last.spot, 0.0
             if mate.aim is not None:
-                free_at += self.ways.distance(spot, mate.aim) / self.stride + 1.0
+                there = self.ways.distance(spot, mate.aim) / self.stride + 1.0
+                free_at = max(0.0, last.step + there - now)
                 spot = mate.aim
             crew.append(Worker(name, spot, free_at, self.briefing.hands - held))
         return crew
@@ -205,7 +210,7 @@ class Outlook:
         open_tasks = {task.target: task for task in self.tasks}
         for mate in crew[1:]:  # what they said they would do is theirs
             aim = self.memory.collaborators[mate.name].heading
-            if aim in open_tasks and mate.free_at > -FORGET:
+            if aim in open_tasks:
                 taken[aim] = (mate.name, mate.free_at)
                 del open_tasks[aim]
         crew.sort(key=lambda worker: self.briefing.team.index(worker.name))

@@ -59,18 +59,23 @@ class Communicator:
         """Simulation initiation: where one is, what is around, what one makes for."""
         return self._note("start", Facts(me=self._me(), heading=_aim(plan), seen=self._seen()))
 
-    def ask(self, whom: str, thing: Thing) -> Note:
-        """Validation request: did you take this?"""
-        self.asked[thing.id] = whom
-        facts = Facts(item=thing.id, label=thing.label, place=thing.parent)
-        return self._note("ask", facts, (whom,))
+    def ask(self, whom: str, plan: Plan) -> Note:
+        """Validation request: did you take this, or search this? ("" asks everybody)."""
+        self.asked[plan.target] = whom
+        if plan.kind == "fetch":
+            thing = self.memory.scene[plan.target].thing
+            facts = Facts(item=thing.id, label=thing.label, place=thing.parent)
+        else:
+            facts = Facts(item=plan.target, place=plan.target)
+        return self._note("ask", facts, (whom,) if whom else ())
 
     def reply(self, plan: Plan | None) -> Note:
         """Response to the oldest validation request: one's own history with the thing."""
         question = self.duties.popleft()
         asked = question.facts or Facts()
         item = asked.item
-        answer, place = self._history(item)
+        search = asked.place == item
+        answer, place = self._searched_it(item) if search else self._history(item)
         facts = Facts(
             me=self._me(),
             heading=_aim(plan),
@@ -80,6 +85,7 @@ class Communicator:
             answer=answer,  # type: ignore[arg-type]
             reply_to=question.id,
             searched=self._searched(),
+            seen=self._seen(),
         )
         return self._note("reply", facts, (question.sender,))
 
@@ -147,6 +153,12 @@ class Communicator:
             return "taken", ""
         return ("untouched" if item else "unknown"), ""
 
+    def _searched_it(self, place: str) -> tuple[str, str]:
+        memory = self.memory
+        if place in memory.rooms or memory.searched.get(place) == "":
+            return "searched", ""
+        return "untouched", ""
+
     # --- hearing ---------------------------------------------------------------------------------
 
     def hear(self, note: Note) -> None:
@@ -177,7 +189,7 @@ class Communicator:
             mate = memory.collaborators[note.sender] = Collaborator(note.sender)
         self._whereabouts(mate, facts, step)
         self._sightings(note.sender, facts, step)
-        if note.kind == "reply" and self.asked.get(facts.item) == note.sender:
+        if note.kind == "reply" and self.asked.get(facts.item) in ("", note.sender):
             self._answered(mate, facts, step)
         elif note.kind == "done" and facts.item:
             self._brought(mate, facts, step)
@@ -250,8 +262,13 @@ class Communicator:
             self.surprised = self.surprised or one.label in memory.goal.items
 
     def _answered(self, mate: Collaborator, facts: Facts, step: int) -> None:
-        del self.asked[facts.item]
-        if facts.answer == "taken":
+        if self.asked[facts.item]:
+            del self.asked[facts.item]
+        if facts.answer == "searched":
+            if self.memory.searched.get(facts.item) != "":
+                self.memory.searched[facts.item] = mate.name
+            self.surprised = True
+        elif facts.answer == "taken":
             self._taken(mate, facts.item, step)
         elif facts.answer == "placed":
             self._brought(mate, facts, step)

@@ -17,6 +17,9 @@ from reveca_agent.plans import Option, Plan
 ON_THE_WAY = 1.5
 """Steps that a delivery may cost on the way to something else."""
 
+DOUBTFUL = 0.25
+"""What is left of the hope for a thing that somebody likely took already."""
+
 
 class PlanChoice(BaseModel):
     """Which candidate to do next."""
@@ -87,7 +90,7 @@ class ChoosePlan(Decision[PlanState, PlanChoice]):
         """The candidate that promises most per step and that nobody else reaches sooner."""
         best = max(
             range(len(state.options)),
-            key=lambda k: (not state.options[k].rival, state.options[k].rate, -k),
+            key=lambda k: (not state.options[k].left, state.options[k].rate, -k),
         )
         return PlanChoice(number=best + 1, reason="most needed things per step")
 
@@ -143,13 +146,16 @@ def _options(outlook: Outlook) -> list[Option]:
     out = []
     for task in outlook.tasks:
         who, when = shares.get(task.target, (memory.name, 0.0))
-        rival = "" if who == memory.name else who
+        rival, doubt = ("" if who == memory.name else who), ""
+        if rival and when <= 0.0:
+            # Should have happened by now: nothing to leave to others, but in need of validation.
+            rival, doubt = "", rival if settings.ask == "likely" else ""
         out.append(
             Option(
-                Plan(task.kind, task.target, (), memory.step),
+                Plan(task.kind, task.target, (), memory.step, doubt=doubt),
                 task.level,
                 outlook.steps(me, task) if settings.spatial else None,
-                task.gain,
+                task.gain * (DOUBTFUL if doubt else 1.0),
                 rival,
                 max(0.0, when) if rival and settings.spatial else None,
                 task.about,
@@ -157,9 +163,9 @@ def _options(outlook: Outlook) -> list[Option]:
             )
         )
     if settings.relevance:
-        out.sort(key=lambda o: (bool(o.rival), -o.rate * o.level, o.plan.target))
+        out.sort(key=lambda o: (o.left, -o.rate * o.level, o.plan.target))
     elif settings.spatial:
-        out.sort(key=lambda o: (bool(o.rival), o.cost, o.plan.target))
+        out.sort(key=lambda o: (o.left, o.cost, o.plan.target))
     return out
 
 
@@ -167,7 +173,7 @@ def _with_deliveries(
     outlook: Outlook, options: list[Option], brought: list[Option]
 ) -> list[Option]:
     """Put deliveries first where they cost next to nothing, or where nothing else is one's own."""
-    mine = [one for one in options if not one.rival]
+    mine = [one for one in options if not one.left]
     if not mine or not outlook.memory.settings.spatial:
         return brought + options
     ways, stride, memory = outlook.ways, outlook.stride, outlook.memory

@@ -21,6 +21,7 @@ class Plan:
         items: Of a delivery: ids of what is put down.
         step: When it was chosen.
         checked: It is validated; no further question.
+        doubt: Collaborator that planning predicts to have done it already; "".
     """
 
     kind: PlanKind
@@ -28,6 +29,7 @@ class Plan:
     items: tuple[str, ...] = ()
     step: int = 0
     checked: bool = False
+    doubt: str = ""
 
     def text(self) -> str:
         """Return the plan in words."""
@@ -70,6 +72,11 @@ class Option:
     def cost(self) -> float:
         """Steps, or the stand-in where distances are not known."""
         return self.size if self.steps is None else self.steps
+
+    @property
+    def left(self) -> bool:
+        """It is left to a collaborator, who does it sooner or likely did it already."""
+        return bool(self.rival or self.plan.doubt)
 
     @property
     def rate(self) -> float:

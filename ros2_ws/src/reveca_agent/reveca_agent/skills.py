@@ -33,9 +33,10 @@ def fetch(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | 
     if entry is None or entry.missing:
         return None
     thing = entry.thing
-    if not near(thing.spot):
-        return GoTo(thing.parent or thing.id, thing.spot)
     owner = memory.owner(thing)
+    spot = owner.spot if owner is not None else thing.spot  # one may have been told a room only
+    if not near(spot):
+        return GoTo(thing.parent or thing.id, spot)
     if owner is not None and owner.is_open is False:
         return Open(owner.id)
     return Grab(thing.id)

@@ -8,13 +8,18 @@ from typing import ClassVar
 
 from pydantic import BaseModel, Field
 
-from coterie_core.cooperation import Briefing, Thing
+from coterie_core.cooperation import Briefing, Spot
 from coterie_core.language import CheckFailed, Decision, Message, as_data
-from reveca_agent.memory import Entry, Memory
+from reveca_agent.memory import Memory
 from reveca_agent.plans import Plan
 
 CLOSE = 4.0
 """Steps below which looking is cheaper than asking: a question costs two, one for each."""
+
+SAID = 0.85
+"""Likelihood that a collaborator did what it said it would do next, once it had the time."""
+PREDICTED = 0.65
+"""Likelihood that a collaborator did what planning predicted of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,8 @@ class ScenarioState:
     """The scenarios about one plan's thing."""
 
     plan: Plan
-    thing: Thing
+    about: str
+    spot: Spot
     seen: int
     now: int
     scenarios: Sequence[Scenario]
@@ -60,7 +66,6 @@ class JudgeScenario(Decision[ScenarioState, ScenarioChoice]):
     def prompt(self, state: ScenarioState) -> Sequence[Message]:
         """Show what was seen when, and the scenarios with times and distances."""
         lines = [f"{k}. {one.text}" for k, one in enumerate(state.scenarios, start=1)]
-        where = f"{state.thing.relation} {state.thing.parent}" if state.thing.parent else ""
         return (
             Message.system(
                 "A robot is about to act on a thing that it saw some steps ago. Others work in the "
@@ -69,7 +74,7 @@ class JudgeScenario(Decision[ScenarioState, ScenarioChoice]):
             ),
             Message.user(
                 f"{as_data('plan', state.plan.text())}\n"
-                f"{as_data('thing', f'{state.thing.id} {where} in {state.thing.spot.room}')}\n"
+                f"{as_data('about', state.about)}\n"
                 f"It was seen at step {state.seen}; now it is step {state.now}.\n"
                 f"{as_data('scenarios', lines)}\nWhich number?"
             ),
@@ -91,18 +96,19 @@ class JudgeScenario(Decision[ScenarioState, ScenarioChoice]):
 def scenarios(plan: Plan, memory: Memory, briefing: Briefing) -> ScenarioState | None:
     """Return the scenarios for a plan, "nobody" first; None where there is nothing to doubt.
 
-    A plan is in doubt if it is about a thing that one does not see now and that a collaborator
-    had time to reach and leave since.
+    A plan is in doubt if it is about a thing, a closed container or a room that one does not see
+    now and that a collaborator had time to reach since it was seen.
     """
-    entry = memory.scene.get(plan.target)
-    if plan.kind != "fetch" or entry is None or not memory.settings.collaborators:
+    about = _about(plan, memory, briefing)
+    if about is None or not memory.settings.collaborators:
         return None
-    if entry.step >= memory.step and not entry.by:
+    what, spot, since = about
+    if since >= memory.step:
         return None
     found = []
     nobody = 1.0
     for name in memory.collaborators:
-        chance, text = _chance(name, entry, memory, briefing)
+        chance, text = _chance(name, plan, spot, since, memory, briefing)
         if chance > 0.0:
             nobody *= 1.0 - chance
             found.append(Scenario(name, chance, text))
@@ -110,46 +116,56 @@ def scenarios(plan: Plan, memory: Memory, briefing: Briefing) -> ScenarioState |
         return None
     found.sort(key=lambda one: (-one.likelihood, one.who))
     first = Scenario("", nobody, "nobody touched it")
-    return ScenarioState(plan, entry.thing, entry.step, memory.step, (first, *found))
+    return ScenarioState(plan, what, spot, since, memory.step, (first, *found))
 
 
-def _chance(name: str, entry: Entry, memory: Memory, briefing: Briefing) -> tuple[float, str]:
-    """Return how likely a collaborator took a thing since it was seen, and why, in words."""
-    mate, thing, stride = memory.collaborators[name], entry.thing, briefing.stride
+def _about(plan: Plan, memory: Memory, briefing: Briefing) -> tuple[str, Spot, int] | None:
+    """Return what a plan is about in words, where that is, and when it was seen."""
+    if plan.kind == "explore":
+        room = briefing.ways.rooms.get(plan.target)
+        if room is None or plan.target in memory.rooms:
+            return None
+        return f"{room.name}, not seen yet", room.spot, 0
+    entry = memory.scene.get(plan.target)
+    if plan.kind not in ("fetch", "look") or entry is None:
+        return None
+    thing = entry.thing
+    where = f" {thing.relation} {thing.parent}" if thing.parent else ""
+    return f"{thing.id}{where} in {thing.spot.room}", thing.spot, entry.step
+
+
+def _chance(
+    name: str, plan: Plan, spot: Spot, since: int, memory: Memory, briefing: Briefing
+) -> tuple[float, str]:
+    """Return how likely a collaborator did a plan already, and why, in words."""
+    mate, stride = memory.collaborators[name], briefing.stride
     last = mate.last
     if last is None:
         return 0.0, ""
-    slack = mate.could_reach(thing.spot, entry.step, memory.step, briefing.ways, stride)
+    slack = mate.could_reach(spot, since, memory.step, briefing.ways, stride)
     if slack < 1.0:
         return 0.0, ""
-    text = f"{name} took it: it had {slack:.0f} steps to spare for that"
-    if mate.heading == thing.id:
-        return 0.9, f"{text}, and said it would fetch it"
+    deed = "took" if plan.kind == "fetch" else "searched"
+    text = f"{name} {deed} it: it had {slack:.0f} steps to spare for that"
+    if mate.heading == plan.target:
+        return SAID, f"{text}, and said it would"
     chance = 0.2
-    if last.step >= entry.step and len(last.hands) >= briefing.hands:
+    if plan.kind == "fetch" and last.step >= since and len(last.hands) >= briefing.hands:
         chance *= 0.3
         text += ", but had its hands full when last known"
-    there = _was_there(name, entry, memory)
-    if there == "announced":
-        chance = min(0.9, chance * 3.5)
-        text += f", and it made for {thing.spot.room}"
-    elif there == "passed":
-        chance = min(0.9, chance * 2.0)
-        text += f", and its way led through {thing.spot.room}"
-    return min(chance, 0.2 + 0.05 * slack), text
-
-
-def _was_there(name: str, entry: Entry, memory: Memory) -> str:
-    """Tell whether a collaborator made for the thing's room since ("announced"), or passed it."""
-    mate, room = memory.collaborators[name], entry.thing.spot.room
-    if mate.aim is not None and mate.aim.room == room and mate.since >= entry.step:
-        return "announced"
-    if any(trace.spot.room == room and trace.step >= entry.step for trace in mate.traces):
-        return "passed"
-    return ""
+    if mate.aim is not None and mate.aim.room == spot.room and mate.since >= since:
+        chance *= 2.5
+        text += f", and it made for {spot.room}"
+    elif any(trace.spot.room == spot.room and trace.step >= since for trace in mate.traces):
+        chance *= 2.0
+        text += f", and was seen or heard from in {spot.room}"
+    if plan.doubt == name:
+        chance = max(chance, PREDICTED)
+        text += "; it was likely its next plan"
+    return min(chance, 0.2 + 0.05 * slack, 0.95), text
 
 
 def worth_asking(state: ScenarioState, memory: Memory, briefing: Briefing) -> bool:
-    """Tell whether the thing is so far away that a question costs less than going to look."""
-    far = briefing.ways.distance(memory.spot, state.thing.spot) / briefing.stride
+    """Tell whether it is so far away that a question costs less than going to look."""
+    far = briefing.ways.distance(memory.spot, state.spot) / briefing.stride
     return far > CLOSE

@@ -10,6 +10,7 @@ from coterie_bench.reveca.baseline_coela import TextAgent
 from coterie_bench.reveca.baseline_mhp import TreeAgent
 from coterie_bench.reveca.baseline_rhp import RuleAgent
 from coterie_bench.reveca.household import HouseholdOptions, HouseholdWorld
+from coterie_bench.reveca.oracle import oracle_team
 from coterie_core.cooperation import Agent
 from coterie_core.language import Decider
 from reveca_agent.agent import RevecaAgent
@@ -55,6 +56,7 @@ METHODS: dict[str, Method] = {
     one.name: one
     for one in (
         Method("reveca", "REVECA", reveca()),
+        Method("oracle", "sees everything, divides the work by search", oracle_team),
         Method("single", "one REVECA agent alone", reveca(), agents=1),
         Method("mhp", "tree search over sub-goals, regression planning", baseline(TreeAgent)),
         Method("rhp", "rules and frontier exploration", baseline(RuleAgent)),

@@ -57,7 +57,9 @@ class Job:
         goal = self.briefing.goal
         for sub in goal.subgoals:
             places = [
-                t for t in self.things.values() if sub.target in (t.label, t.id) and t.kind != "item"
+                t
+                for t in self.things.values()
+                if sub.target in (t.label, t.id) and t.kind != "item"
             ]
             ids = {t.id for t in places}
             of_kind = [t for t in self.things.values() if t.label == sub.item and t.portable]
