@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import math
 import os
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, running_teams
+from coterie_core.geometry import Vec3
 from coterie_core.questions import Answer, OpenAnswer, Question
 from coterie_core.scene import SceneGraph
 
@@ -182,8 +184,7 @@ def _print_open(question: str, answer: OpenAnswer, scene: SceneGraph | None) -> 
     if answer.frames:
         notes.append(f"seen in {', '.join(plain(name) for name in answer.frames[:5])}")
     if answer.path:
-        length = sum(math.dist(a, b) for a, b in zip(answer.path, answer.path[1:], strict=False))
-        notes.append(f"went {length:.1f} m to look")
+        notes.append(f"went {way_length(answer.path):.1f} m to look")
     if answer.explanation:
         notes.append(plain(answer.explanation))
     if answer.reason:
@@ -215,6 +216,11 @@ def objects_table(ids: Sequence[str], scene: SceneGraph | None) -> Table:
             ", ".join(f"{v:.2f}" for v in thing.box.center),
         )
     return table
+
+
+def way_length(path: Sequence[Vec3]) -> float:
+    """Return the length of a way [m]."""
+    return sum(math.dist(a, b) for a, b in itertools.pairwise(path))
 
 
 def plain(text: str) -> str:

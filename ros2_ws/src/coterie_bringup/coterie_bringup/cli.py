@@ -359,6 +359,44 @@ def view(
     raise typer.Exit(run(team, out=out))
 
 
+@app.command()
+def tour(
+    team: Annotated[
+        Path | None, typer.Option(help="Another team file than config/teams/home.yaml.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Another house; default: the team file's.")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Hops per robot; default: the team file's.")
+    ] = None,
+    world: Annotated[
+        str, typer.Option(help="embedded (generated house), or habitat (the same in it).")
+    ] = "embedded",
+    ask: Annotated[
+        list[str] | None, typer.Option(help="Ask this; may be given again. Default: by the house.")
+    ] = None,
+    find: Annotated[list[str] | None, typer.Option(help="Find this; may be given again.")] = None,
+    out: Out = None,
+    domain: Domain = None,
+) -> None:
+    """Robots explore a house and map it; then they are asked what only a map can tell."""
+    from coterie_bringup.tour import TourOptions
+    from coterie_bringup.tour import tour as run
+
+    options = TourOptions(
+        team_file=team,
+        seed=seed,
+        steps=steps,
+        world=world,
+        out=out or Path("out/tour"),
+        domain=domain,
+        ask=tuple(ask or ()),
+        find=tuple(find or ()),
+    )
+    raise typer.Exit(run(options))
+
+
 @team_app.command("check")
 def team_check(files: Annotated[list[Path], typer.Argument(metavar="FILE...")]) -> None:
     """Check team files; all mistakes with line, field and the nearest valid name."""

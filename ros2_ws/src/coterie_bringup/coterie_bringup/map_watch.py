@@ -1,0 +1,94 @@
+"""Hears what RViz is shown of a team's map: markers, rooms, points, floor plans; as messages."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from functools import partial
+
+from nav_msgs.msg import OccupancyGrid
+from sensor_msgs.msg import PointCloud2
+from visualization_msgs.msg import MarkerArray
+
+from coterie_bringup.operator import Operator
+from coterie_core.scene import SceneGraph
+from coterie_msgs.msg import SemanticMap
+from coterie_ros import conversions
+
+TOPIC = "semantic_map"
+_PERIOD = 0.2
+_QUIET = 2.5
+"""A mapper that has nothing to do for so long has mapped all that was seen [s]."""
+
+
+@dataclass(slots=True)
+class Shown:
+    """The latest message of each topic; `grids`: topic's last part -> floor plan."""
+
+    scene: SceneGraph | None = None
+    objects: MarkerArray | None = None
+    rooms: MarkerArray | None = None
+    points: PointCloud2 | None = None
+    grids: dict[str, OccupancyGrid] = field(default_factory=dict)
+
+
+class MapWatch:
+    """Listens for an operator; all its methods are for the operator's loop."""
+
+    def __init__(self, operator: Operator) -> None:
+        self.shown = Shown()
+        self._operator = operator
+        self._grids: set[str] = set()
+
+    async def start(self) -> None:
+        """Begin to listen."""
+        for message, topic, attribute in (
+            (MarkerArray, f"{TOPIC}/markers", "objects"),
+            (MarkerArray, f"{TOPIC}/rooms", "rooms"),
+            (PointCloud2, f"{TOPIC}/points", "points"),
+        ):
+            take = partial(setattr, self.shown, attribute)
+            self._operator.subscribe(message, topic, "latched", take)
+        take = partial(setattr, self.shown, "scene")
+        self._operator.subscribe(
+            SemanticMap, TOPIC, "latched", take, convert=conversions.scene_from_msg
+        )
+
+    async def settled(self, timeout: float) -> dict[str, int]:
+        """Wait until the mapper has mapped all frames; return its figures, {} where it has none.
+
+        Args:
+            timeout: Longest wait [s].
+        """
+        end = time.monotonic() + timeout
+        before: dict[str, int] = {}
+        quiet = time.monotonic()
+        while time.monotonic() < end:
+            self._listen_to_floors()
+            figures = self._figures()
+            if figures != before or figures.get("frames_waiting"):
+                before, quiet = figures, time.monotonic()
+            elif time.monotonic() - quiet > _QUIET and self.shown.scene is not None:
+                return figures
+            await asyncio.sleep(_PERIOD)
+        return self._figures()
+
+    def _figures(self) -> dict[str, int]:
+        """Figures of the map's node, or sums of those of several."""
+        total: dict[str, int] = {}
+        for name, figures in self._operator.diagnostics_of.items():
+            if not name.rpartition("/")[2].startswith("mapper"):
+                continue
+            for key in ("frames", "frames_waiting", "frames_dropped_busy"):
+                total[key] = total.get(key, 0) + int(figures.get(f"map.{key}", "0"))
+        return total
+
+    def _listen_to_floors(self) -> None:
+        """Subscribe to floor plans that have come to exist: how many floors there are shows."""
+        grids = self._operator.resolve_topic_name(f"{TOPIC}/grid") + "/"
+        for topic, _ in self._operator.get_topic_names_and_types():
+            if topic.startswith(grids) and topic not in self._grids:
+                self._grids.add(topic)
+                take = partial(self.shown.grids.__setitem__, topic.removeprefix(grids))
+                self._operator.subscribe(OccupancyGrid, topic, "latched", take)
