@@ -48,7 +48,7 @@ class HouseholdOptions:
         agents: How many, from 1 up.
         dummies: Useless things added (Noisy-C-WAH: 10 or 20).
         bystanders: Things of everyday life that belong to no goal.
-        hidden: Some things lie in closed containers.
+        hidden: Containers are closed at the start; else all are open, and things lie as before.
         known: Everything is seen from everywhere at any time: nothing is hidden.
         horizon: Steps of an episode.
         stride: Metres per step [m].
@@ -122,11 +122,10 @@ class HouseholdWorld:
             self._activity(seed),
             dummies=options.dummies,
             bystanders=options.bystanders,
-            hidden=options.hidden and not options.known,
         )
         self.goal = setting.goal
         self.things = dict(self.home.fixed)
-        if options.known:
+        if options.known or not options.hidden:
             for id_, thing in self.things.items():
                 if thing.is_open is False:
                     self.things[id_] = replace(thing, is_open=True)
@@ -287,14 +286,14 @@ class HouseholdWorld:
             return self._turn_door(body, action.container, False)
         if type(action) is Send:
             return self._say(body, action.note, said)
-        return _failed("not_here", f"{type(action).__name__}: this world has no such action")
+        return failed("not_here", f"{type(action).__name__}: this world has no such action")
 
     def _walk(self, body: Body, action: GoTo) -> Result:
         aim = (action.target, action.spot)
         if aim != body.aim or not body.legs:
             goal = action.spot or self._spot(body, action.target)
             if goal is None or goal.room not in self.home.ways.rooms:
-                return _failed(
+                return failed(
                     "unknown_target",
                     f"{action.target[:60]!r} is no room and no furniture, nor in view; "
                     "go to where it was seen",
@@ -303,7 +302,7 @@ class HouseholdWorld:
             try:
                 body.legs = self.home.ways.route(body.spot, goal)
             except NoRoute as error:
-                return _failed("no_way", str(error))
+                return failed("no_way", str(error))
         body.spot, walked = advance(body.spot, body.legs, self.options.stride)
         body.walked += walked
         return UNDER_WAY if body.legs else DONE
@@ -333,20 +332,18 @@ class HouseholdWorld:
     def _grab(self, body: Body, item: str) -> Result:
         thing = self.things.get(item)
         if thing is None:
-            return _failed("unknown_target", f"there is no {item[:60]!r}")
+            return failed("unknown_target", f"there is no {item[:60]!r}")
         if not thing.portable:
-            return _failed("not_portable", f"{item} cannot be carried")
+            return failed("not_portable", f"{item} cannot be carried")
         if thing.relation == "held":
-            return _failed(
-                "already" if item in body.hands else "gone", f"{thing.parent} has {item}"
-            )
+            return failed("already" if item in body.hands else "gone", f"{thing.parent} has {item}")
         if len(body.hands) >= self.options.hands:
-            return _failed("hands_full", f"hands full: {', '.join(body.hands)}")
+            return failed("hands_full", f"hands full: {', '.join(body.hands)}")
         owner = self.things.get(thing.parent)
         if not self._near(body, thing):
-            return _failed("too_far", f"{item} is out of reach; go to it first")
+            return failed("too_far", f"{item} is out of reach; go to it first")
         if owner is not None and owner.is_open is False:
-            return _failed("closed", f"{owner.id} is closed; open it first")
+            return failed("closed", f"{owner.id} is closed; open it first")
         self._lift(thing)
         self.things[item] = replace(thing, parent=body.name, relation="held")
         body.hands = (*body.hands, item)
@@ -355,14 +352,14 @@ class HouseholdWorld:
 
     def _put(self, body: Body, action: Put) -> Result:
         if action.item not in body.hands:
-            return _failed("not_holding", f"{action.item[:60]} is not in your hands")
+            return failed("not_holding", f"{action.item[:60]} is not in your hands")
         target = self.things.get(action.target)
         if target is None or target.kind == "item":
-            return _failed("unknown_target", f"nothing can be put at {action.target[:60]!r}")
+            return failed("unknown_target", f"nothing can be put at {action.target[:60]!r}")
         if not self._near(body, target):
-            return _failed("too_far", f"{target.id} is out of reach; go to it first")
+            return failed("too_far", f"{target.id} is out of reach; go to it first")
         if target.is_open is False:
-            return _failed("closed", f"{target.id} is closed; open it first")
+            return failed("closed", f"{target.id} is closed; open it first")
         relation = "in" if target.kind == "container" else "on"
         self.place(action.item, target.id, relation)
         body.hands = tuple(i for i in body.hands if i != action.item)
@@ -371,20 +368,20 @@ class HouseholdWorld:
     def _turn_door(self, body: Body, container: str, open_: bool) -> Result:
         thing = self.things.get(container)
         if thing is None:
-            return _failed("unknown_target", f"there is no {container[:60]!r}")
+            return failed("unknown_target", f"there is no {container[:60]!r}")
         if thing.is_open is None:
-            return _failed("not_openable", f"{container} does not open or close")
+            return failed("not_openable", f"{container} does not open or close")
         if not self._near(body, thing):
-            return _failed("too_far", f"{container} is out of reach; go to it first")
+            return failed("too_far", f"{container} is out of reach; go to it first")
         if thing.is_open is open_:
-            return _failed("already", f"{container} is {'open' if open_ else 'closed'} already")
+            return failed("already", f"{container} is {'open' if open_ else 'closed'} already")
         self.things[container] = replace(thing, is_open=open_)
         self._changed(thing.spot.room)
         return DONE
 
     def _say(self, body: Body, note: Note, said: list[Note]) -> Result:
         if len(note.text) > LIMIT:
-            return _failed(
+            return failed(
                 "too_long", f"a message has at most {LIMIT} characters, not {len(note.text)}"
             )
         self._note_count += 1
@@ -437,5 +434,6 @@ class HouseholdWorld:
         return all(n >= g.count for g, n in zip(self.goal.subgoals, self.progress(), strict=True))
 
 
-def _failed(reason: Reason, text: str) -> Result:
+def failed(reason: Reason, text: str) -> Result:
+    """Return what became of an action that could not be done."""
     return Result(False, False, reason, text)

@@ -11,6 +11,7 @@ from coterie_bench.reveca.baseline_mhp import TreeAgent
 from coterie_bench.reveca.baseline_rhp import RuleAgent
 from coterie_bench.reveca.household import HouseholdOptions, HouseholdWorld
 from coterie_bench.reveca.oracle import oracle_team
+from coterie_bench.reveca.transport import TransportOptions, TransportWorld
 from coterie_core.cooperation import Agent
 from coterie_core.language import Decider
 from reveca_agent.agent import RevecaAgent
@@ -82,6 +83,7 @@ WORLDS: dict[str, Callable[[int], World]] = {
     "noisy20": lambda n: HouseholdWorld(HouseholdOptions(agents=n, dummies=20)),
     "open": lambda n: HouseholdWorld(HouseholdOptions(agents=n, hidden=False)),
     "known": lambda n: HouseholdWorld(HouseholdOptions(agents=n, known=True)),
+    "transport": lambda n: TransportWorld(TransportOptions(agents=n)),
 }
-"""World -> its maker, for a number of agents. `open`: nothing lies in closed containers; `known`:
+"""World -> its maker, for a number of agents. `open`: all containers are open; `known`:
 everything is seen at all times."""
