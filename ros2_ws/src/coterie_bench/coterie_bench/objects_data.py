@@ -93,7 +93,7 @@ def _queries(file: Path) -> list[Query]:
     entries = content.get("queries") if isinstance(content, dict) else None
     if not isinstance(entries, dict) or not entries:
         raise DataError(f"{file}: expected 'queries': a map of ids to words")
-    paper = tuple(str(k) for k in entries) == _PAPER
+    paper = tuple(str(k) for k in entries)[: len(_PAPER)] == _PAPER
     queries = []
     for k, (name, entry) in enumerate(entries.items()):
         words = entry.get("query") if isinstance(entry, dict) else entry
@@ -102,8 +102,10 @@ def _queries(file: Path) -> list[Query]:
         given = entry.get("type") if isinstance(entry, dict) else None
         if given is not None and given not in QUERY_TYPES:
             raise DataError(f"{file}: queries.{name}.type: one of {', '.join(QUERY_TYPES)}")
-        # The paper's thirty come in tens (its appendix A); others are sorted by what they ask.
-        kind: QueryType = given or (QUERY_TYPES[k // 10] if paper else query_type(words))
+        # The paper's thirty come in tens (its appendix A); others, also after them, are sorted by
+        # what they ask.
+        by_place = QUERY_TYPES[k // 10] if paper and k < len(_PAPER) else None
+        kind: QueryType = given or by_place or query_type(words)
         queries.append(Query(str(name), words, kind))
     return queries
 

@@ -26,6 +26,7 @@ NOTE_WAIT = 0.6
 CHOSEN = (236, 166, 20)
 PROPOSED = (138, 70, 190)
 LOOKED = (30, 40, 55)
+FOUND = (40, 110, 190)
 
 
 class AnnotatePage:
@@ -143,6 +144,8 @@ class AnnotatePage:
 
     def type_note(self, text: str) -> None:
         """Take a note in work; it is saved when no key was pressed for a moment."""
+        if not self.typing:
+            self.flush_note()
         self._note = (self.session.current, text)
         if self._note_timer:
             self._note_timer.cancel()
@@ -153,15 +156,20 @@ class AnnotatePage:
 
     @property
     def typing(self) -> bool:
-        """Whether a note is in work."""
-        return self._note is not None
+        """Whether a note on the query that is shown is in work."""
+        return self._note is not None and self._note[0] == self.session.current
 
     def flush_note(self) -> None:
-        """Save a note in work now."""
-        if self._note is not None:
-            (query, text), self._note = self._note, None
+        """Save a note in work now; one that cannot be saved stays in work, and is told."""
+        if self._note is None:
+            return
+        query, text = self._note
+        try:
             if query in self.session.queries:
                 self.session.write_note(text, query)
+            self._note = None
+        except AnnotationError as error:
+            self.page.tell(f"note on {query}: {error}", "warning")
 
     def close(self) -> None:
         """Save what is in work and stop serving."""
@@ -193,6 +201,9 @@ class AnnotatePage:
                 if id_ not in chosen
             ]
         marked = {mark.id for mark in marks}
+        for id_ in self.objects.found:
+            if id_ not in marked and id_ != self.looked:
+                marks.append(Mark(id_, self.index.name(id_, 20), FOUND))
         if self.looked and self.looked not in marked:
             marks.append(Mark(self.looked, self.index.name(self.looked, 20), LOOKED))
         return marks

@@ -11,7 +11,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from coterie_core.geometry import Box, Vec3
+from coterie_core.geometry import Vec3
 from coterie_core.scene import SceneGraph, SceneObject
 from semantic_mapper.files import color_of
 
@@ -137,6 +137,21 @@ class MapShapes:
     low: Floats
     high: Floats
     storeys: tuple[Storey, ...]
+
+    def bounds(self, names: Iterable[str]) -> tuple[Floats, Floats]:
+        """Return the lowest and highest corner of some floors [m]; of all if they are empty."""
+        parts = [
+            points
+            for storey in self.storeys
+            if storey.name in set(names)
+            for points in (
+                storey.solid.centers - storey.solid.sizes / 2,
+                storey.solid.centers + storey.solid.sizes / 2,
+                *(room.vertices for room in storey.rooms),
+            )
+        ]
+        points = np.concatenate([*parts, np.zeros((0, 3))])
+        return (points.min(axis=0), points.max(axis=0)) if len(points) else (self.low, self.high)
 
     def on_floor(self, name: str) -> frozenset[str]:
         """Return the ids of all objects of a floor, by the floor's name."""
@@ -305,14 +320,9 @@ def _triangles(area: Any) -> list[Any]:
     return [t for t in shapely.constrained_delaunay_triangles(area).geoms if not t.is_empty]
 
 
-def look_from(box: Box | None, shapes: MapShapes) -> tuple[Floats, Floats]:
-    """Return where to stand and what to look at [m] to see a box, or the whole map (None)."""
-    if box is None:
-        middle, reach = (
-            (shapes.low + shapes.high) / 2,
-            float(np.linalg.norm(shapes.high - shapes.low)),
-        )
-        return middle + np.array([-0.55, -0.75, 0.85]) * max(reach, 3.0) * 0.6, middle
-    middle = np.array(box.center) - shapes.origin
-    reach = max(float(np.linalg.norm(box.size)), 1.0)
-    return middle + np.array([-0.8, -1.1, 1.2]) * reach * 1.6, middle
+def look_from(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return where to stand and what to look at [m] to see all between two corners."""
+    middle, reach = (low + high) / 2, float(np.linalg.norm(high - low))
+    if reach < 4.0:  # a thing: keep some of what is around it in view
+        return middle + np.array([-0.8, -1.1, 1.2]) * max(reach, 1.0) * 1.6, middle
+    return middle + np.array([-0.55, -0.75, 0.85]) * reach * 0.6, middle

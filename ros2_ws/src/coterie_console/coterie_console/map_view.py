@@ -63,7 +63,7 @@ class MapView:
             self._parts[storey.name] = server.scene.add_frame(f"/map/{k}", show_axes=False)
             self._storey(f"/map/{k}", storey)
         camera = server.initial_camera
-        camera.position, camera.look_at = look_from(None, self.shapes)
+        camera.position, camera.look_at = look_from(self.shapes.low, self.shapes.high)
 
     def on_pick(self, react: Callable[[Any], Any]) -> None:
         """Call `react` with viser's event when a box is clicked, with and without Shift."""
@@ -132,9 +132,13 @@ class MapView:
                     self._marks.append(self._text(f"/marks/{k}/{j}", texts[id_], top))
 
     def look_at(self, id_: str | None) -> None:
-        """Turn everybody's view to an object, or to the whole map (None)."""
-        thing = self._scene.objects.get(id_) if id_ is not None else None
-        position, target = look_from(thing.box if thing else None, self.shapes)
+        """Turn everybody's view to an object, or to all floors that are shown (None)."""
+        boxes = self.shapes.boxes([id_] if id_ is not None else [])
+        if boxes.ids:
+            corners = boxes.edges().reshape(-1, 3)
+            position, target = look_from(corners.min(axis=0), corners.max(axis=0))
+        else:
+            position, target = look_from(*self.shapes.bounds(self._shown))
         for client in self._server.get_clients().values():
             with client.atomic():
                 client.camera.position = position

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from coterie_bench.objects_data import QUERY_TYPES
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from coterie_console.annotate_page import AnnotatePage
 
 BACK, ON, OPEN = "◀ Previous", "Next ▶", "First unanswered"
-NONE_FITS, CLEAR = "No object fits", "Not answered"
+NONE_FITS, CLEAR = "No object fits", "Clear answer"
 UNDO, REDO = "↶ Undo", "↷ Redo"
 SIGNS = {"open": "○", "none": "∅", "some": "●"}
 UNSAID = "(not said)"
@@ -339,6 +340,12 @@ class ObjectsPanel:
         put(self._details, content=block(pairs(page.index.details(page.looked))))
         put(self._turn, visible=page.looked in page.scene.objects)
 
+    @property
+    def found(self) -> Sequence[str]:
+        """The objects on the open page of a search; none while nothing is searched for."""
+        searched = self._search.value.strip() or self._label.value != ANY or self._room.value != ANY
+        return self._list.page if searched else ()
+
     def _color(self, id_: str, rank: dict[str, int]) -> tuple[int, int, int] | None:
         if id_ in rank:
             return (193, 127, 0)
@@ -352,10 +359,12 @@ class ObjectsPanel:
         self._restart()
         view, chosen = self._page.view, str(self._floor.value)
         view.show_floors(view.floors if chosen == ALL_FLOORS else [chosen])
+        view.look_at(None)
 
 
 _HELP = (
     "Click a box: choose it, or take it out. Shift and click: the one behind it. "
-    "Drag: turn the map; right button: move it; wheel: zoom.<br>Keys: N next, P previous, "
-    "U first unanswered, 0 no object fits, Ctrl Z undo, Ctrl Y redo."
+    "What is searched for is named in the map.<br>"
+    "Drag: turn the map; right button: move it; wheel: zoom.<br>"
+    "Keys: N next, P previous, U first unanswered, 0 no object fits, Ctrl Z undo, Ctrl Y redo."
 )

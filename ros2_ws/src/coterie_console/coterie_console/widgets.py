@@ -60,6 +60,11 @@ class ButtonList:
             put(button, visible=False)
         self._pager.show(self._begin, len(self._shown), len(ids))
 
+    @property
+    def page(self) -> Sequence[str]:
+        """The ids on the page that is open."""
+        return self._shown
+
     def _press(self, k: int, press: Callable[[str], None]) -> None:
         if k < len(self._shown):
             press(self._shown[k])

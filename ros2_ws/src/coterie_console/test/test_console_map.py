@@ -53,6 +53,8 @@ def test_floors_rooms_and_edges_of_a_house():
         ("Floor 1", ("lamp",)),
     ]
     assert shapes.on_floor("Floor 1") == {"lamp"}
+    low, high = shapes.bounds(["Floor 1"])
+    assert (low[2], high[2]) == pytest.approx((3.0, 3.65))
     room = shapes.storeys[1].rooms[0]
     corners = room.vertices[room.faces]
     cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
