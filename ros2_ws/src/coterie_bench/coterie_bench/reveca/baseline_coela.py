@@ -183,9 +183,12 @@ class TextAgent(BaselineAgent):
         step, plans = self.memory.step, []
         for place, items in self.deliveries():
             cost = self.steps_to(place.spot)
-            full = len(self.memory.hands) >= self.briefing.hands
-            plans.append((Plan("deliver", place.id, items, step), cost if full else cost + 4.0))
-        if len(self.memory.hands) < self.briefing.hands:
+            late = 0.0 if self.full else 4.0
+            plans.append((Plan("deliver", place.id, items, step), cost + late))
+        carrier = self.carrier()
+        if carrier is not None and carrier.id not in self._taken:
+            plans.append((Plan("fetch", carrier.id, (), step), self.steps_to(carrier.spot) / 2.0))
+        if not self.full:
             plans += [
                 (Plan("fetch", thing.id, (), step), self.steps_to(thing.spot))
                 for thing in self.wanted()

@@ -25,9 +25,12 @@ from reveca_agent.memory import Memory
 from reveca_agent.observation import Observer
 from reveca_agent.plans import Plan
 from reveca_agent.settings import Settings
+from reveca_agent.transport_skills import carried, room_left, transport_skills
 
 RETRIES = 3
 """Failures at one target after which it counts as missing."""
+DETOUR = 25.0
+"""Steps that a container may be away, for each thing that it would help to carry."""
 IDLE = 10
 """Steps after which an agent with nothing to do goes and looks again."""
 
@@ -56,6 +59,8 @@ class BaselineAgent:
         """Start an episode with an empty memory."""
         self.briefing = briefing
         self.memory = Memory(self.settings, self.name, briefing.goal)
+        if briefing.turn:
+            self.memory.skills = transport_skills(briefing)
         self.observer = Observer(self.memory, briefing)
         self.random = random.Random(f"{self.name} {briefing.seed}")
         self.plan = None
@@ -136,12 +141,16 @@ class BaselineAgent:
         """Steps from here to a spot."""
         return self.briefing.ways.distance(self.memory.spot, spot) / self.briefing.stride
 
+    @property
+    def full(self) -> bool:
+        """Whether nothing more can be taken."""
+        return room_left(self.memory, self.briefing) <= 0
+
     def lacking(self) -> dict[SubGoal, int]:
-        """How many things each sub-goal lacks, what is in the own hands counted as brought."""
+        """How many things each sub-goal lacks, what one carries counted as brought."""
         needs = self.memory.needs()
-        for id_ in self.memory.hands:
-            entry = self.memory.scene.get(id_)
-            for goal in self.memory.goal.of_item(entry.thing.label) if entry else ():
+        for thing in carried(self.memory):
+            for goal in self.memory.goal.of_item(thing.label):
                 if needs.get(goal, 0) > 0:
                     needs[goal] -= 1
                     break
@@ -154,7 +163,7 @@ class BaselineAgent:
             thing = entry.thing
             if thing.kind != "item" or entry.missing or thing.relation == "held":
                 continue
-            if thing.id in self.memory.placed:
+            if thing.id in self.memory.placed or thing.parent in self.memory.hands:
                 continue
             if any(lacking.get(goal, 0) > 0 for goal in self.memory.goal.of_item(thing.label)):
                 yield thing
@@ -162,9 +171,8 @@ class BaselineAgent:
     def deliveries(self) -> list[tuple[Thing, tuple[str, ...]]]:
         """Targets that are known for what is in the hands, with what goes there; nearest first."""
         going: dict[str, tuple[Thing, list[str]]] = {}
-        for id_ in self.memory.hands:
-            entry = self.memory.scene.get(id_)
-            for goal in self.memory.goal.of_item(entry.thing.label) if entry else ():
+        for thing in carried(self.memory):
+            for goal in self.memory.goal.of_item(thing.label):
                 places = [
                     self.memory.scene[t].thing
                     for t in self.memory.targets.get(goal.target, ())
@@ -172,10 +180,26 @@ class BaselineAgent:
                 ]
                 if places:
                     place = min(places, key=lambda t: (self.steps_to(t.spot), t.id))
-                    going.setdefault(place.id, (place, []))[1].append(id_)
+                    going.setdefault(place.id, (place, []))[1].append(thing.id)
                     break
         found = [(place, tuple(ids)) for place, ids in going.values()]
         return sorted(found, key=lambda pair: (self.steps_to(pair[0].spot), pair[0].id))
+
+    def carrier(self) -> Thing | None:
+        """A container worth taking: none is in hand, things to carry are left, and it is near."""
+        lacking = sum(self.lacking().values())
+        if len(self.memory.hands) or lacking < 2 or not self.briefing.turn:
+            return None
+        found = [
+            entry.thing
+            for entry in self.memory.scene.values()
+            if entry.thing.portable and entry.thing.kind == "container" and not entry.missing
+            and entry.thing.relation != "held"
+        ]  # fmt: skip
+        nearest = min(found, key=lambda t: (self.steps_to(t.spot), t.id), default=None)
+        if nearest is None or self.steps_to(nearest.spot) > DETOUR * lacking:
+            return None
+        return nearest
 
     def unseen_rooms(self) -> list[str]:
         """Rooms never entered, nearest first: the frontier of what is known."""

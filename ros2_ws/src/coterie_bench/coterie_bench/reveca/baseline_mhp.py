@@ -70,9 +70,12 @@ class TreeAgent(BaselineAgent):
     async def choose(self) -> Plan | None:
         """Return the plan for the sub-goal that the search visits most."""
         bring = self.deliveries()
-        if bring and len(self.memory.hands) >= self.briefing.hands:
+        if bring and self.full:
             place, items = bring[0]
             return Plan("deliver", place.id, items, self.memory.step)
+        carrier = self.carrier()
+        if carrier is not None:
+            return Plan("fetch", carrier.id, (), self.memory.step)
         moves = self._moves()
         if not moves:
             return self.look_again()
@@ -86,14 +89,14 @@ class TreeAgent(BaselineAgent):
         return best.plan
 
     def _moves(self) -> list[Move]:
-        memory, step, ways = self.memory, self.memory.step, self.briefing.ways
+        step, ways = self.memory.step, self.briefing.ways
         moves: list[Move] = []
         for place, items in self.deliveries():
             plan = Plan("deliver", place.id, items, step)
             moves.append(
                 Move(f"bring {place.id}", plan, place.spot, place.spot, len(items), "+".join(items))
             )
-        if len(memory.hands) < self.briefing.hands:
+        if not self.full:
             for thing in self.wanted():
                 plan = Plan("fetch", thing.id, (), step)
                 end = self._target_spot(thing) or thing.spot
@@ -185,6 +188,8 @@ class TreeAgent(BaselineAgent):
         plan = self.plan
         if plan is None:
             return None
+        if self.briefing.turn:  # turning and containers have a book of their own
+            return super()._execute()
         action = self.regress(plan)
         if action is None:
             self.plan = None

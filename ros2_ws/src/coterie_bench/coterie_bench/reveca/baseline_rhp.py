@@ -17,10 +17,13 @@ class RuleAgent(BaselineAgent):
 
     async def choose(self) -> Plan | None:
         """Return the first rule's plan that applies."""
-        memory, step = self.memory, self.memory.step
+        step = self.memory.step
         bring = self.deliveries()
         things = sorted(self.wanted(), key=lambda t: (self.steps_to(t.spot), t.id))
-        full = len(memory.hands) >= self.briefing.hands
+        full = self.full
+        carrier = self.carrier()
+        if carrier is not None:
+            return Plan("fetch", carrier.id, (), step)
         if bring and (full or not things):
             place, items = bring[0]
             return Plan("deliver", place.id, items, step)

@@ -1,0 +1,97 @@
+"""The skill book of the transport world: containers are carried, rooms are seen by turning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from coterie_core.cooperation import Action, Briefing, GoTo, Grab, Put, Spot, Thing, Turn
+from reveca_agent.skills import Skill, look_inside, wait
+
+if TYPE_CHECKING:
+    from reveca_agent.memory import Memory
+    from reveca_agent.plans import Plan
+
+
+def carried(memory: Memory) -> list[Thing]:
+    """Things in the hands and in the containers that the hands hold (not the containers)."""
+    held = set(memory.hands)
+    return [
+        entry.thing
+        for id_, entry in memory.scene.items()
+        if entry.thing.kind == "item" and (id_ in held or entry.thing.parent in held)
+    ]
+
+
+def carriers(memory: Memory, carry: int) -> list[tuple[Thing, int]]:
+    """Containers in the hands, with how many things still go into each."""
+    inside: dict[str, int] = {}
+    for thing in carried(memory):
+        inside[thing.parent] = inside.get(thing.parent, 0) + 1
+    return [
+        (memory.scene[id_].thing, carry - inside.get(id_, 0))
+        for id_ in memory.hands
+        if id_ in memory.scene and memory.scene[id_].thing.kind == "container"
+    ]
+
+
+def room_left(memory: Memory, briefing: Briefing) -> int:
+    """How many more things can be carried: free hands, and room in the containers in hand.
+
+    To put a thing into a container takes a free hand first.
+    """
+    free = briefing.hands - len(memory.hands)
+    space = sum(left for _, left in carriers(memory, briefing.carry))
+    return free + space if free > 0 else 0
+
+
+def transport_skills(briefing: Briefing) -> dict[str, Skill]:
+    """Return the skill book for a briefing with turning (`Briefing.turn` > 0)."""
+
+    def fetch(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | None:
+        entry = memory.scene.get(plan.target)
+        if entry is None or entry.missing:
+            return None
+        thing = entry.thing
+        if plan.target in memory.hands:
+            if thing.kind == "item":
+                for container, left in carriers(memory, briefing.carry):
+                    if left > 0:
+                        return Put(thing.id, container.id, "in")
+            return None
+        if thing.parent in memory.hands:
+            return None  # it is in the container already
+        if not near(thing.spot):
+            return GoTo(thing.parent or thing.id, thing.spot)
+        return Grab(thing.id)
+
+    def deliver(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | None:
+        entry = memory.scene.get(plan.target)
+        if entry is None:
+            return None
+        items = [thing for thing in carried(memory) if thing.label in memory.goal.items]
+        if not items:
+            return None
+        if not near(entry.thing.spot):
+            return GoTo(entry.thing.id, entry.thing.spot)
+        first = items[0]
+        return Put(first.id if first.id in memory.hands else first.parent, entry.thing.id, "on")
+
+    def explore(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | None:
+        if memory.rooms.get(plan.target, -1) >= plan.step:
+            return None
+        room = briefing.ways.rooms[plan.target]
+        if memory.spot.room == room.id and near(room.spot):
+            return Turn(briefing.turn)
+        return GoTo(plan.target)
+
+    return {
+        one.name: one
+        for one in (
+            Skill("fetch", "go to a thing, take it, put it into a container in hand", fetch),
+            Skill("deliver", "go to the goal, put down all that belongs there", deliver),
+            Skill("look", "go to a closed container and open it", look_inside),
+            Skill("explore", "go to the middle of a room and turn round once", explore),
+            Skill("wait", "stand by", wait),
+        )
+    }
