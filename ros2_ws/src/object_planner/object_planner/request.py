@@ -91,8 +91,8 @@ _GENERIC = re.compile(
 _NEGATION = re.compile(
     r"(?:,\s*)?(?:\b(?:that|which|and|but|it)\s+)*"
     r"(?:\b(?:is|are|does|do|can|could|should|must|will|would)\s+)?"
-    r"\b(?P<word>not|neither|nor|other than|except(?: for)?|besides|apart from|aside from|rather than"
-    r"|instead of|excluding|anything but|without|never|no)\b\s*(?:be\s+)?"
+    r"\b(?P<word>not|neither|nor|other than|except(?: for)?|besides|apart from|aside from"
+    r"|rather than|instead of|excluding|anything but|without|never|no)\b\s*(?:be\s+)?"
 )
 _END = re.compile(
     r"\s*(?:[,;.]\s*(?:because|since|as|so|and i|but i|i |where|which i)\b"

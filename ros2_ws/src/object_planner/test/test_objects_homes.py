@@ -22,7 +22,9 @@ def graph_of(entries):
 
 
 @pytest.mark.parametrize("mode", ["uncertainty", "certainty"])
-@pytest.mark.parametrize(("kind", "least"), [("descriptive", 19), ("affordance", 19), ("negation", 16)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "least"), [("descriptive", 19), ("affordance", 19), ("negation", 16)]
+)
 def test_own_requests(mode, kind, least):
     missed, hits = [], 0
     for home in HOMES.values():
