@@ -12,7 +12,8 @@ from coterie_console.map_view import MapView, Mark
 from coterie_console.objects import ObjectIndex
 from coterie_console.panels import EditPanel, ObjectsPanel, QueryPanel, SuggestPanel
 from coterie_console.queries import QueryError
-from coterie_console.session import AnnotationError, AnnotationSession
+from coterie_console.session import AnnotationSession
+from coterie_console.store import AnnotationError
 from coterie_console.suggest import Suggestion, suggest
 from coterie_console.web import Callback, WebPage
 from coterie_core.scene import SceneGraph

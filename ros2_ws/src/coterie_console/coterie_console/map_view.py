@@ -56,6 +56,7 @@ class MapView:
         self._clickable: list[Any] = []
         self._room_names: list[Any] = []
         self._marks: list[Any] = []
+        self._round = 0
         self._drawn: tuple[Mark, ...] = ()
         self._cloud: Any = None
         self._ground()
@@ -110,6 +111,7 @@ class MapView:
         for handle in self._marks:
             handle.remove()
         self._marks = []
+        self._round += 1  # names of their own: what is removed and what is new never meet
         groups: dict[tuple[tuple[int, int, int], bool], list[Mark]] = {}
         for mark in marks:
             groups.setdefault((mark.color, mark.filled), []).append(mark)
@@ -120,16 +122,22 @@ class MapView:
                 continue
             deep = _deep(np.array(color, np.uint8))
             if filled:
-                self._marks.append(self._solid(f"/marks/{k}/fill", boxes, deep, 1.0, grow=0.012))
+                self._marks.append(
+                    self._solid(f"/marks/{self._round}-{k}/fill", boxes, deep, 1.0, grow=0.012)
+                )
             lines = add.add_line_segments(
-                f"/marks/{k}/edges", boxes.edges(0.02), color, thickness=4, thickness_units="screen"
+                f"/marks/{self._round}-{k}/edges",
+                boxes.edges(0.02),
+                color,
+                thickness=4,
+                thickness_units="screen",
             )
             self._marks.append(lines)
             texts = {mark.id: mark.text for mark in group}
             for j, id_ in enumerate(boxes.ids[:MOST_LABELS]):
                 if texts[id_]:
                     top = boxes.centers[j] + np.array([0, 0, boxes.sizes[j][2] / 2 + 0.05])
-                    self._marks.append(self._text(f"/marks/{k}/{j}", texts[id_], top))
+                    self._marks.append(self._text(f"/marks/{self._round}-{k}/{j}", texts[id_], top))
 
     def look_at(self, id_: str | None) -> None:
         """Turn everybody's view to an object, or to all floors that are shown (None)."""

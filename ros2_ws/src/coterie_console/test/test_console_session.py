@@ -7,7 +7,8 @@ import pytest
 
 from coterie_bench.objects_data import load_data
 from coterie_console.queries import Query, QueryError, parse_queries
-from coterie_console.session import AnnotationError, AnnotationSession
+from coterie_console.session import AnnotationSession
+from coterie_console.store import AnnotationError
 from coterie_core.geometry import Box
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_core.scene.voxeland import save_voxeland
@@ -166,6 +167,20 @@ def test_what_others_write_meanwhile_is_taken_in_and_not_overwritten(files):
     assert session.answer("q1") == ("obj5",) and saved(files) == {"q1": ["obj5"]}
     session.none_fits()  # now the person has seen it
     assert saved(files) == {"q1": []}
+
+
+def test_a_query_that_others_changed_is_seen_before_it_is_changed(files):
+    session = opened(files)
+    files[0].write_text(QUERIES.replace("something to sit on", "a seat"))
+    for command in (
+        lambda: session.change_query("q1", Query("q1", "mine")),
+        lambda: session.delete_query("nowhere"),
+    ):
+        with pytest.raises(AnnotationError, match="changed or deleted on disk"):
+            command()
+    assert session.queries["q1"].words == "a seat"
+    session.change_query("q1", Query("q1", "mine"))
+    assert "q1: mine" in files[0].read_text() and "# Two that are harder." in files[0].read_text()
 
 
 def test_undo_leaves_what_others_changed_since(files):
