@@ -315,3 +315,27 @@ def test_definitions_are_those_of_the_messages():
             re.sub(r"^(ImageDetection|LabelScore)\b", r"coterie_msgs/\1", f) for f in fields if f
         ]
         assert ours.split("\n")[: len(wanted)] == wanted
+
+
+def test_no_damage_does_more_than_cost_frames(tmp_path):
+    """Bytes changed at random, most of them in the file's first part: refused, or told."""
+    path = tmp_path / "a.mcap"
+    with McapRecordingWriter(path) as writer:
+        for k in range(4):
+            writer.add(frame(k))
+    good = path.read_bytes()
+    rng = np.random.default_rng(0)
+    told = 0
+    for _ in range(60):
+        data = np.frombuffer(good, np.uint8).copy()
+        span = len(data) if rng.random() < 0.5 else 3000
+        places = rng.integers(span, size=rng.integers(1, 12))
+        data[places] = rng.integers(256, size=len(places))
+        path.write_bytes(data[: rng.integers(len(data))] if rng.random() < 0.2 else data)
+        try:
+            recording = open_recording(path)
+            list(recording)
+            told += bool(recording.problems)
+        except RecordingError:
+            told += 1
+    assert told > 30

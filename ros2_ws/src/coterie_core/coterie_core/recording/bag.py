@@ -32,7 +32,7 @@ from coterie_core.recording.ros_types import (
     IMAGE,
     TF,
     TYPES,
-    decoder,
+    decode,
     head_of,
     image_head,
 )
@@ -76,7 +76,6 @@ class _Topic:
 
     name: str
     type: str
-    definition: str
     frame: str
     encoding: str = ""
     items: list[_Item] = field(default_factory=list)
@@ -189,7 +188,7 @@ class BagRecording:
                     raise RecordingError(self.path, f"over {_MOST_MESSAGES} messages", "split it")
                 try:
                     self._note(number, found)
-                except (ValueError, LookupError, TypeError, OverflowError) as error:
+                except (RecordingError, ValueError, LookupError, TypeError, OverflowError) as error:
                     if not broken[found.topic]:
                         self._problems.append(f"{found.topic}: a bad message left out ({error})")
                     broken[found.topic] += 1
@@ -202,7 +201,7 @@ class BagRecording:
     def _note(self, number: int, found: Found) -> None:
         if found.type == TF:
             fixed = found.topic.endswith("tf_static")
-            for one in decoder(TF, found.definition)(found.data).transforms:
+            for one in decode(TF, found.data).transforms:
                 p, q = one.transform.translation, one.transform.rotation
                 time = one.header.stamp.sec + one.header.stamp.nanosec * 1e-9
                 parent, child = one.header.frame_id, one.child_frame_id
@@ -212,7 +211,7 @@ class BagRecording:
             return
         if found.type == CAMERA_INFO:
             if found.topic not in self._infos:  # a camera's model does not change on its way
-                message = decoder(CAMERA_INFO, found.definition)(found.data)
+                message = decode(CAMERA_INFO, found.data)
                 self._infos[found.topic] = camera_of(message, found.topic)
             return
         encoding = ""
@@ -223,9 +222,9 @@ class BagRecording:
         topic = self._topics.get(found.topic)
         if topic is None:
             if found.type == COMPRESSED:
-                encoding = str(decoder(COMPRESSED, found.definition)(found.data).format)
+                encoding = str(decode(COMPRESSED, found.data).format)
             frame = head.frame.lstrip("/")
-            topic = _Topic(found.topic, found.type, found.definition, frame, encoding)
+            topic = _Topic(found.topic, found.type, frame, encoding)
             self._topics[found.topic] = topic
         topic.items.append(_Item(head.time, number, found.where))
 
@@ -239,8 +238,8 @@ class BagRecording:
     def _message(self, topic: _Topic, item: _Item) -> Any:
         data = self._files[item.file].read(item.where)
         try:
-            return decoder(topic.type, topic.definition)(data)
-        except Exception as error:  # the decoder raises all kinds for damaged data
+            return decode(topic.type, data)
+        except ValueError as error:
             raise RecordingError(
                 self._source(topic), f"a message at {item.time:.3f} s is damaged ({error})"
             ) from None

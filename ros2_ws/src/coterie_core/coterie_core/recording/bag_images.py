@@ -10,7 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, mask_of
-from coterie_core.recording.images import MILLIMETRES, check_size, decode_color, raw_depth
+from coterie_core.recording.images import (
+    MILLIMETRES,
+    check_camera,
+    check_size,
+    decode_color,
+    raw_depth,
+)
 from coterie_core.recording.types import RecordingError
 
 COLORS = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1, "8UC3": 3}
@@ -64,10 +70,8 @@ def camera_of(message: Any, source: str | Path) -> tuple[float, float, float, fl
         RecordingError: It is not calibrated.
     """
     k = [float(v) for v in message.k]
-    if not np.isfinite(k).all() or k[0] <= 0.0 or k[4] <= 0.0:
-        raise RecordingError(source, "the camera is not calibrated (K)", "record a calibrated one")
     # ROS counts from the middle of the first pixel.
-    return (k[0], k[4], k[2] + 0.5, k[5] + 0.5)
+    return check_camera(k[0], k[4], k[2] + 0.5, k[5] + 0.5, source)
 
 
 def detections_of(message: Any, source: str | Path) -> tuple[ImageDetection, ...]:

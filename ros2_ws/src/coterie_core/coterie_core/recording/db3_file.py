@@ -48,7 +48,7 @@ class Db3File:
             for row, topic, data in self._base.execute(order, wanted):
                 name, kind = self._topics[topic]
                 if isinstance(data, bytes):
-                    yield Found(name, kind, "", (int(row), 0, len(data)), data)
+                    yield Found(name, kind, (int(row), 0, len(data)), data)
         except sqlite3.Error as error:
             self.problems.append(f"{self.path.name}: damaged; what comes before is used ({error})")
 

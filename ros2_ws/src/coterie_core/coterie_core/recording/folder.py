@@ -15,6 +15,7 @@ from coterie_core.detections import ImageDetection, RgbdFrame, mask_of, runs_of
 from coterie_core.files import write_atomically
 from coterie_core.recording.images import (
     LONGEST_SIDE,
+    check_camera,
     encode_color,
     encode_depth,
     read_color,
@@ -199,8 +200,8 @@ class FolderRecording:
         pose = np.array(line.pose).reshape(4, 4)
         if not is_rigid(pose):
             raise RecordingError(where, "pose: no rigid matrix (4, 4), row by row")
-        if min(line.intrinsics[:2]) <= 0.0:
-            raise RecordingError(where, "intrinsics: fx and fy must be positive")
+        fx, fy, cx, cy = line.intrinsics
+        check_camera(fx, fy, cx, cy, f"{where}: intrinsics")
         masked = 0
         for k, one in enumerate(line.detections or ()):
             masked += one.box[2] * one.box[3]

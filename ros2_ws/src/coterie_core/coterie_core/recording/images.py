@@ -137,6 +137,21 @@ def check_size(width: int, height: int, source: str | Path) -> None:
         raise RecordingError(source, what, "scale the images down")
 
 
+def check_camera(
+    fx: float, fy: float, cx: float, cy: float, source: str | Path
+) -> tuple[float, float, float, float]:
+    """Return (fx, fy, cx, cy) [px] if a camera can have them.
+
+    Raises:
+        RecordingError: A focal length is not positive, or a number is not finite or absurd.
+    """
+    most = 100.0 * LONGEST_SIDE
+    if not (0.1 <= fx <= most and 0.1 <= fy <= most and abs(cx) <= most and abs(cy) <= most):
+        what = f"fx, fy, cx, cy = {fx:g}, {fy:g}, {cx:g}, {cy:g} px are of no camera"
+        raise RecordingError(source, what, "give the camera's calibration")
+    return (fx, fy, cx, cy)
+
+
 def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()

@@ -16,7 +16,6 @@ from mcap.exceptions import McapError
 from mcap.opcode import Opcode
 from mcap.records import Attachment, Channel, Chunk, Message, Schema
 from mcap.stream_reader import get_chunk_data_stream
-from mcap.well_known import SchemaEncoding
 
 from coterie_core.recording.types import RecordingError
 
@@ -25,17 +24,21 @@ LARGEST_CHUNK = 1 << 30
 """Of a chunk or a record, unpacked [bytes]."""
 LARGEST_ATTACHMENT = 64 << 20
 _KEPT_CHUNKS = 2
+# What unpacking and reading damaged records raises; lz4 raises RuntimeError.
+_BROKEN = (
+    McapError, zstandard.ZstdError, ValueError, LookupError, RuntimeError, OSError, struct.error,
+    OverflowError, MemoryError,
+)  # fmt: skip
 
 Where = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A message: topic, type, its definition ("" for none that can be read), where it is."""
+    """A message: topic, type, where it is in the file, and its data (CDR)."""
 
     topic: str
     type: str
-    definition: str
     where: Where
     data: bytes
 
@@ -84,10 +87,12 @@ class McapFile:
                     break
                 try:
                     yield from self._record(file, opcode, start, length, types)
-                except (McapError, ValueError, RuntimeError, OSError, struct.error) as error:
+                except _BROKEN as error:
                     self.problems.append(
                         f"{self.path.name}: a damaged part at byte {start} left out ({error})"[:300]
                     )
+                if start + 9 + length > size:
+                    break
                 file.seek(start + 9 + length)
         if not ended:
             self.problems.append(f"{self.path.name}: cut off; what was written before is used")
@@ -111,7 +116,7 @@ class McapFile:
                     self._keep(start, _unpacked(file.read(min(size, LARGEST_CHUNK)), size))
             self._chunks.move_to_end(start)
             return self._chunks[start][offset : offset + length]
-        except (McapError, ValueError, RuntimeError, OSError, struct.error) as error:
+        except _BROKEN as error:
             raise RecordingError(
                 self.path, f"cannot be read at byte {start} ({error})", "copy it again"
             ) from None
@@ -156,14 +161,11 @@ class McapFile:
             kind = None if found is None else self._schemas.get(found.schema_id)
             if found is None or kind is None or kind.name not in types:
                 return
-            text = ""
-            if kind.encoding == SchemaEncoding.ROS2:
-                text = kind.data.decode("utf-8", "replace")
             length = len(message.data)
             skip = len(body) - length
             start, offset = at
             where = (start + skip, -1, length) if offset < 0 else (start, offset + skip, length)
-            yield Found(found.topic, kind.name, text, where, message.data)
+            yield Found(found.topic, kind.name, where, message.data)
 
     def _keep(self, start: int, data: bytes) -> None:
         self._chunks[start] = data
@@ -181,6 +183,10 @@ def _unpacked(body: bytes, length: int) -> bytes:
         chunk = Chunk.read(ReadDataStream(BytesIO(body)))
         if chunk.uncompressed_size > LARGEST_CHUNK:
             raise ValueError(f"a chunk of {chunk.uncompressed_size} bytes")
+        if chunk.compression == "zstd":
+            told = zstandard.get_frame_parameters(chunk.data).content_size
+            if told not in (zstandard.CONTENTSIZE_UNKNOWN, chunk.uncompressed_size):
+                raise ValueError(f"a chunk of {told} bytes instead of {chunk.uncompressed_size}")
         stream, size = get_chunk_data_stream(chunk, validate_crc=True)
         return stream.read(size)
     # Times, sizes and checksum (28 bytes), the compression's name, the length, what is left of it.

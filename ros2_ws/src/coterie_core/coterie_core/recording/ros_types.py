@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from mcap.records import Schema
@@ -75,18 +75,25 @@ def definition(name: str) -> str:
     return text
 
 
-@lru_cache(maxsize=64)
-def decoder(name: str, text: str = "") -> Callable[[bytes], Any]:
-    """Return what decodes a message (CDR) of a type.
+def decode(name: str, data: bytes) -> Any:
+    """Decode a message (CDR) of one of TYPES.
 
-    Args:
-        name: One of TYPES.
-        text: Its definition where the recording brings one; "": ours.
+    By our definition, whatever a recording says of the type: it is none of its business.
+
+    Raises:
+        ValueError: The data are damaged.
     """
-    schema = Schema(1, (text or definition(name)).encode(), SchemaEncoding.ROS2, name)
+    try:
+        return _decoder(name)(data)
+    except Exception as error:  # the decoder raises all kinds for damaged data
+        raise ValueError(f"no {name}: {str(error)[:100]}") from None
+
+
+@cache
+def _decoder(name: str) -> Callable[[bytes], Any]:
+    schema = Schema(1, definition(name).encode(), SchemaEncoding.ROS2, name)
     found = DecoderFactory().decoder_for(MessageEncoding.CDR, schema)
-    if found is None:  # the factory knows CDR
-        raise ValueError(f"no decoder for {name}")
+    assert found is not None  # the factory knows CDR
     return found
 
 

@@ -18,6 +18,7 @@ from coterie_core.frames import ZUP_TO_YUP
 from coterie_core.recording.folder import is_rigid
 from coterie_core.recording.images import (
     MILLIMETRES,
+    check_camera,
     read_color,
     read_depth,
     resampled,
@@ -178,11 +179,9 @@ class ScanRecording:
         k = _numbers(path, (12, 16, 9))
         k = k.reshape(-1, 3 if k.size == 9 else 4)
         fx, fy, cx, cy = (float(v) for v in (k[0, 0], k[1, 1], k[0, 2], k[1, 2]))
-        if not (fx > 0.0 and fy > 0.0):
-            raise RecordingError(path, "fx and fy must be positive", "export it again")
         # ScanNet counts from the middle of the first pixel, HM3D's script from its corner.
         shift = 0.5 if self.source == "scannet" else 0.0
-        return (fx, fy, cx + shift, cy + shift)
+        return check_camera(fx, fy, cx + shift, cy + shift, path)
 
 
 def _frames_in(folder: Path) -> Iterator[_Files]:
