@@ -526,6 +526,7 @@ KNOWN_ERRORS = {
     "FileProblem",
     "PageError",
     "PlanError",
+    "RecordingError",
     "WorldError",
 }
 """Errors whose text is meant for users, by name: their modules are imported only when needed."""
