@@ -38,6 +38,9 @@ ACTIVE_FRAMES = 75
 """Frames an agent looks at after exploring; 50 from memory (OpenEQA, appendix V.C)."""
 
 
+ENOUGH = "the map answers the question"
+
+
 @dataclass(frozen=True, slots=True)
 class Setup:
     """Who answers, who marks, and how.
@@ -207,7 +210,7 @@ async def _explore_all(
         for one in questions:
             if one.id not in halted:
                 explorer = stops[one.id]
-                explorer.observe(seeker.last, seeker.scene())
+                explorer.observe(seeker.last, seeker.scene(), around=seeker.last_around)
                 if explorer.answer() is not None:
                     halted[one.id] = seeker.steps, episode_of(seeker, tour.name)
 
@@ -223,7 +226,7 @@ async def _explore_all(
         if "ours" not in asker.setup.methods:
             continue
         steps, part = halted.get(one.id, (seeker.steps, whole))
-        why = "the map answers the question" if one.id in halted else stopped
+        why = ENOUGH if one.id in halted else stopped
         records.append(
             await _record(asker, one, "ours", "active", part, "frontier_stop", steps, why)
         )
@@ -251,7 +254,7 @@ async def explore(
 ) -> str:
     """Let an explorer lead a body about until it stops; return why it did.
 
-    It looks around where it starts, and wherever it arrives that was not seen well from afar.
+    Where it starts and wherever it arrives, it looks around if the explorer finds that worth it.
 
     Args:
         seeker: The body; what `seeker.after` says after an image may end it all.
@@ -259,18 +262,22 @@ async def explore(
         arrived: Called after every look around.
     """
     try:
-        if seeker.see() or seeker.look_around():
-            return "the map answers the question"
+        if seeker.see():
+            return ENOUGH
         while True:
-            explorer.observe(seeker.observe(explorer.look), seeker.scene())
+            explorer.observe(seeker.observe(False), seeker.scene(), around=False)
+            if explorer.look_here():
+                if seeker.look_around():
+                    return ENOUGH
+                explorer.observe(seeker.observe(True), seeker.scene())
             if arrived is not None:
                 arrived()
             skill = await explorer.next_skill()
             if skill is None:
                 return explorer.stopped
             try:
-                if seeker.go(skill.place) or (explorer.look and seeker.look_around()):
-                    return "the map answers the question"
+                if seeker.go(skill.place):
+                    return ENOUGH
             except NoWay as trouble:
                 explorer.skill_ended(skill, SkillResult(Outcome.UNREACHABLE, str(trouble)))
     except OutOfSteps:

@@ -334,6 +334,7 @@ class Seeker:
         self.rooms |= set(_rooms_told(seen))
         self._scene = None
         self.last = seen
+        self.last_around = around
         return seen
 
     def scene(self) -> SceneGraph:

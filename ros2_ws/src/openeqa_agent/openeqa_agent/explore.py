@@ -27,6 +27,10 @@ _TRIES = 3
 _ANYWHERE = 0.15  # how likely any room answers a question of which nothing is understood
 _BEYOND = 0.5  # rooms that an unvisited place leads to, in rooms of which nothing was seen
 _REST = 0.1  # share of its likelihood that a room keeps after all of it was seen
+_WORTH = 0.08  # least chance for which ours looks around
+_RARE = 0.15  # likelihood in a room below which a thing is believed only when seen more often
+_WELL = 0.7  # quality from which a place counts as seen when all of a room shall be
+_SERVES = 0.65  # least confidence in a thing that is to serve a use
 _CLOSER = 3.0  # [m] how near a thing a place lies from which it is seen better
 
 
@@ -51,13 +55,18 @@ class ExplorerOptions:
 
 @dataclass(slots=True)
 class _Spot:
-    """A place as far as it is known: where [m], its room, how well it was seen (0..1)."""
+    """A place as far as it is known: where [m], its room, how well it was seen from afar (0..1).
+
+    `looked`: the robot looked around there; `chosen`: how often it was sent there.
+    """
 
     position: Vec3
     room: RoomView | None = None
     seen: float = 0.0
     visits: int = 0
+    looked: bool = False
     failures: int = 0
+    chosen: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +94,6 @@ class Explorer:
 
     Attributes:
         reason: Why the last choice was made.
-        look: Whether it is worth looking around at the place last chosen: it was not seen well.
         stopped: Why the exploration ended; "" while it goes on.
         path: Places that were visited, in order.
     """
@@ -104,7 +112,6 @@ class Explorer:
         self.options = options or ExplorerOptions()
         self.reason = ""
         self.stopped = ""
-        self.look = True
         self.path: list[str] = []
         self._sense = sense or HouseholdSense()
         self._wanted = wanted(self.question)
@@ -117,16 +124,26 @@ class Explorer:
         self._scene: SceneGraph | None = None
         self._hops = 0
 
-    def observe(self, observation: Observation, scene: SceneGraph | None = None) -> None:
-        """Take in what the robot perceives, and the map that was made of all it has seen."""
+    def observe(
+        self, observation: Observation, scene: SceneGraph | None = None, *, around: bool = True
+    ) -> None:
+        """Take in what the robot perceives, and the map that was made of all it has seen.
+
+        Args:
+            observation: What it perceives.
+            scene: The map of now; None: no other than before.
+            around: Whether it looked around there, or straight ahead only.
+        """
         here = observation.place
         spot = self._spots.setdefault(here, _Spot(observation.pose.position))
         spot.room = observation.room or spot.room
+        spot.looked = spot.looked or around
         if not self.path or self.path[-1] != here:
             self.path.append(here)
             spot.visits += 1
         for place, quality in observation.seen.items():
-            self._seen[place] = max(self._seen.get(place, 0.0), quality)
+            if place != here or around:
+                self._seen[place] = max(self._seen.get(place, 0.0), quality)
         for view in observation.neighbours:
             other = self._spots.setdefault(view.id, _Spot(view.position))
             other.room = view.room or other.room
@@ -137,6 +154,26 @@ class Explorer:
         self._here = here
         if scene is not None:
             self._scene = scene
+
+    def look_here(self) -> bool:
+        """Tell whether a look around is worth its cost where the robot stands.
+
+        Frontier exploration looks at what was not seen well from elsewhere; ours where the room may
+        show what is wanted, and where rooms beside it are not known yet.
+        """
+        spot = self._spots[self._here]
+        if spot.looked:
+            return False
+        if self.kind == "frontier":
+            return spot.seen < self.options.seen
+        self._missing = self._not_found()
+        around = (self._spots[place] for place in self._ways[self._here])
+        if any(other.room is None and not other.visits for other in around):
+            return True
+        if self._better_view(spot) is not None:
+            return True
+        own = self._chance(spot.room.type, spot.room.name) if spot.room else _ANYWHERE
+        return own * (1.0 - spot.seen) >= _WORTH
 
     def skill_ended(self, skill: Skill, result: SkillResult) -> None:
         """Learn how a way ended; a place that cannot be reached is not tried again for ever."""
@@ -155,9 +192,13 @@ class Explorer:
         if self._scene is None:
             return None
         reply = answer_from_map(self.question, self._scene)
-        if reply.abstains or reply.guessed or reply.confidence < self.options.sure:
+        least = self.options.sure
+        if self.question.kind == "used_for":
+            least = max(least, _SERVES)  # something else may serve better
+        if reply.abstains or reply.guessed or reply.confidence < least:
             return None
-        return reply if self._settled(reply, self._scene) else None
+        sure = self._settled(reply, self._scene) and self._confirmed(reply, self._scene)
+        return reply if sure else None
 
     async def next_skill(self) -> NavigateTo | None:
         """Return where to go next, or None when there is nothing more to find (`stopped`).
@@ -181,7 +222,7 @@ class Explorer:
             self.stopped = "everything that can be reached was seen"
             return None
         self._hops += 1
-        self.look = self._spots[place].seen < self.options.seen
+        self._spots[place].chosen += 1
         return NavigateTo(place=place)
 
     def concerns(self, labels: Iterable[str]) -> bool:
@@ -214,11 +255,10 @@ class Explorer:
         self._missing = self._not_found()
         for place, length in sorted(ways.items()):
             spot = self._spots[place]
-            if spot.visits or spot.failures >= _TRIES:
+            if spot.looked or max(spot.failures, spot.chosen) >= _TRIES or place == self._here:
                 continue
             gain, why = self._gain(place, spot, left)
-            looking = self.options.look_cost if spot.seen < self.options.seen else 0.0
-            rate = gain / (length + looking)
+            rate = gain / (length + self.options.look_cost)
             if rate > best:
                 best, chosen = rate, place
                 self.reason = f"{place}, {length:.1f} m away: {why}"
@@ -230,11 +270,15 @@ class Explorer:
         if closer is not None:
             return 2.0, f"a better view of the {closer.label.top}"
         unseen = max(1.0 - spot.seen, 0.0)
-        beside = self._rooms_at(place)
-        new = self._chance_beyond(beside)
+        own = 0.0
+        if spot.room is not None:
+            own = self._chance(spot.room.type, spot.room.name) * left.get(spot.room.id, 1.0)
+        if spot.visits:
+            worth = own * unseen
+            return (worth if worth >= _WORTH else 0.0), "a look around"
+        new = self._chance_beyond(self._rooms_at(place))
         if spot.room is None:
             return new, "a room not seen yet"
-        own = self._chance(spot.room.type, spot.room.name) * left.get(spot.room.id, 1.0)
         gain = own * unseen + _BEYOND * new * (0.5 + 0.5 * unseen)
         return gain, f"{spot.room.name} may show it ({own:.2f})"
 
@@ -326,6 +370,27 @@ class Explorer:
             for names in named
         )
 
+    def _confirmed(self, reply: OpenReply, scene: SceneGraph) -> bool:
+        """Whether what the answer rests on was seen often enough not to be a detector's mistake.
+
+        A refrigerator in a bedroom takes more looks than one in a kitchen; so do colours and
+        states, which one look gets wrong more often than labels.
+        """
+        asked = self.question.kind
+        for id_ in reply.objects[:2]:
+            thing = scene.objects.get(id_)
+            if thing is None:
+                continue
+            room = scene.rooms.get(thing.room)
+            label = thing.label.top
+            likely = self._sense.likelihood(label, room.type) if room is not None else 0.0
+            looks = self.options.looks
+            if likely >= _RARE and asked not in ("color", "state", "attribute"):
+                looks -= 1
+            if thing.observations < looks or thing.label.probability(label) < 0.5:
+                return False
+        return True
+
     def _room_seen(self) -> bool:
         """Whether the room that is asked about was entered, and all known of it was seen."""
         inside = [
@@ -336,8 +401,7 @@ class Explorer:
         if not self._wanted.room or not inside:
             return False
         return any(spot.visits for spot in inside) and all(
-            spot.visits or spot.seen >= self.options.seen or spot.failures >= _TRIES
-            for spot in inside
+            spot.looked or spot.seen >= _WELL or spot.failures >= _TRIES for spot in inside
         )
 
     def _is_room(self, kind: str, name: str) -> bool:
