@@ -109,8 +109,7 @@ class MapBuilder:
 
         The label gives the hue, the thing's number shifts it.
         """
-        least = self.options.mapper.publish
-        real = [t for t in self.mapper.instances if t.state != "gone" and t.observations >= least]
+        real = [t for t in self.mapper.instances if self.mapper.is_real(t)]
         return [t.points for t in real], [color_of(f"{t.labels.top} {t.id}") for t in real]
 
     def save(self, folder: Path, name: str) -> Path:

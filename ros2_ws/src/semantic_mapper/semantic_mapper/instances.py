@@ -24,7 +24,8 @@ class Instance:
 
     `points` (n, 3) [m] thinned; `low` and `high` corners of the box about them [m]; `labels`
     evidence per label; `embedding` mean look; `seen_through` how often in a row its place was seen
-    and it was not there; `crop` (rows, cols, 3) its best picture, of `crop_quality`; `colors`
+    and it was not there; `unseen` how often its place was in view with something in it, and it was
+    not reported; `crop` (rows, cols, 3) its best picture, of `crop_quality`; `colors`
     evidence per colour name; `openings` evidence for "open" and "closed", the latest counts most.
     """
 
@@ -39,6 +40,7 @@ class Instance:
     time: float = 0.0
     state: State = "present"
     seen_through: int = 0
+    unseen: int = 0
     crop: npt.NDArray[np.uint8] | None = None
     crop_quality: float = 0.0
     colors: LabelBelief = field(default_factory=LabelBelief)

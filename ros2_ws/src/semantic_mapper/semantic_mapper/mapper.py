@@ -42,6 +42,8 @@ class MapperOptions:
         touch: Points within this of one another overlap [m].
         evidence: Label evidence of one look at one metre; it falls with distance.
         publish: Looks before a thing counts as real.
+        least_share: Least share of the looks at its place in which it was reported, for a thing
+            to count as real: detectors see one thing for another at times, and not each time.
         gone_after: Times in a row a place is seen through before its thing is gone.
         most_points: Most points kept per thing.
         most_instances: Most things kept; those seen once and longest ago go first.
@@ -55,6 +57,7 @@ class MapperOptions:
     touch: float = 0.05
     evidence: float = 1.0
     publish: int = 2
+    least_share: float = 0.15
     gone_after: int = 3
     most_points: int = 2000
     most_instances: int = 3000
@@ -111,6 +114,12 @@ class SemanticMapper:
         self._next = max(next_number, 1)
         self._reindex()
 
+    def is_real(self, thing: Instance) -> bool:
+        """Whether a thing is there: reported often enough, and not gone."""
+        looks = thing.observations + thing.unseen
+        enough = max(self.options.publish, self.options.least_share * looks)
+        return thing.state != "gone" and thing.observations >= enough
+
     def update(self, frame: RgbdFrame, detections: Sequence[ImageDetection]) -> UpdateReport:
         """Add a frame."""
         report = UpdateReport()
@@ -163,7 +172,7 @@ class SemanticMapper:
         """
         graph = self.regions.graph()
         for thing in self._things.values():
-            if thing.state == "gone" or thing.observations < self.options.publish:
+            if not self.is_real(thing):
                 continue
             box = thing.box
             graph.add_object(
@@ -298,6 +307,7 @@ class SemanticMapper:
                 continue
             if not verdict:
                 thing.seen_through = 0
+                thing.unseen += 1
                 continue
             thing.seen_through += 1
             if thing.seen_through >= self.options.gone_after:
@@ -330,6 +340,7 @@ class SemanticMapper:
         thing.colors.add(other.colors)
         thing.openings.add(other.openings)
         thing.observations += other.observations
+        thing.unseen = min(thing.unseen, other.unseen)
         if other.time > thing.time:
             thing.time, thing.robot = other.time, other.robot
         if other.crop_quality > thing.crop_quality:

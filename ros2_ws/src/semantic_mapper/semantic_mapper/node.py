@@ -86,6 +86,10 @@ class MapperNode(AgentNode):
         ParameterSpec("near", 0.1, "Least depth that counts.", "m", minimum=0.0, maximum=10.0),
         ParameterSpec("far", 4.0, "Greatest depth that counts.", "m", minimum=0.1, maximum=100.0),
         ParameterSpec("looks", 2, "Looks before a thing is published.", minimum=1, maximum=100),
+        ParameterSpec(
+            "least_share", 0.15, "Least share of the looks at a place that report its thing.",
+            minimum=0.0, maximum=1.0,
+        ),
         ParameterSpec("most_things", 3000, "Things remembered.", minimum=1, maximum=100_000),
         ParameterSpec("most_points", 2000, "Points per thing.", minimum=10, maximum=100_000),
         ParameterSpec("grid", True, "Whether to publish a grid per floor."),
@@ -352,6 +356,7 @@ def _options(p: Parameters) -> BuilderOptions:
         mapper=MapperOptions(
             lift=LiftOptions(near=p["near"], far=p["far"]),
             publish=p["looks"],
+            least_share=p["least_share"],
             most_instances=p["most_things"],
             most_points=p["most_points"],
         ),

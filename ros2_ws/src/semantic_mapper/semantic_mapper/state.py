@@ -117,7 +117,7 @@ def restore(
     return grids_from_state(state.grids, mapper.regions.graph().floors.values(), options)
 
 
-_PLAIN = ("observations", "robot", "time", "state", "seen_through", "crop_quality")
+_PLAIN = ("observations", "robot", "time", "state", "seen_through", "unseen", "crop_quality")
 _BELIEFS = ("labels", "colors", "openings")
 
 

@@ -165,3 +165,18 @@ def test_iou_helper_agrees():
 
     truth = Box((2.4, 0.0, 0.375), (0.8, 1.2, 0.75))
     assert iou(thing.box, truth) > 0.75
+
+
+def test_what_is_hardly_ever_reported_in_its_place_is_no_thing():
+    mapper = mapped({"table": TABLE, "mug": MUG}, SIDES[:1] * 2)
+    frame, found = view({"table": TABLE, "mug": MUG}, SIDES[0])
+    for k in range(20):
+        mapper.update(frame, [one for one in found if one.label == "table" or k % 4 == 0])
+    assert labels(mapper) == ["mug", "table"]
+    for _ in range(60):
+        mapper.update(frame, [one for one in found if one.label == "table"])
+    assert labels(mapper) == ["table"]
+
+
+def labels(mapper):
+    return sorted(t.label.top for t in mapper.scene().objects.values())
