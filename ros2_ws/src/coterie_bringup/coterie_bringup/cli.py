@@ -468,6 +468,14 @@ def bench_emos(context: typer.Context) -> None:
     raise typer.Exit(run(context.args))
 
 
+@bench_app.command("openeqa", context_settings=PASS_THROUGH)
+def bench_openeqa(context: typer.Context) -> None:
+    """OpenEQA: open questions from memory and exploring; options: --houses, --data, --help."""
+    from coterie_bench.openeqa import main as run
+
+    raise typer.Exit(run(context.args))
+
+
 @bench_app.command("map", context_settings=PASS_THROUGH)
 def bench_map(context: typer.Context) -> None:
     """Semantic maps of generated houses against the truth; `--help` shows its options."""
