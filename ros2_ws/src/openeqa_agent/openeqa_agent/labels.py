@@ -87,3 +87,19 @@ def can_contain(label: str) -> bool:
         or bool(known and known.opens)
         or name in ("sink", "bathtub", "oven", "microwave", "refrigerator", "drawer", "pot")
     )
+
+
+@lru_cache(maxsize=1024)
+def likeness(name: str) -> dict[str, float]:
+    """Return label -> how much such a thing is what a name means (0..1).
+
+    Where a class is called like one of its labels ("table"), that label is meant first, then what
+    is called after it ("coffee table"); a desk only at a pinch.
+    """
+    members = members_of(name)
+    if name not in members or len(members) == 1:
+        return dict.fromkeys(members, 1.0)
+    return {
+        label: 1.0 if label == name else 0.9 if label.endswith(f" {name}") else 0.55
+        for label in members
+    }

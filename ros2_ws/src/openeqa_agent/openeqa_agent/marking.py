@@ -17,10 +17,10 @@ _STOP = frozenset(
         r"\w+",
         """a an the of is are was were be been it its it's there here that this these those which
         who i you we they he she my your our their one some any to for and or with has
-        have had do does did can could will would should may might very just also right
+        have had do does did can could will would should may might very just also in on
         so as by at into from up then than please about approximately around located
         placed kept seems appears looks like looking object thing item house home room
-        place side image picture scene answer question probably likely maybe me him her
+        place side image scene answer question probably likely maybe me him her
         them what where color colored colors made type kind next close near beside""",
     )
 )
@@ -185,6 +185,9 @@ def _overlap(wanted: frozenset[str], given: frozenset[str]) -> int:
         return 1
     recall = shared / sum(_weight(word) for word in wanted)
     precision = shared / sum(_weight(word) for word in given)
+    heavy = {word for word in wanted if _weight(word) == 1.0}
+    if heavy and not heavy & given:
+        return 2 if recall > 0.4 else 1  # only a side or a color is the same
     if recall > 0.99:
         return 5
     if precision > 0.99:
@@ -201,8 +204,8 @@ def _weight(word: str) -> float:
 
 
 _LIGHT = frozenset(
-    ("wall", "floor", "corner", "middle", "end", "edge", "large", "small", "big", "ground", "on",
-     "in", "first", "second", "third", "entrance", "hanging", "leaning", "far", "upper", "lower")
+    ("wall", "floor", "corner", "middle", "end", "edge", "large", "small", "big", "ground",
+     "first", "second", "third", "entrance", "hanging", "leaning", "far", "upper", "lower")
 )  # fmt: skip
 
 
@@ -210,6 +213,12 @@ _LIGHT = frozenset(
 def _take_apart(text: str) -> _Said:
     said = clean(text)
     said = re.sub(r"[^\w\s'-]", " ", said).replace("-", " ")
+    said = re.sub(
+        r"\b(?:all the way|right)(?= (?:next|by|in|behind|above|on|at|under|near|after|"
+        r"beside|below|between|over|inside|outside|across))",
+        " ",
+        said,
+    )
     said = " ".join(said.split())
     yes = True if _YES.match(said) else False if _NO.search(said) else None
     rest = re.sub(_YES.pattern, " ", said)
@@ -224,10 +233,10 @@ def _take_apart(text: str) -> _Said:
     states = frozenset(
         state for word, state in STATES.items() if re.search(rf"\b{re.escape(word)}\b", rest)
     )
-    if len(tokens) > 4:
-        states -= {"on"}
     words = {_word(token) for token in _named(rest).split()} - _STOP - {""}
     words = {word for word in words if word not in NUMBERS}
+    if words:
+        states -= {"on"}  # "on the table" is no state
     return _Said(said, frozenset(words), yes, numbers, colors, states)
 
 

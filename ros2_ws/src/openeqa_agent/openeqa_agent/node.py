@@ -59,6 +59,10 @@ class OpenNode(AgentNode):
             minimum=0.0, maximum=120.0,
         ),
         ParameterSpec(
+            "robot_wait", 5.0, "How long the robot may take to accept a way.", "s", minimum=0.1,
+            maximum=120.0,
+        ),
+        ParameterSpec(
             "hop_timeout", 300.0, "Longest wall time for one way.", "s", minimum=1.0,
             maximum=3600.0,
         ),
@@ -159,7 +163,10 @@ class OpenNode(AgentNode):
         assert self._navigate is not None
         try:
             end = await self._navigate.run(
-                conversions.navigate_to_msg(skill), timeout=self.parameters["hop_timeout"]
+                conversions.navigate_to_msg(skill),
+                accept_timeout=self.parameters["robot_wait"],
+                attempts=2,
+                timeout=self.parameters["hop_timeout"],
             )
         except (NoAnswer, GoalRejected) as error:
             return SkillResult(Outcome.FAULT, str(error))

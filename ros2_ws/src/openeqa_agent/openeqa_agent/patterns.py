@@ -188,7 +188,8 @@ def _compared(match: re.Match[str], core: str) -> OpenQuestion | None:
 
 def _offered(words: str, to: str, attribute: str) -> OpenQuestion:
     """A choice between things: "the chair or the bed"."""
-    offered = tuple(w.strip() for w in re.split(r"\s+or\s+", words) if w.strip())
+    parts = (w.strip().removeprefix("the ") for w in re.split(r"\s+or\s+", words))
+    offered = tuple(part for part in parts if part)
     others = tuple(map(describe, offered)) + ((describe(to),) if to else ())
     return OpenQuestion("", "size", others=others, attribute=attribute, choices=offered)
 

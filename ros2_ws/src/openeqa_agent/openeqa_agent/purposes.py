@@ -44,12 +44,12 @@ def uses_of(question: OpenQuestion) -> list[str]:
     """
     uses = load_uses()
     for text in (question.use.partition(",")[0], question.use, question.text):
-        told: dict[str, tuple[int, int]] = {}
+        told: dict[str, tuple[int, bool, int]] = {}
         said = clean(text)
         for name, use in uses.items():
             cues = [c for c in use.cues if _cue(c).search(said)] if not use.modifies else []
             if cues:
-                told[name] = max((len(cue.split()), len(cue)) for cue in cues)
+                told[name] = max((len(c.split()), "*" not in c, len(c)) for c in cues)
         strong = [name for name in told if not uses[name].weak] or list(told)
         if strong:
             return sorted(strong, key=lambda name: (told[name], name), reverse=True)

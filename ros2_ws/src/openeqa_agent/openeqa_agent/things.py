@@ -17,7 +17,7 @@ from openeqa_agent.labels import (
     can_contain,
     canonical,
     color_fit,
-    members_of,
+    likeness,
     plain,
 )
 from openeqa_agent.words import Thing
@@ -74,9 +74,9 @@ class MapIndex:
 
     def probability(self, thing: SceneObject, name: str) -> float:
         """How likely an object is a thing of this name: label, class, or any noun (0..1)."""
-        members = members_of(name)
+        shares = likeness(name)
         own = self._beliefs[thing.id]
-        p = sum(share for label, share in own.items() if canonical(label) in members)
+        p = sum(share * shares.get(canonical(label), 0.0) for label, share in own.items())
         if p >= LIKELY:
             return min(p, 1.0)
         wanted = normalized(name).split()

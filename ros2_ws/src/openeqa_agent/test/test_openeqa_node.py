@@ -1,0 +1,144 @@
+"""The open questions node over real rclpy: answers from the map, goes to look, meets faults."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("coterie_msgs")
+
+from diagnostic_msgs.msg import DiagnosticArray
+
+from coterie_core.embodiment import Embodiment
+from coterie_core.geometry import Box
+from coterie_core.language import ModelProfile
+from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject
+from coterie_core.testing.endpoint import Endpoint, server_error
+from coterie_msgs.msg import Observation, SemanticMap
+from coterie_msgs.srv import AskOpen
+from coterie_ros import conversions
+from coterie_ros.qos import profile
+from habitat_bridge.embedded.detector import DetectorNoise
+from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.node import BridgeNode
+from habitat_bridge.testing import tiny_house
+from openeqa_agent.node import OpenNode
+
+pytestmark = pytest.mark.ros
+
+BODY = Embodiment(name="dog", mobility="legs", radius=0.2, step_height=0.2)
+
+
+def home(frame="map"):
+    scene = SceneGraph(frame=frame)
+    scene.add_room(Room("r", "office", "office"))
+    box = Box((1.0, 1.0, 0.4), (1.2, 0.6, 0.8))
+    thing = SceneObject("d1", LabelBelief.of("desk"), box, "r", observations=5)
+    thing.properties["color"] = "brown"
+    scene.add_object(thing)
+    return scene
+
+
+class Asker:
+    """Publishes maps and asks; `mirror` makes a map of what a robot observes, as a mapper would."""
+
+    def __init__(self, ros, **parameters) -> None:
+        self.ros = ros
+        self.node = ros.node("asker")
+        self.maps = self.node.create_publisher(SemanticMap, "semantic_map", profile("latched"))
+        self.agent = ros.add(OpenNode("open_questions", context=ros.context, parameters=parameters))
+        ros.wait_active(self.agent)
+        self.client = self.node.create_client(AskOpen, "ask_open")
+        ros.wait_for_matched(self.client, self.maps)
+        self.scene = SceneGraph()
+
+    def show(self, scene) -> None:
+        self.maps.publish(conversions.scene_to_msg(scene))
+        self.ros.spin_until(lambda: self.agent._scene is not None, what="the map")
+
+    def mirror(self, robot) -> None:
+        def taken(message) -> None:
+            seen = conversions.observation_from_msg(message)
+            for found in seen.detections:
+                if found.room is not None:
+                    self.scene.add_room(Room(found.room.id, found.room.name, found.room.type))
+                at = "_".join(f"{v:.0f}" for v in found.box.center)
+                thing = SceneObject(
+                    f"{found.label}_{at}", LabelBelief.of(found.label), found.box,
+                    found.room.id if found.room else "", observations=8,
+                )  # fmt: skip
+                self.scene.add_object(thing)
+            self.maps.publish(conversions.scene_to_msg(self.scene))
+
+        self.heard = self.node.create_subscription(
+            Observation, f"{robot}/observation", taken, profile("observations")
+        )
+
+    def ask(self, text, **request):
+        message = AskOpen.Request(**request)
+        message.question.id = "q1"
+        message.question.text = text
+        return self.ros.result(self.client.call_async(message), 60.0)
+
+
+def test_answers_from_the_latched_map(ros):
+    asker = Asker(ros)
+    guessed = asker.ask("What color is the desk?")
+    assert guessed.success and guessed.answer.guessed and "no map" in guessed.message
+    asker.show(home())
+    told = asker.ask("What color is the desk?")
+    assert told.success and told.answer.text == "brown" and not told.answer.guessed
+    assert told.answer.objects == ["d1"] and told.answer.question == "q1"
+    assert told.answer.category == "attribute_recognition" and not told.answer.path
+    nothing = asker.ask("  ")
+    assert not nothing.success and "What color is the sofa?" in nothing.message
+    alone = asker.ask("Where is the cat?", explore=True)
+    assert alone.answer.guessed and "'robot' is empty" in alone.message
+
+
+def test_a_map_in_another_frame_is_not_taken(ros):
+    asker = Asker(ros)
+    complaints = []
+    heard = asker.node.create_subscription(
+        DiagnosticArray,
+        "/diagnostics",
+        lambda message: complaints.extend(status.message for status in message.status),
+        10,
+    )
+    ros.wait_for_matched(heard)
+    asker.show(home())
+    asker.maps.publish(conversions.scene_to_msg(home("odom")))
+    ros.spin_until(lambda: any("odom" in told for told in complaints), what="the complaint")
+    assert asker.ask("Is there a desk?").answer.text == "yes"
+
+
+def test_an_endpoint_that_is_down_leaves_the_rules(ros):
+    with Endpoint() as endpoint:
+        endpoint.fail(*[server_error()] * 4)
+        down = ModelProfile(kind="openai", model="m", base_url=endpoint.url, max_retries=0)
+        asker = Asker(ros, model_profile=down.model_dump_json())
+        asker.show(home())
+        told = asker.ask("What color is the desk?")
+    assert told.answer.text == "brown" and told.answer.decided_by == told.answer.BY_RULE
+    assert "500" in told.message
+
+
+def test_goes_to_look_and_gives_up_on_a_robot_that_died(ros):
+    robots = [{"name": "ann", "embodiment": BODY.model_dump(), "start": {"pose": {"x": 2, "y": 2}}}]
+    world = EmbeddedWorld(tiny_house(), seed=3, noise=DetectorNoise.none(), threads=1)
+    bridge = ros.add(
+        BridgeNode(context=ros.context, world=world, parameters={"robots": json.dumps(robots)})
+    )
+    ros.wait_active(bridge)
+    asker = Asker(ros, robot="ann", map_wait=0.3, robot_wait=0.5)
+    asker.mirror("ann")
+    ros.spin_until(lambda: asker.agent._scene is not None, what="the first map")
+    near = asker.ask("Where is the giraffe?", explore=True, max_distance=0.1)
+    assert near.answer.guessed and len(near.answer.path) == 1 and "limit" in near.message
+    found = asker.ask("Which room is the bed in?", explore=True)
+    assert found.answer.text == "the bedroom" and not found.answer.guessed, found.message
+    assert len(found.answer.path) > 1 and found.answer.objects
+    ros.remove(bridge)
+    lost = asker.ask("Where is the giraffe?", explore=True)
+    assert lost.success and lost.answer.guessed and "ann went 0.0 m" in lost.message
