@@ -18,8 +18,6 @@ from coterie_ros import conversions
 
 TOPIC = "semantic_map"
 _PERIOD = 0.2
-_QUIET = 2.5
-"""A mapper that has nothing to do for so long has mapped all that was seen [s]."""
 
 
 @dataclass(slots=True)
@@ -55,21 +53,22 @@ class MapWatch:
             SemanticMap, TOPIC, "latched", take, convert=conversions.scene_from_msg
         )
 
-    async def settled(self, timeout: float) -> dict[str, int]:
+    async def settled(self, timeout: float, quiet: float = 2.5) -> dict[str, int]:
         """Wait until the mapper has mapped all frames; return its figures, {} where it has none.
 
         Args:
             timeout: Longest wait [s].
+            quiet: A mapper that has nothing to do for so long has mapped what was seen [s].
         """
         end = time.monotonic() + timeout
         before: dict[str, int] = {}
-        quiet = time.monotonic()
+        since = time.monotonic()
         while time.monotonic() < end:
             self._listen_to_floors()
             figures = self._figures()
             if figures != before or figures.get("frames_waiting"):
-                before, quiet = figures, time.monotonic()
-            elif time.monotonic() - quiet > _QUIET and self.shown.scene is not None:
+                before, since = figures, time.monotonic()
+            elif time.monotonic() - since > quiet and self.shown.scene is not None:
                 return figures
             await asyncio.sleep(_PERIOD)
         return self._figures()

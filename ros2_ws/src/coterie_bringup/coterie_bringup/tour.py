@@ -252,23 +252,23 @@ def _leave(record: TourRecord, shown: Shown, out: Path, console: Console) -> Non
     assert shown.scene is not None
     record.save(out / "tour.json", shown.scene)
     save(shown.scene, out / "map.json")
-    draw(shown, record.ways, _marked(record), out / "map.png")
+    draw(shown, record.ways, marked(record), out / "map.png")
     for name, what in (
         ("map.png", "what RViz shows"),
         ("map.json", f'the map: ./coterie find "..." --map {out / "map.json"}'),
         ("tour.json", "questions, answers, evidence"),
     ):
-        console.print(f"{out / name}: {what}", highlight=False, markup=False)
+        console.print(f"{out / name}: {what}", highlight=False, markup=False, soft_wrap=True)
     console.print(f"Ended in {record.seconds['in all']:.0f} s.", highlight=False)
 
 
-def _marked(record: TourRecord) -> dict[str, str]:
-    """Things that answers rest on -> numbers of the questions."""
-    marked: dict[str, str] = {}
+def marked(record: TourRecord) -> dict[str, str]:
+    """Return the things that answers rest on -> numbers of the questions."""
+    numbers: dict[str, str] = {}
     for number, asked in enumerate(record.asked, 1):
         for id_ in asked.objects[:_SHOWN]:
-            marked[id_] = f"{marked[id_]},{number}" if id_ in marked else str(number)
-    return marked
+            numbers[id_] = f"{numbers[id_]},{number}" if id_ in numbers else str(number)
+    return numbers
 
 
 def results_table(record: TourRecord, scene: SceneGraph | None) -> Table:

@@ -52,6 +52,7 @@ def draw(
     ways: Mapping[str, Sequence[Vec3]],
     marked: Mapping[str, str],
     path: Path,
+    dpi: float = 100.0,
 ) -> None:
     """Draw a map: every floor from above, and all of it at a slant.
 
@@ -60,6 +61,7 @@ def draw(
         ways: Robot -> where it was [m], in order.
         marked: Id of a thing -> what to write at it.
         path: A .png or .svg file.
+        dpi: Pixels per inch; the picture is nine inches high.
 
     Raises:
         OSError: It cannot be written.
@@ -101,7 +103,7 @@ def draw(
         axis.set(aspect="equal", xlim=(left, right), ylim=(low, high))
         axis.axis("off")
     figure.subplots_adjust(0.0, 0.0, 1.0, 1.0, 0.0)
-    figure.savefig(path, dpi=100, facecolor=_BACK)
+    figure.savefig(path, dpi=dpi, facecolor=_BACK)
     plt.close(figure)
 
 

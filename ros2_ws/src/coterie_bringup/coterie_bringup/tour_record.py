@@ -119,8 +119,11 @@ def questions_of_house(truth: SceneGraph, seed: int) -> list[Asked]:
     """
     rng = random.Random(seed)
     asked = []
+    bank = bank_of_house(truth, seed)
+    # Of things that stand about: what lies in a drawer nobody can have seen.
+    stands = {t.label.top for t in truth.objects.values() if t.kind == "furniture"}
     for yes in (True, False):
-        items = [item for item in bank_of_house(truth, seed) if item.truth is yes]
+        items = [item for item in bank if item.truth is yes and item.question.object in stands]
         if items:
             asked.append(Asked(rng.choice(items).question.text, truth=_WORDS[yes]))
     count = Counter(thing.label.top for thing in truth.objects.values())
