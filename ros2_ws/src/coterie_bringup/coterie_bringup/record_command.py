@@ -72,12 +72,12 @@ def record(options: RecordOptions) -> int:
         WorldError: There is no such world.
     """
     console = Console(highlight=False)
+    if options.world not in ("embedded", "habitat"):
+        raise CommandError(f"--world {options.world}: no pixels; give embedded or habitat")
     spec = {"kind": options.world, "seed": options.seed, "look_on_arrival": False}
     spec |= {"floors": options.floors, "rooms": options.rooms, "noise": options.noise}
     world = make_world(spec)
     try:
-        if not world.capabilities.pixels:
-            raise CommandError(f"--world {options.world}: has no pixels; give embedded or habitat")
         truth = world.truth()
         known = Regions(truth).graph() if options.known_rooms else None
         with _writer(options, known) as writer, _progress(console) as bars:

@@ -66,5 +66,7 @@ def test_mistakes_are_one_clear_line(recorded, tmp_path):
     ):
         with pytest.raises(CommandError, match=told):
             map_recording(options)
+    with pytest.raises(CommandError, match="no pixels"):
+        record(RecordOptions(5, tmp_path / "new", world="graph"))
     with pytest.raises(CommandError, match="already"):
         record(RecordOptions(5, recorded / "tour", rooms=4, floors=1))
