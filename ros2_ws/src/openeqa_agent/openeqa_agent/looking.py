@@ -99,10 +99,10 @@ async def go_and_look(
         if faults >= _FAULTS:
             walk.stopped = f"the robot does not answer: {result.reason}"
             return walk
+        if not result.ok and result.distance <= 0.0:
+            continue  # it did not move: another place may do
         newer = await body.observation(seen.step)
         if newer is None or newer.step <= seen.step:
-            if result.ok or faults:
-                walk.stopped = result.reason or "no observation followed the hop"
-                return walk
-            continue  # it did not move: another place may do
+            walk.stopped = result.reason or "no observation followed the hop"
+            return walk
         seen = newer
