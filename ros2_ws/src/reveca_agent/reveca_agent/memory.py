@@ -216,7 +216,7 @@ class Memory:
             self.name,
             self.goal,
             list(self.heard),
-            list(self.scene.values()),
+            [self.scene[id_] for level in self._levels for id_ in level],
             list(self.deeds),
             list(self.collaborators.values()),
             list(self.skills),
@@ -246,7 +246,7 @@ class Memory:
         if unknown:
             raise MemoryFault(f"saved memory: skills: unknown {unknown}; known: {list(SKILLS)}")
         scene = {}
-        for entry in sorted(saved.scene, key=lambda e: e.step):
+        for entry in saved.scene:
             entry.level = min(entry.level, saved.settings.levels - 1)
             scene[entry.thing.id] = entry
         return Memory(

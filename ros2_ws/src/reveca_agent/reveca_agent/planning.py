@@ -88,10 +88,7 @@ class ChoosePlan(Decision[PlanState, PlanChoice]):
 
     def rule(self, state: PlanState) -> PlanChoice:
         """The candidate that promises most per step and that nobody else reaches sooner."""
-        best = max(
-            range(len(state.options)),
-            key=lambda k: (not state.options[k].left, state.options[k].rate, -k),
-        )
+        best = min(range(len(state.options)), key=lambda k: (*state.options[k].order, k))
         return PlanChoice(number=best + 1, reason="most needed things per step")
 
 
@@ -163,7 +160,7 @@ def _options(outlook: Outlook) -> list[Option]:
             )
         )
     if settings.relevance:
-        out.sort(key=lambda o: (o.left, -o.rate * o.level, o.plan.target))
+        out.sort(key=lambda o: (*o.order, o.plan.target))
     elif settings.spatial:
         out.sort(key=lambda o: (o.left, o.cost, o.plan.target))
     return out

@@ -79,6 +79,17 @@ class Option:
         return bool(self.rival or self.plan.doubt)
 
     @property
+    def order(self) -> tuple[bool, float]:
+        """Sort key for the rule: one's own before what is left to others, by promise.
+
+        Of what is left to others, that comes first where one is least behind: who has nothing else
+        to do helps most there.
+        """
+        if not self.left:
+            return (False, -self.rate * max(1, self.level))
+        return (True, self.cost - (self.rival_steps or 0.0))
+
+    @property
     def rate(self) -> float:
         """What it promises per step."""
         return promise(self.gain, self.cost)

@@ -1,0 +1,454 @@
+"""REVECA's modules: memory, relevance, prediction, validation, communication, plans, ablations."""
+
+import json
+import random
+
+import pytest
+
+from coterie_core.cooperation import (
+    Briefing,
+    Facts,
+    Gate,
+    Goal,
+    HomeRoom,
+    Note,
+    Percept,
+    Send,
+    Sighting,
+    Spot,
+    Teammate,
+    Thing,
+    Walkways,
+    Whereabouts,
+)
+from coterie_core.language import Decider, ModelProfile, RulesModel, build_model, decide_by_rule
+from coterie_core.testing.endpoint import Endpoint
+from reveca_agent.agent import RevecaAgent
+from reveca_agent.collaborators import Collaborator, Trace
+from reveca_agent.memory import Entry, Memory, MemoryFault
+from reveca_agent.planning import ChoosePlan, PlanState, candidates
+from reveca_agent.plans import Plan
+from reveca_agent.relevance import RateRelevance, RatingState
+from reveca_agent.settings import Settings
+from reveca_agent.validation import JudgeScenario, scenarios
+
+GOAL = Goal.parse("set the table", ["ON(plate, table): 2"])
+ROOMS = ("kitchen", "hallway", "bedroom")
+
+
+@pytest.fixture(scope="module")
+def ways():
+    """Kitchen, hallway, bedroom in a row, 10 m each."""
+    rooms = [HomeRoom(n, n, n, (10.0 * k + 5.0, 5.0, 0.0)) for k, n in enumerate(ROOMS)]
+    gates = [
+        Gate(f"d{k}", ROOMS[k], ROOMS[k + 1], *(((10.0 * (k + 1)), 5.0, 0.0),) * 2)
+        for k in range(2)
+    ]
+    return Walkways(rooms, gates)
+
+
+def spot(room, x, y=5.0):
+    return Spot(room, (x, y, 0.0))
+
+
+TABLE = Thing("table-1", "table", "surface", spot("kitchen", 4.0))
+PLATE = Thing("plate-1", "plate", "item", spot("kitchen", 8.0), "counter-1", "on", None, True)
+COUNTER = Thing("counter-1", "counter", "surface", spot("kitchen", 8.0))
+FAR_PLATE = Thing("plate-2", "plate", "item", spot("bedroom", 28.0), "bed-1", "on", None, True)
+BED = Thing("bed-1", "bed", "surface", spot("bedroom", 28.0))
+BOX = Thing("cabinet-1", "cabinet", "container", spot("kitchen", 2.0), is_open=False)
+VASE = Thing("vase-1", "vase", "item", spot("kitchen", 4.0), "table-1", "on", None, True)
+
+
+def started(ways, *, decider=None, team=("Ada", "Bob"), **settings):
+    agent = RevecaAgent("Ada", decider, Settings(**settings))
+    agent.begin(Briefing("Ada", team, GOAL, ways, stride=0.5))
+    return agent
+
+
+def seeing(*things, step=1, at=("kitchen", 5.0), mates=(), notes=(), hands=(), result=None):
+    place = spot(*at)
+    return Percept(step, place, hands, things, (step, things), (place.room,), mates, notes, result)
+
+
+def note(kind, facts, *, step=0, id_="b1", sender="Bob", to=()):
+    return Note(id_, sender, kind, "words", facts, to, step)
+
+
+def bob_at(room, x, **more):
+    return Facts(me=Whereabouts(room, (x, 5.0, 0.0)), **more)
+
+
+# --- memory --------------------------------------------------------------------------------------
+
+
+def test_the_top_of_memory_is_by_relevance_then_newness():
+    memory = Memory(Settings(), "Ada", GOAL)
+    rng = random.Random(1)
+    levels = {}
+    for k in range(300):
+        name = f"vase-{k}"
+        memory.put(Entry(Thing(name, "vase", "item", spot("kitchen", 1.0)), k))
+        levels[name] = rng.randrange(4)
+        memory.rate(name, levels[name])
+    top = [entry.thing.id for entry in memory.top(300)]
+    assert [levels[name] for name in top] == sorted(levels.values(), reverse=True)
+    assert memory.top(7) == memory.top(300)[:7]
+
+
+def test_memory_is_bounded_and_forgets_what_matters_least():
+    memory = Memory(Settings(items=50, notes=5), "Ada", GOAL)
+    memory.put(Entry(PLATE, 0, "", 3))
+    memory.put(Entry(TABLE, 0, "", 3))
+    for k in range(10_000):
+        memory.put(Entry(Thing(f"vase-{k}", "vase", "item", spot(ROOMS[k % 3], 1.0)), k))
+    assert len(memory.scene) == 50
+    assert {"plate-1", "table-1"} <= set(memory.scene)
+    assert "vase-9999" in memory.scene
+    assert sum(len(list(memory.in_room(room))) for room in ROOMS) == 50
+
+
+def test_memory_is_saved_and_restored_in_all_parts(ways):
+    agent = started(ways)
+    agent.observe(seeing(TABLE, PLATE, COUNTER, BOX, VASE))
+    agent.receive(
+        note(
+            "done",
+            bob_at(
+                "bedroom",
+                25.0,
+                item="plate-9",
+                place="table-1",
+                label="plate",
+                subgoal="ON(plate, table)",
+            ),
+        )
+    )
+    text = agent.memory.save()
+    again = Memory.restore(text)
+    assert again.save() == text
+    for part in ("goal", "scene", "collaborators", "placed", "rooms", "hands", "spot", "skills"):
+        assert getattr(again, part) == getattr(agent.memory, part), part
+    assert [e.thing.id for e in again.top(99)] == [e.thing.id for e in agent.memory.top(99)]
+    other = RevecaAgent("Ada")
+    other.begin(agent.briefing, again)
+    assert other.memory.needs() == agent.memory.needs()
+
+
+@pytest.mark.parametrize(
+    ("change", "named"), [({"step": "soon"}, "step"), ({"skills": ["fly"]}, "fly")]
+)
+def test_a_broken_memory_is_refused(change, named):
+    saved = json.loads(Memory(Settings(), "Ada", GOAL).save())
+    with pytest.raises(MemoryFault, match=named):
+        Memory.restore(json.dumps(saved | change))
+
+
+# --- relevance -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("levels", [2, 3, 4, 6])
+def test_relevance_has_r_levels(levels):
+    state = RatingState(GOAL, (PLATE, TABLE, BOX, COUNTER, VASE), (), levels)
+    rated = decide_by_rule(RateRelevance(), state).reply.levels
+    assert rated[0] == rated[1] == levels - 1
+    assert rated == sorted(rated, reverse=True)
+    assert rated[-1] == 0
+    assert len(set(rated)) == min(levels, 4)
+
+
+async def test_new_information_is_rated_on_arrival_and_only_then(ways):
+    asked = []
+    decider = Decider(RulesModel(), on_decided=lambda name, _: asked.append(name))
+    agent = started(ways, decider=decider)
+    agent.observe(seeing(TABLE, PLATE, COUNTER, VASE))
+    await agent.act()
+    rated = asked.count("reveca.rate_relevance")
+    agent.observe(seeing(TABLE, PLATE, COUNTER, VASE, step=2))
+    await agent.act()
+    assert rated == asked.count("reveca.rate_relevance") == 1
+    assert [agent.memory.scene[i].level for i in ("plate-1", "vase-1")] == [3, 0]
+
+
+# --- collaborators -------------------------------------------------------------------------------
+
+
+def test_whereabouts_are_interpolated_and_predicted_with_growing_spread(ways):
+    bob = Collaborator("Bob")
+    assert bob.predicted(5, ways, 0.5) is None
+    bob.met(Trace(0, spot("kitchen", 5.0)))
+    bob.met(Trace(40, spot("hallway", 15.0)))
+    assert bob.interpolated(20, ways) == spot("kitchen", 10.0) or bob.interpolated(20, ways)[1] == (
+        10.0,
+        5.0,
+        0.0,
+    )
+    assert bob.interpolated(10, ways) == spot("kitchen", 7.5)
+    bob.heads_for("bed-1", spot("bedroom", 25.0), 40)
+    guesses = [bob.predicted(40 + t, ways, 0.5) for t in (0, 10, 20, 60)]
+    assert [g.spot.position[0] for g in guesses] == [15.0, 20.0, 25.0, 25.0]
+    assert [g.walking for g in guesses] == [True, True, False, False]
+    spreads = [g.spread for g in guesses]
+    assert spreads == sorted(spreads)
+    assert spreads[-1] > 10.0 > spreads[1]
+
+
+def test_who_could_have_been_where_follows_from_time_and_distance(ways):
+    bob = Collaborator("Bob")
+    bob.met(Trace(0, spot("kitchen", 5.0)))
+    bob.met(Trace(30, spot("kitchen", 5.0)))
+    near, far = spot("kitchen", 8.0), spot("bedroom", 28.0)
+    assert bob.could_reach(near, 0, 30, ways, 0.5) == 30 - 6 - 6
+    assert bob.could_reach(far, 0, 30, ways, 0.5) < 0
+    assert bob.could_reach(far, 0, 90, ways, 0.5) == 90 - 30 - 46
+
+
+async def test_an_old_aim_is_dropped_when_seen_to_turn_away(ways):
+    agent = started(ways)
+    agent.receive(note("start", bob_at("kitchen", 5.0, heading="bedroom")))
+    bob = agent.memory.collaborators["Bob"]
+    assert bob.aim == ways.rooms["bedroom"].spot
+    agent.observe(seeing(step=2, mates=(Teammate("Bob", spot("kitchen", 6.0)),)))
+    assert bob.heading == "bedroom"
+    agent.observe(seeing(step=4, mates=(Teammate("Bob", spot("kitchen", 5.0)),)))
+    assert bob.heading == ""
+
+
+# --- planning ------------------------------------------------------------------------------------
+
+
+def known(ways, *, bob=None, **settings):
+    """Ada in the kitchen has seen all rooms, one plate near her and one far off."""
+    agent = started(ways, **settings)
+    agent.observe(seeing(FAR_PLATE, BED, step=1, at=("bedroom", 28.0)))
+    agent.observe(seeing(step=60, at=("hallway", 15.0)))
+    agent.observe(seeing(TABLE, PLATE, COUNTER, VASE, step=90))
+    if bob is not None:
+        agent.receive(note("reply", bob, step=90))
+    return agent
+
+
+async def first_plan(agent):
+    await agent.act()
+    return agent.plan
+
+
+async def test_k_candidates_at_most(ways):
+    for k in (1, 2, 5):
+        agent = known(ways, plans=k)
+        await agent._rate()
+        assert 1 <= len(candidates(agent.memory, agent.briefing)) <= k
+
+
+async def test_the_nearer_thing_is_fetched_and_left_to_who_is_nearer(ways):
+    alone = known(ways)
+    assert (await first_plan(alone)).target == "plate-1"
+    met = known(ways, bob=bob_at("kitchen", 8.0, heading="plate-1"))
+    assert (await first_plan(met)).target == "plate-2"
+    at_bed = known(ways, bob=bob_at("bedroom", 27.0))
+    assert (await first_plan(at_bed)).target == "plate-1"
+
+
+async def test_numeric_distances_are_in_the_prompt_unless_taken_away(ways):
+    for spatial in (True, False):
+        agent = known(ways, bob=bob_at("kitchen", 8.0, heading="plate-1"), spatial=spatial)
+        await agent._rate()
+        options = candidates(agent.memory, agent.briefing)
+        text = "\n".join(m.text for m in ChoosePlan().prompt(PlanState(options, agent.memory)))
+        assert ("steps for you" in text) is spatial
+        assert all((option.steps is not None) is spatial for option in options)
+
+
+async def test_what_is_ablated_is_gone(ways):
+    told = bob_at("kitchen", 8.0, heading="plate-1")
+    blind = known(ways, bob=told, collaborators=False)
+    assert (await first_plan(blind)).target == "plate-1"
+    assert not blind.memory.collaborators
+    flat = known(ways, relevance=False)
+    await flat.act()
+    assert {entry.level for entry in flat.memory.scene.values()} == {0}
+    silent = started(ways, talk=False)
+    silent.observe(seeing(TABLE))
+    assert not isinstance(await silent.act(), Send)
+
+
+# --- validation ----------------------------------------------------------------------------------
+
+
+def state_of(agent, target="plate-2", **plan):
+    return scenarios(Plan("fetch", target, **plan), agent.memory, agent.briefing)
+
+
+async def test_scenarios_follow_from_time_and_distance(ways):
+    busy = known(ways)
+    busy.memory.collaborators["Bob"] = Collaborator(
+        "Bob", [Trace(0, spot("kitchen", 1.0)), Trace(89, spot("kitchen", 1.0))]
+    )
+    assert state_of(busy) is None  # it could not have been there and back
+    assert state_of(busy, "plate-1") is None  # in view now
+    free = known(ways)
+    free.memory.collaborators["Bob"] = Collaborator("Bob", [Trace(0, spot("hallway", 15.0))])
+    state = state_of(free)
+    assert [one.who for one in state.scenarios] == ["", "Bob"]
+    assert decide_by_rule(JudgeScenario(), state).reply.number == 1
+    free.memory.collaborators["Bob"].heads_for("plate-2", spot("bedroom", 28.0), 1)
+    assert decide_by_rule(JudgeScenario(), state_of(free)).reply.number == 2
+
+
+async def test_a_question_is_asked_only_then_and_taken_means_another_plan(ways):
+    agent = known(ways)
+    agent.observe(seeing(TABLE, COUNTER, step=92, result=None))  # plate-1 is gone
+    bob = agent.memory.collaborators["Bob"] = Collaborator("Bob", [Trace(5, spot("hallway", 15.0))])
+    bob.heads_for("plate-2", spot("bedroom", 28.0), 5)
+    agent._started = True
+    action = await agent.act()
+    assert isinstance(action, Send)
+    assert (action.note.kind, action.note.to, action.note.facts.item) == (
+        "ask",
+        ("Bob",),
+        "plate-2",
+    )
+    assert agent.plan.target == "plate-2"
+    answer = bob_at("hallway", 12.0, item="plate-2", answer="taken", reply_to=action.note.id)
+    agent.observe(seeing(TABLE, COUNTER, step=94, notes=(note("reply", answer, step=93),)))
+    assert not isinstance(await agent.act(), Send)
+    assert agent.plan.target != "plate-2"
+    never = known(ways, ask="never")
+    never.memory.collaborators["Bob"] = bob
+    never._started = True
+    never.observe(seeing(TABLE, COUNTER, step=92))
+    assert not isinstance(await never.act(), Send)
+
+
+# --- communication -------------------------------------------------------------------------------
+
+
+async def test_the_four_occasions(ways):
+    agent = started(ways)
+    agent.observe(seeing(TABLE, PLATE, COUNTER))
+    start = await agent.act()
+    assert (start.note.kind, start.note.facts.me.room) == ("start", "kitchen")
+    assert "plate-1" in start.note.text
+    ask = Facts(item="plate-1", label="plate", place="counter-1")
+    agent.observe(seeing(TABLE, PLATE, COUNTER, step=2, notes=(note("ask", ask, id_="q"),)))
+    reply = (await agent.act()).note
+    assert (reply.kind, reply.to, reply.facts.answer) == ("reply", ("Bob",), "untouched")
+    assert reply.facts.reply_to == "q"
+    held = Thing("plate-1", "plate", "item", spot("kitchen", 8.0), "Ada", "held", None, True)
+    agent.memory.hands = ("plate-1",)
+    agent.memory.put(Entry(held, 3, "", 3))
+    agent.observe(seeing(TABLE, COUNTER, step=4, hands=("plate-1",)))
+    agent.receive(note("ask", ask, id_="q2"))
+    assert (await agent.act()).note.facts.answer == "taken"
+
+
+async def test_repeats_echoes_and_strangers_are_dropped(ways):
+    agent = started(ways)
+    one = note("done", bob_at("kitchen", 5.0, item="plate-1", place="table-1", label="plate"))
+    agent.observe(seeing(TABLE, COUNTER, notes=(one, one)))
+    agent.receive(one)
+    agent.receive(note("ask", Facts(item="plate-1"), sender="Mallory", id_="m"))
+    agent.receive(note("ask", Facts(item="plate-1"), sender="Ada", id_="a"))
+    agent.receive(note("ask", Facts(item="plate-1"), to=("Cleo",), id_="c"))
+    assert len(agent.memory.heard) == 1
+    assert not agent.communicator.duties
+    assert list(agent.memory.needs().values()) == [1]
+
+
+async def test_own_sight_wins_over_words(ways):
+    agent = started(ways)
+    agent.observe(seeing(TABLE, PLATE, COUNTER, step=10))
+    lie = bob_at(
+        "hallway",
+        15.0,
+        item="plate-1",
+        place="table-1",
+        label="plate",
+        seen=(Sighting("plate-1", "plate", "bedroom", "bed-1", "on"),),
+    )
+    agent.receive(note("done", lie, step=4))
+    assert agent.memory.scene["plate-1"].thing == PLATE
+    assert not agent.memory.placed
+    agent.receive(note("done", lie, step=10, id_="b2"))
+    agent.observe(seeing(TABLE, PLATE, COUNTER, step=12))
+    assert not agent.memory.placed
+    assert list(agent.memory.needs().values()) == [2]
+
+
+async def test_unasked_answers_do_not_count(ways):
+    agent = started(ways)
+    agent.observe(seeing(TABLE, PLATE, COUNTER, step=1))
+    agent.observe(seeing(step=9, at=("hallway", 15.0)))
+    agent.receive(note("reply", Facts(item="plate-1", answer="taken"), step=8))
+    assert agent.memory.scene["plate-1"].thing.parent == "counter-1"
+
+
+async def test_claims_are_checked_when_all_seems_done(ways):
+    """Somebody says that all is done, and it is not: one goes and looks."""
+    agent = started(ways)
+    agent.observe(seeing(TABLE, step=1))
+    agent.observe(seeing(step=30, at=("hallway", 15.0)))
+    agent._started = True
+    for k in (1, 2):
+        claim = bob_at("kitchen", 4.0, item=f"plate-{k}", place="table-1", label="plate")
+        agent.receive(note("done", claim, step=29, id_=f"b{k}"))
+    assert not any(agent.memory.needs().values())
+    await agent.act()
+    assert (agent.plan.kind, agent.plan.target) == ("explore", "kitchen")
+    agent.observe(seeing(TABLE, step=60))
+    assert list(agent.memory.needs().values()) == [2]
+
+
+# --- faults of models ----------------------------------------------------------------------------
+
+
+async def test_a_plan_that_is_not_on_the_list_is_not_taken(ways):
+    """The model names candidate 99 twice: the rule decides, and the agent goes on."""
+    answer = json.dumps({"number": 99, "reason": "because"})
+    with Endpoint(responder=lambda request: answer) as endpoint:
+        profile = ModelProfile(
+            kind="openai", model="test", base_url=endpoint.url, timeout_s=5.0, max_retries=0
+        )
+        told = []
+        decider = Decider(
+            build_model(profile), timeout_s=5.0, on_decided=lambda name, d: told.append((name, d))
+        )
+        agent = known(ways)
+        await agent._rate()
+        agent.decider = decider
+        await agent._choose()
+    assert agent.plan.target == "plate-1"
+    assert told[0][1].decided_by == "rule"
+    assert "not 99" in told[0][1].reason
+
+
+async def test_decisions_see_only_the_top_of_a_large_memory(ways):
+    agent = known(ways)
+    await agent._rate()
+    for k in range(4900):
+        label = "cabinet" if k % 2 else "vase"
+        thing = Thing(f"{label}-{k}x", label, "item", spot(ROOMS[k % 3], 3.0))
+        agent.memory.put(Entry(thing, 95))
+    options = candidates(agent.memory, agent.briefing)
+    assert options[0].plan.target == "plate-1"
+    prompt = "\n".join(m.text for m in ChoosePlan().prompt(PlanState(options, agent.memory)))
+    assert len(prompt) < 4000
+
+
+async def test_memory_stays_bounded_over_a_long_time(ways):
+    agent = started(ways, items=200, notes=20)
+    for step in range(1, 3000):
+        things = tuple(
+            Thing(f"vase-{(step * 7 + k) % 4000}", "vase", "item", spot("kitchen", 3.0))
+            for k in range(3)
+        )
+        mates = (Teammate("Bob", spot("kitchen", float(step % 9))),)
+        notes = (note("text", None, id_=f"n{step}", step=step),)
+        agent.observe(seeing(TABLE, *things, step=step, mates=mates, notes=notes))
+        if step % 10 == 0:
+            await agent.act()
+    memory = agent.memory
+    assert len(memory.scene) <= 200
+    assert len(memory.heard) == 20
+    assert len(memory.collaborators["Bob"].traces) <= 60
+    assert len(memory.save()) < 120_000
