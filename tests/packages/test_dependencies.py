@@ -20,6 +20,7 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
     "httpx": ("httpx", None),
     "httpx2": ("httpx2", None),
     "jinja2": ("jinja2", "python3-jinja2"),
+    "joblib": ("joblib", "python3-joblib"),
     "matplotlib": ("matplotlib", "python3-matplotlib"),
     "mcap": ("mcap", None),
     "mcap_ros2": ("mcap-ros2-support", None),
