@@ -207,7 +207,10 @@ def _color(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
 
 
 def _state(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
-    found = index.find(question.target)
+    wanted = question.target
+    if wanted.generic and not (wanted.color or wanted.traits or wanted.relation):
+        return None
+    found = index.find(wanted)
     if not found:
         return None
     best = found[0]

@@ -282,7 +282,8 @@ class MapIndex:
         found.sort(key=lambda f: (-f.score, -f.thing.observations, f.thing.id))
         found = self._related(found[: 10 * limit], wanted)
         found = self._sized(found, wanted)
-        return self.merged(found)[:limit]
+        # Things of any kind in one place are no duplicates of one another.
+        return (found if wanted.generic else self.merged(found))[:limit]
 
     def _related(self, found: list[Found], wanted: Thing) -> list[Found]:
         """Keep what stands to the anchors as described; the strength goes into the fit."""
@@ -391,11 +392,14 @@ def _cells(box: Box, reach: float) -> list[tuple[int, int]]:
 
 def same_spot(a: Box, b: Box) -> bool:
     """Whether two boxes of the same kind of thing are so much in one place that they are one."""
+    apart = distance(a.center, b.center)
+    if apart > (math.hypot(*a.size) + math.hypot(*b.size)) / 2.0:
+        return False
     if iou(a, b) >= _SAME_SPOT:
         return True
     smaller = min(max(a.size), max(b.size))
     inner = a.contains(b.center) or b.contains(a.center)
-    return inner and distance(a.center, b.center) < 0.5 * max(smaller, 0.1)
+    return inner and apart < 0.5 * max(smaller, 0.1)
 
 
 @lru_cache(maxsize=512)
