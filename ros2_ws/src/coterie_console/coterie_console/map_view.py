@@ -16,6 +16,8 @@ from coterie_core.scene import SceneGraph
 
 MOST_EDGED = 1500
 """Boxes that get edges; more would make old graphics cards slow."""
+AMBIENT = 1.6
+"""Light that is everywhere."""
 MOST_LABELS = 60
 """Texts in the map at a time: of more, none can be read."""
 
@@ -59,6 +61,10 @@ class MapView:
         self._round = 0
         self._drawn: tuple[Mark, ...] = ()
         self._cloud: Any = None
+        # viser's picture of a street for reflections: slow to prepare without a graphics card.
+        server.scene.configure_environment_map(hdri=None)
+        server.scene.configure_default_lights(enabled=True, cast_shadow=False)
+        server.scene.add_light_ambient("/ambient", intensity=AMBIENT)
         self._ground()
         for k, storey in enumerate(self.shapes.storeys):
             self._parts[storey.name] = server.scene.add_frame(f"/map/{k}", show_axes=False)

@@ -78,11 +78,9 @@ class QueryPanel:
         put(self._jump, options=texts)
         here = next((t for t, id_ in options.items() if id_ == session.current), texts[0])
         put(self._jump, value=here)
-        if session.current != self._for:
-            self._for = session.current
-            self._list.restart()
-        chosen = session.answer(session.current) or ()
-        self._list.show([Row(id_, index.name(id_, 22)) for id_ in chosen])
+        chosen, other = session.answer(session.current) or (), session.current != self._for
+        self._for = session.current
+        self._list.show(chosen, lambda id_: index.name(id_, 22), restart=other)
         put(self._status, content=self._state())
         put(self._steps, content=self._undoable())
         if not self._page.typing:
@@ -179,7 +177,7 @@ class SuggestPanel:
         put(self._ask, visible=on)
         put(self._text, visible=on and found is not None, content=self._words())
         ids, name = self._ids(), self._page.index.name
-        self._list.show(ids, lambda id_: Row(id_, f"? {name(id_)}", (138, 70, 190)))
+        self._list.show(ids, lambda id_: Row(f"? {name(id_)}", (138, 70, 190)))
         put(self._take, visible=on and found is not None)
         put(self._take, label="Accept as the answer" if ids else "Accept: no object fits")
         put(self._drop, visible=on and found is not None)
@@ -330,7 +328,7 @@ class ObjectsPanel:
 
         def row(id_: str) -> Row:
             sign = f"✓ {rank[id_]}  " if id_ in rank else ""
-            return Row(id_, sign + page.index.name(id_), self._color(id_, rank))
+            return Row(sign + page.index.name(id_), self._color(id_, rank))
 
         self._list.show(ids, row, self._again)
         self._again = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,31 +16,74 @@ Wrap = Callable[[Callable[[Any], Any]], Callback]
 """Makes a callback for viser of what a page does on an event."""
 
 BACK, ON = "◀", "▶"
+GREY = (96, 104, 116)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a list: whose it is, its text (plain), and its colour (None: grey)."""
+    """What a row of a list shows: its text (plain), and its colour (None: grey)."""
 
-    id: str
     text: str
     color: tuple[int, int, int] | None = None
 
 
-class ButtonList:
-    """A long list as a few buttons and a pager; a click calls `press` with the row's id."""
+class _Rows(ABC):
+    """A long list of which one page is shown, with a widget per row.
+
+    A widget belongs to its row for good, and is made and removed with it: what a person clicks
+    is what they saw, even if the list has changed by the time the click arrives.
+    """
+
+    def __init__(self, gui: viser.GuiApi, size: int, wrap: Wrap) -> None:
+        self._gui, self._size, self._wrap = gui, size, wrap
+        self._begin = 0
+        self._ids: Sequence[str] = ()
+        self._place = gui.add_folder(None)
+        self._widgets: dict[tuple[str, int], Any] = {}
+        self._pager = Pager(gui, wrap, self._turn)
+
+    @property
+    def page(self) -> Sequence[str]:
+        """The ids on the page that is open."""
+        return self._ids[self._begin : self._begin + self._size]
+
+    @abstractmethod
+    def _made(self, id_: str) -> Any:
+        """Make the widget of a row."""
+
+    @abstractmethod
+    def _dress(self, widget: Any, number: int, id_: str) -> None:
+        """Let a widget show its row, the list's number-th (from 0)."""
+
+    def _show(self, ids: Sequence[str], begin: int) -> None:
+        self._ids = ids
+        self._begin = max(0, min(begin, len(ids) - 1) // self._size * self._size)
+        page = list(self.page)
+        keys = [(id_, page[:k].count(id_)) for k, id_ in enumerate(page)]
+        for key in [key for key in self._widgets if key not in keys]:
+            self._widgets.pop(key).remove()
+        with self._place:
+            for k, key in enumerate(keys):
+                if key not in self._widgets:
+                    self._widgets[key] = self._made(key[0])
+                put(self._widgets[key], order=float(k))
+                self._dress(self._widgets[key], self._begin + k, key[0])
+        self._pager.show(self._begin, len(page), len(ids))
+
+    def _turn(self, by: int) -> None:
+        if 0 <= self._begin + by * self._size < len(self._ids):
+            self._show(self._ids, self._begin + by * self._size)
+
+
+class ButtonList(_Rows):
+    """A list of buttons; a click calls `press` with the row's id."""
 
     def __init__(
         self, gui: viser.GuiApi, size: int, wrap: Wrap, press: Callable[[str], None]
     ) -> None:
-        self._size, self._begin = size, 0
-        self._ids: Sequence[str] = ()
-        self._row: Callable[[str], Row] = lambda id_: Row(id_, id_)
-        self._shown: list[str] = []
-        self._buttons = [gui.add_button("", visible=False) for _ in range(size)]
-        for k, button in enumerate(self._buttons):
-            button.on_click(wrap(lambda _, k=k: self._press(k, press)))  # type: ignore[misc]
-        self._pager = Pager(gui, wrap, self._turn)
+        super().__init__(gui, size, wrap)
+        self._press = press
+        self._row: Callable[[str], Row] = lambda id_: Row(id_)
 
     def show(self, ids: Sequence[str], row: Callable[[str], Row], restart: bool = False) -> None:
         """Show these rows, on the page that is open or from the first on.
@@ -49,33 +93,20 @@ class ButtonList:
             row: Makes a row of an id; called for those on the page only.
             restart: Begin at the first page.
         """
-        self._ids, self._row = ids, row
-        last = max(0, (len(ids) - 1) // self._size * self._size)
-        self._begin = 0 if restart else min(self._begin, last)
-        self._shown = list(ids[self._begin : self._begin + self._size])
-        for button, id_ in zip(self._buttons, self._shown, strict=False):
-            made = row(id_)
-            put(button, label=made.text, color=made.color or (96, 104, 116), visible=True)
-        for button in self._buttons[len(self._shown) :]:
-            put(button, visible=False)
-        self._pager.show(self._begin, len(self._shown), len(ids))
+        self._row = row
+        self._show(ids, 0 if restart else self._begin)
 
-    @property
-    def page(self) -> Sequence[str]:
-        """The ids on the page that is open."""
-        return self._shown
+    def _made(self, id_: str) -> Any:
+        button = self._gui.add_button("")
+        button.on_click(self._wrap(lambda _: self._press(id_)))
+        return button
 
-    def _press(self, k: int, press: Callable[[str], None]) -> None:
-        if k < len(self._shown):
-            press(self._shown[k])
-
-    def _turn(self, by: int) -> None:
-        if 0 <= self._begin + by * self._size < len(self._ids):
-            self._begin += by * self._size
-            self.show(self._ids, self._row)
+    def _dress(self, widget: Any, number: int, id_: str) -> None:
+        row = self._row(id_)
+        put(widget, label=row.text, color=row.color or GREY)
 
 
-class RankedList:
+class RankedList(_Rows):
     """A ranked list with buttons per row; `press` gets the row's id and the button's text."""
 
     ACTIONS = ("↑", "↓", "remove", "look")
@@ -83,37 +114,29 @@ class RankedList:
     def __init__(
         self, gui: viser.GuiApi, size: int, wrap: Wrap, press: Callable[[str, str], None]
     ) -> None:
-        self._size, self._rows, self._begin = size, list[Row](), 0
-        self._shown: list[str] = [""] * size
-        self._groups = [gui.add_button_group("", self.ACTIONS, visible=False) for _ in range(size)]
-        for k, group in enumerate(self._groups):
-            group.on_click(
-                wrap(lambda event, k=k: press(self._shown[k], event.target.value))  # type: ignore[misc]
-            )
-        self._pager = Pager(gui, wrap, self._turn)
+        super().__init__(gui, size, wrap)
+        self._press = press
+        self._name: Callable[[str], str] = str
 
-    def show(self, rows: Sequence[Row]) -> None:
-        """Show these rows; where one was added the page with the last one."""
-        if len(rows) > len(self._rows):
-            self._begin = (len(rows) - 1) // self._size * self._size
-        self._rows = list(rows)
-        self._begin = min(self._begin, max(0, (len(rows) - 1) // self._size * self._size))
-        page = self._rows[self._begin : self._begin + self._size]
-        self._shown = [row.id for row in page] + [""] * (self._size - len(page))
-        for k, (group, row) in enumerate(zip(self._groups, page, strict=False)):
-            put(group, label=f"{self._begin + k + 1}.  {row.text}", visible=True)
-        for group in self._groups[len(page) :]:
-            put(group, visible=False)
-        self._pager.show(self._begin, len(page), len(rows))
+    def show(self, ids: Sequence[str], name: Callable[[str], str], restart: bool = False) -> None:
+        """Show these rows; where one was added, the page with the last one.
 
-    def restart(self) -> None:
-        """Begin at the first page again: the list is another's now."""
-        self._rows, self._begin = [], 0
+        Args:
+            ids: Whose rows, best first.
+            name: The text of a row.
+            restart: The list is another's now: begin at the first page.
+        """
+        self._name = name
+        added = len(ids) > len(self._ids) and not restart
+        self._show(ids, 0 if restart else (len(ids) - 1 if added else self._begin))
 
-    def _turn(self, by: int) -> None:
-        if 0 <= self._begin + by * self._size < len(self._rows):
-            self._begin += by * self._size
-            self.show(self._rows)
+    def _made(self, id_: str) -> Any:
+        group = self._gui.add_button_group("", self.ACTIONS)
+        group.on_click(self._wrap(lambda event: self._press(id_, event.target.value)))
+        return group
+
+    def _dress(self, widget: Any, number: int, id_: str) -> None:
+        put(widget, label=f"{number + 1}.  {self._name(id_)}")
 
 
 class Pager:
