@@ -40,11 +40,14 @@ def up(
     team: TeamFile,
     domain: Domain = None,
     quiet: Annotated[bool, typer.Option(help="Only show what happens to processes.")] = False,
+    explore: Annotated[
+        bool, typer.Option("--explore", help="Let the robots explore, as the team file limits it.")
+    ] = False,
 ) -> None:
     """Run a team until Ctrl-C."""
     from coterie_bringup.up import up as run
 
-    raise typer.Exit(run(team, domain=domain, quiet=quiet))
+    raise typer.Exit(run(team, domain=domain, quiet=quiet, explore=explore))
 
 
 @app.command()

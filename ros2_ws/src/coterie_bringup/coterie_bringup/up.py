@@ -8,11 +8,15 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
+from coterie_bringup.errors import CommandError
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import load_team
 from coterie_bringup.teamrun import TeamRun, prepared
+
+if TYPE_CHECKING:
+    from coterie_bringup.operator import Operator
 
 _COLOURS = ("36", "33", "35", "32", "34", "96", "93", "95")
 _MARKS = {"died": "31;1", "given_up": "31;1", "failed": "31;1", "restarting": "33"}
@@ -56,16 +60,22 @@ class Printer:
             self._lines = False
 
 
-def up(file: Path, *, domain: int | None = None, quiet: bool = False) -> int:
+def up(file: Path, *, domain: int | None = None, quiet: bool = False, explore: bool = False) -> int:
     """Run the team of a file until Ctrl-C; return the exit code.
 
     Args:
         file: Team file.
         domain: ROS domain; None: see `prepared`.
         quiet: Show only what happens to processes, not what they write.
+        explore: Let the robots explore once the team is up, as the team file limits it.
+
+    Raises:
+        CommandError: Robots are to explore, and none of the team does.
     """
     begin = time.monotonic()
     team = load_team(file)
+    if explore and not team.explorers:
+        raise CommandError(f"--explore: no robot of {file} has `role: explorer`")
     printer = Printer(lines=not quiet)
     with prepared(team, domain=domain, on_line=printer.line, on_event=printer.event) as run:
         count = len(run.specs)
@@ -74,19 +84,19 @@ def up(file: Path, *, domain: int | None = None, quiet: bool = False) -> int:
             f"ROS_DOMAIN_ID={run.domain}, logs in {run.directory / 'logs'}; Ctrl-C ends it",
             flush=True,
         )
-        code = asyncio.run(_run(run))
+        code = asyncio.run(_run(run, explore))
     failed = f"; given up: {', '.join(run.supervisor.failed)}" if run.supervisor.failed else ""
     print(f"team {team.name}: ended after {time.monotonic() - begin:.0f} s{failed}", flush=True)
     return code
 
 
-async def _run(run: TeamRun) -> int:
+async def _run(run: TeamRun, explore: bool) -> int:
     """Run the supervisor, and say when the team can be spoken to."""
     leaving = threading.Event()
 
     async def watch() -> None:
         await run.supervisor.started()
-        telling = asyncio.create_task(asyncio.to_thread(_tell_when_up, run, leaving))
+        telling = asyncio.create_task(asyncio.to_thread(_attend, run, leaving, explore))
         try:
             await run.supervisor.stopped()
         finally:
@@ -99,23 +109,46 @@ async def _run(run: TeamRun) -> int:
     return code
 
 
-def _tell_when_up(run: TeamRun, leaving: threading.Event) -> None:
+def _attend(run: TeamRun, leaving: threading.Event, explore: bool) -> None:
     """Wait until all nodes can be spoken to, and say so; for a thread of its own."""
     from coterie_bringup.operator import operating
 
     begin = time.monotonic()
     with operating(
-        [r.name for r in run.team.robots],
+        # Who does tasks has no action to wait for.
+        [r.name for r in run.team.explorers or run.team.robots],
         domain=run.domain,
         namespace=run.team.namespace,
         environment=run.environment,
     ) as operator:
-        while not leaving.is_set():
-            if not operator.run(operator.wait_for_team(0.3)).result(30.0):
-                took = time.monotonic() - begin
-                print(
-                    f"team {run.team.name}: up after {took:.0f} s; ask it from another terminal: "
-                    './coterie ask "Is there a mug in the kitchen?"',
-                    flush=True,
-                )
+        while operator.run(operator.wait_for_team(0.3)).result(30.0):
+            if leaving.is_set():
                 return
+        took = time.monotonic() - begin
+        print(
+            f"team {run.team.name}: up after {took:.0f} s; ask it from another terminal: "
+            './coterie ask "Is there a mug in the kitchen?"',
+            flush=True,
+        )
+        if explore:
+            _explore(run, operator, leaving)
+
+
+def _explore(run: TeamRun, operator: Operator, leaving: threading.Event) -> None:
+    """Let all explorers explore at once; say how each of them ended."""
+    from coterie_msgs.action import Explore
+
+    limits = run.team.exploration
+    goal = Explore.Goal(max_steps=limits.steps, max_time=limits.time, coverage=limits.coverage)
+    going = {
+        robot.name: operator.run(operator.explore(robot.name, goal, lambda feedback: None))
+        for robot in run.team.explorers
+    }
+    while going and not leaving.wait(0.2):
+        for name in [name for name, future in going.items() if future.done()]:
+            error = going[name].exception()
+            result = going.pop(name).result() if error is None else None
+            told = f"exploration failed: {error}"
+            if result is not None:
+                told = f"explored {result.distance:.0f} m, {result.objects} things: {result.reason}"
+            print(f"team {run.team.name}: {name}: {told}", flush=True)

@@ -48,6 +48,8 @@ def rviz_config(
     namespace: str = "",
     floors: Sequence[str] = ("floor_0",),
     cameras: Mapping[str, Sequence[str]] | None = None,
+    mapped: bool = True,
+    per_robot: bool = False,
 ) -> dict[str, Any]:
     """Return a configuration of RViz: the semantic map, and every robot.
 
@@ -56,6 +58,9 @@ def rviz_config(
         namespace: The team's ROS namespace.
         floors: Parts of the topics of the grids, one per storey, lowest first.
         cameras: Robot -> names of its cameras; None: one called `camera` each.
+        mapped: Whether there is a semantic map.
+        per_robot: Whether each robot has one: then floor plans and points are the robots' own, off
+            but for the first robot's, and only things and rooms are the team's.
     """
     base = f"/{namespace.strip('/')}/" if namespace.strip("/") else "/"
     ground = {"Cell Size": 1, "Plane Cell Count": 40, "Color": "160; 160; 164"}
@@ -63,12 +68,17 @@ def rviz_config(
     shown = [
         _display("Grid", "Ground", ground),
         _display("TF", "Frames", frames, enabled=False),
-        _group("Semantic map", _map_displays(base, floors)),
     ]
+    if mapped:
+        pictures = [] if per_robot else _picture_displays(f"{base}semantic_map", floors)
+        shown.append(_group("Semantic map", [*pictures, *_map_displays(base)]))
     for k, robot in enumerate(robots):
         names = (cameras or {}).get(robot, ("camera",))
         color = PALETTE[k % len(PALETTE)]
-        shown.append(_group(robot, _robot_displays(base, robot, names, color)))
+        displays = _robot_displays(base, robot, names, color)
+        if mapped and per_robot:
+            displays += _picture_displays(f"{base}{robot}/semantic_map", floors, enabled=k == 0)
+        shown.append(_group(robot, displays))
     return {
         "Panels": [
             {"Class": "rviz_common/Displays", "Name": "Displays"},
@@ -119,7 +129,14 @@ def team_config(team: Team) -> dict[str, Any]:
     # A world that does not say how many storeys it has may have two: an empty display does no harm.
     floors = [f"floor_{k}" for k in range(team.world.floors or 2)]
     names = [robot.name for robot in team.robots]
-    return rviz_config(names, namespace=team.namespace, floors=floors, cameras=cameras)
+    return rviz_config(
+        names,
+        namespace=team.namespace,
+        floors=floors,
+        cameras=cameras,
+        mapped=team.mapper is not None,
+        per_robot=team.mapper is not None and team.mapper.per_robot,
+    )
 
 
 def write_config(config: Mapping[str, Any], path: Path) -> None:
@@ -146,37 +163,42 @@ def topics(config: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
     return found
 
 
-def _map_displays(base: str, floors: Sequence[str]) -> list[dict[str, Any]]:
+def _map_displays(base: str) -> list[dict[str, Any]]:
+    rooms = {"Topic": LATCHED.topic(f"{base}semantic_map/rooms")}
+    objects = {"Topic": LATCHED.topic(f"{base}semantic_map/markers")}
+    return [
+        _display("MarkerArray", "Rooms", rooms),
+        _display("MarkerArray", "Objects", objects),
+    ]
+
+
+def _picture_displays(
+    topic: str, floors: Sequence[str], *, enabled: bool = True
+) -> list[dict[str, Any]]:
+    """Floor plans and points of the map on a topic."""
     grids = [
         _display(
             "Map",
             f"Floor plan, {floor}",
             {
-                "Topic": LATCHED.topic(f"{base}semantic_map/grid/{floor}"),
+                "Topic": LATCHED.topic(f"{topic}/grid/{floor}"),
                 "Alpha": 0.7,
                 "Color Scheme": "map",
                 "Draw Behind": True,
             },
             # One storey at a time: grids of several lie on top of one another seen from above.
-            enabled=k == 0,
+            enabled=enabled and k == 0,
         )
         for k, floor in enumerate(floors)
     ]
     points = {
-        "Topic": LATCHED.topic(f"{base}semantic_map/points"),
+        "Topic": LATCHED.topic(f"{topic}/points"),
         "Style": "Flat Squares",
         "Size (m)": 0.02,
         "Color Transformer": "RGB8",
         "Decay Time": 0,
     }
-    rooms = {"Topic": LATCHED.topic(f"{base}semantic_map/rooms")}
-    objects = {"Topic": LATCHED.topic(f"{base}semantic_map/markers")}
-    return [
-        *grids,
-        _display("MarkerArray", "Rooms", rooms),
-        _display("MarkerArray", "Objects", objects),
-        _display("PointCloud2", "Points of objects", points),
-    ]
+    return [*grids, _display("PointCloud2", "Points of objects", points, enabled=enabled)]
 
 
 def _robot_displays(

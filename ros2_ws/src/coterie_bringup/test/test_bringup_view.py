@@ -45,6 +45,14 @@ def test_the_file_for_the_home_team_is_up_to_date(tmp_path: Path) -> None:
     assert groups[2:] == ["Semantic map", "rover", "walker", "drone"]
 
 
+def test_maps_of_robots_of_their_own_and_teams_without_a_map() -> None:
+    own = topics(team_config(parse_team(TEAM.replace("rooms}", "rooms, per_robot: true}"))))
+    assert {"/home/semantic_map/markers", "/home/drone/semantic_map/grid/floor_0"} <= own.keys()
+    assert "/home/drone/semantic_map/points" in own and "/home/semantic_map/points" not in own
+    none = topics(team_config(parse_team(TEAM.partition("mapper:")[0])))
+    assert "/home/drone/odom" in none and not [t for t in none if "semantic_map" in t]
+
+
 def test_without_rviz_it_says_what_to_do(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CommandError, match="--out"):
