@@ -17,6 +17,8 @@ Matrix = npt.NDArray[np.float64]
 MOST_FRAMES = 5000
 """Most frames remembered: more is a publisher that invents names."""
 _DEEPEST = 100
+_BACK = 2.0
+"""A frame's stamps that go back by more than this mean that its clock began anew [s]."""
 
 
 class TransformError(LookupError):
@@ -40,8 +42,8 @@ class _Link:
 class TransformBuffer:
     """Remembers transforms for a while and answers where a frame was; any thread may use it.
 
-    A frame has one parent; hearing of another one replaces it, as in tf2. When a frame's clock
-    goes back by more than `keep` (a simulation began anew), what was known of it is dropped.
+    A frame has one parent; hearing of another one replaces it, as in tf2. When a frame's stamps go
+    back by seconds (a simulation began anew), what was known of it is dropped.
 
     Args:
         keep: How long transforms are remembered [s of the stamps].
@@ -89,7 +91,7 @@ class TransformBuffer:
             self._insert(link, time, (position, (x, y, z, w)))
 
     def _insert(self, link: _Link, time: float, pose: tuple[Vec3, Quaternion]) -> None:
-        if link.fixed or (link.times and time < link.times[-1] - self._keep):
+        if link.fixed or (link.times and time < link.times[-1] - _BACK):
             link.times.clear()
             link.poses.clear()
         k = bisect.bisect_left(link.times, time)

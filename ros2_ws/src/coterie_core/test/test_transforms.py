@@ -80,6 +80,14 @@ def test_memory_is_bounded_and_a_clock_may_begin_anew():
         buffer.lookup("map", "base", 9.0)
 
 
+def test_a_transform_that_comes_late_is_taken():
+    buffer = TransformBuffer()
+    for t in (0.0, 2.0, 1.0):
+        buffer.add("map", "base", (t, 0.0, 0.0), NONE, t)
+    assert buffer.lookup("map", "base", 0.5)[0, 3] == 0.5
+    assert buffer.lookup("map", "base", 1.5)[0, 3] == 1.5
+
+
 def test_a_frame_gets_another_parent():
     buffer = robot()
     buffer.add("map", "r/base", (5.0, 5.0, 0.0), NONE, 3.0)

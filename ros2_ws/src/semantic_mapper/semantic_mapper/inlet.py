@@ -72,7 +72,8 @@ class CameraInlet:
             for name in ("depth", "info", "color", "detections")
         }
         depth, info, color = topics["depth"], topics["info"], topics["color"]
-        listen = node.subscribe
+        # Large messages: few may wait.
+        listen = partial(node.subscribe, limit=2 * p["queue"])
         convert = partial(_read_depth, topic=depth)
         listen(Image, depth, "sensor_data", self._on_depth, convert=convert)
         model = partial(conversions.intrinsics_from_msg, topic=info)
@@ -92,7 +93,8 @@ class CameraInlet:
         else:
             read = partial(conversions.detections_from_msg, topic=topic)
             kind = ImageDetections
-        node.subscribe(kind, topic, "detections", self._on_found, convert=read)
+        limit = 10 * node.parameters["queue"]
+        node.subscribe(kind, topic, "detections", self._on_found, convert=read, limit=limit)
 
     def _on_info(self, model: Model) -> None:
         self._model = model

@@ -43,6 +43,8 @@ from tf2_msgs.msg import TFMessage
 
 _RETRY = 0.05
 """How often frames whose transform is missing are tried again [s]."""
+_PARTS = 10.0
+"""Publishing takes at most one part in so many of the mapping thread's time."""
 _NO_THINGS = ("wall", "floor", "ceiling", "person", "robot")
 
 
@@ -246,20 +248,27 @@ class MapperNode(AgentNode):
         if now < self._prior_due and not self.builder.has_prior:
             return
         if now >= self._publish_due and version != self._published:
-            self._publish_due = now + self.parameters["publish_period"]
             self._published = version
             scene = self._scene()
             self._map_out.publish(conversions.scene_to_msg(scene, time=_latest(scene)))
             self._markers_out.publish(conversions.objects_to_markers(scene, color_of))
             self._rooms_out.publish(conversions.rooms_to_markers(scene, color_of))
+            self._publish_due = self._next(now, self.parameters["publish_period"])
         if self.team is None and now >= self._picture_due and version != self._pictured:
-            self._picture_due = now + self.parameters["points_period"]
             self._pictured = version
+            begun = time.monotonic()
             self._publish_pictures()
+            self._picture_due = self._next(begun, self.parameters["points_period"])
         if now >= self._keep_due and version != self._kept:
             self._keep_due = now + self.parameters["save_period"]
             self._kept = version
             self._keep()
+
+    @staticmethod
+    def _next(begun: float, period: float) -> float:
+        """When to publish again: large maps not so often that no time is left for mapping."""
+        now = time.monotonic()
+        return begun + max(period, _PARTS * (now - begun))
 
     def _scene(self) -> SceneGraph:
         return self.builder.scene() if self.team is None else self.team.scene()
