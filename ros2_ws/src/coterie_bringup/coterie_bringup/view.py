@@ -128,6 +128,8 @@ def team_config(team: Team) -> dict[str, Any]:
     }
     # A world that does not say how many storeys it has may have two: an empty display does no harm.
     floors = [f"floor_{k}" for k in range(team.world.floors or 2)]
+    if team.mapper is not None and team.leader is None and team.mapper.prior_map == "nothing":
+        floors = ["ground"]  # the mapper's name for the floor of a place that it knows nothing of
     names = [robot.name for robot in team.robots]
     return rviz_config(
         names,

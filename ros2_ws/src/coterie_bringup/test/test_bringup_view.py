@@ -49,6 +49,8 @@ def test_maps_of_robots_of_their_own_and_teams_without_a_map() -> None:
     own = topics(team_config(parse_team(TEAM.replace("rooms}", "rooms, per_robot: true}"))))
     assert {"/home/semantic_map/markers", "/home/drone/semantic_map/grid/floor_0"} <= own.keys()
     assert "/home/drone/semantic_map/points" in own and "/home/semantic_map/points" not in own
+    unknown = topics(team_config(parse_team(TEAM.replace("rooms}", "nothing}"))))
+    assert [t for t in unknown if "/grid/" in t] == ["/home/semantic_map/grid/ground"]
     none = topics(team_config(parse_team(TEAM.partition("mapper:")[0])))
     assert "/home/drone/odom" in none and not [t for t in none if "semantic_map" in t]
 
