@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
@@ -165,5 +166,5 @@ def overview(box: Box, others: Sequence[Box]) -> float:
         return 1.0
     field = math.radians(120.0)
     turned = bearings + [b + math.tau for b in bearings]
-    most = max(sum(1 for b in turned if start <= b <= start + field) for start in bearings)
+    most = max(bisect_right(turned, start + field) - k for k, start in enumerate(bearings))
     return min(most / len(bearings), 1.0)

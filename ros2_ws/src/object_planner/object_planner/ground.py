@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Literal
 
+import numpy as np
+
+from coterie_core.geometry import Box
 from coterie_core.lexicon import Lexicon, load_lexicon
 from coterie_core.relations import PAIRS, between, overview
 from coterie_core.scene import SceneGraph, SceneObject
@@ -16,6 +20,14 @@ ENOUGH = 0.35
 """Least probability for a thing to count as of a label that is not its top one."""
 USEFUL = 0.15
 """Least grade for a thing to count as good for a use."""
+NEAREST = 12
+"""Of so many nearest things relations are computed; the others are farther away than these."""
+ENDS = 6
+"""Of "between": so many at either end."""
+SEATS = 40
+"""So many of what fits best are looked at for the view from there."""
+AROUND = 250
+"""So many things about a place count for the view from there."""
 HOLDS = 0.3
 """Strength from which a relation that a request rules out counts as there."""
 RULED_OUT = 0.4
@@ -45,6 +57,25 @@ class Findings:
         return [one.id for one in self.found]
 
 
+class Nearby:
+    """Things by where they are: the nearest ones of a box, without looking at every pair."""
+
+    def __init__(self, things: Sequence[SceneObject]) -> None:
+        self.ids = [thing.id for thing in things]
+        self._centers = np.array([thing.box.center for thing in things]).reshape(-1, 3)
+        sizes = np.array([thing.box.size for thing in things]).reshape(-1, 3)
+        self._radii = np.linalg.norm(sizes, axis=1) / 2.0
+
+    def near(self, box: Box, but: str, most: int = NEAREST) -> list[str]:
+        """Ids of the nearest things, nearest first, without `but`; all where there are few."""
+        if len(self.ids) <= most:
+            return [id_ for id_ in self.ids if id_ != but]
+        away = np.linalg.norm(self._centers - np.array(box.center), axis=1) - self._radii
+        chosen = np.argpartition(away, most)[: most + 1]
+        ordered = sorted((float(away[k]), self.ids[k]) for k in chosen)
+        return [id_ for _, id_ in ordered if id_ != but][:most]
+
+
 class Grounder:
     """Finds what a request asks for in one map.
 
@@ -61,6 +92,9 @@ class Grounder:
         self.mode: Mode = mode
         self.lexicon = lexicon or load_lexicon()
         self._labels = {thing.id: self._distribution(thing) for thing in scene.objects.values()}
+        self._tables: dict[Want, Mapping[str, float]] = {}
+        self._scores: dict[Want, dict[str, tuple[float, str]]] = {}
+        self._anchors: dict[Want, Nearby] = {}
 
     def find(self, request: Request) -> Findings:
         """Return the objects that fit."""
@@ -100,6 +134,28 @@ class Grounder:
             findings.note = ""
         return findings
 
+    def relevant(self, request: Request) -> list[str]:
+        """Ids that have to do with a request, most first: what fits, what is ruled out, anchors.
+
+        Anchors are the tables of "near a table". Of each kind come in turn, so that thousands of
+        one kind do not crowd out the others.
+        """
+        others = (*request.excludes, *(want for r in request.relations for want in r.to))
+        groups = [self.find(request).ids]
+        for wants in (request.wants, request.qualities, others):
+            scores = (
+                {id_: max(self.grade(id_, want)[0] for want in wants) for id_ in self.scene.objects}
+                if wants
+                else {}
+            )
+            ranked = sorted(scores, key=lambda i: (-scores[i], -self._seen(i), i))
+            groups.append([id_ for id_ in ranked if scores[id_] > 0.0])
+        turns = zip_longest(*groups)
+        return list(dict.fromkeys(id_ for turn in turns for id_ in turn if id_ is not None))
+
+    def _seen(self, id_: str) -> int:
+        return self.scene.objects[id_].observations
+
     # -- tools ---------------------------------------------------------------------------------
 
     def fits(self, id_: str, request: Request) -> tuple[float, str]:
@@ -131,6 +187,13 @@ class Grounder:
 
     def grade(self, id_: str, want: Want) -> tuple[float, str]:
         """How well an object is or does what is wanted (0..1), and by which label."""
+        scores = self._scores.setdefault(want, {})
+        found = scores.get(id_)
+        if found is None:
+            found = scores[id_] = self._grade(id_, want)
+        return found
+
+    def _grade(self, id_: str, want: Want) -> tuple[float, str]:
         weights = self._labels[id_]
         if not weights:
             return 0.0, ""
@@ -172,13 +235,10 @@ class Grounder:
             strength, _ = self.relates(id_, relation.model_copy(update={"negated": False}))
             return (0.0 if strength >= HOLDS else 1.0), "no such thing"
         box = self.scene.objects[id_].box
-        others = [
-            [o for o in self.scene.objects if o != id_ and self.grade(o, want)[0] > 0.0]
-            for want in relation.to
-        ]
+        others = [self._anchor(want).near(box, id_) for want in relation.to]
         best, name = 0.0, ""
         if relation.kind == "between":
-            firsts, seconds = others[0], others[-1]
+            firsts, seconds = others[0][:ENDS], others[-1][:ENDS]
             for p in firsts:
                 for q in seconds:
                     boxes = (self.scene.objects[p].box, self.scene.objects[q].box)
@@ -207,6 +267,13 @@ class Grounder:
 
     # -- inside --------------------------------------------------------------------------------
 
+    def _anchor(self, want: Want) -> Nearby:
+        found = self._anchors.get(want)
+        if found is None:
+            things = [t for i, t in self.scene.objects.items() if self.grade(i, want)[0] > 0.0]
+            found = self._anchors[want] = Nearby(things)
+        return found
+
     def _pair(self, a: str, b: str, relation: Relation) -> float:
         one, other = self.scene.objects[a], self.scene.objects[b]
         if (relation.kind == "on" and one.support == b) or (
@@ -216,6 +283,12 @@ class Grounder:
         return PAIRS[relation.kind](one.box, other.box)
 
     def _grades(self, want: Want) -> Mapping[str, float]:
+        found = self._tables.get(want)
+        if found is None:
+            found = self._tables[want] = self._table(want)
+        return found
+
+    def _table(self, want: Want) -> Mapping[str, float]:
         if want.kind == "use":
             return self.lexicon.spread(self.lexicon.uses[want.name].things)
         if want.kind == "quality":
@@ -256,9 +329,13 @@ class Grounder:
             return ()
 
         if request.order == "overview":
-            boxes = [thing.box for thing in things.values() if self._labels[thing.id]]
-            for one in found:
-                one.score *= overview(things[one.id].box, boxes)
+            around = Nearby([thing for thing in things.values() if self._labels[thing.id]])
+            best = sorted(found, key=lambda one: -one.score)
+            for one in best[:SEATS]:
+                seen = around.near(things[one.id].box, one.id, AROUND)
+                one.score *= overview(things[one.id].box, [things[id_].box for id_ in seen])
+            for one in best[SEATS:]:
+                one.score = 0.0
         return sorted(
             found, key=lambda one: (*size(one), -one.score, -things[one.id].observations, one.id)
         )

@@ -3,35 +3,67 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 
 from coterie_core.scene import SceneGraph, SceneObject
 from object_planner.ground import Mode
 
-MAP_LIMIT = 60_000
-"""Longest map in a prompt [characters]; objects seen least often are left out first."""
+MAP_TOKENS = 20_000
+"""Most tokens that a map takes in a prompt; what matters least for the request is left out."""
+CHARACTERS_PER_TOKEN = 3
+"""Of JSON full of numbers; words have more."""
 _LABELS = 5
+_NAMED = 12
+"""Labels named of what is left out."""
 
 
-def map_json(scene: SceneGraph, mode: Mode = "uncertainty", limit: int = MAP_LIMIT) -> str:
+def map_json(
+    scene: SceneGraph,
+    mode: Mode = "uncertainty",
+    tokens: int = MAP_TOKENS,
+    relevant: Sequence[str] = (),
+) -> str:
     """Return the objects of a map as JSON: `{id: {center, size, seen, labels}}`, lengths [m].
+
+    Where not all fit, a note says how many of which labels are left out.
 
     Args:
         scene: The map.
         mode: certainty: `label` is the top one; uncertainty: `labels` with probabilities.
-        limit: Longest text [characters].
+        tokens: Most tokens of the text, at `CHARACTERS_PER_TOKEN`.
+        relevant: Ids that matter for the request, most first; the others follow by how often they
+            were seen.
     """
-    ranked = sorted(scene.objects.values(), key=lambda t: (-t.observations, t.id))
+    place = {id_: k for k, id_ in enumerate(relevant)}
+    ranked = sorted(
+        scene.objects.values(),
+        key=lambda t: (place.get(t.id, len(place)), -t.observations, t.id),
+    )
+    limit = tokens * CHARACTERS_PER_TOKEN - _NAMED * 40 - 100  # room for the note
     lines, used = {}, 2
     for thing in ranked:
         line = f"{json.dumps(thing.id)}: {json.dumps(_entry(scene, thing, mode))}"
+        if used + len(line) + 2 > limit:
+            # One with a monstrous id is passed over; when the text is full the rest is, too.
+            if len(line) < limit / 20:
+                break
+            continue
         used += len(line) + 2
-        if used > limit:
-            break
         lines[thing.id] = line
     kept = [lines[id_] for id_ in scene.objects if id_ in lines]
-    left_out = len(ranked) - len(kept)
-    note = f"\n({left_out} objects seen less often are left out)" if left_out else ""
-    return "{" + ",\n".join(kept) + "}" + note
+    left_out = [thing for thing in ranked if thing.id not in lines]
+    return "{" + ",\n".join(kept) + "}" + (_note(left_out) if left_out else "")
+
+
+def _note(left_out: Sequence[SceneObject]) -> str:
+    labels = Counter(thing.label.top[:30] for thing in left_out)
+    named = ", ".join(f"{n} {json.dumps(label)}" for label, n in labels.most_common(_NAMED))
+    more = ", and others" if len(labels) > _NAMED else ""
+    return (
+        f"\n(left out, as they seem to have less to do with the request: {len(left_out)} of "
+        f"the map's objects: {named}{more})"
+    )
 
 
 def _entry(scene: SceneGraph, thing: SceneObject, mode: Mode) -> dict[str, object]:

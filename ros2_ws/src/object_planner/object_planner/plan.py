@@ -18,11 +18,13 @@ from coterie_core.language import CheckFailed, Decision, Message, as_data
 from coterie_core.scene import SceneGraph
 from object_planner.examples import FEEDBACK_EXAMPLES, PLAN_EXAMPLES, REFINE_EXAMPLES
 from object_planner.ground import Findings, Grounder, Mode
-from object_planner.map_text import map_json
+from object_planner.map_text import CHARACTERS_PER_TOKEN, MAP_TOKENS, map_json
 from object_planner.request import parse
 
 MOST = 50
 """Most objects in an answer."""
+_LEAST_LINE = 60
+"""Characters that an object takes at least in a prompt's map."""
 
 
 class Plan(BaseModel):
@@ -63,31 +65,42 @@ Style = Literal["task", "role"]
 
 @dataclass(frozen=True)
 class PlanState:
-    """A request and the map it is about; `seed` tells members of an ensemble apart."""
+    """A request and the map it is about.
+
+    `seed` tells members of an ensemble apart; `tokens` is the most that the map takes of a prompt.
+    """
 
     scene: SceneGraph
     words: str
     mode: Mode = "uncertainty"
     style: Style = "task"
     seed: int = 0
+    tokens: int = MAP_TOKENS
 
     def variant(self, **changes: Any) -> PlanState:
         """The same question put otherwise (style, seed); what was computed is kept."""
         other = dataclasses.replace(self, **changes)
         other.__dict__.update(
-            {k: self.__dict__[k] for k in ("text", "findings") if k in self.__dict__}
+            {k: self.__dict__[k] for k in ("text", "findings", "grounder") if k in self.__dict__}
         )
         return other
 
     @cached_property
     def text(self) -> str:
-        """The map for the prompt."""
-        return map_json(self.scene, self.mode)
+        """The map for the prompt; of a large one what matters for the request."""
+        small = len(self.scene.objects) * _LEAST_LINE < self.tokens * CHARACTERS_PER_TOKEN
+        relevant = () if small else self.grounder.relevant(parse(self.words))
+        return map_json(self.scene, self.mode, self.tokens, relevant)
+
+    @cached_property
+    def grounder(self) -> Grounder:
+        """The tools over the map."""
+        return Grounder(self.scene, self.mode)
 
     @cached_property
     def findings(self) -> Findings:
         """What the tools find."""
-        return Grounder(self.scene, self.mode).find(parse(self.words))
+        return self.grounder.find(parse(self.words))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 from coterie_core.language import Decided, Decider, Usage
 from coterie_core.scene import SceneGraph
-from object_planner.ground import Findings, Grounder, Mode
+from object_planner.ground import Grounder, Mode
+from object_planner.map_text import MAP_TOKENS
 from object_planner.plan import (
     ChoiceState,
     ChoosePlan,
@@ -52,6 +53,7 @@ class Options:
             as they are, `model` when the reviewer finds the answer acceptable.
         members: Planners of an ensemble (6 in the paper).
         memory: Show the rounds before (short-term memory).
+        map_tokens: Most tokens that the map takes in a prompt.
     """
 
     mode: Mode = "uncertainty"
@@ -59,6 +61,7 @@ class Options:
     stop: Stop = "count"
     members: int = 6
     memory: bool = True
+    map_tokens: int = MAP_TOKENS
 
 
 @dataclass(slots=True)
@@ -116,7 +119,7 @@ class _Run:
     def __init__(self, scene: SceneGraph, words: str, roles: Roles, options: Options) -> None:
         self.scene, self.words, self.roles, self.options = scene, words, roles, options
         self.answer = Answer(Plan(achievable=False))
-        self._state = PlanState(scene, words, options.mode)
+        self._state = PlanState(scene, words, options.mode, tokens=options.map_tokens)
         if roles.planner.rule_only:
             _ = self._state.findings  # once for all questions of the request
 
@@ -201,7 +204,7 @@ async def _grounded(run: _Run) -> Answer:
     """
     state = run.state()
     plan: Plan = run.note("plan", await run.roles.planner.decide(PlanObjects(), state))
-    judge = Judge(run.scene, run.words, run.options.mode, state.findings)
+    judge = Judge(run.scene, run.words, run.options.mode, state.grounder)
     plan = _kept(run, plan, judge)
     for k in range(run.options.rounds):
         if not judge.sure or judge.agrees(plan):
@@ -237,12 +240,12 @@ class Judge:
     """
 
     def __init__(
-        self, scene: SceneGraph, words: str, mode: Mode, findings: Findings | None = None
+        self, scene: SceneGraph, words: str, mode: Mode, grounder: Grounder | None = None
     ) -> None:
         self.scene = scene
-        self.grounder = Grounder(scene, mode)
+        self.grounder = grounder or Grounder(scene, mode)
         self.request: Request = parse(words)
-        self.findings = findings or self.grounder.find(self.request)
+        self.findings = self.grounder.find(self.request)
         self.sure = self.request.clear
 
     def denies(self, id_: str) -> str:

@@ -1,0 +1,114 @@
+"""Maps of thousands of things, odd labels, and endpoints that fail: bounded prompts, an answer."""
+
+import json
+import random
+
+import pytest
+
+from coterie_core.geometry import Box
+from coterie_core.language import Decider, ModelProfile, RulesModel, build_model
+from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
+from coterie_core.testing.endpoint import Endpoint
+from coterie_core.testing.faults import BROKEN_JSON, HTML, Raw
+from object_planner.ground import Grounder
+from object_planner.map_text import CHARACTERS_PER_TOKEN, map_json
+from object_planner.plan import PlanState
+from object_planner.request import parse
+from object_planner.workflows import METHODS, Options, Roles, plan_objects
+
+LABELS = ("chair", "dining table", "couch", "bed", "book", "tv", "lamp", "toy", "garble")
+
+
+def thing(id_, label, at, size=(0.6, 0.6, 0.9), seen=10):
+    return SceneObject(id_, LabelBelief({label: 5.0}), Box(at, size), observations=seen)
+
+
+@pytest.fixture(scope="module")
+def hotel():
+    rng, graph = random.Random(4), SceneGraph()
+    for k in range(5000):
+        at = (rng.uniform(0, 100), rng.uniform(0, 100), 0.5)
+        graph.add_object(thing(f"o{k}", rng.choice(LABELS), at, seen=rng.randint(5, 50)))
+    # Seen once, in a far corner: what a cut by number of sightings would lose.
+    graph.add_object(thing("piano", "piano", (150.0, 150.0, 0.5), seen=1))
+    graph.add_object(thing("stool", "stool", (151.0, 150.0, 0.3), (0.4, 0.4, 0.6), seen=1))
+    return graph
+
+
+@pytest.mark.parametrize("tokens", [1_500, 20_000])
+def test_prompts_of_large_maps_keep_what_matters(hotel, tokens):
+    text = PlanState(hotel, "a stool next to the piano", tokens=tokens).text
+    assert len(text) <= tokens * CHARACTERS_PER_TOKEN
+    assert '"piano"' in text and '"stool"' in text
+    shown = json.loads(text[: text.index("\n(left out")])
+    number = int(text.split("request: ")[1].split(" of")[0])
+    assert number == len(hotel.objects) - len(shown) and number > 3000
+    assert "chair" in text.split("(left out")[1]
+
+
+def test_small_maps_are_shown_whole(hotel):
+    few = SceneGraph()
+    few.add_object(hotel.objects["piano"])
+    assert list(json.loads(map_json(few))) == ["piano"]
+    few.add_object(thing("x" * 100_000, "chair", (0, 0, 0)))
+    assert "left out" in map_json(few) and '"piano"' in map_json(few)
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("a stool near the piano", "stool"),
+        ("a stool that is not near a bed", "stool"),
+        ("the piano far from any bed", "piano"),
+        ("a bathtub", None),
+        ("a piano near a chair", None),
+    ],
+)
+def test_rules_on_large_maps(hotel, words, first):
+    ids = Grounder(hotel).find(parse(words)).ids
+    assert (ids[0] if ids else None) == first
+
+
+def test_the_nearest_of_many_anchors_count(hotel):
+    grounder = Grounder(hotel)
+    tables = [t for t in hotel.objects.values() if t.label.top == "dining table"]
+    for id_ in grounder.find(parse("a chair near a table")).ids[:20]:
+        own = hotel.objects[id_].box.center
+        assert min(((own[0] - t.box.center[0]) ** 2 + (own[1] - t.box.center[1]) ** 2) for t in tables) < 6.0  # fmt: skip  # noqa: E501
+
+
+async def test_empty_and_odd_maps_with_every_workflow():
+    odd = SceneGraph()
+    for k, label in enumerate(("", "unknown", "chair", "chair", "CHAIR", "châïse ☃", "a" * 5000)):
+        odd.add_object(thing(f"o{k}", label, (float(k), 0.0, 0.0)))
+    for method in METHODS:
+        roles = Roles(Decider(RulesModel()))
+        answer = await plan_objects(SceneGraph(), "a chair", roles, method)
+        assert answer.plan.relevant_objects == [] and not answer.plan.achievable
+        answer = await plan_objects(odd, "a chair", roles, method)
+        assert answer.plan.relevant_objects == ["o2", "o3", "o4"], method
+
+
+@pytest.mark.parametrize("fault", [BROKEN_JSON, HTML, Raw(b"")])
+async def test_broken_replies_lead_to_the_rule(fault):
+    home = SceneGraph()
+    home.add_object(thing("c", "chair", (0, 0, 0)))
+    with Endpoint() as endpoint:
+        endpoint.fail(*[fault] * 12)
+        profile = ModelProfile(
+            kind="openai", model="t", base_url=endpoint.url, timeout_s=5.0, max_retries=0
+        )
+        roles = Roles(Decider(build_model(profile), timeout_s=5.0))
+        answer = await plan_objects(home, "a chair", roles, "grounded", Options(rounds=1))
+    assert answer.plan.relevant_objects == ["c"] and answer.by_rule >= 1
+
+
+async def test_an_endpoint_that_is_gone_leads_to_the_rule():
+    home = SceneGraph()
+    home.add_object(thing("c", "chair", (0, 0, 0)))
+    with Endpoint() as endpoint:
+        url = endpoint.url
+    profile = ModelProfile(kind="openai", model="t", base_url=url, timeout_s=2.0, max_retries=0)
+    roles = Roles(Decider(build_model(profile), timeout_s=2.0))
+    answer = await plan_objects(home, "a chair", roles, "self_reflection")
+    assert answer.plan.relevant_objects == ["c"]
