@@ -142,7 +142,20 @@ def test_an_episode_ends_at_its_limit():
 
 
 def test_the_command_line_resumes_and_writes_all(tmp_path, capsys, monkeypatch):
-    arguments = "--houses 1 --seed 3 --rooms 4 --width 96 --questions 1 --setting em".split()
+    arguments = [
+        "--houses",
+        "1",
+        "--seed",
+        "3",
+        "--rooms",
+        "4",
+        "--width",
+        "96",
+        "--questions",
+        "1",
+        "--setting",
+        "em",
+    ]
     arguments += ["--method", "blind,scene_graph", "--out", str(tmp_path)]
     assert main(arguments) == 0
     told = capsys.readouterr().out
