@@ -49,7 +49,7 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
     "unified_planning": ("unified-planning", None),
     "urdf_parser_py": ("urdf-parser-py", "python3-urdfdom-py"),
     "viser": ("viser", None),
-    "websockets": ("websockets", "python3-websockets"),
+    "websockets": ("websockets", None),
     "xgboost": ("xgboost-cpu", None),
     "yaml": ("pyyaml", "python3-yaml"),
     "zstandard": ("zstandard", None),

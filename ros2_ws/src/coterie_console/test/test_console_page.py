@@ -11,6 +11,7 @@ import websockets
 from coterie_console.annotate import default_files, open_page
 from coterie_console.testing import Browser, chromium
 from coterie_console.web import PageError, WebPage
+from coterie_console.widgets import ButtonList, Row
 from coterie_core.geometry import Box
 from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject, save
 
@@ -128,6 +129,21 @@ def test_other_pages_of_the_browser_may_not_connect(page):
     with pytest.raises(websockets.exceptions.InvalidStatus, match="403"):
         asyncio.run(connect("http://elsewhere.example"))
     assert asyncio.run(connect(page.page.url))
+
+
+def test_a_click_means_the_row_that_was_seen():
+    page, pressed = WebPage("rows", port=0), []
+    rows = ButtonList(page.server.gui, 2, lambda react: react, pressed.append)
+    rows.show(["a", "b", "c"], Row)
+    a, b = rows._widgets.values()
+    rows.show(["b", "c"], Row)  # the list has moved up while the person clicks
+    assert a._impl.removed and not b._impl.removed
+    for react in b._impl.update_cb:
+        react(None)
+    assert pressed == ["b"] and list(rows.page) == ["b", "c"]
+    rows.show(["c", "c"], Row)
+    assert len(rows._widgets) == 2
+    page.close()
 
 
 def test_ports_are_asked_for_and_given_back(capfd):
