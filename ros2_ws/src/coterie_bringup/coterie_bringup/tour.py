@@ -292,7 +292,7 @@ def results_table(record: TourRecord, scene: SceneGraph | None) -> Table:
         if asked.path:
             lines.append(f"a robot went to look: {way_length(asked.path):.1f} m")
         if asked.because and asked.kind != "find":
-            lines.append(plain(asked.because))
+            lines += [plain(line) for line in asked.because.splitlines()]
         evidence = Text("\n".join(lines), "dim")
         question, truth = Text(plain(asked.text)), Text(plain(asked.truth))
         table.add_row(str(number), question, answer, truth, evidence)

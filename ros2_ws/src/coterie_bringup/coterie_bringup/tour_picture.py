@@ -221,6 +221,8 @@ def _draw_ways(
         points[:, :2] += 0.09 * (k - (len(ways) - 1) / 2.0)
         flat, color = project(points), WAYS[k % len(WAYS)]
         axis.plot(*flat.T, color=color, linewidth=1.4, path_effects=rim)
+        if not low <= way[-1][2] < upper - 0.3:
+            continue  # it is on another floor now
         axis.plot(*flat[-1], "o", color=color, markersize=11, markeredgecolor="k", zorder=5)
         axis.annotate(
             _plain(robot), flat[-1], xytext=(9, 14 - 15 * k), textcoords="offset points",

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from coterie_bringup.ask import evidence_text
 from coterie_bringup.operator import FoundObjects, TeamAnswer
 from coterie_bringup.referee import bank_of_house
 from coterie_core.colors import color_name
@@ -70,9 +71,12 @@ class Asked:
         else:
             final = told.final
             self.kind, self.answer, self.sure = "presence", _WORDS[final.yes], final.confidence
-            said = [f"{a.robot}: {'yes' if a.yes else 'no'}" for a in told.answers]
+            said = [
+                f"{a.robot}: {'yes' if a.yes else 'no'}, {a.explanation or evidence_text(a)}"
+                for a in told.answers
+            ]
             said += [f"{robot}: no answer" for robot in final.missing]
-            self.because = ", ".join(said)
+            self.because = "\n".join(said)
 
 
 @dataclass(slots=True)

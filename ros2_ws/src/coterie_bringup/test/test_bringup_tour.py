@@ -87,7 +87,15 @@ def test_every_kind_of_answer_is_kept_shown_and_saved(house, tmp_path: Path, cap
     Console(width=140).print(results_table(record, house))
     text = capsys.readouterr().out
     room = house.rooms[sofa.room].name
-    for words in ("ann: yes, cid: no answer", "(a guess)", "gone", "images f1", "5.0 m", room):
+    for words in (
+        "ann: yes, saw it",
+        "cid: no answer",
+        "(a guess)",
+        "gone",
+        "images f1",
+        "5.0 m",
+        room,
+    ):
         assert words in text
     assert "\x1b[2J" not in text and "nobody answers" in text
     record.save(tmp_path / "tour.json", house)
