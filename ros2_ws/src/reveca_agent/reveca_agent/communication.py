@@ -225,8 +225,10 @@ class Communicator:
         for one in facts.seen[: 4 * SIGHTINGS]:
             before = memory.scene.get(one.id)
             room = self.briefing.ways.rooms.get(one.room)
-            if room is None or (before is not None and before.step >= step):
+            if room is None or (before is not None and memory.seen_at(before) >= step):
                 continue  # own or newer information stands
+            if before is not None and before.thing.kind != "item":
+                continue  # furniture stays where it is; of its state one's own eyes tell
             owner = memory.scene.get(one.parent)
             spot = owner.thing.spot if owner is not None else room.spot
             if before is not None:
@@ -276,7 +278,7 @@ class Communicator:
     def _taken(self, mate: Collaborator, item: str, step: int) -> None:
         memory = self.memory
         entry = memory.scene.get(item)
-        if entry is None or item in memory.hands or (not entry.by and entry.step > step):
+        if entry is None or item in memory.hands or (not entry.by and memory.seen_at(entry) > step):
             return
         if entry.thing.parent == mate.name and entry.thing.relation == "held":
             return
@@ -290,7 +292,9 @@ class Communicator:
     def _brought(self, mate: Collaborator, facts: Facts, step: int) -> None:
         memory = self.memory
         entry = memory.scene.get(facts.item)
-        if facts.item in memory.hands or (entry is not None and not entry.by and entry.step > step):
+        if facts.item in memory.hands or (
+            entry is not None and not entry.by and memory.seen_at(entry) > step
+        ):
             return
         owner = memory.scene.get(facts.place)
         if owner is None and facts.me is not None and facts.me.room in self.briefing.ways.rooms:

@@ -181,6 +181,18 @@ class Memory:
         """Return the top of the relevance order; takes the same time however much is known."""
         return list(islice(self.by_relevance(), count))
 
+    def seen_at(self, entry: Entry) -> int:
+        """Return the step at which a thing was last known to be where it is, by own eyes or words.
+
+        What stays in view without a change is not stored again at every step; it was seen when
+        its room was.
+        """
+        owner = self.owner(entry.thing)
+        hidden = owner is not None and owner.is_open is False
+        if hidden or entry.missing or entry.by or entry.thing.relation == "held":
+            return entry.step
+        return max(entry.step, self.rooms.get(entry.thing.spot.room, -1))
+
     # --- goal ------------------------------------------------------------------------------------
 
     def owner(self, thing: Thing) -> Thing | None:

@@ -131,7 +131,7 @@ def _about(plan: Plan, memory: Memory, briefing: Briefing) -> tuple[str, Spot, i
         return None
     thing = entry.thing
     where = f" {thing.relation} {thing.parent}" if thing.parent else ""
-    return f"{thing.id}{where} in {thing.spot.room}", thing.spot, entry.step
+    return f"{thing.id}{where} in {thing.spot.room}", thing.spot, memory.seen_at(entry)
 
 
 def _chance(
