@@ -296,6 +296,8 @@ def _what(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
     wanted = question.target
     if not (wanted.relation or wanted.room or wanted.color or wanted.traits):
         return None
+    if wanted.room and index.scene.rooms and not index.rooms_named(wanted.room):
+        return None
     found = index.find(wanted)
     if wanted.generic and wanted.relation in ("near", "in front of", "behind", "on", "in"):
         found = [f for f in found if f.other is None or not _carries(index, f)]

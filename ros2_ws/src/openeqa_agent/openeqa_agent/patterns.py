@@ -182,8 +182,13 @@ def _compared(match: re.Match[str], core: str) -> OpenQuestion | None:
             return _offered(anchor["list"], anchor["to"], attribute)
         return _offered(rest, "", attribute)
     kind = re.sub(rf"^(?:what|which)\b|\b{AUX}\b|\bthe\b", " ", first)
-    others = (describe(to),) if to else ()
-    return OpenQuestion("", "size", target=describe(kind), others=others, attribute=attribute)
+    if attribute not in ("nearer", "farther"):
+        return OpenQuestion("", "size", target=describe(f"{kind} {rest}"), attribute=attribute)
+    head, _, anchor = f" {rest}".partition(" to " if " to " in f" {rest}" else " from ")
+    others = (describe(anchor or to),) if anchor or to else ()
+    return OpenQuestion(
+        "", "size", target=describe(f"{kind} {head}"), others=others, attribute=attribute
+    )
 
 
 def _offered(words: str, to: str, attribute: str) -> OpenQuestion:

@@ -297,6 +297,8 @@ class MapIndex:
                 hung = [f for f in found if self.attached(f.thing, special)]
                 return self._related(hung, inner) or self._related(found, inner)
             return self._related([f for f in found if self.attached(f.thing, special)], inner)
+        if any(a.generic and not (a.color or a.relation) for a in wanted.anchors):
+            return []  # "in the corner", "on it": the map does not know where that is
         anchors = [self.find(anchor, limit=8) for anchor in wanted.anchors]
         if wanted.relation == "between":
             ends = anchors if len(anchors) > 1 else [anchors[0], anchors[0]]

@@ -243,7 +243,7 @@ def _room_pattern() -> re.Pattern[str]:
     words = "|".join(re.escape(word) for word, _ in _room_words())
     return re.compile(
         r"(?<!left )(?<!right )(?<!side )(?<!front )(?<!top )(?<!middle )(?<!next )(?<!bottom )"
-        r"\s*\b(?P<link>in|inside|of|from|at|within|to)\s+"
+        r"\b(?P<link>in|inside|of|from|at|within|to)\s+"
         r"(?:the |my |our |your |a |an |this |that )?"
         r"(?:(?P<which>first|second|third|upstairs|downstairs|main|big|large|small)\s+)?"
         rf"(?P<room>{words})\b"

@@ -62,6 +62,10 @@ def test_choices_and_comparisons():
     which = parse_open("What is closer to the stool in the kitchen: the oven or the door?")
     assert which.attribute == "nearer" and len(which.choices) == 2
     assert which.others[-1].name == "stool"
+    big = parse_open("What is the largest object on the dresser?").target
+    assert big.generic and big.relation == "on" and big.anchors[0].name == "dresser"
+    near = parse_open("Which chair is closest to the window?")
+    assert near.target.name == "chair" and near.others[0].name == "window"
     more = parse_open("Is the desk taller than the bed?")
     assert more.attribute == "taller" and more.polar and more.others[0].name == "bed"
 
