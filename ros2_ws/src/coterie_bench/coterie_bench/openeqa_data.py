@@ -106,31 +106,42 @@ async def run_episode(
         folder: Where the episodes are; None: nowhere.
         setup: Who answers and marks.
     """
-    asker = Asker.of(setup)
     recording, scene, trouble = _open(folder, questions[0].episode)
-    records = []
-    for one in questions:
-        for method in setup.methods:
-            record: dict[str, Any] = {
-                "method": method,
-                "setting": "em",
-                "exploration": "",
-                "category": one.category,
-                "source": one.source,
-                "episode": one.episode,
-                "question_id": one.id,
-                "question": one.question,
-                "answer": one.answer,
-            }
-            missing = _misses(method, recording, scene, trouble)
-            if missing:
-                records.append({**record, **_NOTHING, "missing": missing})
-                continue
-            told = await asker.ask(
-                method, one.question, one.answer, one.extra, scene, recording, FRAMES
-            )
-            records.append({**record, **told, "E": None, "steps": None, "missing": ""})
-    return records
+    asker = Asker.of(setup)
+    try:
+        return [
+            await _answered(asker, one, method, recording, scene, trouble)
+            for one in questions
+            for method in setup.methods
+        ]
+    finally:
+        await asker.close()
+
+
+async def _answered(
+    asker: Asker,
+    one: DataQuestion,
+    method: str,
+    recording: Recording | None,
+    scene: SceneGraph | None,
+    trouble: str,
+) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "method": method,
+        "setting": "em",
+        "exploration": "",
+        "category": one.category,
+        "source": one.source,
+        "episode": one.episode,
+        "question_id": one.id,
+        "question": one.question,
+        "answer": one.answer,
+    }
+    missing = _misses(method, recording, scene, trouble)
+    if missing:
+        return {**record, **_NOTHING, "missing": missing}
+    told = await asker.ask(method, one.question, one.answer, one.extra, scene, recording, FRAMES)
+    return {**record, **told, "E": None, "steps": None, "missing": ""}
 
 
 _NOTHING: Mapping[str, Any] = {

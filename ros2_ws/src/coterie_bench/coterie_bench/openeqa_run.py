@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from coterie_bench.openeqa_tour import Episode, Sight, episode_of, make_tour
 from coterie_bench.openeqa_world import Home, OutOfSteps, Seeker, Shown
 from coterie_core.language import (
     Decider,
+    LanguageModel,
     Metered,
     ModelProfile,
     RulesModel,
@@ -75,6 +76,7 @@ class Asker:
     setup: Setup
     decider: Decider
     meter: UsageMeter
+    model: LanguageModel | None = None
 
     @staticmethod
     def of(setup: Setup) -> Asker:
@@ -88,7 +90,13 @@ class Asker:
             return Asker(setup, Decider(RulesModel(), who="bench"), meter)
         profile = ModelProfile.model_validate_json(setup.profile)
         model = Metered(build_model(profile), meter)
-        return Asker(setup, Decider(model, timeout_s=profile.timeout_s, who="bench"), meter)
+        decider = Decider(model, timeout_s=profile.timeout_s, who="bench")
+        return Asker(setup, decider, meter, model)
+
+    async def close(self) -> None:
+        """Close the model's connections."""
+        if self.model is not None:
+            await self.model.aclose()
 
     async def ask(
         self,
@@ -129,17 +137,13 @@ class Asker:
         return sum(row["calls"] for row in self.meter.as_json()), self.meter.total().tokens
 
 
-async def run_house(
-    seed: int, setup: Setup, note: Callable[[str], None] | None = None
-) -> list[dict[str, Any]]:
+async def run_house(seed: int, setup: Setup) -> list[dict[str, Any]]:
     """Return the records of a generated house: every question by every method and setting."""
-    note = note or (lambda text: None)
     home = Home(seed, noise=setup.noise, width=setup.width, rooms=setup.rooms)
+    asker = Asker.of(setup)
     try:
         tour = make_tour(home, seed)
-        sight = Sight(home)
-        questions = ask_house(Facts(home, tour, sight), seed, setup.questions)
-        asker = Asker.of(setup)
+        questions = ask_house(Facts(home, tour, Sight(home)), seed, setup.questions)
         records: list[dict[str, Any]] = []
         if "em" in setup.settings:
             for one in questions:
@@ -150,6 +154,7 @@ async def run_house(
         return records
     finally:
         home.close()
+        await asker.close()
 
 
 async def _record(
@@ -282,8 +287,3 @@ async def explore(
                 explorer.skill_ended(skill, SkillResult(Outcome.UNREACHABLE, str(trouble)))
     except OutOfSteps:
         return f"limit of {seeker.limit} steps"
-
-
-def summary_key(record: Mapping[str, Any]) -> tuple[str, str, str]:
-    """What a record is grouped by in tables: setting, exploration, method."""
-    return record["setting"], record["exploration"], record["method"]

@@ -16,7 +16,9 @@ from coterie_bench.openeqa_run import Setup, run_house
 from coterie_bench.openeqa_tables import agreement, summarised
 from coterie_bench.openeqa_tour import Sight, make_tour
 from coterie_bench.openeqa_world import Home, known_part, turns, way_steps
+from coterie_core.language import ModelProfile
 from coterie_core.recording import RecordingWriter
+from coterie_core.testing.endpoint import Endpoint
 from openeqa_agent.categories import CATEGORIES
 
 SMALL = Setup(methods=("blind", "scene_graph", "ours"), width=96, questions=1, rooms=4)
@@ -280,3 +282,21 @@ def test_judges_are_compared():
     assert agreement([{"judge": "rule", "mark": 5, "rule_mark": 5}]) is None
     same = agreement([{**base, "mark": 5, "rule_mark": 5}] * 2)
     assert np.isnan(same["spearman"])
+
+
+def test_a_model_answers_and_judges(tmp_path):
+    """Its tokens are counted, its marks kept beside the rule's; what is no mark is missing."""
+    good = [{"answer": "a red one", "confidence": 0.9}, {"mark": 4, "reason": "close"}]
+    replies = iter([*good, {"answer": "teal", "confidence": 0.9}, {"mark": 9}, {"mark": "good"}])
+    (tmp_path / "q.json").write_text(json.dumps([ENTRY, {**ENTRY, "question_id": "b"}]))
+    with Endpoint(lambda request: next(replies)) as endpoint:
+        profile = ModelProfile(kind="openai", base_url=endpoint.url, model="m", max_retries=0)
+        (tmp_path / "m.yaml").write_text(profile.model_dump_json())
+        arguments = ["--data", str(tmp_path / "q.json"), "--method", "blind", "--judge", "model"]
+        arguments += ["--profile", str(tmp_path / "m.yaml"), "--jobs", "1"]
+        assert main([*arguments, "--out", str(tmp_path / "out")]) == 0
+    first, second = json.loads((tmp_path / "out" / "records.json").read_text())
+    assert (first["prediction"], first["mark"], first["decided_by"]) == ("a red one", 4, "model")
+    assert first["C"] == 75.0 and first["tokens"] == 120 and first["calls"] == 1
+    assert second["mark"] is None and second["C"] is None and second["rule_mark"] == 1
+    assert json.loads((tmp_path / "out" / "judges.json").read_text())["missing"] == 1
