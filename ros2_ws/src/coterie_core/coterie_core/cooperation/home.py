@@ -61,14 +61,19 @@ class Walkways:
     Args:
         rooms: All rooms.
         gates: Doors, openings, stairs.
+
+    Attributes:
+        rooms: Room by id.
+        gates: All ways between rooms.
     """
 
     def __init__(self, rooms: Iterable[HomeRoom], gates: Iterable[Gate]) -> None:
         self.rooms: Mapping[str, HomeRoom] = {room.id: room for room in rooms}
+        self.gates: tuple[Gate, ...] = tuple(gates)
         self._points: dict[tuple[str, str], Vec3] = {}
         self._sides: dict[str, list[tuple[str, str]]] = {name: [] for name in self.rooms}
         graph: Any = nx.Graph()
-        for gate in gates:
+        for gate in self.gates:
             sides = ((gate.id, gate.room_a), (gate.id, gate.room_b))
             for side, point in zip(sides, (gate.point_a, gate.point_b), strict=True):
                 if side[1] not in self.rooms:
