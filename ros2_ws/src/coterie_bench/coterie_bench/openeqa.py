@@ -228,10 +228,14 @@ def bench_openeqa(
             f"bench openeqa: {error}", style="red", highlight=False, soft_wrap=True, markup=False
         )
         raise typer.Exit(2) from None
-    _report([r for r in records if "error" not in r], console, out, seed)
+    good = [r for r in records if "error" not in r]
+    if good:
+        _report(good, console, out, seed)
     for record in [r for r in records if "error" in r][:10]:
         text = f"{record['episode']}: {record['error']}"
         console.print(text, style="yellow", highlight=False, markup=False, soft_wrap=True)
+    if not good:
+        raise typer.Exit(1)
 
 
 app.command("openeqa")(bench_openeqa)

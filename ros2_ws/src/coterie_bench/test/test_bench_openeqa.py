@@ -174,13 +174,15 @@ def test_the_command_line_resumes_and_writes_all(tmp_path, capsys, monkeypatch):
     assert json.loads((tmp_path / "records.json").read_text()) == first
 
 
-def test_a_house_that_fails_does_not_end_the_bench(monkeypatch):
+def test_a_house_that_fails_does_not_end_the_bench(monkeypatch, capsys):
     async def broken(*_):
         raise RuntimeError("no ground to stand on")
 
     monkeypatch.setattr("coterie_bench.openeqa.run_house", broken)
     (record,) = run_units([Unit(SMALL, 3)])
     assert "no ground" in record["error"]
+    assert main(["--houses", "2", "--jobs", "1"]) == 1
+    assert "no ground" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
