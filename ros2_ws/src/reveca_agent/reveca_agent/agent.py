@@ -89,6 +89,7 @@ class RevecaAgent:
         self._judge_result()
         action = await self._next()
         self._action = action
+        self.communicator.aim = self.plan.target if self.plan is not None else ""
         return action
 
     # --- observation time ------------------------------------------------------------------------

@@ -48,6 +48,8 @@ class Communicator:
         self.things: list[Thing] = []
         """Things that one was told of, not rated yet."""
         self.surprised = False
+        self.aim = ""
+        """What one makes for oneself: who says the same makes one think again."""
         self._ids: dict[str, None] = {}
         self._count = 0
         self._told: set[str] = set()
@@ -187,14 +189,14 @@ class Communicator:
         mate = memory.collaborators.get(note.sender)
         if mate is None:
             mate = memory.collaborators[note.sender] = Collaborator(note.sender)
-        self._whereabouts(mate, facts, step)
+        self._whereabouts(mate, facts, step, note.kind)
         self._sightings(note.sender, facts, step)
         if note.kind == "reply" and self.asked.get(facts.item) in ("", note.sender):
             self._answered(mate, facts, step)
         elif note.kind == "done" and facts.item:
             self._brought(mate, facts, step)
 
-    def _whereabouts(self, mate: Collaborator, facts: Facts, step: int) -> None:
+    def _whereabouts(self, mate: Collaborator, facts: Facts, step: int, kind: NoteKind) -> None:
         memory = self.memory
         if facts.me is not None and facts.me.room in self.briefing.ways.rooms:
             position = facts.me.position
@@ -205,7 +207,8 @@ class Communicator:
                 self._taken(mate, id_, step)
         if facts.heading:
             mate.heads_for(facts.heading, self._where(facts.heading), step)
-            self.surprised = True
+            if kind != "reply" or facts.heading == self.aim:
+                self.surprised = True
         elif facts.me is not None:
             mate.heads_for("", None, step)
         for place in facts.searched:
