@@ -6,13 +6,13 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 Category = Literal[
-    "object_recognition",
-    "object_localization",
-    "attribute_recognition",
-    "spatial_understanding",
-    "object_state_recognition",
-    "functional_reasoning",
-    "world_knowledge",
+    "object_recognition",  # what is there
+    "object_localization",  # where it is
+    "attribute_recognition",  # its color, shape, material
+    "spatial_understanding",  # how things stand to one another, what fits
+    "object_state_recognition",  # open or closed, clean, on, full
+    "functional_reasoning",  # what serves a purpose
+    "world_knowledge",  # what follows from what people know
 ]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 
