@@ -64,7 +64,12 @@ _CONTRACTIONS = (
     (re.compile(r"\b(can|could|would|should|do|does|did|is|are|was|have|has)n[’']?t\b"), r"\1 not"),
     (re.compile(r"\bcannot\b"), "can not"),
     # The verb, so that what is left is the thing of tin.
-    (re.compile(r"\bcan(?= (?:i|you|we|it|one|be|not|hold|use|do)\b)"), "could"),
+    (
+        re.compile(
+            r"\bcan(?= (?:i|you|we|it|one|be|not|hold|use|do|tell|show|give|make|keep|help)\b)"
+        ),
+        "could",
+    ),
     (re.compile(r"\b(i|you|we|that|which) can\b"), r"\1 could"),
     (re.compile(r"\bwon[’']?t\b"), "will not"),
     (re.compile(r"[’']m\b"), " am"),
@@ -297,7 +302,15 @@ def _wants(rest: str, positive: str, lexicon: Lexicon) -> tuple[Want, ...]:
     """Things where the request names one first, uses where it asks for "something to ..."."""
     head = _ARTICLES.sub("", _OPENING.sub("", rest).strip())
     mentions = lexicon.mentions(head)
-    if mentions:
+    # "A tool to cut with", "my shirt is creased": what it is for counts, not the word for it.
+    named = bool(mentions) and not (
+        lexicon.uses_in(rest)
+        and (
+            _GENERIC.fullmatch(head[mentions[0][0] : mentions[0][1]])
+            or (_STATEMENT.match(rest) and not _ASKED.search(rest))
+        )
+    )
+    if named:
         before = head[: mentions[0][0]]
         if len(before.split()) <= 2 and not _GENERIC.search(before) and "to " not in before:
             names, _ = _alternatives(head, mentions, 6)
