@@ -126,6 +126,8 @@ class QueryPanel:
 
     def _state(self) -> str:
         session = self._page.session
+        if session.query is None:
+            return ""
         status = session.status(session.current)
         if status == "none":
             return block(badge("answered", "#2f855a") + "No object of the map fits.")

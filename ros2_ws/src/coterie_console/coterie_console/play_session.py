@@ -1,0 +1,165 @@
+"""A session in which people play some of the agents: lockstep, record, resuming, questionnaire."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+
+from coterie_bench.reveca.bench import record as measured
+from coterie_bench.reveca.methods import METHODS, WORLDS
+from coterie_console.play_person import Choice, Interface, Person
+from coterie_console.play_record import PlayError, Record
+from coterie_core.cooperation import Action, Agent, Percept
+from coterie_core.language import Decider
+
+NOT_WITH_PEOPLE = {
+    "oracle": "it sees everything and plans for the whole team",
+    "single": "it is one agent alone; use reveca",
+}
+"""Methods that cannot play beside a person, and why."""
+
+
+class Quit(Exception):
+    """A person ends the session; it can be resumed."""
+
+
+class PlaySession:
+    """An episode with people in it.
+
+    Args:
+        record: What is played: world, method, seed, agents; a record with steps is resumed.
+        file: Where the session is saved, with every choice.
+        interfaces: How each person is asked, by name.
+        decider: Who answers the agents' decisions; None: the rules.
+
+    Attributes:
+        people: The people, by name.
+
+    Raises:
+        PlayError: There is no such world or method, or it does not play with people.
+    """
+
+    def __init__(
+        self,
+        record: Record,
+        file: Path,
+        interfaces: Mapping[str, Interface],
+        decider: Decider | None = None,
+    ) -> None:
+        self.record, self.file, self.decider = record, file, decider
+        self.world = make_world(record)
+        record.team = list(self.world.team)
+        self.people = {name: Person(name, asks) for name, asks in interfaces.items()}
+        for person in self.people.values():
+            person.tells = self._chosen
+        self.agents: dict[str, Agent] = {
+            **METHODS[record.method].make(self.world, decider),
+            **self.people,
+        }
+        self._asked_at: dict[str, float] = {}
+        self._now = 0
+
+    async def play(self) -> None:
+        """Play the episode to its end; steps of the record are played again first.
+
+        Raises:
+            PlayError: It cannot be saved, or a resumed session goes another way than before.
+            Quit: A person ended it; it is saved.
+        """
+        old = self.record
+        record = self.record = old.model_copy(
+            update={"rows": [], "messages": [], "state": "playing"}
+        )
+        briefings = self.world.reset(record.seed)
+        for name, briefing in briefings.items():
+            self.agents[name].begin(briefing)
+        record.goal = next(iter(briefings.values())).goal.text()
+        record.begun = record.begun or now()
+        for name, person in self.people.items():
+            person.replay = old.actions(name)
+        again = max((row.last + 1 for row in old.rows), default=0)
+        percepts = self.world.percepts()
+        try:
+            while not self.world.done:
+                if record.rows and self._now == again and record.rows != old.rows:
+                    raise PlayError(
+                        f"{self.file}: the others do not act as they did then (another version, "
+                        "or a model that answers anew); start a new session"
+                    )
+                percepts = await self._step(percepts)
+        except (Quit, asyncio.CancelledError, KeyboardInterrupt):
+            self._end("aborted", again, old)
+            raise
+        for name, percept in percepts.items():
+            self.agents[name].observe(percept)
+        waiting = [name for name in self.people if name not in record.answers]
+        self._end("questions" if waiting else "finished", again, old)
+
+    def answer(self, who: str, answers: Mapping[str, int], comment: str = "") -> bool:
+        """Store a person's answers; return whether all have answered.
+
+        Raises:
+            PlayError: An answer is missing or wrong, or the file cannot be written.
+        """
+        self.record.answer(who, answers, comment)
+        done = all(name in self.record.answers for name in self.people)
+        self.record.state = "finished" if done else "questions"
+        self.record.save(self.file)
+        return done
+
+    def summary(self) -> list[tuple[str, str]]:
+        """Return how the episode went, for people."""
+        found = self.record.metrics
+        if not found:
+            return []
+        placed = self.world.metrics().placed
+        return [
+            ("Goal reached", "yes" if found["success"] else "no"),
+            ("In place", f"{placed[0]} of {placed[1]}"),
+            ("Steps", str(found["simulation_steps"])),
+            ("Walked, on average", f"{found['travel_distance']:.1f} m"),
+            ("Messages", f"{found['communication_steps']} ({found['characters']} characters)"),
+        ]
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    async def _step(self, percepts: Mapping[str, Percept]) -> Mapping[str, Percept]:
+        for name, percept in percepts.items():
+            self.agents[name].observe(percept)
+        self._asked_at = dict.fromkeys(self.people, time.monotonic())
+        actions: dict[str, Action] = dict(
+            zip(percepts, await together([self.agents[n].act() for n in percepts]), strict=True)
+        )
+        percepts = self.world.step(actions)
+        for name, action in actions.items():
+            self.record.add(self._now, name, action, percepts[name].result)
+        self._now += 1
+        return percepts
+
+    def _chosen(self, person: Person, choice: Choice) -> None:
+        taken = time.monotonic() - self._asked_at[person.name]
+        self.record.decisions.append(
+            Decision_(self._now, person.name, choice.text, round(taken, 2))
+        )
+        self._measure()
+        self.record.save(self.file)
+
+    def _measure(self) -> None:
+        record = self.record
+        record.metrics = measured(
+            record.world, record.method, record.seed, record.agents, self.world.metrics()
+        )
+
+    def _end(self, state: str, again: int, old: Record) -> None:
+        if self._now < again:  # ended while it was played again: nothing new
+            old.state = "aborted"
+            self.record = old
+        else:
+            self.record.state = state  # type: ignore[assignment]
+            self._measure()
+        self.record.ended = now()
+        self.record.save(self.file)
