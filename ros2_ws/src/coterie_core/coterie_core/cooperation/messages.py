@@ -21,7 +21,7 @@ LIMIT = 500
 NoteKind = Literal["text", "start", "ask", "reply", "done"]
 """The four occasions of REVECA (start, validation request, answer, sub-goal done), or text."""
 
-Answer = Literal["", "taken", "placed", "untouched", "unknown"]
+Answer = Literal["", "taken", "placed", "searched", "untouched", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,8 @@ class Facts:
         seen: Things it knows of (start), or where the thing in question is now (reply).
         searched: Ids of rooms and containers in which nothing of use is left.
         heading: Id of the thing or room the sender makes for next ("": nothing said).
-        item: Id of the thing that a question, an answer or an achievement is about.
+        item: Id of the thing (or of the room or container to search) that a question, an answer
+            or an achievement is about.
         label: Its label.
         place: Id of where it was last seen (ask), or where it is now (reply, done).
         answer: Of a reply.
@@ -162,6 +163,8 @@ def _opening(kind: NoteKind, facts: Facts) -> tuple[str, Facts]:
         reply_to=facts.reply_to,
     )
     if kind == "ask":
+        if facts.place == facts.item:
+            return f"Did you search {facts.item}?", core
         origin = f" from {facts.place}" if facts.place else ""
         return f"Did you take {facts.item}{origin}?", core
     if kind == "reply":
@@ -169,6 +172,8 @@ def _opening(kind: NoteKind, facts: Facts) -> tuple[str, Facts]:
             return f"Yes, I took {facts.item}.", core
         if facts.answer == "placed":
             return f"Yes, I put {facts.item} at {facts.place}.", core
+        if facts.answer == "searched":
+            return f"Yes, I searched {facts.item}.", core
         if facts.answer == "untouched":
             return f"No, I did not touch {facts.item}.", core
         return f"I do not know about {facts.item}.", core
@@ -214,9 +219,19 @@ _ASK = re.compile(
     rf"(?:the\s+)?{_ID}",
     re.IGNORECASE,
 )
+_ASK_PLACE = re.compile(
+    rf"\b(?:did|have)\s+you\s+(?:search|check|explore|look\s+(?:in|into|at|through))\w*\s+"
+    rf"(?:the\s+)?{_ID}",
+    re.IGNORECASE,
+)
+_SEARCHED = re.compile(
+    rf"\bI(?:'ve|\s+have)?\s+(?:searched|checked|explored|looked\s+(?:in|into|at|through))\s+"
+    rf"(?:the\s+)?{_ID}",
+    re.IGNORECASE,
+)
 _DENY = re.compile(
     rf"\b(?:did\s+not|didn'?t|have\s+not|haven'?t|never)\s+"
-    rf"(?:take|taken|grab|move|get|got|touch|touched|have)\w*\s+(?:the\s+)?{_ID}",
+    rf"(?:take|taken|grab|move|get|got|touch|touched|have|search)\w*\s+(?:the\s+)?{_ID}",
     re.IGNORECASE,
 )
 _TOOK = re.compile(
@@ -269,16 +284,23 @@ def understand(note: Note, words: Vocabulary) -> Note:
     for pattern, found_kind, answer in (
         (_DONE, "done", "placed"),
         (_ASK, "ask", ""),
+        (_ASK_PLACE, "ask", ""),
         (_DENY, "reply", "untouched"),
+        (_SEARCHED, "reply", "searched"),
         (_PLACED, "done", "placed"),
         (_TOOK, "reply", "taken"),
     ):
         found = pattern.search(text)
         thing = words.things(found[1]) if found else None
+        if found is not None and thing is None and pattern in (_ASK_PLACE, _SEARCHED):
+            room = words.rooms(found[1])
+            thing = (room, "") if room else None
         if found is None or thing is None:
             continue
         kind = found_kind  # type: ignore[assignment]
         facts |= {"item": thing[0], "label": thing[1], "answer": answer}
+        if pattern is _ASK_PLACE:
+            facts["place"] = thing[0]
         if found.re.groups > 1 and found[2]:
             place = words.things(found[2])
             facts["place"] = place[0] if place else ""
