@@ -184,8 +184,8 @@ def _compared(match: re.Match[str], core: str) -> OpenQuestion | None:
     kind = re.sub(rf"^(?:what|which)\b|\b{AUX}\b|\bthe\b", " ", first)
     if attribute not in ("nearer", "farther"):
         return OpenQuestion("", "size", target=describe(f"{kind} {rest}"), attribute=attribute)
-    head, _, anchor = f" {rest}".partition(" to " if " to " in f" {rest}" else " from ")
-    others = (describe(anchor or to),) if anchor or to else ()
+    head, _, tail = f" {rest}".partition(" to " if " to " in f" {rest}" else " from ")
+    others = (describe(tail or to),) if tail or to else ()
     return OpenQuestion(
         "", "size", target=describe(f"{kind} {head}"), others=others, attribute=attribute
     )
