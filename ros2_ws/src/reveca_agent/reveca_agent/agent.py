@@ -25,6 +25,7 @@ from reveca_agent.planning import ChoosePlan, PlanState, candidates
 from reveca_agent.plans import Plan
 from reveca_agent.relevance import RateRelevance, RatingState
 from reveca_agent.settings import Settings
+from reveca_agent.transport_skills import transport_skills
 from reveca_agent.validation import JudgeScenario, ScenarioState, scenarios, worth_asking
 
 StateT = TypeVar("StateT")
@@ -63,12 +64,15 @@ class RevecaAgent:
         """Start an episode, with an empty memory or one that was saved."""
         self.briefing = briefing
         self.memory = memory or Memory(self.settings, self.name, briefing.goal)
+        if briefing.turn:
+            self.memory.skills = transport_skills(briefing)
         self.observer = Observer(self.memory, briefing)
         self.communicator = Communicator(self.memory, briefing)
         self.plan = None
         self._result = self._action = None
         self._started = memory is not None
         self._brought: list[str] = []
+        self._putting: tuple[str, ...] = ()
         self._failed: dict[str, int] = {}
         self._asked: dict[str, int] = {}
 
@@ -89,6 +93,9 @@ class RevecaAgent:
         self._judge_result()
         action = await self._next()
         self._action = action
+        if isinstance(action, Put):
+            inside = tuple(self.memory.inside(action.item))
+            self._putting = inside or (action.item,)  # a container is emptied
         self.communicator.aim = self.plan.target if self.plan is not None else ""
         return action
 
@@ -181,8 +188,8 @@ class RevecaAgent:
         if result is None or action is None:
             return
         if result.ok:
-            if isinstance(action, Put):
-                self._brought.append(action.item)
+            if isinstance(action, Put) and action.target not in self.memory.hands:
+                self._brought += self._putting
             return
         plan = self.plan
         if plan is None or isinstance(action, (Send, Wait)):

@@ -12,6 +12,7 @@ from coterie_core.cooperation import Briefing, Spot, SubGoal, Thing
 from coterie_core.household import load_household
 from reveca_agent.memory import Entry, Memory
 from reveca_agent.plans import Option, Plan, PlanKind, promise
+from reveca_agent.transport_skills import carried, carriers, room_left
 
 INSIDE = 0.5
 """Share of a room's things that lie in its containers, as far as one knows before looking."""
@@ -21,6 +22,8 @@ CHECKED_BY_OTHER = 0.3
 """What remains of the hope for a place that a collaborator likely searched already."""
 DWELL = 5.0
 """Steps that somebody likely spends in a room after entering it, on containers that are there."""
+FETCHABLE = 6.0
+"""How far away a container may be that is taken for carrying [m]."""
 FORGET = 60
 """Steps after which a prediction of what a collaborator does next is worth nothing."""
 
@@ -57,11 +60,16 @@ class Outlook:
         self.memory, self.briefing = memory, briefing
         self.ways, self.stride = briefing.ways, briefing.stride
         self.lacking = open_needs(memory)
+        self.room_left = room_left(memory, briefing)
+        self.loads = briefing.turn > 0
+        """Containers are carried, and rooms are seen by turning round (transport)."""
         self.tasks: list[Task] = []
         unseen = self._fetches()
         lost = {g.target for g in memory.goal.subgoals if not targets(memory, g)}
         if unseen or lost:
             self._searches(unseen, lost)
+        if self.loads and not carriers(memory, briefing.carry):
+            self._containers_to_carry()
 
     def _fetches(self) -> dict[SubGoal, int]:
         """Add known things that are needed; return how many of each need are still to be found."""
@@ -72,13 +80,13 @@ class Outlook:
             thing = entry.thing
             if thing.kind != "item" or entry.missing or thing.relation == "held":
                 continue
-            if thing.id in memory.placed:
+            if thing.id in memory.placed or self._on_its_way(thing):
                 continue
             for need in memory.goal.of_item(thing.label):
                 if self.lacking.get(need, 0) <= 0:
                     continue
                 owner = memory.owner(thing)
-                extra = 1.0 + (owner is not None and owner.is_open is False)
+                extra = 1.0 + (owner is not None and owner.is_open is False) + self.loads
                 self.tasks.append(
                     Task(
                         "fetch",
@@ -94,6 +102,26 @@ class Outlook:
                 unseen[need] = max(0, unseen.get(need, 0) - 1)
                 break
         return {need: count for need, count in unseen.items() if count > 0}
+
+    def _on_its_way(self, thing: Thing) -> bool:
+        """It lies in a container that somebody carries."""
+        owner = self.memory.owner(thing)
+        return owner is not None and owner.relation == "held"
+
+    def _containers_to_carry(self) -> None:
+        """Add containers in which several things can be carried, while that many are to go."""
+        memory = self.memory
+        togo = sum(self.lacking.values())
+        if togo < 2 or self.room_left < 1:
+            return
+        for entry in memory.top(memory.settings.shown):
+            thing = entry.thing
+            if thing.kind != "container" or not thing.portable or entry.missing:
+                continue
+            if thing.relation == "held" or self.ways.distance(memory.spot, thing.spot) > FETCHABLE:
+                continue
+            about = f"{thing.label} in {thing.spot.room}, carries {self.briefing.carry} things"
+            self.tasks.append(Task("fetch", thing.id, thing.spot, 1.0, 1.0, entry.level, about))
 
     def _searches(self, unseen: dict[SubGoal, int], lost: set[str]) -> None:
         """Add places where what is still to be found may be, with the number expected there.
@@ -117,7 +145,8 @@ class Outlook:
             if room.id not in memory.rooms:
                 doubt = CHECKED_BY_OTHER if room.id in memory.searched else 1.0
                 shares = [doubt * w for w in weights]
-                task = Task("explore", room.id, room.spot, 0.0, 0.0, 0, f"{room.name}, not seen")
+                turns = 360.0 / self.briefing.turn if self.loads else 0.0
+                task = Task("explore", room.id, room.spot, 0.0, turns, 0, f"{room.name}, not seen")
                 places.append((task, shares))
             elif here:
                 likings = [
@@ -177,7 +206,7 @@ class Outlook:
         for the validation to doubt.
         """
         memory, now = self.memory, self.memory.step
-        crew = [Worker(memory.name, memory.spot, 0.0, self.briefing.hands - len(memory.hands))]
+        crew = [Worker(memory.name, memory.spot, 0.0, self.room_left)]
         if not memory.settings.collaborators:
             return crew
         for name, mate in memory.collaborators.items():
@@ -268,14 +297,13 @@ class Outlook:
 def open_needs(memory: Memory) -> dict[SubGoal, int]:
     """Return how many things each sub-goal lacks that nobody is known to hold either."""
     lacking = memory.needs()
-    for id_ in memory.hands:
-        entry = memory.scene.get(id_)
-        if entry is not None:
-            _cover(memory, lacking, entry.thing)
+    for thing in carried(memory):
+        _cover(memory, lacking, thing)
     if memory.settings.collaborators:
         for mate in memory.collaborators.values():
             last = mate.last
-            for id_ in last.hands if last is not None else ():
+            hands = last.hands if last is not None else ()
+            for id_ in (*hands, *(inner for hand in hands for inner in memory.inside(hand))):
                 entry = memory.scene.get(id_)
                 if entry is not None and id_ not in memory.hands and id_ not in memory.placed:
                     _cover(memory, lacking, entry.thing)
@@ -293,11 +321,9 @@ def deliveries(memory: Memory, briefing: Briefing) -> list[Option]:
     """Return an option for each known target that what is in the hands belongs to."""
     out: list[Option] = []
     wanted: dict[SubGoal, list[str]] = {}
-    for id_ in memory.hands:
-        entry = memory.scene.get(id_)
-        goals = memory.goal.of_item(entry.thing.label) if entry is not None else ()
-        for goal in goals:
-            wanted.setdefault(goal, []).append(id_)
+    for held in carried(memory):
+        for goal in memory.goal.of_item(held.label):
+            wanted.setdefault(goal, []).append(held.id)
     for goal, items in wanted.items():
         for thing in targets(memory, goal):
             far = briefing.ways.distance(memory.spot, thing.spot) / briefing.stride

@@ -97,6 +97,7 @@ class Memory:
     step: int = 0
     targets: dict[str, dict[str, None]] = field(default_factory=dict)
     """Known things by which a sub-goal's target is meant: label or id -> ids."""
+    _parents: dict[str, dict[str, None]] = field(default_factory=dict)
     closed: dict[str, None] = field(default_factory=dict)
     """Containers that were closed when last seen."""
     _levels: list[dict[str, None]] = field(default_factory=list)
@@ -110,6 +111,8 @@ class Memory:
             self._levels[min(entry.level, self.settings.levels - 1)][id_] = None
             self._rooms.setdefault(entry.thing.spot.room, {})[id_] = None
             self._note_target(entry.thing)
+            if entry.thing.parent:
+                self._parents.setdefault(entry.thing.parent, {})[id_] = None
             if entry.thing.is_open is False:
                 self.closed[id_] = None
 
@@ -123,9 +126,13 @@ class Memory:
             self._levels[before.level].pop(id_, None)
             if before.thing.spot.room != entry.thing.spot.room:
                 self._rooms[before.thing.spot.room].pop(id_, None)
+            if before.thing.parent != entry.thing.parent:
+                self._parents.get(before.thing.parent, {}).pop(id_, None)
         self.scene[id_] = entry
         self._levels[entry.level][id_] = None
         self._rooms.setdefault(entry.thing.spot.room, {})[id_] = None
+        if entry.thing.parent:
+            self._parents.setdefault(entry.thing.parent, {})[id_] = None
         if entry.thing.is_open is False:
             self.closed[id_] = None
         elif before is not None:
@@ -155,6 +162,7 @@ class Memory:
         if entry is not None:
             self._levels[entry.level].pop(id_, None)
             self._rooms[entry.thing.spot.room].pop(id_, None)
+            self._parents.get(entry.thing.parent, {}).pop(id_, None)
             self.placed.pop(id_, None)
             self.closed.pop(id_, None)
             for found in self.targets.values():
@@ -170,6 +178,10 @@ class Memory:
     def in_room(self, room: str) -> Iterable[str]:
         """Ids of things believed to be in a room."""
         return self._rooms.get(room, {})
+
+    def inside(self, owner: str) -> Iterable[str]:
+        """Ids of things believed to lie on or in a thing."""
+        return self._parents.get(owner, {})
 
     def by_relevance(self) -> Iterator[Entry]:
         """Entries, most relevant first, newest first within a level."""

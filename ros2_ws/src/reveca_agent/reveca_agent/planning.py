@@ -122,10 +122,10 @@ def candidates(memory: Memory, briefing: Briefing) -> list[Option]:
     decide whether a delivery comes first.
     """
     brought = deliveries(memory, briefing)
-    full = len(memory.hands) >= briefing.hands
-    if full and brought:
-        return brought[: memory.settings.plans]
     outlook = Outlook(memory, briefing)
+    full = outlook.room_left <= 0
+    if brought and (full or _late(memory, briefing, brought)):
+        return brought[: memory.settings.plans]
     options = _options(outlook)
     if full:
         options = [one for one in options if one.plan.kind != "fetch"]
@@ -134,6 +134,12 @@ def candidates(memory: Memory, briefing: Briefing) -> list[Option]:
     if not options:
         options = _last_resorts(memory, briefing)
     return options[: memory.settings.plans]
+
+
+def _late(memory: Memory, briefing: Briefing, brought: list[Option]) -> bool:
+    """Tell whether there is just time enough to bring what one has."""
+    left = briefing.horizon - memory.step
+    return min(option.cost for option in brought) * 1.2 + 5.0 >= left
 
 
 def _options(outlook: Outlook) -> list[Option]:

@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 
 def carried(memory: Memory) -> list[Thing]:
     """Things in the hands and in the containers that the hands hold (not the containers)."""
-    held = set(memory.hands)
-    return [
-        entry.thing
-        for id_, entry in memory.scene.items()
-        if entry.thing.kind == "item" and (id_ in held or entry.thing.parent in held)
-    ]
+    out = []
+    for hand in memory.hands:
+        entry = memory.scene.get(hand)
+        if entry is None:
+            continue
+        if entry.thing.kind == "item":
+            out.append(entry.thing)
+        else:
+            inside = (memory.scene.get(id_) for id_ in memory.inside(hand))
+            out += [one.thing for one in inside if one is not None]
+    return out
 
 
 def carriers(memory: Memory, carry: int) -> list[tuple[Thing, int]]:
