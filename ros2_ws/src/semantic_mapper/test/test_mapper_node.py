@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -252,12 +253,47 @@ def test_maps_of_several_mappers_are_merged_but_not_over_frames(ros: Any) -> Non
     assert node.team is not None and node.team.robots == ("r1", "r2")
 
 
+def test_boxes_of_vision_msgs_are_mapped(ros: Any) -> None:
+    vision = pytest.importorskip("vision_msgs.msg")
+    node = start(
+        ros,
+        detections_type="vision_msgs",
+        detections_topic="{robot}/{camera}/boxes",
+        class_labels='{"7": "table", "9": "mug"}',
+    )
+    seer = Seer(ros)
+    boxes = seer.node.create_publisher(vision.Detection2DArray, "r1/camera/boxes", 10)
+    ros.wait_for_matched(boxes, seer.depth, seer.info, seer.tf)
+    ear = Ear(ros)
+    ear.hear(SemanticMap, "semantic_map")
+    for k in range(4):
+        masks = seer.look(k % 2)
+        message = vision.Detection2DArray(header=masks.header)
+        for one in masks.detections:
+            item = vision.Detection2D(header=masks.header)
+            item.bbox.center.position.x = one.x + one.width / 2
+            item.bbox.center.position.y = one.y + one.height / 2
+            item.bbox.size_x, item.bbox.size_y = float(one.width), float(one.height)
+            guess = vision.ObjectHypothesisWithPose()
+            guess.hypothesis.class_id = "7" if one.scores[0].label == "table" else "9"
+            guess.hypothesis.score = 0.8
+            item.results = [guess]
+            message.detections.append(item)
+        boxes.publish(message)
+        ros.spin_until(lambda k=k: frames(node) == k + 1)
+    ros.spin_until(lambda: ear.labels() == ["mug", "table"])
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ({"robots": []}, "parameter 'robots' is empty"),
         ({"near": 5.0}, "'near' .5 m. must be less than 'far'"),
-        ({"detections_type": "vision_msgs"}, "vision_msgs is not installed"),
+        pytest.param(
+            {"detections_type": "vision_msgs"},
+            "vision_msgs is not installed",
+            marks=pytest.mark.skipif(bool(find_spec("vision_msgs")), reason="it is installed"),
+        ),
         ({"prior_file": "/does/not/exist.json"}, "parameter 'prior_file'"),
     ],
 )
