@@ -20,6 +20,8 @@ SMOOTH = 0.12
 """Least likelihood that a room holds a thing, whatever its kind."""
 CHECKED_BY_OTHER = 0.3
 """What remains of the hope for a place that a collaborator likely searched already."""
+STRIDE = 0.5
+"""Metres per step for which the numbers of steps here are meant; others are scaled [m]."""
 DWELL = 5.0
 """Steps that somebody likely spends in a room after entering it, on containers that are there."""
 FETCHABLE = 6.0
@@ -59,6 +61,7 @@ class Outlook:
     def __init__(self, memory: Memory, briefing: Briefing) -> None:
         self.memory, self.briefing = memory, briefing
         self.ways, self.stride = briefing.ways, briefing.stride
+        self.pace = STRIDE / briefing.stride
         self.lacking = open_needs(memory)
         self.room_left = room_left(memory, briefing)
         self.loads = briefing.turn > 0
@@ -211,7 +214,7 @@ class Outlook:
             return crew
         for name, mate in memory.collaborators.items():
             last = mate.last
-            if last is None or now - last.step > FORGET:
+            if last is None or now - last.step > FORGET * self.pace:
                 continue
             held = len(last.hands)
             spot, free_at = last.spot, 0.0
@@ -260,7 +263,7 @@ class Outlook:
             del open_tasks[task.target]
             worker.free_at, worker.spot, worker.best = finish, task.spot, None
             if task.kind == "explore":
-                worker.free_at += DWELL
+                worker.free_at += DWELL * self.pace
             if task.kind == "fetch":
                 worker.hands -= 1
             if worker is me:
@@ -277,7 +280,7 @@ class Outlook:
         return {
             mate.heading: (name, 0.0)
             for name, mate in memory.collaborators.items()
-            if mate.heading and memory.step - mate.since <= FORGET
+            if mate.heading and memory.step - mate.since <= FORGET * self.pace
         }
 
     def _bid(
@@ -288,7 +291,7 @@ class Outlook:
             if task.kind == "fetch" and worker.hands <= 0:
                 continue
             finish = worker.free_at + self.steps(worker, task)
-            rate = promise(task.gain, finish - begin)
+            rate = promise(task.gain, (finish - begin) / self.pace)
             if best is None or rate > best[0]:
                 best = (rate, finish, task)
         return best

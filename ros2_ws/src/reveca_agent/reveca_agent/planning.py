@@ -163,6 +163,7 @@ def _options(outlook: Outlook) -> list[Option]:
                 max(0.0, when) if rival and settings.spatial else None,
                 task.about,
                 1.0 + task.extra,
+                outlook.pace,
             )
         )
     if settings.relevance:
@@ -187,7 +188,7 @@ def _with_deliveries(
     for delivery in brought:
         target = memory.scene[delivery.plan.target].thing.spot
         by_way = ways.distance(memory.spot, target) + ways.distance(target, aim)
-        if (by_way - direct) / stride <= ON_THE_WAY:
+        if (by_way - direct) / stride <= ON_THE_WAY * outlook.pace:
             delivery.gain = max(delivery.gain, 10.0 * best.gain + 10.0)
             return [delivery, *options]
     for delivery in brought:

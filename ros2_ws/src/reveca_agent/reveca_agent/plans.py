@@ -67,6 +67,8 @@ class Option:
     about: str = ""
     size: float = 1.0
     """Cost in steps when distances are unknown: all alike but for the actions."""
+    pace: float = 1.0
+    """Steps of this world that make one of half a metre."""
 
     @property
     def cost(self) -> float:
@@ -92,7 +94,7 @@ class Option:
     @property
     def rate(self) -> float:
         """What it promises per step."""
-        return promise(self.gain, self.cost)
+        return promise(self.gain, self.cost / self.pace)
 
 
 def promise(gain: float, steps: float) -> float:

@@ -167,5 +167,4 @@ def _chance(
 
 def worth_asking(state: ScenarioState, memory: Memory, briefing: Briefing) -> bool:
     """Tell whether it is so far away that a question costs less than going to look."""
-    far = briefing.ways.distance(memory.spot, state.spot) / briefing.stride
-    return far > CLOSE
+    return briefing.ways.distance(memory.spot, state.spot) / briefing.stride > CLOSE
