@@ -13,7 +13,13 @@ from coterie_core.language import Decided, Decider, Image, estimate_tokens
 from coterie_core.recording import RecordedFrame, Recording, RecordingError, sample_evenly
 from coterie_core.scene import SceneGraph
 from openeqa_agent.answers import OpenReply
-from openeqa_agent.captions import CaptionFrame, CaptionState, FrameCaption, detections_text
+from openeqa_agent.captions import (
+    CaptionFrame,
+    CaptionState,
+    FrameCaption,
+    detections_text,
+    place_name,
+)
 from openeqa_agent.common_sense import guess
 from openeqa_agent.decisions import (
     AnswerBlind,
@@ -37,6 +43,8 @@ from openeqa_agent.things import MapIndex
 METHODS = ("blind", "captions", "scene_graph", "frames", "ours")
 _MEASURED = ("how_many", "size", "space")
 """Kinds of questions on which a sure measurement stands whatever the model says."""
+_HINT = 0.35
+"""Least confidence for what captions tell to stand where the map does not."""
 _KEPT = 4
 """Recordings whose captions are kept."""
 
@@ -163,7 +171,7 @@ class OpenAgent:
             return await self._from_captions(question, recording)
         frames, problems = await _read(recording, self.options.frames)
         images, names, left_out = self._encoded(frames)
-        captions = tuple(_plain_captions(frames))
+        captions = tuple(_plain_captions(frames, recording.scene))
         if not images:
             return _nothing(question, problems or "no frame has an image in color")
         state = Asked(question, captions=captions, images=images, frames=names, left_out=left_out)
@@ -175,7 +183,9 @@ class OpenAgent:
         tools = answer_from_map(question, index) if index is not None else _nothing(question, "")
         if self.decider.rule_only:
             if tools.abstains and recording is not None:
-                return await self._from_captions(question, recording)
+                told = await self._from_captions(question, recording)
+                # What merely is in the same image is no better than what is usual.
+                return told if told.confidence >= _HINT else tools
             return tools
         frames = await self._captioned(recording)
         chosen, left_out = self._fitting(_bearing(frames, question, 12))
@@ -246,18 +256,19 @@ class OpenAgent:
         key = (recording.name, len(recording))
         if key not in self._captions:
             frames, problems = await _read(recording, self.options.frames)
-            captions = await asyncio.gather(*(self._caption(frame) for frame in frames))
+            known = recording.scene
+            captions = await asyncio.gather(*(self._caption(frame, known) for frame in frames))
             while len(self._captions) >= _KEPT:
                 self._captions.pop(next(iter(self._captions)))
             self._captions[key] = _Frames([c for c in captions if c.text], problems)
         return self._captions[key]
 
-    async def _caption(self, frame: RecordedFrame) -> FrameCaption:
+    async def _caption(self, frame: RecordedFrame, known: SceneGraph | None) -> FrameCaption:
         found = detections_text(frame)
         if frame.caption and not found:
             return FrameCaption(frame.name, frame.caption[:900])
         color = frame.frame.color
-        state = CaptionState(None, found, frame.place)
+        state = CaptionState(None, found, place_name(frame.place, known))
         if self.options.vision and color is not None and not self.decider.rule_only:
             state = dataclasses.replace(state, image=encode(color, self.options.image_side))
             decided = await self.decider.decide(CaptionFrame(), state)
@@ -280,12 +291,13 @@ async def _read(recording: Recording, count: int) -> tuple[list[RecordedFrame], 
     return frames, note[:500]
 
 
-def _plain_captions(frames: list[RecordedFrame]) -> list[FrameCaption]:
+def _plain_captions(frames: list[RecordedFrame], known: SceneGraph | None) -> list[FrameCaption]:
     captions = []
     for frame in frames:
         found = detections_text(frame) or frame.caption[:900]
         if found:
-            text = CaptionFrame().rule(CaptionState(None, found, frame.place)).caption
+            state = CaptionState(None, found, place_name(frame.place, known))
+            text = CaptionFrame().rule(state).caption
             captions.append(FrameCaption(frame.name, text))
     return captions
 

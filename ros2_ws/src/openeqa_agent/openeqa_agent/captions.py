@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -10,9 +11,11 @@ from typing import ClassVar
 
 from pydantic import BaseModel, Field
 
+from coterie_core.household import load_household
 from coterie_core.language import Decision, Image, Message, as_data
 from coterie_core.lexicon import load_lexicon
 from coterie_core.recording import RecordedFrame
+from coterie_core.scene import SceneGraph
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.labels import canonical, members_of, plain
 from openeqa_agent.phrases import article, plural
@@ -173,13 +176,10 @@ def _told(
                 return (fits[0], 0.6) if fits else ("", 0.0)
             return ("yes" if state == question.attribute else "no"), 0.6
     if kind in ("where", "which_room") and hits:
-        rooms = Counter(
-            match[1]
-            for c, _ in hits
-            if (match := re.match(r"in the ([a-z0-9 ]+):", c.text.lower()))
-        )
+        seen = {c.frame for c, _ in hits}
+        rooms = Counter(room for c, ms in told if c.frame in seen and (room := _room(c, ms)))
         if rooms:
-            return f"in the {rooms.most_common(1)[0][0]}", 0.5
+            return f"in the {rooms.most_common(1)[0][0]}", 0.45
     if kind == "used_for":
         grades = grades_for(question)
         best = max(
@@ -194,6 +194,34 @@ def _told(
     return "", 0.0
 
 
+def _room(caption: FrameCaption, mentions: Sequence[_Mention]) -> str:
+    """The room of a frame: as its caption says, or as the things it names make likely."""
+    said = re.match(r"in the ([a-z0-9 ]+):", caption.text.lower())
+    if said:
+        return said[1]
+    house = load_household()
+    labels = {m.label for m in mentions if house.category(m.label) is not None}
+    if len(labels) < 2:
+        return ""
+
+    def likely(room: str) -> float:
+        return sum(math.log(house.likelihood(label, room) + 0.02) for label in sorted(labels))
+
+    return max(house.room_types, key=likely)
+
+
+def place_name(place: str, *scenes: SceneGraph | None) -> str:
+    """Name of the room of a place: by the graphs that know it, or where it is a room's name."""
+    for scene in scenes:
+        if scene is None:
+            continue
+        at = scene.places.get(place)
+        room = scene.rooms.get(at.room if at is not None else place)
+        if room is not None:
+            return room.name
+    return place if load_household().room_type(place) else ""
+
+
 def _colored(question: OpenQuestion, color: str) -> str:
     if question.choices:
         return next((c for c in question.choices if basic_color(c) == color), "")
@@ -205,6 +233,7 @@ def _colored(question: OpenQuestion, color: str) -> str:
 def _beside(wanted: Thing, told: list[tuple[FrameCaption, list[_Mention]]]) -> tuple[str, float]:
     """What is named most often in the frames that show the anchor; a weak hint."""
     together: Counter[str] = Counter()
+    everywhere = Counter(label for _, ms in told for label in {m.label for m in ms})
     for _, mentions in told:
         if not any(_is(m.label, wanted.anchors[0]) for m in mentions):
             continue
@@ -213,5 +242,6 @@ def _beside(wanted: Thing, told: list[tuple[FrameCaption, list[_Mention]]]) -> t
                 together[label] += 1
     if not together:
         return "", 0.0
-    label = min(together, key=lambda name: (-together[name], name))
+    # What is in most images is in these, too; what is in these alone tells more.
+    label = min(together, key=lambda name: (-(together[name] ** 2) / everywhere[name], name))
     return article(label), 0.2

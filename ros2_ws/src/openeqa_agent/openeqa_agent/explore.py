@@ -30,7 +30,8 @@ _REST = 0.1  # share of its likelihood that a room keeps after all of it was see
 _WORTH = 0.08  # least chance for which ours looks around
 _RARE = 0.15  # likelihood in a room below which a thing is believed only when seen more often
 _WELL = 0.7  # quality from which a place counts as seen when all of a room shall be
-_SERVES = 0.65  # least confidence in a thing that is to serve a use
+_SERVES = 0.63  # least confidence in a thing that is to serve a use
+_NEAR = 2.5  # [m] from which small things on furniture are seen
 _CLOSER = 3.0  # [m] how near a thing a place lies from which it is seen better
 
 
@@ -117,6 +118,8 @@ class Explorer:
         self._wanted = wanted(self.question)
         self._labels = frozenset().union(*self._wanted.things)
         self._missing: list[frozenset[str]] = list(self._wanted.things)
+        asked = self.question
+        self._doubts_absence = (asked.polar and bool(asked.anchors)) or asked.kind == "space"
         self._spots: dict[str, _Spot] = {}
         self._seen: dict[str, float] = {}
         self._ways: nx.Graph = nx.Graph()
@@ -170,7 +173,7 @@ class Explorer:
         around = (self._spots[place] for place in self._ways[self._here])
         if any(other.room is None and not other.visits for other in around):
             return True
-        if self._better_view(spot) is not None:
+        if self._must_be_seen(spot) or self._better_view(spot) is not None:
             return True
         own = self._chance(spot.room.type, spot.room.name) if spot.room else _ANYWHERE
         return own * (1.0 - spot.seen) >= _WORTH
@@ -266,6 +269,8 @@ class Explorer:
 
     def _gain(self, place: str, spot: _Spot, left: dict[str, float]) -> tuple[float, str]:
         """Chance (0..) that standing at a place shows what is wanted, and why."""
+        if self._must_be_seen(spot):
+            return 2.0, "all of the room must be seen"
         closer = self._better_view(spot)
         if closer is not None:
             return 2.0, f"a better view of the {closer.label.top}"
@@ -282,13 +287,24 @@ class Explorer:
         gain = own * unseen + _BEYOND * new * (0.5 + 0.5 * unseen)
         return gain, f"{spot.room.name} may show it ({own:.2f})"
 
+    def _must_be_seen(self, spot: _Spot) -> bool:
+        """Whether a place belongs to a room of which all must be seen: for counts, and for "no"."""
+        question = self.question
+        if question.kind != "how_many" and not (question.polar and not question.anchors):
+            return False
+        if spot.room is None or spot.looked or spot.seen >= _WELL:
+            return False
+        return self._is_room(spot.room.type, spot.room.name)
+
     def _better_view(self, spot: _Spot) -> SceneObject | None:
         """A thing asked about that was found, is too little known, and is near a place."""
         if self._scene is None:
             return None
         for names in self._wanted.things:
             for thing in self._found(names, self._scene):
-                if thing.observations >= self.options.looks:
+                if thing.observations >= self.options.looks and (
+                    not self._doubts_absence or self._well_seen(thing)
+                ):
                     continue
                 if math.dist(thing.box.center[:2], spot.position[:2]) <= _CLOSER:
                     return thing
@@ -366,8 +382,7 @@ class Explorer:
         if not named:
             return self._room_seen()
         return all(
-            any(thing.observations >= self.options.looks for thing in self._found(names, scene))
-            for names in named
+            any(self._well_seen(thing) for thing in self._found(names, scene)) for names in named
         )
 
     def _confirmed(self, reply: OpenReply, scene: SceneGraph) -> bool:
@@ -387,9 +402,30 @@ class Explorer:
             looks = self.options.looks
             if likely >= _RARE and asked not in ("color", "state", "attribute"):
                 looks -= 1
-            if thing.observations < looks or thing.label.probability(label) < 0.5:
+            if thing.label.probability(label) < 0.5:
+                return False
+            if thing.observations < looks and not self._seen_closely(thing):
                 return False
         return True
+
+    def _seen_closely(self, thing: SceneObject) -> bool:
+        """Whether the robot has looked around near a thing, wherever it could."""
+        near = [
+            spot.looked
+            for spot in self._spots.values()
+            if spot.failures < _TRIES
+            and math.dist(thing.box.center[:2], spot.position[:2]) <= _CLOSER
+        ]
+        return bool(near) and all(near)
+
+    def _well_seen(self, thing: SceneObject) -> bool:
+        """Whether small things on or about a thing would have been seen: often, and from near."""
+        if self._seen_closely(thing):
+            return True
+        return thing.observations >= self.options.looks and any(
+            spot.looked and math.dist(thing.box.center[:2], spot.position[:2]) <= _NEAR
+            for spot in self._spots.values()
+        )
 
     def _room_seen(self) -> bool:
         """Whether the room that is asked about was entered, and all known of it was seen."""
