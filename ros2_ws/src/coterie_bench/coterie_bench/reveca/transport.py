@@ -221,6 +221,13 @@ class TransportWorld(HouseholdWorld):
         self._heading[body.name] = (self._heading[body.name] + degrees) % 360
         return DONE
 
+    def _grab(self, body: Body, item: str) -> Result:
+        thing = self.things.get(item)
+        holder = self.things.get(thing.parent) if thing is not None else None
+        if holder is not None and holder.relation == "held" and holder.id not in body.hands:
+            return failed("gone", f"{item} is in {holder.id}, which {holder.parent} carries")
+        return super()._grab(body, item)
+
     def _put(self, body: Body, action: Put) -> Result:
         target = self.things.get(action.target)
         if target is not None and target.id in body.hands and target.kind == "container":
