@@ -19,7 +19,9 @@ INSIDE = 0.5
 SMOOTH = 0.12
 """Least likelihood that a room holds a thing, whatever its kind."""
 CHECKED_BY_OTHER = 0.3
-"""What remains of the hope for a place that a collaborator likely searched already."""
+"""What remains of the hope for a room that a collaborator saw: it has containers too."""
+CHECKED = 0.01
+"""What remains of it where nothing can be hidden from who was there."""
 STRIDE = 0.5
 """Metres per step for which the numbers of steps here are meant; others are scaled [m]."""
 DWELL = 5.0
@@ -66,6 +68,7 @@ class Outlook:
         self.room_left = room_left(memory, briefing)
         self.loads = briefing.turn > 0
         """Containers are carried, and rooms are seen by turning round (transport)."""
+        self.checked = CHECKED_BY_OTHER if not self.loads else CHECKED
         self.tasks: list[Task] = []
         unseen = self._fetches()
         lost = {g.target for g in memory.goal.subgoals if not targets(memory, g)}
@@ -146,7 +149,7 @@ class Outlook:
             weights = [SMOOTH + likelihood(label, room.type) for label, _ in labels]
             here = closed.get(room.id, ())
             if room.id not in memory.rooms:
-                doubt = CHECKED_BY_OTHER if room.id in memory.searched else 1.0
+                doubt = self.checked if room.id in memory.searched else 1.0
                 shares = [doubt * w for w in weights]
                 turns = 360.0 / self.briefing.turn if self.loads else 0.0
                 task = Task("explore", room.id, room.spot, 0.0, turns, 0, f"{room.name}, not seen")
@@ -157,7 +160,7 @@ class Outlook:
                     for label, _ in labels
                 ]
                 for k, entry in enumerate(here):
-                    doubt = CHECKED_BY_OTHER if entry.thing.id in memory.searched else 1.0
+                    doubt = CHECKED if entry.thing.id in memory.searched else 1.0
                     shares = [
                         doubt * within * w * like[k] / sum(like)
                         for within, w, like in zip(inside, weights, likings, strict=True)
@@ -187,8 +190,13 @@ class Outlook:
                 self.tasks.append(task)
 
     def _containers(self) -> list[Entry]:
-        """Closed containers into which one has not looked, as far as a decision is shown them."""
+        """Closed containers into which one has not looked, as far as a decision is shown them.
+
+        In transport worlds nothing lies in closed furniture.
+        """
         memory = self.memory
+        if self.loads:
+            return []
         if memory.settings.relevance:
             ids = islice(memory.closed, 4 * memory.settings.shown)
             found = [memory.scene[id_] for id_ in ids]

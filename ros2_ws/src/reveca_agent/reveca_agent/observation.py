@@ -45,6 +45,16 @@ class Observer:
             self._thing(thing, percept.step)
         for room in percept.covered:
             self._missing(room, seen, percept.step)
+        for hand in percept.hands:
+            for id_ in tuple(memory.inside(hand)):
+                if id_ not in seen:
+                    self._lost(id_, percept.step)
+
+    def _lost(self, id_: str, step: int) -> None:
+        """Note that a thing is no more in the container that one carries."""
+        before = self.memory.scene[id_]
+        thing = replace(before.thing, parent="", relation="")
+        self.memory.put(Entry(thing, step, "", before.level, missing=True))
 
     def _hands(self, hands: tuple[str, ...]) -> None:
         memory = self.memory
