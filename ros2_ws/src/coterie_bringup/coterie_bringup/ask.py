@@ -123,11 +123,11 @@ async def _ask(
             if isinstance(answer, OpenAnswer) and answer.objects:
                 scene = await in_loop(operator, operator.map(3.0))
             return answer, scene
-        except NoAnswer:
+        except NoAnswer as error:
             what = f"team {state.team}" if state.team else "any team"
             raise CommandError(
-                f"no answer from {what} in ROS domain {state.domain} within {timeout:g} s; is it "
-                "running and its aggregator active? (./coterie doctor lists running teams)"
+                f"no answer from {what} in ROS domain {state.domain}: {error} (./coterie doctor "
+                "lists running teams; a robot that goes to look takes its time: --timeout)"
             ) from None
 
 

@@ -83,7 +83,7 @@ def demo(
 def ask(
     question: Annotated[str, typer.Argument(help='For example "Is there a mug in the kitchen?"')],
     domain: Domain = None,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Wait so long [s].")] = 30.0,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Wait so long [s].")] = 300.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Ask the running team; answers with confidence and each robot's evidence."""
@@ -447,6 +447,14 @@ def setup() -> None:
     print("Coterie is set up. `./coterie doctor` shows what is installed.")
 
 
+@app.command("play", context_settings=PASS_THROUGH)
+def play(context: typer.Context) -> None:
+    """Be one of the agents, in the terminal or the browser; `--help` shows its options."""
+    from coterie_console.play import main as run
+
+    raise typer.Exit(run(context.args))
+
+
 @bench_app.command("mele", context_settings=PASS_THROUGH)
 def bench_mele(context: typer.Context) -> None:
     """MELE's protocol on every house in a folder; `--help` shows its options."""
@@ -537,6 +545,7 @@ KNOWN_ERRORS = {
     "FileProblem",
     "PageError",
     "PlanError",
+    "PlayError",
     "RecordingError",
     "WorldError",
 }

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
@@ -32,11 +32,16 @@ from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.srv import AskOpen, AskTeam, QueryObjects
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.clients import ActionClient, ServiceClient
+from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer, ServiceClient
 from coterie_ros.executors import make_executor, spin
 from coterie_ros.parameters import Parameters
 
 T = TypeVar("T")
+
+REACH = 15.0
+"""How long whoever is asked may take to be found [s]."""
+LOST = 5.0
+"""How long whoever was asked may be gone [s]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,18 +199,19 @@ class Operator(AgentNode):
         A team without explorers has no aggregator: who answers open questions is asked then.
 
         Raises:
-            NoAnswer: Nobody responds.
+            NoAnswer: Nobody is there, or whoever is does not respond, or goes away meanwhile.
         """
         message = conversions.question_to_msg(question)
         if not await self._ask.wait(5.0) and await self._ask_open.wait(0.0):
-            told = await self._ask_open.call(
-                AskOpen.Request(question=message, explore=True), timeout=timeout, attempts=1
-            )
+            request = AskOpen.Request(question=message, explore=True)
+            told = await self._ask_open.call(request, timeout=timeout, attempts=1, lost_after=LOST)
             answer, success = told.answer, told.success
             text = str(told.message)
         else:
+            if not await self._ask.wait(min(timeout, REACH)):
+                raise NoAnswer("nobody offers the services `ask` or `ask_open`; is the team up?")
             request = AskTeam.Request(question=message)
-            told = await self._ask.call(request, timeout=timeout, attempts=1)
+            told = await self._ask.call(request, timeout=timeout, attempts=1, lost_after=LOST)
             success, text = told.success, str(told.message)
             if success and not told.is_open:
                 return TeamAnswer(
@@ -315,5 +321,19 @@ def operating(
 
 
 async def in_loop(operator: Operator, work: Coroutine[Any, Any, T]) -> T:
-    """Await a coroutine of the operator's loop from another loop."""
-    return await asyncio.wrap_future(operator.run(work))
+    """Await a coroutine of the operator's loop from another loop.
+
+    Raises:
+        NoAnswer, GoalRejected: As the coroutine does; that is for the caller, not for the log.
+    """
+
+    async def kept() -> tuple[T | None, Exception | None]:
+        try:
+            return await work, None
+        except (NoAnswer, GoalRejected) as error:
+            return None, error
+
+    value, error = await asyncio.wrap_future(operator.run(kept()))
+    if error is not None:
+        raise error
+    return cast(T, value)

@@ -324,8 +324,13 @@ def planner_parameters(team: Team, spec: PlannerSpec) -> dict[str, Any]:
 
 
 def open_parameters(team: Team, spec: OpenQuestionsSpec) -> dict[str, Any]:
-    """Return the parameters of the node that answers open questions."""
+    """Return the parameters of the node that answers open questions.
+
+    Without a mapper nobody goes to look: what is seen would not come onto the map.
+    """
     robot = spec.robot or team.robots[0].name
+    if team.mapper is None:
+        robot = "none"
     return {
         "method": spec.method,
         "model_profile": _profile(team, spec.model),

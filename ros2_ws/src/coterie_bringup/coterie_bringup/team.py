@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
+from coterie_bringup.team_checks import (
+    MAX_ROBOTS,
+    as_written,
+    check_map,
+    check_models,
+    check_names,
+    expand_groups,
+)
 from coterie_core.language import ModelProfile
 from coterie_core.yaml_checks import check, shown, suggestion
 from coterie_core.yaml_marks import (
     FileProblem,
-    MarkedData,
     Problem,
     load_marked,
     read_text,
@@ -36,8 +43,6 @@ RESERVED = {
     "tf",
 }
 """Names that the team's own nodes and topics have."""
-
-MAX_ROBOTS = 200
 
 Method = Literal[
     "majority_vote",
@@ -275,27 +280,6 @@ class Team(_Part):
             raise ValueError("a leader needs robots with role: worker; give at least one")
         return self
 
-    @model_validator(mode="after")
-    def _map(self) -> Team:
-        if self.mapper is not None and self.world.kind == "graph":
-            raise ValueError("mapper: a world of kind graph has no images; use embedded or habitat")
-        for section in ("planner", "open_questions"):
-            known = self.mapper is not None or self.leader is not None
-            if getattr(self, section) is not None and not known:
-                raise ValueError(f"{section} needs a map; add `mapper: {{}}`")
-        names = {robot.name for robot in self.robots}
-        for camera in self.mapper.cameras if self.mapper else ():
-            robot, slash, _ = camera.partition("/")
-            if slash and robot not in names:
-                raise ValueError(f"mapper.cameras: no robot {robot!r}{suggestion(robot, names)}")
-        if self.open_questions is not None:
-            robot = self.open_questions.robot
-            if robot not in {"", "none", *names}:
-                raise ValueError(
-                    f"open_questions.robot: no robot {robot!r}{suggestion(robot, names)}"
-                )
-        return self
-
     @property
     def explorers(self) -> tuple[RobotSpec, ...]:
         """Robots that answer questions."""
@@ -359,100 +343,14 @@ def parse_team(text: str, file: str = "team.yaml") -> Team:
     problems: list[Problem] = []
     origin: list[int] = []
     if isinstance(marked.data, dict):
-        origin = _expand_groups(marked, problems)
-        _check_names(marked, problems)
-        _check_models(marked, problems)
+        origin = expand_groups(marked, problems)
+        check_names(marked, problems)
+        check_models(marked, problems)
+        check_map(marked, problems)
     try:
         return check(Team, marked, file, problems)
     except FileProblem as error:
-        raise FileProblem(file, _as_written(error.problems, origin)) from None
-
-
-def _as_written(problems: list[Problem], origin: list[int]) -> list[Problem]:
-    """Give the robots of a group the index that the group has in the file, each problem once."""
-    kept: dict[Problem, None] = {}
-    for problem in problems:
-        path = problem.path
-        if len(path) > 1 and path[0] == "robots" and isinstance(path[1], int) and origin:
-            path = ("robots", origin[path[1]], *path[2:])
-        kept[Problem(path, problem.line, problem.message)] = None
-    return list(kept)
-
-
-def _expand_groups(marked: MarkedData, problems: list[Problem]) -> list[int]:
-    """Replace robots with `count` by so many robots; return each one's index in the file."""
-    robots = marked.data.get("robots")
-    if not isinstance(robots, list):
-        return []
-    origin: list[int] = []
-    expanded: list[Any] = []
-    lines: list[dict[tuple[str | int, ...], int]] = []
-    for i, robot in enumerate(robots):
-        own = {p[2:]: n for p, n in marked.lines.items() if p[:2] == ("robots", i)}
-        if not isinstance(robot, dict) or "count" not in robot:
-            expanded.append(robot)
-            lines.append(own)
-            origin.append(i)
-            continue
-        robot = dict(robot)
-        count, name = robot.pop("count"), robot.get("name", "robot_{n}")
-        line = own.get(("count",), marked.line(("robots", i)))
-        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MAX_ROBOTS:
-            message = f"expected a whole number from 1 to {MAX_ROBOTS}, got {shown(count)}"
-            problems.append(Problem(("robots", len(expanded), "count"), line, message))
-            count = 1
-        if not isinstance(name, str) or (count > 1 and "{n}" not in name):
-            line = own.get(("name",), line)
-            message = "with count, the name must hold {n}, for example scout_{n}"
-            problems.append(Problem(("robots", len(expanded), "name"), line, message))
-            name = f"robot_{i}_{{n}}"
-        for n in range(1, count + 1):
-            expanded.append({**robot, "name": name.replace("{n}", str(n))})
-            lines.append(own)
-            origin.append(i)
-    marked.data["robots"] = expanded
-    kept = {p: n for p, n in marked.lines.items() if len(p) < 2 or p[0] != "robots"}
-    for i, own in enumerate(lines):
-        kept |= {("robots", i, *rest): n for rest, n in own.items()}
-    marked.lines = kept
-    return origin
-
-
-def _check_names(marked: MarkedData, problems: list[Problem]) -> None:
-    first: dict[str, int] = {}
-    robots = marked.data.get("robots")
-    for i, robot in enumerate(robots if isinstance(robots, list) else []):
-        name = robot.get("name") if isinstance(robot, dict) else None
-        if not isinstance(name, str):
-            continue
-        line = marked.line(("robots", i, "name"))
-        if name.lower() in first:
-            message = f"the name {name!r} is taken (line {first[name.lower()]}); names must differ"
-            problems.append(Problem(("robots", i, "name"), line, message))
-        first.setdefault(name.lower(), line)
-
-
-def _check_models(marked: MarkedData, problems: list[Problem]) -> None:
-    """Every model that is named must be a profile of the file, or `rules`."""
-    models = marked.data.get("models")
-    known = {"rules", *(models if isinstance(models, dict) else {})}
-    places: list[tuple[str | int, ...]] = [
-        (section, "model") for section in ("aggregator", "leader", "planner", "open_questions")
-    ]
-    robots = marked.data.get("robots")
-    places += [
-        ("robots", i, "model") for i in range(len(robots) if isinstance(robots, list) else 0)
-    ]
-    for path in places:
-        value: Any = marked.data
-        for part in path:
-            if isinstance(part, int):
-                value = value[part]
-            else:
-                value = value.get(part) if isinstance(value, dict) else None
-        if isinstance(value, str) and value not in known:
-            message = f"unknown model profile {value!r}{suggestion(value, known)}"
-            problems.append(Problem(path, marked.line(path), message))
+        raise FileProblem(file, as_written(error.problems, origin)) from None
 
 
 __all__ = [

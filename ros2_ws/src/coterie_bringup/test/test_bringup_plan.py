@@ -277,6 +277,10 @@ def test_the_map_and_who_answers_from_it(tmp_path: Path) -> None:
     assert specs["planner"].parameters["object_planner"]["mode"] == "certainty"
     asked = specs["open_questions"].parameters["open_questions"]
     assert (asked["robot"], asked["max_distance"]) == ("drone", 5.0)
+    # What a robot sees comes onto no map where there is no mapper.
+    words = HOME.replace("mapper: {prior_map: rooms, far: 3.0}", "leader: {}")
+    specs = {s.name: s for s in plan(parse_team(words.replace("wheels", "wheels, role: worker")))}
+    assert specs["open_questions"].parameters["open_questions"]["robot"] == ""
 
 
 def test_a_map_per_robot_and_their_sum() -> None:

@@ -212,3 +212,19 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     team = load_team(file)
     assert team.resolve("x/y.json") == file.parent / "x" / "y.json"
     assert team.profile("local").record_to == file.parent / "calls.jsonl"
+
+
+def test_who_works_on_a_map_must_fit_to_the_rest() -> None:
+    maps = GOOD + "mapper:\n  cameras: [rovr/head]\n  farr: 3\nplanner: {method: grouned}\n"
+    assert problems(maps + "open_questions:\n  robot: wlker\n  model: locl\n") == [
+        "demo.yaml:26: mapper.cameras[0]: no robot 'rovr'; did you mean 'rover'?",
+        "demo.yaml:27: mapper.farr: unknown field 'farr'; did you mean 'far'?",
+        "demo.yaml:28: planner.method: unknown value 'grouned'; did you mean 'grounded'?",
+        "demo.yaml:30: open_questions.robot: no robot 'wlker'; did you mean 'walker'?",
+        "demo.yaml:31: open_questions.model: unknown model profile 'locl'; did you mean 'local'?",
+    ]
+    (alone,) = problems(GOOD + "planner: {}\n")
+    assert alone.startswith("demo.yaml:25: planner: needs a map")
+    graph = "{kind: graph, directory: x, scan: y}"
+    (flat,) = problems(f"world: {graph}\nrobots: [{{name: r}}]\nmapper: {{}}\n")
+    assert flat.startswith("demo.yaml:3: mapper: a world of kind graph has no images")
