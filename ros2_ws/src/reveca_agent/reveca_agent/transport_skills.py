@@ -50,6 +50,10 @@ def room_left(memory: Memory, briefing: Briefing) -> int:
     return free + space if free > 0 else 0
 
 
+def _space(memory: Memory, briefing: Briefing) -> list[tuple[str, int]]:
+    return [(container.id, left) for container, left in carriers(memory, briefing.carry)]
+
+
 def transport_skills(briefing: Briefing) -> dict[str, Skill]:
     """Return the skill book for a briefing with turning (`Briefing.turn` > 0)."""
 
@@ -63,6 +67,10 @@ def transport_skills(briefing: Briefing) -> dict[str, Skill]:
                 for container, left in carriers(memory, briefing.carry):
                     if left > 0:
                         return Put(thing.id, container.id, "in")
+            else:
+                loose = [one.id for one in carried(memory) if one.id in memory.hands]
+                if loose and dict(_space(memory, briefing)).get(thing.id, 0) > 0:
+                    return Put(loose[0], thing.id, "in")  # frees a hand
             return None
         if thing.parent in memory.hands:
             return None  # it is in the container already
