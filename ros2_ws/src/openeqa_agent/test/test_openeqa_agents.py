@@ -18,6 +18,7 @@ from coterie_core.testing.endpoint import Endpoint, Obey
 from coterie_core.testing.faults import BROKEN_JSON, CUT_OFF, rate_limit, server_error
 from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
 from openeqa_agent.answers import OpenReply
+from openeqa_agent.captions import detections_text
 from openeqa_agent.decisions import abstaining, contradicts
 from openeqa_agent.images import encode_all
 
@@ -117,6 +118,20 @@ async def test_every_method_answers_by_rules(home, walk):
 async def test_captions_made_of_detections_answer(walk, text, answer):
     reply = await OpenAgent(RULES, "captions").answer(text, None, walk)
     assert reply.text == answer and not reply.guessed and reply.frames
+
+
+def test_colors_of_detections_come_from_the_image():
+    color = np.full((60, 80, 3), 240, np.uint8)
+    color[20:40, 30:50] = (200, 40, 40)
+    rgbd = RgbdFrame(np.ones((60, 80), np.float32), (60, 60, 40, 30), np.eye(4), color)
+    mask = np.zeros((60, 80), bool)
+    mask[20:40, 30:50] = True
+    found = (
+        ImageDetection((30, 20, 20, 20), {"box": 0.9}),
+        ImageDetection((0, 0, 80, 60), {"vase": 0.9}, mask),
+        ImageDetection((75, 55, 40, 40), {"lamp": 0.9}),  # reaches beyond the image
+    )
+    assert detections_text(RecordedFrame("f", rgbd, found)) == "a red box, a red vase, a lamp."
 
 
 async def test_without_map_or_frames_it_is_a_guess():
