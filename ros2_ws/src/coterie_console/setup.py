@@ -8,7 +8,7 @@ setup(
     name=PACKAGE,
     version="0.1.0",
     packages=find_packages(exclude=["test"]),
-    package_data={PACKAGE: ["py.typed"]},
+    package_data={PACKAGE: ["py.typed", "data/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
@@ -16,7 +16,7 @@ setup(
     zip_safe=False,
     maintainer="Coterie contributors",
     maintainer_email="coterie@example.org",
-    description="Pages in the browser: annotating what requests call for, on a map in 3D.",
+    description="Where people take part: annotating maps in the browser, playing one of the agents.",
     license="Apache-2.0",
     extras_require={"test": ["pytest"]},
 )

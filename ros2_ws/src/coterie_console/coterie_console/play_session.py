@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
 from coterie_bench.reveca.bench import record as measured
-from coterie_bench.reveca.methods import METHODS, WORLDS
+from coterie_bench.reveca.methods import METHODS, WORLDS, World
 from coterie_console.play_person import Choice, Interface, Person
-from coterie_console.play_record import PlayError, Record
+from coterie_console.play_record import Decision, PlayError, Record
 from coterie_core.cooperation import Action, Agent, Percept
 from coterie_core.language import Decider
 
@@ -83,14 +82,15 @@ class PlaySession:
             person.replay = old.actions(name)
         again = max((row.last + 1 for row in old.rows), default=0)
         percepts = self.world.percepts()
+        record.decisions = [one for one in old.decisions if one.step < again]
         try:
             while not self.world.done:
-                if record.rows and self._now == again and record.rows != old.rows:
+                percepts = await self._step(percepts)
+                if self._now == again and record.rows != old.rows:
                     raise PlayError(
                         f"{self.file}: the others do not act as they did then (another version, "
                         "or a model that answers anew); start a new session"
                     )
-                percepts = await self._step(percepts)
         except (Quit, asyncio.CancelledError, KeyboardInterrupt):
             self._end("aborted", again, old)
             raise
@@ -143,7 +143,7 @@ class PlaySession:
     def _chosen(self, person: Person, choice: Choice) -> None:
         taken = time.monotonic() - self._asked_at[person.name]
         self.record.decisions.append(
-            Decision_(self._now, person.name, choice.text, round(taken, 2))
+            Decision(step=self._now, who=person.name, choice=choice.text, seconds=round(taken, 2))
         )
         self._measure()
         self.record.save(self.file)
@@ -163,3 +163,52 @@ class PlaySession:
             self._measure()
         self.record.ended = now()
         self.record.save(self.file)
+
+
+def make_world(record: Record) -> World:
+    """Return the world of a record, with as many agents as it says.
+
+    Raises:
+        PlayError: There is no such world or method, or the number of agents does not go.
+    """
+    for kind, name, known in (("world", record.world, WORLDS), ("method", record.method, METHODS)):
+        if name not in known:
+            raise PlayError(f"{kind} {name[:40]!r}: expected one of {', '.join(known)}")
+    if record.method in NOT_WITH_PEOPLE:
+        raise PlayError(
+            f"method {record.method!r} cannot play with people: {NOT_WITH_PEOPLE[record.method]}"
+        )
+    try:
+        world = WORLDS[record.world](record.agents)
+    except ValueError as error:
+        raise PlayError(str(error)) from None
+    if not 1 <= len(record.people) <= record.agents:
+        raise PlayError(
+            f"people: expected 1 to {record.agents}, the number of agents; got {len(record.people)}"
+        )
+    return world
+
+
+def names_of_people(world: str, agents: int, people: int) -> list[str]:
+    """Return who of a team are people: the first ones.
+
+    Raises:
+        PlayError: As `make_world`.
+    """
+    record = Record(world=world, method="reveca", seed=0, agents=agents, people=[""] * people)
+    return list(make_world(record).team[:people])
+
+
+async def together(waiting: Sequence[Awaitable[Action]]) -> list[Action]:
+    """Wait for all; if one fails or is interrupted, the others are ended."""
+    tasks = [asyncio.ensure_future(one) for one in waiting]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def now() -> str:
+    """Return the time in UTC, to the second."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

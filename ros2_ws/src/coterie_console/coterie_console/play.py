@@ -1,0 +1,194 @@
+"""`./coterie play`: a person is one of the agents, in the terminal or in the browser."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from coterie_bench.command import run as run_command
+from coterie_bench.reveca.methods import METHODS, WORLDS
+from coterie_console.play_page import PACE, PlayPage, Seat
+from coterie_console.play_record import PlayError, Record, new_file, read_record
+from coterie_console.play_session import NOT_WITH_PEOPLE, PlaySession, Quit, names_of_people
+from coterie_console.play_terminal import Terminal
+
+app = typer.Typer(add_completion=False)
+ENDED = 3
+"""Exit code of a session that was ended before its end (it is saved)."""
+
+
+@app.command()
+def play(
+    world: Annotated[str, typer.Option(help=f"One of {', '.join(WORLDS)}.")] = "household",
+    seed: Annotated[int, typer.Option(min=0, help="Which house, goal and starts.")] = 0,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--with",
+            help="How the others decide: one of "
+            f"{', '.join(name for name in METHODS if name not in NOT_WITH_PEOPLE)}.",
+        ),
+    ] = "reveca",
+    agents: Annotated[int, typer.Option(min=1, max=10, help="In the team, people included.")] = 2,
+    people: Annotated[
+        int, typer.Option(min=1, max=10, help="How many are people (more than one: --page).")
+    ] = 1,
+    out: Annotated[Path, typer.Option(file_okay=False, help="Folder for the results.")] = Path(
+        "out/play"
+    ),
+    page: Annotated[bool, typer.Option("--page", help="In the browser.")] = False,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Of the page; default: a free one.")
+    ] = None,
+    show: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on with a session that was saved; needs no other.")
+    ] = None,
+) -> None:
+    """Play one of the agents: see what it sees, choose its actions, talk with the others.
+
+    At the end a few questions; everything is saved, also when you end earlier (Ctrl-C).
+    """
+    if resume is not None:
+        record, file = read_record(resume), resume
+        if record.state == "finished":
+            raise PlayError(f"{resume}: this session is finished")
+    else:
+        names = names_of_people(world, agents, people)
+        record = Record(world=world, method=method, seed=seed, agents=agents, people=names)
+        file = new_file(out, record)
+    if page:
+        code = play_in_browser(record, file, port=port, show=show)
+    else:
+        if len(record.people) > 1:
+            raise PlayError("several people play in the browser: add --page")
+        code = play_in_terminal(record, file, Console())
+    raise typer.Exit(code)
+
+
+def play_in_terminal(
+    record: Record, file: Path, console: Console, read: Callable[[str], str] = input
+) -> int:
+    """Play a session in the terminal; return the exit code.
+
+    Args:
+        record: What is played, or a session that is resumed.
+        file: Where it is saved.
+        console: Where to print.
+        read: Reads a line after a prompt.
+
+    Raises:
+        PlayError: It cannot be played, saved or resumed.
+    """
+    terminal = Terminal(console, read)
+    (name,) = record.people
+    session = PlaySession(record, file, {name: terminal})
+    others = [other for other in session.record.team if other != name]
+    console.print(
+        Text(
+            f"You are {name}"
+            + (f", with {', '.join(others)}" if others else "")
+            + ". Choose a number, or write a message; ? for help."
+        )
+    )
+
+    def interrupted(_number: int, _frame: FrameType | None) -> None:
+        # asyncio's own handler would wait for the line to be finished.
+        terminal.quit = True
+        if terminal.asking:
+            raise KeyboardInterrupt
+
+    with _handler(interrupted):
+        try:
+            asyncio.run(session.play())
+            terminal.questionnaire(session, name)
+        except Quit:
+            _tell_saved(console, session.file)
+            return ENDED
+    console.print(Text(f"Saved: {session.file}"))
+    return 0
+
+
+def play_in_browser(record: Record, file: Path, *, port: int | None, show: bool) -> int:
+    """Play a session in the browser until all people have answered; return the exit code.
+
+    Raises:
+        PlayError: It cannot be played, served, saved or resumed.
+    """
+    console = Console()
+
+    async def serve() -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, task.cancel)
+        seats = {name: Seat(name, PACE) for name in record.people}
+        session = PlaySession(record, file, seats)
+        served = PlayPage(session, seats, port)
+        await served.start()
+        try:
+            for name in seats:
+                console.print(f"{name}: {served.link(name)}", soft_wrap=True, highlight=False)
+            console.print("Ctrl-C ends the session; it is saved with every choice.")
+            if show:
+                # A thread: some browsers run in the foreground until they are closed.
+                links = [served.link(name) for name in seats]
+                threading.Thread(target=_open, args=(links,), daemon=True).start()
+            await served.play()
+            await asyncio.sleep(0.5)  # the pages show that it is saved
+        finally:
+            await served.stop()
+
+    try:
+        asyncio.run(serve())
+    except (Quit, asyncio.CancelledError, KeyboardInterrupt):
+        _tell_saved(console, file)
+        return ENDED
+    console.print(Text(f"Saved: {file}"))
+    return 0
+
+
+def _tell_saved(console: Console, file: Path) -> None:
+    console.print(Text(f"\nSaved: {file}\nGo on with: ./coterie play --resume {file}"))
+
+
+def _open(links: Sequence[str]) -> None:
+    for link in links:
+        with contextlib.suppress(webbrowser.Error, OSError):
+            webbrowser.open(link)
+
+
+@contextlib.contextmanager
+def _handler(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handle Ctrl-C, SIGTERM and a closed terminal in a way of one's own, where that can be."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit code."""
+    return run_command(app, "play", arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,279 @@
+"""People play in the browser: an aiohttp server on this machine, one secret link per person."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import json
+import logging
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from aiohttp import WSMsgType, web
+
+from coterie_console.play_actions import choices
+from coterie_console.play_person import Choice, Person
+from coterie_console.play_record import QUESTIONS, SCALE, PlayError
+from coterie_console.play_session import PlaySession, Quit
+from coterie_console.play_state import state_of
+from coterie_console.text import plain
+
+HOST = "127.0.0.1"
+FIRST_PORT, TRIED = 8080, 50
+PACE = 0.08
+"""How long a step of a walk is shown [s]."""
+LONGEST = 20_000
+"""Longest message of a browser [characters]."""
+_DATA = Path(__file__).with_name("data")
+_FILES = {"/play.js": "text/javascript", "/play.css": "text/css"}
+Phase = Literal["wait", "choose", "going", "questions", "thanks", "ended"]
+_log = logging.getLogger(__name__)
+
+
+class Seat:
+    """One person's place: the link, the pages that are open there, and what is waited for.
+
+    Args:
+        name: Who plays here.
+        pace: How long a step of a walk is shown [s].
+    """
+
+    def __init__(self, name: str, pace: float = PACE) -> None:
+        self.name, self.pace = name, pace
+        self.token = secrets.token_urlsafe(16)
+        self.phase: Phase = "wait"
+        self.turn = 0
+        self.person: Person | None = None
+        self.sockets: set[web.WebSocketResponse] = set()
+        self.answered = asyncio.Event()
+        self._found: list[Choice] = []
+        self._waiting: asyncio.Future[Choice] | None = None
+        self._session: PlaySession | None = None
+
+    # --- the interface of the person -------------------------------------------------------------
+
+    async def decide(self, person: Person) -> Choice:
+        """Show what can be done and wait for a click or words."""
+        self.person = person
+        self._found = choices(person)
+        self.turn += 1
+        self._waiting = asyncio.get_running_loop().create_future()
+        await self.show("choose")
+        try:
+            return await self._waiting
+        finally:
+            self._waiting, self._found = None, []
+            self.phase = "wait"
+
+    async def underway(self, person: Person) -> None:
+        """Show a step of a walk."""
+        await self.show("going")
+        await asyncio.sleep(self.pace)
+
+    # --- pages -----------------------------------------------------------------------------------
+
+    async def show(self, phase: Phase, session: PlaySession | None = None) -> None:
+        """Show a phase on all pages of this seat."""
+        self.phase = phase
+        self._session = session
+        text = json.dumps(self.state())
+        for socket in tuple(self.sockets):
+            with contextlib.suppress(ConnectionError, RuntimeError):
+                await socket.send_str(text)
+
+    def state(self) -> dict[str, Any]:
+        """Return what the page shows now."""
+        out: dict[str, Any] = {"phase": self.phase, "turn": self.turn, "name": plain(self.name)}
+        if self.person is not None:
+            out |= state_of(self.person, self._found)
+        session = self._session
+        if session is not None:
+            out["summary"] = [list(row) for row in session.summary()]
+            out["scale"] = SCALE
+            out["questions"] = [[name, QUESTIONS[name]] for name in session.record.asked()]
+        return out
+
+    def hear(self, said: Any, session: PlaySession) -> None:
+        """Do what a page asks for.
+
+        Raises:
+            ValueError: It cannot be done now; says why.
+            PlayError: Answers are not complete, or cannot be saved.
+        """
+        if not isinstance(said, dict):
+            raise ValueError("expected an object")
+        do = said.get("do")
+        if do == "answers":
+            if self.phase != "questions":
+                raise ValueError("there is nothing to answer now")
+            answers, comment = said.get("answers"), said.get("comment", "")
+            if not isinstance(answers, dict) or not isinstance(comment, str):
+                raise ValueError("expected answers and a comment")
+            session.answer(self.name, answers, comment)
+            self.phase = "thanks"
+            self.answered.set()
+        elif do == "stop" and self.person is not None:
+            self.person.stop()
+        elif do in ("choose", "say"):
+            # A click on a page that shows an earlier moment, or a second one, does nothing.
+            if said.get("turn") != self.turn or self._waiting is None or self._waiting.done():
+                return
+            self._waiting.set_result(self._choice(said))
+        else:
+            raise ValueError(f"{str(do)[:40]!r} is nothing that can be done")
+
+    def _choice(self, said: Mapping[str, Any]) -> Choice:
+        assert self.person is not None
+        if said["do"] == "say":
+            text, to = said.get("text"), said.get("to", "")
+            if not isinstance(text, str) or not isinstance(to, str):
+                raise ValueError("expected words, and for whom")
+            return self.person.message(text, to)
+        for choice in self._found:
+            if choice.id == said.get("id"):
+                return choice
+        raise ValueError("that cannot be done any more")
+
+
+class PlayPage:
+    """Serves the pages of all people of a session.
+
+    Args:
+        session: What is played; its interfaces are the seats.
+        seats: Seat by person.
+        port: Where; None: the first free one from 8080 on; 0: any.
+    """
+
+    def __init__(
+        self, session: PlaySession, seats: Mapping[str, Seat], port: int | None = None
+    ) -> None:
+        self.session, self.seats, self._wanted = session, seats, port
+        self.port = 0
+        self._runner: web.AppRunner | None = None
+
+    def link(self, name: str) -> str:
+        """Return a person's link."""
+        return f"http://localhost:{self.port}/?seat={self.seats[name].token}"
+
+    async def start(self) -> None:
+        """Begin to serve.
+
+        Raises:
+            PlayError: The port cannot be had.
+        """
+        app = web.Application(middlewares=[self._guard], client_max_size=LONGEST)
+        app.router.add_get("/", self._page)
+        for name in _FILES:
+            app.router.add_get(name, self._file)
+        app.router.add_get("/socket", self._socket)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+        await self._runner.setup()
+        tried = range(FIRST_PORT, FIRST_PORT + TRIED) if self._wanted is None else [self._wanted]
+        reason = ""
+        for port in tried:
+            site = web.TCPSite(self._runner, HOST, port)
+            try:
+                await site.start()
+            except (OSError, OverflowError) as error:
+                reason = getattr(error, "strerror", None) or str(error)
+                continue
+            self.port = int(self._runner.addresses[0][1])
+            return
+        await self.stop()
+        ports = f"port {tried[0]}" if len(tried) == 1 else f"ports {tried[0]} to {tried[-1]}"
+        raise PlayError(f"{ports}: {reason}; end what is there, or choose another with --port")
+
+    async def stop(self) -> None:
+        """End serving; the port is free afterwards."""
+        for seat in self.seats.values():
+            for socket in tuple(seat.sockets):
+                with contextlib.suppress(Exception):
+                    await socket.close()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def play(self) -> None:
+        """Play the session to the end of the questionnaire.
+
+        Raises:
+            PlayError: It cannot be saved or resumed.
+            Quit: It was ended before; it is saved.
+        """
+        try:
+            await self.session.play()
+            for name, seat in self.seats.items():
+                seat.person = self.session.people[name]
+                there = name in self.session.record.answers
+                if there:
+                    seat.answered.set()
+                await seat.show("thanks" if there else "questions", self.session)
+            for seat in self.seats.values():
+                await seat.answered.wait()
+        except (asyncio.CancelledError, Quit, PlayError):
+            for seat in self.seats.values():
+                await seat.show("ended")
+            raise
+        for seat in self.seats.values():
+            await seat.show("thanks", self.session)
+
+    # --- requests --------------------------------------------------------------------------------
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Any) -> web.StreamResponse:
+        """Serve this machine's own pages only, and let them load nothing from elsewhere."""
+        own = {f"{name}:{self.port}" for name in ("localhost", "127.0.0.1")}
+        origin = request.headers.get("Origin")
+        if request.host not in own or (origin is not None and origin != f"http://{request.host}"):
+            raise web.HTTPForbidden(text="this page is for this machine only")
+        response: web.StreamResponse = await handler(request)
+        if not response.prepared:
+            response.headers["Content-Security-Policy"] = (
+                "default-src 'none'; script-src 'self'; style-src 'self'; "
+                f"connect-src 'self' ws://{request.host}; "
+                "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+            )
+            response.headers["X-Content-Type-Options"] = "nosniff"
+            response.headers["Referrer-Policy"] = "no-referrer"
+            response.headers["Cache-Control"] = "no-store"
+        return response
+
+    def _seat(self, request: web.Request) -> Seat:
+        token = request.query.get("seat", "")
+        for seat in self.seats.values():
+            if hmac.compare_digest(token.encode(), seat.token.encode()):
+                return seat
+        raise web.HTTPForbidden(text="open the link that ./coterie play printed; it has a key")
+
+    async def _page(self, request: web.Request) -> web.Response:
+        self._seat(request)
+        text = (_DATA / "play.html").read_text("utf-8")
+        return web.Response(text=text, content_type="text/html")
+
+    async def _file(self, request: web.Request) -> web.Response:
+        text = (_DATA / request.path.strip("/")).read_text("utf-8")
+        return web.Response(text=text, content_type=_FILES[request.path])
+
+    async def _socket(self, request: web.Request) -> web.WebSocketResponse:
+        seat = self._seat(request)
+        socket = web.WebSocketResponse(heartbeat=20.0, max_msg_size=LONGEST)
+        await socket.prepare(request)
+        seat.sockets.add(socket)
+        try:
+            await socket.send_json(seat.state())
+            async for message in socket:
+                if message.type != WSMsgType.TEXT:
+                    continue
+                try:
+                    seat.hear(json.loads(message.data), self.session)
+                    if seat.phase == "thanks":
+                        await seat.show("thanks", self.session)
+                except (ValueError, PlayError) as error:
+                    await socket.send_json({"error": plain(str(error), 400)})
+        except ConnectionError:
+            pass
+        finally:
+            seat.sockets.discard(socket)
+        return socket
