@@ -26,7 +26,7 @@ from typing import Any
 # One core for the libraries' threads too: before they are loaded.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[name] = "1"
-os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 sys.path[:0] = [
     str(Path(__file__).parent.parent / "ros2_ws/src" / package)
     for package in ("coterie_core", "habitat_bridge", "semantic_mapper")
@@ -157,6 +157,8 @@ def memory(frames: list[Seen], count: int) -> list[dict[str, float]]:
         if (k + 1) % max(count // 10, 1) == 0:
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
             rows.append({"frames": k + 1, "things": len(builder.mapper), "peak RSS [MB]": peak})
+            print("  " + ", ".join(f"{key} {value:.0f}" for key, value in rows[-1].items()))
+            sys.stdout.flush()
     return rows
 
 
@@ -179,8 +181,6 @@ def main() -> None:
     if arguments.memory:
         small, _ = drive(arguments.seed, 160, min(arguments.frames, 60))
         out["memory"] = memory(small, arguments.memory)
-        for row in out["memory"]:
-            print("  " + ", ".join(f"{key} {value:.0f}" for key, value in row.items()))
     if arguments.json:
         arguments.json.write_text(json.dumps(out, indent=2) + "\n")
 

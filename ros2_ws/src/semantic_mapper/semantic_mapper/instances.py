@@ -14,6 +14,8 @@ from coterie_core.scene import LabelBelief
 
 Points = npt.NDArray[np.float32]
 State = Literal["present", "moved", "gone"]
+ELSEWHERE = 0.15
+"""A camera that moved by so much looks from another viewpoint [m]."""
 CUT = 1.0
 """Percentage of the points that may lie beyond each face of a box: strays of the depth camera."""
 
@@ -24,8 +26,9 @@ class Instance:
 
     `points` (n, 3) [m] thinned; `low` and `high` corners of the box about them [m]; `labels`
     evidence per label; `embedding` mean look; `seen_through` how often in a row its place was seen
-    and it was not there; `unseen` how often its place was in view with something in it, and it was
-    not reported; `crop` (rows, cols, 3) its best picture, of `crop_quality`; `colors`
+    and it was not there; `reports` and `misses` count viewpoints, no farther than `reach` [m], from
+    which something is in its place, and it was reported or was not; `viewpoint` the last of them;
+    `crop` (rows, cols, 3) its best picture, of `crop_quality`; `colors`
     evidence per colour name; `openings` evidence for "open" and "closed", the latest counts most.
     """
 
@@ -40,11 +43,22 @@ class Instance:
     time: float = 0.0
     state: State = "present"
     seen_through: int = 0
-    unseen: int = 0
+    reports: int = 0
+    misses: int = 0
+    reach: float = 0.0
+    viewpoint: npt.NDArray[np.float64] | None = None
     crop: npt.NDArray[np.uint8] | None = None
     crop_quality: float = 0.0
     colors: LabelBelief = field(default_factory=LabelBelief)
     openings: LabelBelief = field(default_factory=LabelBelief)
+
+    def viewed_anew(self, eye: npt.NDArray[np.float64]) -> bool:
+        """Whether a camera at `eye` [m] looks from elsewhere than at the last count."""
+        last = self.viewpoint
+        if last is not None and float(np.linalg.norm(eye - last)) < ELSEWHERE:
+            return False
+        self.viewpoint = eye.copy()
+        return True
 
     @property
     def is_open(self) -> bool | None:

@@ -42,8 +42,8 @@ class MapperOptions:
         touch: Points within this of one another overlap [m].
         evidence: Label evidence of one look at one metre; it falls with distance.
         publish: Looks before a thing counts as real.
-        least_share: Least share of the looks at its place in which it was reported, for a thing
-            to count as real: detectors see one thing for another at times, and not each time.
+        least_share: Least share of the viewpoints on its place from which it was reported, for a
+            thing to count as real: detectors see one thing for another at times, and not always.
         gone_after: Times in a row a place is seen through before its thing is gone.
         most_points: Most points kept per thing.
         most_instances: Most things kept; those seen once and longest ago go first.
@@ -116,9 +116,10 @@ class SemanticMapper:
 
     def is_real(self, thing: Instance) -> bool:
         """Whether a thing is there: reported often enough, and not gone."""
-        looks = thing.observations + thing.unseen
-        enough = max(self.options.publish, self.options.least_share * looks)
-        return thing.state != "gone" and thing.observations >= enough
+        views = thing.reports + thing.misses
+        if thing.state == "gone" or thing.observations < self.options.publish:
+            return False
+        return thing.reports >= self.options.least_share * views
 
     def update(self, frame: RgbdFrame, detections: Sequence[ImageDetection]) -> UpdateReport:
         """Add a frame."""
@@ -280,6 +281,8 @@ class SemanticMapper:
         )
         note_opening(thing.openings, detection)
         thing.observations += 1
+        thing.reports += thing.viewed_anew(frame.camera_to_map[:3, 3])
+        thing.reach = max(thing.reach, one.depth)
         thing.seen_through = 0
         if thing.state == "gone":
             thing.state = "present"
@@ -307,7 +310,9 @@ class SemanticMapper:
                 continue
             if not verdict:
                 thing.seen_through = 0
-                thing.unseen += 1
+                # From farther than it was ever reported it may be too small to be.
+                if ahead[index] <= thing.reach and thing.viewed_anew(frame.camera_to_map[:3, 3]):
+                    thing.misses += 1
                 continue
             thing.seen_through += 1
             if thing.seen_through >= self.options.gone_after:
@@ -340,7 +345,9 @@ class SemanticMapper:
         thing.colors.add(other.colors)
         thing.openings.add(other.openings)
         thing.observations += other.observations
-        thing.unseen = min(thing.unseen, other.unseen)
+        thing.reports += other.reports
+        thing.misses = min(thing.misses, other.misses)
+        thing.reach = max(thing.reach, other.reach)
         if other.time > thing.time:
             thing.time, thing.robot = other.time, other.robot
         if other.crop_quality > thing.crop_quality:

@@ -89,7 +89,7 @@ class MapperNode(AgentNode):
         ParameterSpec("far", 4.0, "Greatest depth that counts.", "m", minimum=0.1, maximum=100.0),
         ParameterSpec("looks", 2, "Looks before a thing is published.", minimum=1, maximum=100),
         ParameterSpec(
-            "least_share", 0.15, "Least share of the looks at a place that report its thing.",
+            "least_share", 0.15, "Least share of the viewpoints on a place that report its thing.",
             minimum=0.0, maximum=1.0,
         ),
         ParameterSpec("most_things", 3000, "Things remembered.", minimum=1, maximum=100_000),

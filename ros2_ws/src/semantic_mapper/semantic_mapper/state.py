@@ -117,7 +117,10 @@ def restore(
     return grids_from_state(state.grids, mapper.regions.graph().floors.values(), options)
 
 
-_PLAIN = ("observations", "robot", "time", "state", "seen_through", "unseen", "crop_quality")
+_PLAIN = (
+    "observations", "robot", "time", "state", "seen_through", "reports", "misses", "reach",
+    "crop_quality",
+)  # fmt: skip
 _BELIEFS = ("labels", "colors", "openings")
 
 

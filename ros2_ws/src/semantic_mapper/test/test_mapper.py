@@ -169,12 +169,21 @@ def test_iou_helper_agrees():
 
 def test_what_is_hardly_ever_reported_in_its_place_is_no_thing():
     mapper = mapped({"table": TABLE, "mug": MUG}, SIDES[:1] * 2)
-    frame, found = view({"table": TABLE, "mug": MUG}, SIDES[0])
-    for k in range(20):
-        mapper.update(frame, [one for one in found if one.label == "table" or k % 4 == 0])
+    spots = [looking(0.0, 0.2 * k, 1.4, 0.0) for k in (-4, -3, -2, -1, 1, 2, 3, 4)]
+
+    def stare(spots, reported):
+        for k, spot in enumerate(spots):
+            frame, found = view({"table": TABLE, "mug": MUG}, spot)
+            some = [one for one in found if one.label == "table" or reported(k)]
+            mapper.update(frame, some)
+
+    stare(spots, lambda k: k % 4 == 0)
     assert labels(mapper) == ["mug", "table"]
-    for _ in range(60):
-        mapper.update(frame, [one for one in found if one.label == "table"])
+    # Staring from one spot says no more than one look; from farther away it is too small.
+    stare(spots[:1] * 30, lambda k: False)
+    stare([looking(-1.2, 0.2 * k, 1.4, 0.0) for k in range(-3, 4)] * 3, lambda k: False)
+    assert labels(mapper) == ["mug", "table"]
+    stare(spots * 3, lambda k: False)
     assert labels(mapper) == ["table"]
 
 
