@@ -365,7 +365,8 @@ def targets(memory: Memory, goal: SubGoal) -> list[Thing]:
     found = memory.targets.get(goal.target)
     if not found:
         return []
-    return [memory.scene[id_].thing for id_ in found if id_ in memory.scene]
+    entries = [memory.scene[id_] for id_ in found if id_ in memory.scene]
+    return [entry.thing for entry in entries if not entry.missing]
 
 
 @lru_cache(maxsize=4096)

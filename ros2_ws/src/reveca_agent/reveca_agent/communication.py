@@ -234,6 +234,8 @@ class Communicator:
                 continue  # furniture stays where it is; of its state one's own eyes tell
             owner = memory.scene.get(one.parent)
             spot = owner.thing.spot if owner is not None else room.spot
+            if one.position is not None and all(map(math.isfinite, one.position)):
+                spot = Spot(room.id, one.position)
             if before is not None:
                 thing = Thing(
                     one.id,
@@ -345,4 +347,5 @@ def _aim(plan: Plan | None) -> str:
 
 
 def _sighting(thing: Thing) -> Sighting:
-    return Sighting(thing.id, thing.label, thing.spot.room, thing.parent, thing.relation)
+    at = None if thing.parent else thing.spot.position
+    return Sighting(thing.id, thing.label, thing.spot.room, thing.parent, thing.relation, at)

@@ -35,13 +35,17 @@ class Whereabouts:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A thing seen: id, label, room, and what it lies on or in ("" for the floor)."""
+    """A thing seen: id, label, room, and what it lies on or in ("" for the floor).
+
+    `position` is where it is reached from [m], told of what stands on the floor.
+    """
 
     id: str
     label: str
     room: str
     parent: str = ""
     relation: Literal["", "on", "in", "held"] = ""
+    position: Vec3 | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +212,8 @@ def _listed(
 
 def _seen_words(one: Sighting) -> str:
     where = f" {one.relation} {one.parent}" if one.parent else ""
+    if not where and one.position is not None:
+        where = f" at ({one.position[0]:.1f}, {one.position[1]:.1f})"
     return f"{one.id}{where} in {one.room}"
 
 
@@ -244,7 +250,11 @@ _PLACED = re.compile(
     re.IGNORECASE,
 )
 _DONE = re.compile(rf"\bdone\b:?\s+{_ID}\s+is\s+(?:at|on|in)\s+(?:the\s+)?{_ID}", re.IGNORECASE)
-_SEEN = re.compile(rf"{_ID}(?:\s+(on|in)\s+{_ID})?\s+in\s+(?:the\s+)?{_ID}", re.IGNORECASE)
+_SEEN = re.compile(
+    rf"{_ID}(?:\s+(on|in)\s+{_ID}|\s+at\s+\((-?[\d.]+),\s*(-?[\d.]+)\))?"
+    rf"\s+in\s+(?:the\s+)?{_ID}",
+    re.IGNORECASE,
+)
 _WHERE = re.compile(
     rf"\bI(?:\s+am|'m)\s+in\s+(?:the\s+)?{_ID}(?:\s+at\s+\((-?[\d.]+),\s*(-?[\d.]+)\))?",
     re.IGNORECASE,
@@ -277,9 +287,9 @@ def understand(note: Note, words: Vocabulary) -> Note:
     kind: NoteKind = "text"
     where = _WHERE.search(text)
     if where and (room := words.rooms(where[1])):
-        x, y = (float(where[k]) if where[k] else float("nan") for k in (2, 3))
-        if where[2]:
-            facts["me"] = Whereabouts(room, (x, y, 0.0))
+        at = _point(where[2], where[3])
+        if at is not None:
+            facts["me"] = Whereabouts(room, at)
             kind = "start"
     for pattern, found_kind, answer in (
         (_DONE, "done", "placed"),
@@ -317,13 +327,14 @@ def understand(note: Note, words: Vocabulary) -> Note:
         )
     seen = []
     for one in _SEEN.finditer(text):
-        thing, room = words.things(one[1]), words.rooms(one[4])
+        thing, room = words.things(one[1]), words.rooms(one[6])
         if thing is None or room is None:
             continue
         parent = words.things(one[3]) if one[3] else None
         relation = one[2].lower() if parent and one[2] else ""
+        at = _point(one[4], one[5])
         seen.append(
-            Sighting(thing[0], thing[1], room, parent[0] if parent else "", relation)  # type: ignore[arg-type]
+            Sighting(thing[0], thing[1], room, parent[0] if parent else "", relation, at)  # type: ignore[arg-type]
         )
     if seen:
         facts["seen"] = tuple(seen)
@@ -332,6 +343,14 @@ def understand(note: Note, words: Vocabulary) -> Note:
     if kind == "text":
         kind = "start"
     return replace(note, kind=kind, facts=Facts(**facts))  # type: ignore[arg-type]
+
+
+def _point(x: str | None, y: str | None) -> Vec3 | None:
+    """Return the point of two numbers in words, or None where they are none."""
+    try:
+        return (float(x or ""), float(y or ""), 0.0)
+    except ValueError:
+        return None
 
 
 def _named(name: str, words: Vocabulary) -> str | None:
