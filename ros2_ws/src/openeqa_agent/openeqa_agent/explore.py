@@ -30,7 +30,7 @@ _REST = 0.1  # share of its likelihood that a room keeps after all of it was see
 _WORTH = 0.08  # least chance for which ours looks around
 _RARE = 0.15  # likelihood in a room below which a thing is believed only when seen more often
 _WELL = 0.7  # quality from which a place counts as seen when all of a room shall be
-_SERVES = 0.63  # least confidence in a thing that is to serve a use
+_SERVES = 0.65  # least confidence in a thing that is to serve a use
 _NEAR = 2.5  # [m] from which small things on furniture are seen
 _CLOSER = 3.0  # [m] how near a thing a place lies from which it is seen better
 
@@ -400,8 +400,11 @@ class Explorer:
             label = thing.label.top
             likely = self._sense.likelihood(label, room.type) if room is not None else 0.0
             looks = self.options.looks
-            if likely >= _RARE and asked not in ("color", "state", "attribute"):
+            doubtful = asked in ("color", "state", "attribute")
+            if likely >= _RARE and not doubtful:
                 looks -= 1
+            if doubtful and thing.observations < 3:
+                return False
             if thing.label.probability(label) < 0.5:
                 return False
             if thing.observations < looks and not self._seen_closely(thing):

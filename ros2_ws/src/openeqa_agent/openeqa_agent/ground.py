@@ -24,6 +24,8 @@ _WELL_SEEN = 4
 """Objects from which a room counts as well seen."""
 _EVIDENCE = 12
 """Most ids of evidence."""
+_RAISED = 0.45
+"""Least strength of "above" for what nothing carries."""
 
 
 def answer_from_map(question: OpenQuestion, scene: SceneGraph | MapIndex) -> OpenReply:
@@ -303,6 +305,8 @@ def _what(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
         found = [f for f in found if f.other is None or not _carries(index, f)]
     if not found:
         return None
+    if wanted.relation == "above" and found[0].fit < _RAISED:
+        return None  # all that was found stands on something: what hangs there is not in the map
     many = wanted.relation in ("on", "in", "under") or (wanted.room and not wanted.relation)
     plural = wanted.words.split()[-1:] and wanted.words.split()[-1].endswith("s")
     best = found[0].score
