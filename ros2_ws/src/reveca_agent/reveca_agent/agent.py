@@ -197,7 +197,7 @@ class RevecaAgent:
         count = self._failed[plan.target] = self._failed.get(plan.target, 0) + 1
         entry = self.memory.scene.get(plan.target)
         if entry is not None and (result.reason == "gone" or count >= RETRIES):
-            entry.missing = True
+            self.memory.miss(plan.target, self.memory.step)
             self._failed.pop(plan.target)
         self._end_plan(result.reason or "failed")
 

@@ -64,7 +64,7 @@ class Outlook:
         self.memory, self.briefing = memory, briefing
         self.ways, self.stride = briefing.ways, briefing.stride
         self.pace = STRIDE / briefing.stride
-        self.lacking = open_needs(memory)
+        self.lacking = open_needs(memory, self.pace)
         self.room_left = room_left(memory, briefing)
         self.loads = briefing.turn > 0
         """Containers are carried, and rooms are seen by turning round (transport)."""
@@ -305,8 +305,12 @@ class Outlook:
         return best
 
 
-def open_needs(memory: Memory) -> dict[SubGoal, int]:
-    """Return how many things each sub-goal lacks that nobody is known to hold either."""
+def open_needs(memory: Memory, pace: float = 1.0) -> dict[SubGoal, int]:
+    """Return how many things each sub-goal lacks that nobody holds either, as far as one knows.
+
+    What is gone from where it was seen was taken by a collaborator, who will bring it: this counts
+    for a while.
+    """
     lacking = memory.needs()
     for thing in carried(memory):
         _cover(memory, lacking, thing)
@@ -318,6 +322,9 @@ def open_needs(memory: Memory) -> dict[SubGoal, int]:
                 entry = memory.scene.get(id_)
                 if entry is not None and id_ not in memory.hands and id_ not in memory.placed:
                     _cover(memory, lacking, entry.thing)
+        for id_, step in memory.gone.items():
+            if memory.step - step <= FORGET * pace:
+                _cover(memory, lacking, memory.scene[id_].thing)
     return {need: count for need, count in lacking.items() if count > 0}
 
 

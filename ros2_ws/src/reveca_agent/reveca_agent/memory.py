@@ -95,6 +95,8 @@ class Memory:
     spot: Spot = NOWHERE
     hands: tuple[str, ...] = ()
     step: int = 0
+    gone: dict[str, int] = field(default_factory=dict)
+    """Things that the goal needs and that somebody must have taken: id -> step noticed."""
     targets: dict[str, dict[str, None]] = field(default_factory=dict)
     """Known things by which a sub-goal's target is meant: label or id -> ids."""
     _parents: dict[str, dict[str, None]] = field(default_factory=dict)
@@ -130,6 +132,8 @@ class Memory:
                 self._parents.get(before.thing.parent, {}).pop(id_, None)
         self.scene[id_] = entry
         self._levels[entry.level][id_] = None
+        if not entry.missing:
+            self.gone.pop(id_, None)
         self._rooms.setdefault(entry.thing.spot.room, {})[id_] = None
         if entry.thing.parent:
             self._parents.setdefault(entry.thing.parent, {})[id_] = None
@@ -156,6 +160,16 @@ class Memory:
         entry.level = level
         self._levels[level][id_] = None
 
+    def miss(self, id_: str, step: int) -> None:
+        """Note that a thing is not where it was believed to be."""
+        entry = self.scene.get(id_)
+        if entry is None or entry.missing:
+            return
+        entry.missing, entry.step = True, step
+        self.placed.pop(id_, None)
+        if entry.thing.kind == "item" and entry.thing.label in self.goal.items:
+            self.gone[id_] = step
+
     def drop(self, id_: str) -> None:
         """Forget a thing."""
         entry = self.scene.pop(id_, None)
@@ -165,6 +179,7 @@ class Memory:
             self._parents.get(entry.thing.parent, {}).pop(id_, None)
             self.placed.pop(id_, None)
             self.closed.pop(id_, None)
+            self.gone.pop(id_, None)
             for found in self.targets.values():
                 found.pop(id_, None)
 
@@ -247,6 +262,7 @@ class Memory:
             self.rooms,
             self.searched,
             self.placed,
+            self.gone,
             self.spot,
             self.hands,
             self.step,
@@ -288,6 +304,7 @@ class Memory:
             saved.spot,
             saved.hands,
             saved.step,
+            saved.gone,
         )
 
     def summary(self) -> dict[str, Any]:
@@ -323,6 +340,7 @@ class _Saved:
     rooms: dict[str, int]
     searched: dict[str, str]
     placed: dict[str, Claim]
+    gone: dict[str, int]
     spot: Spot
     hands: tuple[str, ...]
     step: int

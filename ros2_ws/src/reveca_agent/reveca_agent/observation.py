@@ -120,6 +120,6 @@ class Observer:
             owner = memory.owner(thing)
             if owner is not None and owner.is_open is False:
                 continue
-            entry.missing, entry.step = True, step
-            if memory.placed.pop(id_, None) is not None or thing.label in memory.goal.items:
+            memory.miss(id_, step)
+            if thing.label in memory.goal.items:
                 self.surprised = True
