@@ -26,7 +26,9 @@ STRIDE = 0.5
 """Metres per step for which the numbers of steps here are meant; others are scaled [m]."""
 DWELL = 5.0
 """Steps that somebody likely spends in a room after entering it, on containers that are there."""
-FETCHABLE = 6.0
+CARRYING = 3.0
+"""A container counts as this power of the number of things to go: it saves a way for most."""
+FETCHABLE = 9.0
 """How far away a container may be that is taken for carrying [m]."""
 FORGET = 60
 """Steps after which a prediction of what a collaborator does next is worth nothing."""
@@ -127,7 +129,8 @@ class Outlook:
             if thing.relation == "held" or self.ways.distance(memory.spot, thing.spot) > FETCHABLE:
                 continue
             about = f"{thing.label} in {thing.spot.room}, carries {self.briefing.carry} things"
-            self.tasks.append(Task("fetch", thing.id, thing.spot, 1.0, 1.0, entry.level, about))
+            gain = float(togo) ** CARRYING
+            self.tasks.append(Task("fetch", thing.id, thing.spot, gain, 1.0, entry.level, about))
 
     def _searches(self, unseen: dict[SubGoal, int], lost: set[str]) -> None:
         """Add places where what is still to be found may be, with the number expected there.

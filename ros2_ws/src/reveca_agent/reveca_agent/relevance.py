@@ -92,9 +92,11 @@ def thing_score(thing: Thing, goal: Goal) -> float:
     """Return how much a thing matters for a goal (0..1)."""
     if thing.label in goal.items or thing.label in goal.targets or thing.id in goal.targets:
         return 1.0
+    if thing.portable and thing.kind == "container" and goal.kind == "transport":
+        return 1.0
     if thing.kind == "container":
         usual = any(thing.label in liked(item) for item in goal.items)
-        return 0.67 if usual or thing.portable else 0.6
+        return 0.67 if usual else 0.6
     if thing.kind == "surface":
         return 0.3
     return 0.0
