@@ -211,10 +211,13 @@ def test_open_questions_go_to_who_knows_the_map(ros, start) -> None:
         assert response.success and response.is_open and response.open.text == "grey"
         assert knower.asked[-1].question.text == text and knower.asked[-1].explore
         assert response.open.question == knower.asked[-1].question.id != ""
-    # It goes away in the middle of its work.
+    # It is started again in the middle of its work: its successor knows of no question.
     knower.silent = True
     future = client.call_async(request)
     ros.spin_until(lambda: len(knower.asked) == 3)
+    ros.wait_active(ros.add(Knower("successor", context=ros.context)))
+    ros.spin_until(lambda: node.count_services("/ask_open") == 2, what="the successor")
+    ros.spin(0.6)  # the aggregator looks twice a second who is there
     ros.remove(knower)
     response = ros.result(future)
     assert not response.success and response.is_open and "went away" in response.message

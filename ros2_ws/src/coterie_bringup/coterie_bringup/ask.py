@@ -39,7 +39,7 @@ def ask(question: str, *, domain: int | None, timeout: float, as_json: bool) -> 
         raise CommandError(f"the team could not answer: {answer}")
     if isinstance(answer, OpenAnswer):
         if as_json:
-            print(json.dumps({"question": text, "is_open": True, **_open_data(answer)}, indent=1))
+            print(json.dumps({"question": text, **_open_data(answer, scene)}, indent=1))
         else:
             _print_open(text, answer, scene)
         return 3 if answer.guessed else 0
@@ -97,11 +97,22 @@ def as_data(question: str, answer: TeamAnswer) -> dict[str, Any]:
     }
 
 
-def _open_data(answer: OpenAnswer) -> dict[str, Any]:
-    data = asdict(answer)
-    data["answer"] = data.pop("text")
-    del data["question"]
+def _open_data(answer: OpenAnswer, scene: SceneGraph | None) -> dict[str, Any]:
+    data = {"is_open": True, "answer": answer.text, **asdict(answer)}
+    del data["question"], data["text"]
+    data["confidence"] = round(answer.confidence, 4)
+    data["objects"] = [thing_data(id_, scene) for id_ in answer.objects]
     return data
+
+
+def thing_data(id_: str, scene: SceneGraph | None) -> dict[str, Any]:
+    """Return a thing of a map as plain data: id, and label, room, centre [m] where it is known."""
+    thing = scene.objects.get(id_) if scene is not None else None
+    if scene is None or thing is None:
+        return {"id": id_}
+    room = scene.rooms.get(thing.room)
+    name = room.name if room is not None else ""
+    return {"id": id_, "label": thing.label.top, "room": name, "center": list(thing.box.center)}
 
 
 async def _ask(

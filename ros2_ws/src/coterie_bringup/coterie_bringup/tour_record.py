@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from coterie_bringup.ask import evidence_text
+from coterie_bringup.ask import evidence_text, thing_data
 from coterie_bringup.operator import FoundObjects, TeamAnswer
 from coterie_bringup.referee import bank_of_house
 from coterie_core.colors import color_name
@@ -101,17 +100,8 @@ class TourRecord:
         """
         data = asdict(self)
         for asked in data["asked"]:
-            asked["evidence"] = [_thing(id_, scene) for id_ in asked["objects"]]
+            asked["evidence"] = [thing_data(id_, scene) for id_ in asked["objects"]]
         path.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-
-
-def _thing(id_: str, scene: SceneGraph | None) -> Mapping[str, Any]:
-    thing = scene.objects.get(id_) if scene is not None else None
-    if scene is None or thing is None:
-        return {"id": id_}
-    room = scene.rooms.get(thing.room)
-    name = room.name if room is not None else ""
-    return {"id": id_, "label": thing.label.top, "room": name, "center": list(thing.box.center)}
 
 
 def questions_of_house(truth: SceneGraph, seed: int) -> list[Asked]:
