@@ -321,7 +321,14 @@ def open_needs(memory: Memory, pace: float = 1.0) -> dict[SubGoal, int]:
         for mate in memory.collaborators.values():
             last = mate.last
             hands = last.hands if last is not None else ()
-            for id_ in (*hands, *(inner for hand in hands for inner in memory.inside(hand))):
+            inner = [id_ for hand in hands for id_ in memory.inside(hand)]
+            # What was in a hand and is not now went into a container: it is on its way.
+            taken = [
+                id_
+                for id_ in memory.inside(mate.name)
+                if memory.step - memory.scene[id_].step <= FORGET * pace
+            ]
+            for id_ in dict.fromkeys((*hands, *inner, *taken)):
                 entry = memory.scene.get(id_)
                 if entry is not None and id_ not in memory.hands and id_ not in memory.placed:
                     _cover(memory, lacking, entry.thing)
