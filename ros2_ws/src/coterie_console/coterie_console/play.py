@@ -117,7 +117,7 @@ def play_in_terminal(
         except Quit:
             _tell_saved(console, session.file)
             return ENDED
-    console.print(Text(f"Saved: {session.file}"))
+    console.print(Text(f"Saved: {session.file}"), soft_wrap=True)
     return 0
 
 
@@ -156,12 +156,14 @@ def play_in_browser(record: Record, file: Path, *, port: int | None, show: bool)
     except (Quit, asyncio.CancelledError, KeyboardInterrupt):
         _tell_saved(console, file)
         return ENDED
-    console.print(Text(f"Saved: {file}"))
+    console.print(Text(f"Saved: {file}"), soft_wrap=True)
     return 0
 
 
 def _tell_saved(console: Console, file: Path) -> None:
-    console.print(Text(f"\nSaved: {file}\nGo on with: ./coterie play --resume {file}"))
+    console.print(
+        Text(f"\nSaved: {file}\nGo on with: ./coterie play --resume {file}"), soft_wrap=True
+    )
 
 
 def _open(links: Sequence[str]) -> None:

@@ -102,8 +102,11 @@ def _putting(person: Person, near: list[Thing]) -> Iterator[Choice]:
             if transport and target.kind != "surface":
                 continue
             relation = "in" if target.kind == "container" else "on"
-            fits = bool(filled) or any(
-                sub.target in (target.label, target.id) for sub in goal.of_item(label)
+            labels = {memory.scene[id_].thing.label for id_ in filled} or {label}
+            fits = any(
+                sub.target in (target.label, target.id)
+                for one in labels
+                for sub in goal.of_item(one)
             )
             words = f"Put {plain(item)} {relation} {plain(target.id)}"
             if filled:
@@ -135,7 +138,7 @@ def _places(person: Person) -> Iterator[Choice]:
         if thing.kind == "item" and thing.id not in seen and not person.wanted(thing):
             continue  # it was seen some time ago, and nobody asks for it
         useful = person.wanted(thing) or bool({thing.label, thing.id} & goal.targets)
-        useful = useful or (thing.is_open is False and thing.spot.room == here)
+        useful = useful or (thing.id in memory.closed and thing.id not in memory.searched)
         useful = useful or (person.briefing.turn > 0 and thing.portable and thing.kind != "item")
         yield _walk(
             person,
@@ -150,7 +153,8 @@ def _places(person: Person) -> Iterator[Choice]:
         away = person.briefing.ways.distance(memory.spot, room.spot)
         if not away > 0.05:
             continue
-        new = "" if room.id in memory.rooms else ", not seen yet"
+        unseen = "not looked round yet" if person.briefing.turn else "not seen yet"
+        new = "" if room.id in memory.rooms else f", {unseen}"
         words = "the middle of " if room.id == here else ""
         yield _walk(
             person,

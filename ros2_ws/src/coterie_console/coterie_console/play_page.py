@@ -63,10 +63,11 @@ class Seat:
         self._waiting = asyncio.get_running_loop().create_future()
         await self.show("choose")
         try:
-            return await self._waiting
+            choice = await self._waiting
         finally:
             self._waiting, self._found = None, []
-            self.phase = "wait"
+        await self.show("wait")
+        return choice
 
     async def underway(self, person: Person) -> None:
         """Show a step of a walk."""

@@ -117,13 +117,11 @@ class Person:
     def observe(self, percept: Percept) -> None:
         """Take a percept in, and note what is new in it."""
         before = self._wanted_where()
-        held = self.memory.hands
+        held = {*self.memory.hands, *(i for hand in self.memory.hands for i in self.inside(hand))}
         self.percept = percept
         self.observer.observe(percept)
         self._event = False
-        for id_ in held:
-            if id_ not in percept.hands and id_ in self.memory.scene:
-                self.carried_out.add(id_)
+        self.carried_out |= held - set(percept.hands)
         mates = frozenset(mate.name for mate in percept.teammates)
         for name in sorted(mates - self._mates):
             self._tell(f"{plain(name)} is here.", stops=False)
@@ -233,16 +231,17 @@ class Person:
         if owner is not None and owner.relation == "held":
             return f"in {plain(owner.id)}, {self.where(owner)}"
         place = f"{thing.relation} {plain(thing.parent)}, " if thing.parent else ""
-        told = f" (says {plain(entry.by)})" if entry is not None and entry.by else ""
+        told = f", says {plain(entry.by)}" if entry is not None and entry.by else ""
         return f"{place}{self.room(thing.spot.room)}{told}"
 
     def progress(self) -> list[tuple[str, int, int, int]]:
-        """Return a row per sub-goal: its key, things seen in place, told of, and needed."""
+        """Return a row per sub-goal: its words, things seen in place, told of, and needed."""
         rows = []
         for goal in self.briefing.goal.subgoals:
             claims = [c for c in self.memory.placed.values() if c.key == goal.key]
             seen = sum(1 for claim in claims if not claim.by)
-            rows.append((goal.key, seen, len(claims) - seen, goal.count))
+            words = f"{goal.item} {goal.relation} {goal.target}"
+            rows.append((words, seen, len(claims) - seen, goal.count))
         return rows
 
     def inside(self, container: str) -> list[str]:

@@ -32,8 +32,8 @@ def state_of(person: Person, found: Sequence[Choice]) -> dict[str, Any]:
         "goal": {
             "name": plain(briefing.goal.name, 100),
             "rows": [
-                {"key": plain(key, 100), "seen": seen, "told": told, "count": count}
-                for key, seen, told, count in person.progress()
+                {"words": plain(words, 100), "seen": seen, "told": told, "count": count}
+                for words, seen, told, count in person.progress()
             ],
         },
         "slots": briefing.hands,

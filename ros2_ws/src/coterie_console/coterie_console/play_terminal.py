@@ -140,9 +140,9 @@ class Terminal:
         table.add_column(style="dim", no_wrap=True)
         table.add_column(overflow="fold")
         goal = Text(plain(briefing.goal.name, 100))
-        for key, seen, told, count in person.progress():
+        for words, seen, told, count in person.progress():
             more = f" (+{told} as told)" if told else ""
-            goal.append(f"\n  {plain(key, 100)}  {seen} of {count}{more}")
+            goal.append(f"\n  {plain(words, 100)}  {seen} of {count}{more}")
         table.add_row("Goal", goal)
         table.add_row("Hands", Text(_hands(person)))
         table.add_row("Here", Text(_in_view(person) + facing))

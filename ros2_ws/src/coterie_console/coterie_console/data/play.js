@@ -68,7 +68,10 @@ function showChoices() {
   } else if (state.phase === "ended") {
     $("doing").textContent = "The session was ended. What happened is saved. You may close this page.";
   }
-  if (busy && state.phase !== "ended") return; // the list stays, disabled, while steps go by
+  if (busy && state.phase !== "ended") { // the list stays, disabled, while steps go by
+    for (const one of document.querySelectorAll("#choices button, #quick button")) one.disabled = true;
+    return;
+  }
   const places = [];
   for (const group of ["do", "go", "wait"]) {
     const found = all.filter((c) => c.group === group);
@@ -92,7 +95,7 @@ function showGoal() {
     const line = make("tr");
     const told = row.told ? ` (+${row.told} as told)` : "";
     const met = row.seen + row.told >= row.count;
-    line.append(make("td", row.key), make("td", `${row.seen} of ${row.count}${told}`, met && "met"));
+    line.append(make("td", row.words), make("td", `${row.seen} of ${row.count}${told}`, met && "met"));
     table.append(line);
   }
   $("goal").replaceChildren(make("h2", `Goal: ${state.goal.name}`), table);
@@ -153,15 +156,27 @@ function showPlan() {
   }
   for (const [ax, ay, bx, by] of gates) {
     const [x, y] = at((ax + bx) / 2, (ay + by) / 2);
-    draw(plan, "circle", { cx: x, cy: y, r: 12 }, "room");
+    draw(plan, "circle", { cx: x, cy: y, r: 15 }, "gate");
   }
-  const taken = [];
+  const taken = gates.map(([ax, ay]) => at(ax, ay)).map(([x, y]) => [x - 15, y - 15, x + 15, y + 15]);
+  const free = (box) => !taken.some((t) => box[0] < t[2] && box[2] > t[0] && box[1] < t[3] && box[3] > t[1]);
+  for (const room of rooms) {
+    const heights = (room.outline.length ? room.outline : [room.center]).map((p) => p[1]);
+    const x = room.center[0] * METRE, half = room.name.length * font * 0.33;
+    const top = -Math.max(...heights) * METRE + font * 1.6, bottom = -Math.min(...heights) * METRE - font * 0.7;
+    const place = (y) => [x - half, y - font, x + half, y + font * 0.3];
+    const y = [top, bottom, top + font * 1.8].find((one) => free(place(one))) ?? top;
+    taken.push(place(y));
+    const node = draw(plan, "text", { x, y, text: room.name, "text-anchor": "middle" }, "roomname");
+    node.style.fontSize = `${font * 1.15}px`;
+    node.style.pointerEvents = "none";
+  }
   const label = (x, y, text, ...names) => {
     const width = text.length * font * 0.56, r = 9 * unit;
     for (const [left, base] of [[x + r, y + font / 3], [x - r - width, y + font / 3], [x - width / 2, y - r], [x - width / 2, y + r + font]]) {
       const box = [left, base - font, left + width, base + font * 0.2];
       const outside = box[0] < x0 || box[2] > x0 + size[0];
-      if (outside || taken.some((t) => box[0] < t[2] && box[2] > t[0] && box[1] < t[3] && box[3] > t[1])) continue;
+      if (outside || !free(box)) continue;
       taken.push(box);
       draw(plan, "text", { x: left, y: base, text, "font-size": font }, ...names).style.fontSize = `${font}px`;
       return;
@@ -191,7 +206,9 @@ function showPlan() {
   const [mx, my] = at(me[0], me[1]);
   if (me[2] !== null) {
     const angle = (me[2] * Math.PI) / 180;
-    draw(plan, "line", { x1: mx, y1: my, x2: mx + 24 * unit * Math.cos(angle), y2: my - 24 * unit * Math.sin(angle) }, "look");
+    const [tx, ty] = [mx + 26 * unit * Math.cos(angle), my - 26 * unit * Math.sin(angle)];
+    draw(plan, "line", { x1: mx, y1: my, x2: tx, y2: ty }, "look");
+    taken.push([Math.min(mx, tx), Math.min(my, ty) - 3, Math.max(mx, tx), Math.max(my, ty) + 3]);
   }
   draw(plan, "circle", { cx: mx, cy: my, r: 8 * unit }, "me");
   label(mx, my, "you");
@@ -202,13 +219,6 @@ function showPlan() {
     const rest = thing.holds.length - names.length;
     const text = thing.name + (names.length ? `: ${names.join(", ")}` : "") + (rest && thing.view ? ` +${rest}` : "");
     label(x, y, text, wanted && "wanted", !thing.view && "faded");
-  }
-  for (const room of rooms) {
-    const top = Math.max(...(room.outline.length ? room.outline : [room.center]).map((p) => p[1]));
-    const [x, y] = at(room.center[0], top);
-    const node = draw(plan, "text", { x, y: y + font * 1.6, text: room.name, "text-anchor": "middle" }, "roomname");
-    node.style.fontSize = `${font * 1.15}px`;
-    node.style.pointerEvents = "none";
   }
 }
 

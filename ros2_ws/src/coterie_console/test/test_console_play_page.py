@@ -1,0 +1,198 @@
+"""The page of people who play: over real HTTP and websockets, and in a real browser."""
+
+import asyncio
+import contextlib
+import json
+import threading
+
+import aiohttp
+import pytest
+
+from coterie_bench.reveca.household import HouseholdOptions, HouseholdWorld
+from coterie_bench.reveca.methods import WORLDS
+from coterie_console.play_page import PlayPage, Seat
+from coterie_console.play_record import PlayError, Record, read_record
+from coterie_console.play_session import PlaySession
+from coterie_console.testing import Browser, chromium
+
+EVIL = '<img src=x onerror="window.hacked=1">'
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """A world whose episodes end after a few steps."""
+    made = lambda n: HouseholdWorld(HouseholdOptions(agents=n, horizon=9))  # noqa: E731
+    monkeypatch.setitem(WORLDS, "short", made)
+
+
+def make(tmp_path, people=("Ada",), agents=2):
+    record = Record(world="short", method="reveca", seed=0, agents=agents, people=list(people))
+    seats = {name: Seat(name, pace=0.0) for name in people}
+    return PlayPage(PlaySession(record, tmp_path / "s.json", seats), seats, port=0)
+
+
+class Tab:
+    """A browser tab: a websocket, and what it was told last."""
+
+    def __init__(self, socket):
+        self.socket, self.state, self.errors = socket, {}, []
+
+    async def until(self, *phases, past=-1):
+        while self.state.get("phase") not in phases or self.state["turn"] <= past:
+            said = await self.socket.receive_json(timeout=60.0)
+            if "error" in said:
+                self.errors.append(said["error"])
+                return said["error"]
+            self.state = said
+        return self.state
+
+    async def say(self, **message):
+        await self.socket.send_json({"turn": self.state["turn"], **message})
+
+
+@contextlib.asynccontextmanager
+async def served(page):
+    await page.start()
+    playing = asyncio.ensure_future(page.play())
+    try:
+        async with aiohttp.ClientSession(f"http://localhost:{page.port}") as client:
+            yield client, playing
+    finally:
+        playing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await playing
+        await page.stop()
+
+
+async def test_two_people_each_with_a_link_and_a_view_of_their_own(tmp_path, short):
+    page = make(tmp_path, ("Ada", "Bob"), agents=3)
+    async with served(page) as (client, playing):
+        tokens = {name: seat.token for name, seat in page.seats.items()}
+        ada = Tab(await client.ws_connect(f"/socket?seat={tokens['Ada']}"))
+        bob = Tab(await client.ws_connect(f"/socket?seat={tokens['Bob']}"))
+        first = await ada.until("choose")
+        assert (await bob.until("choose"))["name"] == "Bob"
+        assert first["name"] == "Ada" and first["left"] == 9
+        # What cannot be done is told to the tab that asked, and costs nothing.
+        await ada.say(do="choose", id="fly")
+        assert "cannot be done any more" in await ada.until("ended")
+        await ada.say(do="say", text="x" * 501)
+        assert "at most 500" in await ada.until("ended")
+        for broken in ("{", "[1]", '{"do": "dance"}', '{"do": "answers"}'):
+            await ada.socket.send_str(broken)
+            assert await ada.until("ended")
+        await ada.say(do="say", text=EVIL, to="Bob")
+        await asyncio.sleep(0)
+        await ada.say(do="say", text="a second click")  # of the same moment: nothing
+        await bob.say(do="choose", id="wait")
+        assert EVIL in [note["text"] for note in (await bob.until("choose", past=1))["chat"]]
+        for turn in range(1, 9):
+            for tab in (ada, bob):
+                await tab.until("choose", past=turn)
+                await tab.say(do="choose", id="wait")
+        over = await ada.until("questions")
+        assert over["questions"][0][0] == "appropriateness" and len(over["questions"]) == 4
+        await bob.until("questions")
+        await ada.say(do="answers", answers={"trust": 3}, comment="")
+        assert "choose a number" in await ada.until("ended")
+        answers = dict.fromkeys(page.session.record.asked(), 3)
+        await ada.say(do="answers", answers=answers, comment="fine")
+        await ada.until("thanks")
+        assert read_record(tmp_path / "s.json").state == "questions"
+        await bob.say(do="answers", answers=answers)
+        await playing
+        await ada.socket.close()
+        await bob.socket.close()
+    kept = read_record(tmp_path / "s.json")
+    assert kept.state == "finished" and set(kept.answers) == {"Ada", "Bob"}
+    assert [m.text for m in kept.messages if m.sender == "Ada"] == [EVIL]
+
+
+async def test_only_who_has_a_link_and_only_own_pages(tmp_path, short):
+    page = make(tmp_path)
+    async with served(page) as (client, _):
+        good = f"?seat={page.seats['Ada'].token}"
+        async with client.get(f"/{good}") as answer:
+            assert answer.status == 200
+            assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+        for path, headers in (
+            ("/", {}), ("/socket?seat=guess", {}), (f"/{good}", {"Origin": "http://evil.example"}),
+            (f"/{good}", {"Host": "evil.example"}),
+        ):  # fmt: skip
+            async with client.get(path, headers=headers) as answer:
+                assert answer.status == 403, path
+        with pytest.raises(aiohttp.WSServerHandshakeError):
+            await client.ws_connect(f"/socket{good}", headers={"Origin": "http://evil.example"})
+        with pytest.raises(PlayError, match=f"port {page.port}: .*--port"):
+            await PlayPage(page.session, page.seats, page.port).start()
+
+
+async def test_a_tab_that_comes_back_finds_all_and_an_end_is_saved(tmp_path, short):
+    page = make(tmp_path)
+    async with served(page) as (client, playing):
+        address = f"/socket?seat={page.seats['Ada'].token}"
+        async with client.ws_connect(address) as socket:
+            tab = Tab(socket)
+            await tab.until("choose")
+            await tab.say(do="say", text="hello")
+            await tab.until("choose", past=1)
+        async with client.ws_connect(address) as socket:
+            tab = Tab(socket)
+            assert (await tab.until("choose"))["chat"][0]["text"] == "hello"
+            playing.cancel()
+            await tab.until("ended")
+    assert read_record(tmp_path / "s.json").state == "aborted"
+
+
+@pytest.fixture
+def live(tmp_path, short):
+    """A page that is served by a loop in a thread of its own."""
+    if chromium() is None:
+        pytest.skip("no Chromium on this machine (apt install chromium): the page is not tried")
+    page, ready, stop = make(tmp_path), threading.Event(), []
+
+    async def serve():
+        await page.start()
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        stop.append(lambda: loop.call_soon_threadsafe(task.cancel))
+        ready.set()
+        try:
+            await page.play()
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await page.stop()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    assert ready.wait(60.0)
+    yield page
+    stop[0]()
+    thread.join(60.0)
+    assert not thread.is_alive()
+
+
+def test_in_a_browser_from_a_click_to_the_last_answer(live):
+    page, program = live, chromium()
+    with Browser(program, 1400, 850) as browser:
+        browser.open(page.link("Ada"))
+        browser.see("Nothing was said yet.")
+        browser.run(f"document.getElementById('words').value = {json.dumps(EVIL)}")
+        browser.press("Send")
+        browser.see(f"Ada: {EVIL}")
+        assert browser.run("window.hacked ?? document.querySelectorAll('img').length") == 0
+        browser.press("Go to wall-cabinet-1")
+        browser.wait_for("state.phase === 'choose' && state.step > 3")
+        assert browser.run("document.querySelectorAll('#plan .here').length") == 1
+        browser.press("Wait until something happens")
+        browser.see("The episode is over")
+        browser.run("document.querySelectorAll('input[value=\"6\"]').forEach(i => i.click())")
+        browser.run("document.getElementById('comment').value = 'a pleasure'")
+        browser.press("Save")
+        browser.see("Your answers are saved")
+        loaded = browser.run("performance.getEntriesByType('resource').map(e => e.name)")
+        assert loaded and all(u.startswith(f"http://localhost:{page.port}/") for u in loaded)
+        assert browser.console == []
+    kept = read_record(page.session.file)
+    assert kept.state == "finished" and kept.answers["Ada"]["usefulness"] == 6
+    assert kept.comments["Ada"] == "a pleasure" and kept.messages[0].text == EVIL
+    assert kept.decisions[1].choice.startswith("Go to wall-cabinet-1")
