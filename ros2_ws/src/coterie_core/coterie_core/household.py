@@ -36,6 +36,9 @@ _NOT_PLURAL = ("ss", "us", "is")
 # What precedes these words names the thing: "bottle of wine" is a bottle.
 _OF = re.compile(r"\s+(?:of|with|in|on|for|from)\s+")
 
+_REMEMBERED = 20_000
+"""Labels of which is remembered what they mean."""
+
 
 class HouseholdError(ValueError):
     """The household data are not as they should be: says which entry and what is wrong."""
@@ -104,6 +107,7 @@ class Household(_Model):
     categories: Mapping[str, Category]
     _labels: dict[str, str] = PrivateAttr(default_factory=dict)
     _rooms: dict[str, str] = PrivateAttr(default_factory=dict)
+    _found: dict[str, str | None] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _check_references(self) -> Household:
@@ -192,6 +196,15 @@ class Household(_Model):
         return category.rooms.get(room_type, other)
 
     def _find_label(self, label: str) -> str | None:
+        # A private attribute of a pydantic model is found slowly, and this is asked all the time.
+        found: dict[str, str | None] = self.__pydantic_private__["_found"]  # type: ignore[index]
+        if label not in found:
+            if len(found) >= _REMEMBERED:  # labels come from outside: as many as they like
+                found.clear()
+            found[label] = self._search_label(label)
+        return found[label]
+
+    def _search_label(self, label: str) -> str | None:
         text = normalized(label)
         if not text:
             return None

@@ -50,6 +50,10 @@ class LabelBelief:
         for label, weight in other.weights.items():
             self.weights[label] = self.weights.get(label, 0.0) + weight
 
+    def __deepcopy__(self, memo: dict[int, object]) -> LabelBelief:
+        """Copy it; copies are made so often that copy.deepcopy's own way shows in every run."""
+        return LabelBelief(dict(self.weights))
+
 
 @dataclass(slots=True)
 class Floor:
@@ -97,6 +101,10 @@ class Place:
     room: str = ""
     floor: str = ""
 
+    def __deepcopy__(self, memo: dict[int, object]) -> Place:
+        """Copy it."""
+        return Place(self.id, self.position, self.room, self.floor)
+
 
 @dataclass(slots=True)
 class PlaceLink:
@@ -107,6 +115,15 @@ class PlaceLink:
     length: float
     width: float = 10.0
     riser: float = 0.0
+
+    def __deepcopy__(self, memo: dict[int, object]) -> PlaceLink:
+        """Copy it; the one link that both its places know stays one."""
+        known = memo.get(id(self))
+        if isinstance(known, PlaceLink):
+            return known
+        made = PlaceLink(self.a, self.b, self.length, self.width, self.riser)
+        memo[id(self)] = made
+        return made
 
 
 @dataclass(slots=True)
@@ -120,6 +137,10 @@ class Receptacle:
     surface: Box
     inside: bool = False
 
+    def __deepcopy__(self, memo: dict[int, object]) -> Receptacle:
+        """Copy it; a Box does not change."""
+        return Receptacle(self.id, self.surface, self.inside)
+
 
 @dataclass(slots=True)
 class Sighting:
@@ -127,6 +148,10 @@ class Sighting:
 
     time: float
     robot: str
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Sighting:
+        """Copy it."""
+        return Sighting(self.time, self.robot)
 
 
 @dataclass(slots=True)
@@ -149,6 +174,24 @@ class SceneObject:
     observations: int = 0
     last_seen: Sighting | None = None
     properties: dict[str, str] = field(default_factory=dict)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> SceneObject:
+        """Copy it with all that can change in it."""
+        seen = self.last_seen
+        return SceneObject(
+            self.id,
+            LabelBelief(dict(self.label.weights)),
+            self.box,
+            self.room,
+            self.kind,
+            self.support,
+            self.container,
+            self.is_open,
+            [Receptacle(r.id, r.surface, r.inside) for r in self.receptacles],
+            self.observations,
+            None if seen is None else Sighting(seen.time, seen.robot),
+            dict(self.properties),
+        )
 
 
 @dataclass(slots=True)

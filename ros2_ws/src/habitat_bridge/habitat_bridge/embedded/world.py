@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import zlib
 from collections import deque
@@ -14,7 +15,7 @@ from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.household import load_household
 from coterie_core.observation import Observation, PlaceView, RoomView
-from coterie_core.scene import AgentState, LabelBelief, SceneGraph
+from coterie_core.scene import AgentState, SceneGraph
 from coterie_core.skills import Outcome, Skill, SkillResult
 from habitat_bridge.embedded.body import EPSILON, Body, Glance, Job, SkillFailed, Stage, Walk
 from habitat_bridge.embedded.body_places import BodyPlaces
@@ -298,14 +299,7 @@ class EmbeddedWorld:
             {place: dict(links) for place, links in fixed.links.items()},
         )
         for thing in self.contents:
-            scene.add_object(
-                replace(
-                    thing,
-                    label=LabelBelief(dict(thing.label.weights)),
-                    receptacles=list(thing.receptacles),
-                    properties=dict(thing.properties),
-                )
-            )
+            scene.add_object(copy.deepcopy(thing))
         for name, body in self._bodies.items():
             room = self.occupancy.room_id(body.pose.position)
             scene.agents[name] = AgentState(name, body.pose, room, body.holding)
