@@ -315,6 +315,8 @@ class Communicator:
         goal = next((g for g in goals if g.key == facts.subgoal), goals[0])
         thing = Thing(facts.item, label, "item", spot, facts.place, goal.relation, None, True)
         memory.put(Entry(thing, step, mate.name, entry.level if entry else 0))
+        if entry is None:
+            self.things.append(thing)
         memory.placed[facts.item] = Claim(facts.place, goal.key, step, mate.name)
         mate.did(facts.item)
         self.surprised = True
