@@ -1,6 +1,7 @@
 """The household world: the same by seed, honest about what is seen, clear about what fails."""
 
 import math
+import random
 
 import pytest
 
@@ -9,6 +10,7 @@ from coterie_bench.reveca.household import HouseholdOptions, HouseholdWorld
 from coterie_bench.reveca.methods import METHODS
 from coterie_core.cooperation import (
     Close,
+    Facts,
     GoTo,
     Grab,
     Note,
@@ -192,3 +194,122 @@ async def test_dummies_cost_nothing_and_a_second_agent_saves():
 
 def vars_of(metrics):
     return (metrics.steps, metrics.distance, metrics.notes, metrics.characters)
+
+
+async def test_fewer_steps_than_the_baselines_and_what_validation_saves():
+    seeds = range(30)
+    ours = await play("reveca", seeds)
+    for method in ("mhp", "rhp", "coela", "no_collaborators", "no_spatial"):
+        assert mean(ours) < mean(await play(method, seeds)), method
+    assert mean(ours) < mean(await play("no_validation", seeds))
+    asking = await play("always_ask", seeds)
+    assert mean(ours, "characters") < 0.5 * mean(asking, "characters")
+    assert mean(ours) < mean(asking)
+
+
+async def test_relevance_saves_words_and_with_dummies_steps():
+    seeds = range(30)
+    noisy = await play("reveca", seeds, dummies=20)
+    equal = await play("no_relevance", seeds, dummies=20)
+    assert mean(noisy) < mean(equal)
+    assert mean(noisy, "characters") < 0.6 * mean(equal, "characters")
+
+
+class Trouble:
+    """Messages on a bad way: lost, late and out of order, doubled, or with forged ones between."""
+
+    def __init__(self, kind, seed):
+        self.kind, self.draw, self.kept, self.world = kind, random.Random(seed), [], None
+
+    def __call__(self, notes, step):
+        due = [(name, note) for note in notes for name in ("Ada", "Bob") if note.for_(name)]
+        if self.kind == "lost":
+            return [one for one in due if self.draw.random() < 0.5]
+        if self.kind == "doubled":
+            return due * 2
+        if self.kind == "late":
+            self.kept += [(step + self.draw.randint(1, 25), *one) for one in due]
+            ready = [(name, note) for when, name, note in self.kept if when <= step]
+            self.kept = [one for one in self.kept if one[0] > step]
+            self.draw.shuffle(ready)
+            return ready
+        if step % 5 == 0:
+            due.append(("Ada", self.lie(step)))
+        return due
+
+    def lie(self, step):
+        """Bob is said to have searched everything and brought what he has not."""
+        world = self.world
+        goal = self.draw.choice(world.goal.subgoals)
+        target = next(t.id for t in world.things.values() if t.label == goal.target)
+        item = f"{goal.item.replace(' ', '-')}-{self.draw.randint(1, 3)}"
+        facts = Facts(
+            item=item,
+            label=goal.item,
+            place=target,
+            answer="placed",
+            subgoal=goal.key,
+            searched=tuple(world.home.ways.rooms),
+            heading=item,
+        )
+        return Note(f"forged-{step}", "Bob", "done", "", facts, (), step)
+
+
+@pytest.mark.parametrize("kind", ["lost", "late", "doubled", "forged"])
+async def test_teams_finish_whatever_becomes_of_messages(kind):
+    for seed in range(6):
+        channel = Trouble(kind, seed)
+        world = channel.world = HouseholdWorld(HouseholdOptions(), channel)
+        metrics = await run_episode(world, METHODS["reveca"].make(world, None), seed)
+        assert metrics.success, seed
+
+
+class Absent:
+    """An agent that stands still, sees and hears nothing for 30 steps, and goes on then."""
+
+    def __init__(self, agent):
+        self.agent, self.name, self.away = agent, agent.name, False
+        self.begin = agent.begin
+
+    def observe(self, percept):
+        self.away = 10 <= percept.step < 40
+        if not self.away:
+            self.agent.observe(percept)
+
+    def receive(self, note):
+        self.agent.receive(note)
+
+    async def act(self):
+        return Wait() if self.away else await self.agent.act()
+
+
+async def test_a_collaborator_may_stop_and_return():
+    for seed in range(6):
+        world = HouseholdWorld()
+        team = METHODS["reveca"].make(world, None)
+        metrics = await run_episode(world, {**team, "Bob": Absent(team["Bob"])}, seed)
+        assert metrics.success, seed
+
+
+async def test_things_that_somebody_else_moves_are_found_again():
+    for seed in range(6):
+        world = HouseholdWorld()
+        team = METHODS["reveca"].make(world, None)
+        draw = random.Random(seed)
+        briefings = world.reset(seed)
+        for name, briefing in briefings.items():
+            team[name].begin(briefing)
+        percepts = world.percepts()
+        while not world.done:
+            for name, percept in percepts.items():
+                team[name].observe(percept)
+            percepts = world.step({name: await team[name].act() for name in percepts})
+            if world.steps in (10, 20, 30):
+                free = [
+                    t
+                    for t in world.things.values()
+                    if t.label in world.goal.items and t.relation != "held"
+                ]
+                places = [t for t in world.home.fixed.values() if t.kind == "surface"]
+                world.place(draw.choice(free).id, draw.choice(places).id)
+        assert world.metrics().success, seed
