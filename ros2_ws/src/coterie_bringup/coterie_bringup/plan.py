@@ -401,7 +401,15 @@ def write_parameters(specs: Sequence[ProcessSpec], file: Path) -> None:
     }
     head = "# Written from the team file; a change here is lost.\n"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(head + yaml.safe_dump(nodes, sort_keys=True, width=2**20), encoding="utf-8")
+    text = yaml.dump(nodes, Dumper=_WithoutAliases, sort_keys=True, width=2**20)
+    file.write_text(head + text, encoding="utf-8")
+
+
+class _WithoutAliases(yaml.SafeDumper):
+    """Writes a list that several nodes share for each of them: rcl reads no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
 
 def programs(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import types
 from pathlib import Path
@@ -283,7 +284,7 @@ def test_the_map_and_who_answers_from_it(tmp_path: Path) -> None:
     assert specs["open_questions"].parameters["open_questions"]["robot"] == ""
 
 
-def test_a_map_per_robot_and_their_sum() -> None:
+def test_a_map_per_robot_and_their_sum(tmp_path: Path) -> None:
     text = HOME.replace("far: 3.0", "per_robot: true")
     specs = {s.name: s for s in plan(parse_team(text))}
     for name in ("rover", "drone"):
@@ -291,6 +292,9 @@ def test_a_map_per_robot_and_their_sum() -> None:
         assert alone["robots"] == [name] and alone["output"] == name
     merged = specs["mapper"].parameters["mapper"]
     assert merged["merge"] and merged["robots"] == ["rover", "drone"]
+    # What nodes share is written out for each: rcl refuses aliases.
+    write_parameters(list(specs.values()), tmp_path / "parameters.yaml")
+    assert not re.search(r"[&*]id\d", (tmp_path / "parameters.yaml").read_text())
 
 
 def test_every_parameter_of_the_plan_is_one_of_its_node() -> None:
