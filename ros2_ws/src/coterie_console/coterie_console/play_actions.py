@@ -236,7 +236,8 @@ def _answers(person: Person) -> Iterator[Choice]:
 def _messages(person: Person) -> Iterator[Choice]:
     """One-click messages: what one took, brought, looks for, makes for and knows."""
     memory, goal = person.memory, person.briefing.goal
-    for id_ in person.percept.hands:
+    carried = _carried(person)
+    for id_ in carried:
         entry = memory.scene.get(id_)
         if entry is not None and entry.thing.label in goal.items:
             yield _say(
@@ -258,7 +259,7 @@ def _messages(person: Person) -> Iterator[Choice]:
         Facts(me=_me(person), searched=_searched(person), seen=_seen(person)),
     )  # fmt: skip
     wanted = sorted(
-        (e for e in memory.scene.values() if person.wanted(e.thing)),
+        (e for e in memory.scene.values() if person.wanted(e.thing) and e.thing.id not in carried),
         key=lambda e: (not e.missing, -e.step, e.thing.id),
     )
     seen = {thing.id for thing in person.percept.things}
@@ -268,7 +269,7 @@ def _messages(person: Person) -> Iterator[Choice]:
             person, f"next {thing.id}", "say", f"“I will fetch {plain(thing.id)}.”", "start",
             Facts(me=_me(person), heading=thing.id),
         )  # fmt: skip
-    asked = [e.thing for e in wanted if e.thing.id not in seen and e.thing.id not in memory.hands]
+    asked = [e.thing for e in wanted if e.thing.id not in seen and e.thing.relation != "held"]
     for thing in asked[:OFFERED]:
         yield _say(
             person, f"ask {thing.id}", "say", f"“Did you take {plain(thing.id)}?”", "ask",
@@ -298,7 +299,13 @@ def _say(
 
 def _me(person: Person) -> Whereabouts:
     memory = person.memory
-    return Whereabouts(memory.spot.room, memory.spot.position, memory.hands)
+    return Whereabouts(memory.spot.room, memory.spot.position, _carried(person))
+
+
+def _carried(person: Person) -> tuple[str, ...]:
+    """What is in the hands, and in the containers there."""
+    hands = person.memory.hands
+    return (*hands, *(id_ for hand in hands for id_ in person.inside(hand)))
 
 
 def _searched(person: Person) -> tuple[str, ...]:
