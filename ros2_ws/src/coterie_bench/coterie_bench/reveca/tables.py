@@ -1,0 +1,100 @@
+"""Tables and plot of the REVECA bench, in the paper's layout: means with 95 % intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from coterie_bench.mele_tables import print_whole
+from coterie_bench.records import mean_std
+
+Record = dict[str, Any]
+
+MEASURES = (
+    ("SS", "simulation_steps", 1),
+    ("TD [m]", "travel_distance", 1),
+    ("CS", "communication_steps", 2),
+    ("CC", "characters", 0),
+)
+RATES = (("TOTAL", "total"), ("FOOD", "food"), ("STUFF", "stuff"))
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """Return mean and half width of its 95 % interval (normal approximation)."""
+    mean, std = mean_std(values)
+    n = len(values)
+    return mean, 1.96 * std * math.sqrt(n / (n - 1)) / math.sqrt(n) if n > 1 else math.nan
+
+
+def print_tables(records: Sequence[Record], console: Console) -> None:
+    """Print a table per world: steps, distance, messages, characters; transport: rates as well."""
+    for world in dict.fromkeys(r["world"] for r in records):
+        here = [r for r in records if r["world"] == world]
+        carrying = any(name in r for r in here for _, name in RATES[1:])
+        rates = RATES if carrying else ()
+        table = Table(title=f"{world}", title_justify="left")
+        for head in ("method", "agents", "episodes", "success"):
+            table.add_column(head)
+        for head in (*(h for h, _ in rates), *(h for h, _, _ in MEASURES)):
+            table.add_column(head, justify="right")
+        for method, agents in dict.fromkeys((r["method"], r["agents"]) for r in here):
+            rows = [r for r in here if (r["method"], r["agents"]) == (method, agents)]
+            cells = [method, str(agents), str(len(rows))]
+            cells.append(f"{mean_std(float(r['success']) for r in rows)[0]:.2f}")
+            for _, name in rates:
+                found = [float(r[name]) for r in rows if name in r]
+                cells.append(f"{mean_std(found)[0]:.2f}" if found else "-")
+            for _, name, digits in MEASURES:
+                mean, half = interval([float(r[name]) for r in rows])
+                spread = "" if math.isnan(half) else f" ± {half:.{digits}f}"
+                cells.append(f"{mean:.{digits}f}{spread}")
+            table.add_row(*cells)
+        print_whole(table, console)
+
+
+def draw_plot(records: Sequence[Record], path: Path) -> None:
+    """Draw steps and characters by method, one row of bars per world, as PNG."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    worlds = list(dict.fromkeys(r["world"] for r in records))
+    labels = list(dict.fromkeys((r["method"], r["agents"]) for r in records))
+    figure, axes = plt.subplots(
+        len(worlds), 2, figsize=(3.0 + 0.9 * len(labels), 2.8 * len(worlds)), squeeze=False
+    )
+    for row, world in enumerate(worlds):
+        for column, (head, name) in enumerate(
+            (("simulation steps", "simulation_steps"), ("characters", "characters"))
+        ):
+            axis = axes[row][column]
+            found = [
+                interval(
+                    [
+                        float(r[name])
+                        for r in records
+                        if (r["world"], r["method"], r["agents"]) == (world, *label)
+                    ]
+                )
+                for label in labels
+            ]
+            axis.bar(
+                range(len(labels)),
+                [mean for mean, _ in found],
+                yerr=[0.0 if math.isnan(half) else half for _, half in found],
+                color="#4a7ab5",
+                capsize=3,
+            )
+            axis.set_title(f"{world}: {head}", fontsize=9)
+            axis.set_xticks(range(len(labels)))
+            axis.set_xticklabels([f"{m} ({n})" for m, n in labels], rotation=60, fontsize=7)
+    figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
