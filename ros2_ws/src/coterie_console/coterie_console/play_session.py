@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from coterie_bench.reveca.bench import record as measured
+from coterie_bench.reveca.episodes import record as measured
 from coterie_bench.reveca.methods import METHODS, WORLDS, World
 from coterie_console.play_person import Choice, Interface, Person
 from coterie_console.play_record import Decision, PlayError, Record
