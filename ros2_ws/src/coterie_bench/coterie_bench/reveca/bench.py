@@ -13,7 +13,7 @@ from rich.console import Console
 from coterie_bench.command import run as run_command
 from coterie_bench.records import write_csv, write_json
 from coterie_bench.reveca.episodes import ClusterError, Job, play_all, run_one
-from coterie_bench.reveca.methods import METHODS, WORLDS
+from coterie_bench.reveca.methods import LAYOUTS, METHODS, WORLDS
 from coterie_bench.reveca.tables import draw_plot, print_tables
 
 app = typer.Typer(help="Cooperation under partial observation.", add_completion=False)
@@ -32,6 +32,9 @@ def bench_reveca(
     world: Annotated[
         list[str] | None, typer.Option("--world", help=f"Of {', '.join(WORLDS)}; several.")
     ] = None,
+    layouts: Annotated[
+        Path | None, typer.Option(help="Folder of ThreeDWorld layouts: world 'tdw' as well.")
+    ] = None,
     agents: Annotated[
         list[int] | None, typer.Option(min=1, max=10, help="Agents in a team; several.")
     ] = None,
@@ -44,11 +47,13 @@ def bench_reveca(
 
     With --out a run that stopped goes on where it was.
     """
-    methods, worlds = method or list(DEFAULT), world or ["household"]
+    methods, worlds = method or list(DEFAULT), list(world or ([] if layouts else ["household"]))
     for names, known in ((methods, list(METHODS)), (worlds, list(WORLDS))):
         for name in names:
             if name not in known:
                 raise typer.BadParameter(f"{name!r}: expected one of {', '.join(known)}")
+    if layouts is not None:
+        worlds.append(f"{LAYOUTS}{layouts.resolve()}")
     todo = [
         Job(place, one, seed + k, METHODS[one].agents or count)
         for place in worlds
@@ -61,7 +66,7 @@ def bench_reveca(
         records = play_all(
             list(dict.fromkeys(todo)), cache=out / "episodes" if out else None, jobs=jobs, ray=ray
         )
-    except (ClusterError, OSError) as error:
+    except (ClusterError, OSError, ValueError) as error:
         Console(stderr=True).print(
             f"bench reveca: {error}", style="red", highlight=False, soft_wrap=True, markup=False
         )

@@ -14,7 +14,7 @@ from typing import Any
 
 import joblib
 
-from coterie_bench.reveca.methods import METHODS, WORLDS
+from coterie_bench.reveca.methods import METHODS, make_world
 from coterie_core.cooperation import Metrics, run_episode
 from coterie_core.files import write_atomically
 from coterie_core.language import Decider
@@ -45,7 +45,7 @@ def run_one(
         KeyError: No such world or method.
     """
     chosen = METHODS[method]
-    place = WORLDS[world](chosen.agents or agents)
+    place = make_world(world, chosen.agents or agents)
     team = chosen.make(place, decider)
     metrics = asyncio.run(run_episode(place, team, seed, together=decider is not None))
     return record(world, method, seed, len(place.team), metrics)
@@ -54,7 +54,7 @@ def run_one(
 def record(world: str, method: str, seed: int, agents: int, metrics: Metrics) -> Record:
     """Return an episode's record."""
     out: Record = {
-        "world": world,
+        "world": world.partition(":")[0],
         "method": method,
         "seed": seed,
         "agents": agents,

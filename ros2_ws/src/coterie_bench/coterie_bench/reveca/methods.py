@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from coterie_bench.reveca.baseline_coela import TextAgent
@@ -87,3 +88,19 @@ WORLDS: dict[str, Callable[[int], World]] = {
 }
 """World -> its maker, for a number of agents. `open`: all containers are open; `known`:
 everything is seen at all times."""
+
+LAYOUTS = "tdw:"
+"""Worlds of this prefix are transport layouts of ThreeDWorld, from the folder that follows it."""
+
+
+def make_world(name: str, agents: int) -> World:
+    """Return a world by its name.
+
+    Raises:
+        KeyError: No such world.
+        ValueError: A folder of layouts that holds none.
+    """
+    if name.startswith(LAYOUTS):
+        folder = Path(name[len(LAYOUTS) :])
+        return TransportWorld(TransportOptions(agents=agents, folder=folder))
+    return WORLDS[name](agents)
