@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Annotated
 
 import typer
+import yaml
 from rich.console import Console
 from rich.text import Text
 
@@ -23,6 +24,7 @@ from coterie_console.play_page import PACE, PlayPage, Seat
 from coterie_console.play_record import PlayError, Record, new_file, read_record
 from coterie_console.play_session import NOT_WITH_PEOPLE, PlaySession, Quit, names_of_people
 from coterie_console.play_terminal import Terminal
+from coterie_core.language import Decider, LanguageError, ModelProfile, build_model
 
 app = typer.Typer(add_completion=False)
 ENDED = 3
@@ -48,6 +50,9 @@ def play(
     out: Annotated[Path, typer.Option(file_okay=False, help="Folder for the results.")] = Path(
         "out/play"
     ),
+    profile: Annotated[
+        Path | None, typer.Option(help="Model profile (YAML) that the others think with.")
+    ] = None,
     page: Annotated[bool, typer.Option("--page", help="In the browser.")] = False,
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Of the page; default: a free one.")
@@ -61,6 +66,7 @@ def play(
 
     At the end a few questions; everything is saved, also when you end earlier (Ctrl-C).
     """
+    decider, model = decider_of(profile)
     if resume is not None:
         record, file = read_record(resume), resume
         if record.state == "finished":
@@ -68,18 +74,28 @@ def play(
     else:
         names = names_of_people(world, agents, people)
         record = Record(world=world, method=method, seed=seed, agents=agents, people=names)
+        record.model = model
         file = new_file(out, record)
+    if record.model != model:
+        raise PlayError(
+            f"{file}: the others thought with {record.model or 'the rules'}; "
+            "resume with the same --profile"
+        )
     if page:
-        code = play_in_browser(record, file, port=port, show=show)
+        code = play_in_browser(record, file, port=port, show=show, decider=decider)
     else:
         if len(record.people) > 1:
             raise PlayError("several people play in the browser: add --page")
-        code = play_in_terminal(record, file, Console())
+        code = play_in_terminal(record, file, Console(), decider=decider)
     raise typer.Exit(code)
 
 
 def play_in_terminal(
-    record: Record, file: Path, console: Console, read: Callable[[str], str] = input
+    record: Record,
+    file: Path,
+    console: Console,
+    read: Callable[[str], str] = input,
+    decider: Decider | None = None,
 ) -> int:
     """Play a session in the terminal; return the exit code.
 
@@ -88,13 +104,14 @@ def play_in_terminal(
         file: Where it is saved.
         console: Where to print.
         read: Reads a line after a prompt.
+        decider: Who answers the others' decisions; None: the rules.
 
     Raises:
         PlayError: It cannot be played, saved or resumed.
     """
     terminal = Terminal(console, read)
     (name,) = record.people
-    session = PlaySession(record, file, {name: terminal})
+    session = PlaySession(record, file, {name: terminal}, decider)
     others = [other for other in session.record.team if other != name]
     console.print(
         Text(
@@ -121,8 +138,17 @@ def play_in_terminal(
     return 0
 
 
-def play_in_browser(record: Record, file: Path, *, port: int | None, show: bool) -> int:
+def play_in_browser(
+    record: Record, file: Path, *, port: int | None, show: bool, decider: Decider | None = None
+) -> int:
     """Play a session in the browser until all people have answered; return the exit code.
+
+    Args:
+        record: What is played, or a session that is resumed.
+        file: Where it is saved.
+        port: Where to serve; None: a free one.
+        show: Open the browser.
+        decider: Who answers the others' decisions; None: the rules.
 
     Raises:
         PlayError: It cannot be played, served, saved or resumed.
@@ -135,7 +161,7 @@ def play_in_browser(record: Record, file: Path, *, port: int | None, show: bool)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, task.cancel)
         seats = {name: Seat(name, PACE) for name in record.people}
-        session = PlaySession(record, file, seats)
+        session = PlaySession(record, file, seats, decider)
         served = PlayPage(session, seats, port)
         await served.start()
         try:
@@ -158,6 +184,22 @@ def play_in_browser(record: Record, file: Path, *, port: int | None, show: bool)
         return ENDED
     console.print(Text(f"Saved: {file}"), soft_wrap=True)
     return 0
+
+
+def decider_of(profile: Path | None) -> tuple[Decider | None, str]:
+    """Return who answers the agents' decisions, and the model's name; without a profile the rules.
+
+    Raises:
+        PlayError: The profile cannot be used.
+    """
+    if profile is None:
+        return None, ""
+    try:
+        read = ModelProfile.model_validate(yaml.safe_load(profile.read_text("utf-8")))
+        model = build_model(read)
+    except (OSError, yaml.YAMLError, LanguageError, ValueError) as error:
+        raise PlayError(f"{profile}: {error}") from None
+    return Decider(model, timeout_s=read.timeout_s, who="play"), read.model or read.kind
 
 
 def _tell_saved(console: Console, file: Path) -> None:

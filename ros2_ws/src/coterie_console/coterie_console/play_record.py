@@ -56,7 +56,7 @@ class PlayError(Exception):
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
 
 
 class Row(_Part):
@@ -95,6 +95,7 @@ class Record(_Part):
     """A session.
 
     Attributes:
+        model: What the others think with; "": the rules.
         metrics: As `bench reveca` records them: SS, TD, CS, CC, success.
         rows: Every action of everybody, oldest first.
         answers: Person -> statement -> 1 to 7; statements that were not asked are missing.
@@ -107,6 +108,7 @@ class Record(_Part):
     method: str
     seed: int
     agents: int
+    model: str = ""
     team: list[str] = Field(default_factory=list)
     people: list[str]
     goal: str = ""

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from coterie_bench.reveca.household import HouseholdOptions, HouseholdWorld
 from coterie_bench.reveca.methods import METHODS, WORLDS
-from coterie_console.play import play_in_terminal
+from coterie_console.play import decider_of, play_in_terminal
 from coterie_console.play_actions import choices
 from coterie_console.play_person import Person
 from coterie_console.play_record import PlayError, Record, read_record
@@ -275,6 +275,16 @@ def test_mistakes_are_told(tmp_path):
         record.save(tmp_path / "f" / "x.json")
     with pytest.raises(PlayError, match="people"):
         names_of_people("household", 2, 3)
+
+
+def test_profiles_that_cannot_be_used_are_told(tmp_path):
+    (tmp_path / "p.yaml").write_text("kind: rules\n")
+    decider, model = decider_of(tmp_path / "p.yaml")
+    assert decider is not None and model == "rules" and decider_of(None) == (None, "")
+    (tmp_path / "bad.yaml").write_text("kind: magic\n")
+    for name in ("bad.yaml", "none.yaml"):
+        with pytest.raises(PlayError, match=name):
+            decider_of(tmp_path / name)
 
 
 def test_ctrl_c_at_a_real_terminal_saves(tmp_path):
