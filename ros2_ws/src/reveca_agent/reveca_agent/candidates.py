@@ -30,6 +30,8 @@ CARRYING = 3.0
 """A container counts as this power of the number of things to go: it saves a way for most."""
 FETCHABLE = 9.0
 """How far away a container may be that is taken for carrying [m]."""
+LOST = 30.0
+"""Spread of where a collaborator may be beyond which planning does not count on it [m]."""
 FORGET = 60
 """Steps after which a prediction of what a collaborator does next is worth nothing."""
 
@@ -225,13 +227,14 @@ class Outlook:
             return crew
         for name, mate in memory.collaborators.items():
             last = mate.last
-            if last is None or now - last.step > FORGET * self.pace:
-                continue
+            guess = mate.predicted(now, self.ways, self.stride)
+            if last is None or guess is None or guess.spread > LOST:
+                continue  # it may be anywhere by now
             held = len(last.hands)
-            spot, free_at = last.spot, 0.0
+            spot, free_at = guess.spot, 0.0
             if mate.aim is not None:
-                there = self.ways.distance(spot, mate.aim) / self.stride + 1.0
-                free_at = max(0.0, last.step + there - now)
+                if guess.walking:
+                    free_at = self.ways.distance(spot, mate.aim) / self.stride + 1.0
                 spot = mate.aim
             crew.append(Worker(name, spot, free_at, self.briefing.hands - held))
         return crew

@@ -115,6 +115,19 @@ class Collaborator:
             return before.spot
         return advance(before.spot, ways.route(before.spot, after.spot), share * length)[0]
 
+    def passed(self, room: str, since: int, ways: Walkways) -> bool:
+        """Tell whether it was in a room since a step, by traces and the ways between them."""
+        for k, trace in enumerate(self.traces):
+            after = self.traces[k + 1] if k + 1 < len(self.traces) else None
+            if trace.step >= since and trace.spot.room == room:
+                return True
+            if after is None or after.step < since or after.spot.room == trace.spot.room:
+                continue
+            way = ways.distance(trace.spot, after.spot)
+            if math.isfinite(way) and room in ways.rooms_between(trace.spot, after.spot):
+                return True
+        return False
+
     def predicted(self, step: int, ways: Walkways, stride: float) -> Guess | None:
         """Return where it likely is now, and how sure that is.
 

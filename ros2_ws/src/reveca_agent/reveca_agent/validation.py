@@ -156,7 +156,7 @@ def _chance(
     if mate.aim is not None and mate.aim.room == spot.room and mate.since >= since:
         chance *= 2.5
         text += f", and it made for {spot.room}"
-    elif any(trace.spot.room == spot.room and trace.step >= since for trace in mate.traces):
+    elif mate.passed(spot.room, since, briefing.ways):
         chance *= 2.0
         text += f", and was seen or heard from in {spot.room}"
     if plan.doubt == name:
