@@ -163,10 +163,10 @@ class Terminal:
     # --- inside ----------------------------------------------------------------------------------
 
     def _line(self, prompt: str) -> str:
-        if self.quit:
-            raise Quit
         try:
             self.asking = True
+            if self.quit:  # looked at after `asking` is set: no Ctrl-C falls between the two
+                raise Quit
             return self._read(prompt).strip()
         except (EOFError, KeyboardInterrupt):
             raise Quit from None
