@@ -17,6 +17,7 @@ from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate
 from emos_planner.tools.goals import holds
+from emos_planner.tools.things import Catalog
 
 get_environment().credits_stream = None
 DOMAIN = "habitat-mas"
@@ -88,8 +89,10 @@ class GoalProblem:
         latched: Collection[int] = (),
     ) -> list[bool]:
         """Return which sub-goals hold; arguments as of `told`, which asks the planner too."""
+        catalog = Catalog(scene)
         return [
-            k in latched or holds(predicate, scene, detections=detections, resumes=resumes)
+            k in latched
+            or holds(predicate, scene, detections=detections, resumes=resumes, catalog=catalog)
             for k, predicate in enumerate(self.episode.checked)
         ]
 

@@ -30,6 +30,8 @@ class LabelBelief:
     @property
     def top(self) -> str:
         """The label with most evidence ("" if none; ties go to the first in alphabet)."""
+        if len(self.weights) == 1:  # as in every truth
+            return next(iter(self.weights))
         return min(self.weights, key=lambda k: (-self.weights[k], k)) if self.weights else ""
 
     def probability(self, label: str) -> float:

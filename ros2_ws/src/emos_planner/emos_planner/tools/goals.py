@@ -36,6 +36,7 @@ def holds(
     *,
     detections: Detections | None = None,
     resumes: Mapping[str, Resume] | None = None,
+    catalog: Catalog | None = None,
 ) -> bool:
     """Tell whether a sub-goal holds.
 
@@ -44,10 +45,11 @@ def holds(
         scene: The state of the house, with its agents.
         detections: Who has detected what, for robot_detect_object.
         resumes: Of the robots; with them a reach counts as being there.
+        catalog: Of the scene, where several sub-goals are asked about.
     """
     if predicate.name == "robot_detect_object":
         return _detected(predicate, scene, detections or {})
-    catalog = Catalog(scene)
+    catalog = catalog or Catalog(scene)
     if predicate.name == "object_at_receptacle":
         assert predicate.object is not None and predicate.receptacle is not None
         return _rests(scene, catalog, predicate.object, predicate.receptacle)
