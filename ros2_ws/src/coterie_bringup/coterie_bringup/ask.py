@@ -212,7 +212,7 @@ def objects_table(ids: Sequence[str], scene: SceneGraph | None) -> Table:
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("object", "taken for", "room", "centre [m]"):
-        table.add_column(title, overflow="fold")
+        table.add_column(Text(title), overflow="fold")  # no markup: "[m]" is a unit
     for id_ in ids:
         thing = scene.objects.get(id_) if scene else None
         if scene is None or thing is None:
