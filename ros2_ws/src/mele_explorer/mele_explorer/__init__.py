@@ -1,10 +1,10 @@
 """One robot of a MELE team: explore a house, remember it, answer questions about it."""
 
+from coterie_core.common_sense import CommonSense, load_common_sense
 from coterie_core.parsing import NotAQuestion, ParseQuestion, understand
 from mele_explorer.answering import Answerer, AnswerPresence, DetectorModel
 from mele_explorer.bank import QuestionBank
 from mele_explorer.choose_place import ChoosePlace
-from coterie_core.common_sense import CommonSense, load_common_sense
 from mele_explorer.explorer import Explorer, ExplorerLimits, Feedback
 from mele_explorer.memory import LogEntry, Memory, MemoryLimits
 from mele_explorer.memory_file import (

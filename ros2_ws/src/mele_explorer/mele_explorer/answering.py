@@ -9,10 +9,10 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
+from coterie_core.common_sense import CommonSense
 from coterie_core.language import Decider, Decision, Message, as_data, decide_by_rule
 from coterie_core.questions import Answer, Evidence, Question
 from coterie_core.scene import Room
-from coterie_core.common_sense import CommonSense
 from mele_explorer.memory import Memory
 
 _NUMBER = re.compile(r"\s*\d+$")

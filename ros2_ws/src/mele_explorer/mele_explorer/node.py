@@ -12,6 +12,7 @@ from typing import Any
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
+from coterie_core.common_sense import load_common_sense
 from coterie_core.debate import LocalSpeaker
 from coterie_core.observation import Observation
 from coterie_core.parsing import NotAQuestion, understand
@@ -35,7 +36,6 @@ from coterie_ros.names import team_name
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
 from mele_explorer.answering import Answerer
-from coterie_core.common_sense import load_common_sense
 from mele_explorer.explorer import Explorer, ExplorerLimits
 from mele_explorer.memory import Memory
 from mele_explorer.memory_file import MemoryFileError, load_memory, memory_to_json, save_memory

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from coterie_core.answers import AnswerTable
+from coterie_core.common_sense import CommonSense, load_common_sense
 from coterie_core.geometry import Pose
 from coterie_core.language import Decider
 from coterie_core.observation import Detection, Observation, RoomView
@@ -14,7 +15,6 @@ from coterie_core.scene import SceneGraph
 from coterie_core.skills import Skill, SkillRefused, SkillResult
 from mele_explorer.answering import Answerer, DetectorModel
 from mele_explorer.bank import QuestionBank
-from coterie_core.common_sense import CommonSense, load_common_sense
 from mele_explorer.explorer import Explorer, ExplorerLimits, Feedback
 from mele_explorer.memory import Memory
 

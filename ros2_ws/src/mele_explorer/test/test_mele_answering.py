@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coterie_core.common_sense import HouseholdSense
 from coterie_core.geometry import Pose
 from coterie_core.language import Decider, LanguageModel, ModelRequest, Reply
 from coterie_core.observation import Detection, Observation, PlaceView, RoomView
 from coterie_core.questions import Question
 from mele_explorer.answering import Answerer, DetectorModel
-from coterie_core.common_sense import HouseholdSense
 from mele_explorer.memory import Memory
 
 
