@@ -20,7 +20,7 @@ from semantic_mapper.regions import Regions
 from semantic_mapper.state import StateError, load_state, restore, save_state
 
 TIDY_EVERY = 50
-"""Frames after which things that have grown together are joined."""
+"""Frames after which things that have grown together are joined, at the latest."""
 _ENDINGS = {".voxeland.json": "voxeland", ".dsg.json": "spark-dsg", ".ply": "ply", ".json": "scene"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -65,6 +65,7 @@ class MapBuilder:
         self.frames = 0
         self.time = 0.0
         self._prior = SceneGraph(frame=options.frame)
+        self._tidied = 0
 
     @property
     def has_prior(self) -> bool:
@@ -91,11 +92,17 @@ class MapBuilder:
         self.frames += 1
         self.time = max(self.time, frame.time)
         self.version += 1
-        if self.frames % TIDY_EVERY == 0:
+        if self.frames - self._tidied >= TIDY_EVERY:
+            self._tidy()
+
+    def _tidy(self) -> None:
+        if self._tidied != self.frames:
             self.mapper.tidy()
+            self._tidied = self.frames
 
     def scene(self) -> SceneGraph:
         """Return the map as it is now, a copy."""
+        self._tidy()  # a robot that stands still would show for long what has grown together
         scene = self.mapper.scene()
         scene.frame = self.options.frame
         if not self.options.keep_prior or not self._prior.objects:

@@ -121,7 +121,6 @@ def build_map(
         problems.append(f"{unnamed} frames without detections left out")
     if blind:
         problems.append(f"{blind} frames without depth left out")
-    builder.mapper.tidy()
     return RecordingMap(builder.scene(), builder, used, found, (*recording.problems, *problems))
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+import yaml
+from pydantic import ValidationError
 from rich.console import Console
 
 from coterie_bench.command import run as run_command
@@ -15,8 +17,15 @@ from coterie_bench.records import write_csv, write_json
 from coterie_bench.reveca.episodes import ClusterError, Job, play_all, run_one
 from coterie_bench.reveca.methods import LAYOUTS, METHODS, WORLDS
 from coterie_bench.reveca.tables import draw_plot, print_tables
+from coterie_core.language import LanguageError, ModelProfile
 
 app = typer.Typer(help="Cooperation under partial observation.", add_completion=False)
+
+
+class BenchError(RuntimeError):
+    """An option cannot be used: says which, what came and what was expected."""
+
+
 DEFAULT = ("reveca", "mhp", "rhp", "coela", "single", "oracle")
 
 
@@ -42,31 +51,46 @@ def bench_reveca(
     ray: Annotated[
         str, typer.Option(help="Address of a Ray cluster ('auto' finds a running one).")
     ] = "",
+    profile: Annotated[
+        Path | None, typer.Option(help="A model profile (YAML or JSON); without it the rules.")
+    ] = None,
 ) -> None:
     """Play episodes in lockstep; print the paper's tables with 95 % intervals of the means.
 
     With --out a run that stopped goes on where it was.
     """
-    methods, worlds = method or list(DEFAULT), list(world or ([] if layouts else ["household"]))
-    for names, known in ((methods, list(METHODS)), (worlds, list(WORLDS))):
-        for name in names:
-            if name not in known:
-                raise typer.BadParameter(f"{name!r}: expected one of {', '.join(known)}")
-    if layouts is not None:
-        worlds.append(f"{LAYOUTS}{layouts.resolve()}")
-    todo = [
-        Job(place, one, seed + k, METHODS[one].agents or count)
-        for place in worlds
-        for count in agents or [2]
-        for one in methods
-        for k in range(episodes)
-    ]
     console = Console()
     try:
+        methods, worlds = method or list(DEFAULT), list(world or ([] if layouts else ["household"]))
+        for option, names, known in (
+            ("--method", methods, list(METHODS)),
+            ("--world", worlds, list(WORLDS)),
+        ):
+            for name in names:
+                if name not in known:
+                    raise BenchError(f"{option}: {name!r}; one of {', '.join(known)}")
+        if layouts is not None:
+            worlds.append(f"{LAYOUTS}{layouts.resolve()}")
+        if out is not None and out.exists() and not out.is_dir():
+            raise BenchError(f"--out: {out} is a file; give a folder")
+        told = _profile(profile)
+        todo = [
+            Job(
+                place,
+                one,
+                seed + k,
+                METHODS[one].agents or count,
+                told if METHODS[one].asks else "",
+            )
+            for place in worlds
+            for count in agents or [2]
+            for one in methods
+            for k in range(episodes)
+        ]
         records = play_all(
             list(dict.fromkeys(todo)), cache=out / "episodes" if out else None, jobs=jobs, ray=ray
         )
-    except (ClusterError, OSError, ValueError) as error:
+    except (BenchError, ClusterError, LanguageError, OSError, ValueError) as error:
         Console(stderr=True).print(
             f"bench reveca: {error}", style="red", highlight=False, soft_wrap=True, markup=False
         )
@@ -80,6 +104,25 @@ def bench_reveca(
 
 
 app.command("reveca")(bench_reveca)
+
+
+def _profile(path: Path | None) -> str:
+    """Return a model profile as JSON; "" for the rules.
+
+    Raises:
+        BenchError: No such file, or no such profile in it.
+    """
+    if path is None:
+        return ""
+    try:
+        read = ModelProfile.model_validate(yaml.safe_load(path.read_text("utf-8")))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise BenchError(f"--profile: {path}: {' '.join(str(error).split())}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "profile"
+        raise BenchError(f"--profile: {path}: {where}: {first['msg']}") from None
+    return "" if read.kind == "rules" else read.model_dump_json()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -26,12 +26,17 @@ Maker = Callable[[World, Decider | None], Team]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method: what it is, who plays it, and for how many agents (0: as many as the world has)."""
+    """A method: what it is and who plays it.
+
+    `agents` is for how many (0: as many as the world has), `asks` whether it makes decisions that
+    a model can make.
+    """
 
     name: str
     text: str
     make: Maker
     agents: int = 0
+    asks: bool = True
 
 
 def reveca(**changes: Any) -> Maker:
@@ -58,10 +63,15 @@ METHODS: dict[str, Method] = {
     one.name: one
     for one in (
         Method("reveca", "REVECA", reveca()),
-        Method("oracle", "sees everything, divides the work by search", oracle_team),
+        Method("oracle", "sees everything, divides the work by search", oracle_team, asks=False),
         Method("single", "one REVECA agent alone", reveca(), agents=1),
-        Method("mhp", "tree search over sub-goals, regression planning", baseline(TreeAgent)),
-        Method("rhp", "rules and frontier exploration", baseline(RuleAgent)),
+        Method(
+            "mhp",
+            "tree search over sub-goals, regression planning",
+            baseline(TreeAgent),
+            asks=False,
+        ),
+        Method("rhp", "rules and frontier exploration", baseline(RuleAgent), asks=False),
         Method("coela", "CoELA-like: all as text, talk or act", coela),
         Method("no_spatial", "REVECA without spatial information", reveca(spatial=False)),
         Method("no_relevance", "REVECA without relevance", reveca(relevance=False)),

@@ -55,6 +55,35 @@ def print_tables(records: Sequence[Record], console: Console) -> None:
                 cells.append(f"{mean:.{digits}f}{spread}")
             table.add_row(*cells)
         print_whole(table, console)
+    _print_usage(records, console)
+
+
+def _print_usage(records: Sequence[Record], console: Console) -> None:
+    """Print what decisions by a model took, where there were any."""
+    told = [r for r in records if "calls" in r]
+    if not told:
+        return
+    table = Table(title="decisions by a model, per episode", title_justify="left")
+    for head in ("world", "method", "model"):
+        table.add_column(head)
+    for head in ("decisions", "by the rule", "asked again", "calls", "failed", "tokens"):
+        table.add_column(head, justify="right")
+    for key in dict.fromkeys((r["world"], r["method"], r["model"]) for r in told):
+        rows = [r for r in told if (r["world"], r["method"], r["model"]) == key]
+
+        def mean(*names: str, rows: Sequence[Record] = rows) -> str:
+            return f"{sum(r[name] for r in rows for name in names) / len(rows):.1f}"
+
+        table.add_row(
+            *key,
+            mean("decisions"),
+            mean("by_rule"),
+            mean("asked_again"),
+            mean("calls"),
+            mean("failed_calls"),
+            mean("prompt_tokens", "completion_tokens"),
+        )
+    print_whole(table, console)
 
 
 def draw_plot(records: Sequence[Record], path: Path) -> None:
