@@ -122,7 +122,7 @@ def _profile(path: Path | None) -> str:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "profile"
         raise BenchError(f"--profile: {path}: {where}: {first['msg']}") from None
-    return "" if read.kind == "rules" else read.model_dump_json()
+    return "" if read.kind == "rules" else read.model_dump_json(exclude_unset=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

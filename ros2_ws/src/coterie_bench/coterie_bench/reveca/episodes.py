@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import importlib
 import json
+import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -264,8 +265,24 @@ def _use_cluster(address: str) -> None:
             "--ray: Ray is not installed in this environment; install it (pip install ray) on "
             "every machine of the cluster, or use --jobs"
         ) from None
+    _answers(address)
     try:
         ray.init(address=address, ignore_reinit_error=True)
     except Exception as error:  # Ray raises many kinds where no cluster answers
         raise ClusterError(f"--ray {address}: no cluster answers there ({error})") from None
     bridge.register_ray()
+
+
+def _answers(address: str) -> None:
+    """Try an address HOST:PORT for some seconds: Ray itself goes on trying for minutes.
+
+    Raises:
+        ClusterError: Nothing answers there.
+    """
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon:
+        return  # "auto": Ray knows at once
+    try:
+        socket.create_connection((host, int(port)), timeout=5.0).close()
+    except (OSError, ValueError) as error:
+        raise ClusterError(f"--ray {address}: no cluster answers there ({error})") from None
