@@ -21,6 +21,16 @@ from coterie_ros.conversions.basics import (
 from coterie_ros.conversions.body import embodiment_from_msg, resume_from_msg, resume_to_msg
 from coterie_ros.conversions.checks import Checks, ConversionError
 from coterie_ros.conversions.clouds import instances_to_cloud
+from coterie_ros.conversions.cooperation import (
+    action_from_msg,
+    action_to_msg,
+    briefing_from_msg,
+    briefing_to_msg,
+    goal_from_msg,
+    goal_to_msg,
+    note_from_msg,
+    note_to_msg,
+)
 from coterie_ros.conversions.debate import (
     call_to_speak,
     conversation_from_msg,
@@ -117,6 +127,14 @@ from coterie_ros.conversions.tasks import (
 
 __all__ = [
     "LEADER",
+    "action_from_msg",
+    "action_to_msg",
+    "briefing_from_msg",
+    "briefing_to_msg",
+    "goal_from_msg",
+    "goal_to_msg",
+    "note_from_msg",
+    "note_to_msg",
     "assignment_from_msg",
     "assignment_to_msg",
     "proposal_from_msg",

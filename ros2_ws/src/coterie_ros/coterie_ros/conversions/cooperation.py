@@ -1,0 +1,369 @@
+"""Goals, briefings, actions and notes of cooperating robots, to messages and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from coterie_core.cooperation import (
+    Action,
+    Briefing,
+    Close,
+    Gate,
+    Goal,
+    GoTo,
+    Grab,
+    HomeRoom,
+    Note,
+    NoteKind,
+    Open,
+    Put,
+    Relation,
+    Send,
+    Spot,
+    SubGoal,
+    Turn,
+    Wait,
+    Walkways,
+    facts_from_json,
+    facts_to_json,
+)
+from coterie_core.cooperation.goals import Kind
+from coterie_core.geometry import Vec2, Vec3
+from coterie_msgs.msg import AgentAction, HomeGate, RoomRef, TeamMessage
+from coterie_msgs.msg import HomeRoom as HomeRoomMsg
+from coterie_msgs.msg import SubGoal as SubGoalMsg
+from coterie_msgs.srv import BeginEpisode
+from coterie_ros.conversions.basics import header, point_from_msg, point_to_msg
+from coterie_ros.conversions.checks import FAR, Checks
+from coterie_ros.conversions.talk import MESSAGE_LIMIT
+
+MOST_ROOMS = 500
+"""Most rooms, and most ways: all distances between ways are worked out at once."""
+MOST_NAMES = 100
+"""Most robots of a team, things in hands, sub-goals."""
+
+_KINDS: dict[int, NoteKind] = {
+    TeamMessage.TEXT: "text",
+    TeamMessage.START: "start",
+    TeamMessage.VALIDATION_REQUEST: "ask",
+    TeamMessage.VALIDATION_REPLY: "reply",
+    TeamMessage.SUBGOAL_DONE: "done",
+    TeamMessage.HELP: "text",
+}
+_KIND_NUMBERS: dict[NoteKind, int] = {
+    "text": TeamMessage.TEXT,
+    "start": TeamMessage.START,
+    "ask": TeamMessage.VALIDATION_REQUEST,
+    "reply": TeamMessage.VALIDATION_REPLY,
+    "done": TeamMessage.SUBGOAL_DONE,
+}
+_RELATIONS: dict[int, Relation] = {SubGoalMsg.ON: "on", SubGoalMsg.IN: "in"}
+_WORLDS: dict[int, Kind] = {
+    BeginEpisode.Request.HOUSEHOLD: "household",
+    BeginEpisode.Request.TRANSPORT: "transport",
+}
+_ACTIONS = {
+    AgentAction.WAIT: "WAIT",
+    AgentAction.GO_TO: "GO_TO",
+    AgentAction.GRAB: "GRAB",
+    AgentAction.PUT: "PUT",
+    AgentAction.OPEN: "OPEN",
+    AgentAction.CLOSE: "CLOSE",
+    AgentAction.TURN: "TURN",
+    AgentAction.SEND: "SEND",
+}
+
+
+def names_from_msg(
+    checks: Checks, field: str, values: Sequence[str], limit: int = MOST_NAMES
+) -> tuple[str, ...]:
+    """Return a list of names.
+
+    Raises:
+        ConversionError: Too many, or one that is empty or too long.
+    """
+    return tuple(
+        checks.text(f"{field}[{k}]", value, empty=False)
+        for k, value in enumerate(checks.items(field, values, limit))
+    )
+
+
+# --- notes ---------------------------------------------------------------------------------------
+
+
+def note_to_msg(note: Note, time: float = 0.0) -> TeamMessage:
+    """Return a note as a message.
+
+    Args:
+        note: The note; its facts become JSON in `data`.
+        time: When it is sent [s]; 0: `note.step`, as whole seconds.
+    """
+    return TeamMessage(
+        header=header(time or float(note.step), ""),
+        id=note.id,
+        sender=note.sender,
+        recipients=list(note.to),
+        kind=_KIND_NUMBERS[note.kind],
+        text=note.text,
+        data="" if note.facts is None else facts_to_json(note.facts),
+    )
+
+
+def note_from_msg(message: TeamMessage, topic: str = "message") -> Note:
+    """Return a note; `step` is the stamp in whole seconds. A call for help counts as text.
+
+    Raises:
+        ConversionError: No id or sender, more than 500 characters, `data` that is not what robots
+            say to one another, a position that is not finite.
+    """
+    return _note(message, Checks(topic))
+
+
+def _note(message: TeamMessage, checks: Checks) -> Note:
+    try:
+        facts = facts_from_json(message.data)
+    except ValueError as error:
+        raise checks.fail("data", f"facts of a message as JSON ({error})", message.data) from None
+    if facts is not None:
+        places = [facts.me.position] if facts.me is not None else []
+        places += [one.position for one in facts.seen if one.position is not None]
+        for place in places:
+            if not all(math.isfinite(axis) and abs(axis) <= FAR for axis in place):
+                raise checks.fail("data", f"positions within {FAR:g} m", place)
+    return Note(
+        id=checks.text("id", message.id, empty=False),
+        sender=checks.text("sender", message.sender, empty=False),
+        kind=checks.choice("kind", message.kind, _KINDS),
+        text=checks.text("text", message.text, MESSAGE_LIMIT),
+        facts=facts,
+        to=names_from_msg(checks, "recipients", message.recipients),
+        step=int(checks.number("header.stamp.sec", message.header.stamp.sec, 0)),
+    )
+
+
+# --- goals ---------------------------------------------------------------------------------------
+
+
+def goal_to_msg(goal: Goal) -> list[SubGoalMsg]:
+    """Return a goal's predicates as messages; name and kind travel beside them."""
+    return [
+        SubGoalMsg(
+            relation=SubGoalMsg.ON if one.relation == "on" else SubGoalMsg.IN,
+            item=one.item,
+            target=one.target,
+            count=one.count,
+            group=one.group,
+        )
+        for one in goal.subgoals
+    ]
+
+
+def goal_from_msg(
+    name: str, subgoals: Sequence[SubGoalMsg], kind: Kind = "household", topic: str = "goal"
+) -> Goal:
+    """Return a goal.
+
+    Raises:
+        ConversionError: No predicate or too many, one without item, target or count, or an
+            unknown relation.
+    """
+    return _goal(name, subgoals, kind, Checks(topic))
+
+
+def _goal(name: str, subgoals: Sequence[SubGoalMsg], kind: Kind, checks: Checks) -> Goal:
+    parts = []
+    for k, one in enumerate(checks.items("goal", subgoals, MOST_NAMES)):
+        inner = checks.at(f"goal[{k}]")
+        parts.append(
+            SubGoal(
+                relation=inner.choice("relation", one.relation, _RELATIONS),
+                item=inner.text("item", one.item, empty=False),
+                target=inner.text("target", one.target, empty=False),
+                count=int(inner.number("count", one.count, 1, 1000)),
+                group=inner.text("group", one.group),
+            )
+        )
+    if not parts:
+        raise checks.fail("goal", "at least one predicate", "none")
+    return Goal(checks.text("name", name), tuple(parts), kind)
+
+
+# --- briefings -----------------------------------------------------------------------------------
+
+
+def briefing_to_msg(briefing: Briefing) -> Any:
+    """Return what an agent is told before an episode as a request (BeginEpisode.Request)."""
+    ways, goal = briefing.ways, briefing.goal
+    return BeginEpisode.Request(
+        robot=briefing.name,
+        team=list(briefing.team),
+        name=goal.name,
+        kind=next(number for number, kind in _WORLDS.items() if kind == goal.kind),
+        goal=goal_to_msg(goal),
+        rooms=[
+            HomeRoomMsg(
+                ref=RoomRef(id=room.id, name=room.name, type=room.type),
+                center=point_to_msg(room.center),
+                outline=[point_to_msg((x, y, 0.0)) for x, y in room.outline],
+            )
+            for room in ways.rooms.values()
+        ],
+        gates=[
+            HomeGate(
+                id=gate.id,
+                room_a=gate.room_a,
+                room_b=gate.room_b,
+                point_a=point_to_msg(gate.point_a),
+                point_b=point_to_msg(gate.point_b),
+            )
+            for gate in ways.gates
+        ],
+        hands=briefing.hands,
+        stride=float(briefing.stride),
+        reach=float(briefing.reach),
+        horizon=briefing.horizon,
+        limit=briefing.limit,
+        turn=briefing.turn,
+        carry=briefing.carry,
+        seed=briefing.seed,
+    )
+
+
+def briefing_from_msg(request: Any, topic: str = "begin_episode") -> Briefing:
+    """Return what an agent is told before an episode.
+
+    Raises:
+        ConversionError: The robot is not in the team, a goal without predicates, a way to a room
+            that is not there, a number out of range, or too much of something.
+    """
+    checks = Checks(topic)
+    team = names_from_msg(checks, "team", request.team)
+    if request.robot not in team:
+        raise checks.fail("robot", f"one of the team ({', '.join(team)})", request.robot)
+    if len(set(team)) < len(team):
+        raise checks.fail("team", "every name once", ", ".join(team))
+    kind = checks.choice("kind", request.kind, _WORLDS)
+    rooms = _rooms(request, checks)
+    return Briefing(
+        name=request.robot,
+        team=team,
+        goal=_goal(request.name, request.goal, kind, checks),
+        ways=_walkways(rooms, _gates(request, checks, {room.id for room in rooms})),
+        hands=int(checks.number("hands", request.hands, 0, MOST_NAMES)),
+        stride=checks.number("stride", request.stride, 1e-3, 100.0),
+        reach=checks.number("reach", request.reach, 1e-3, 100.0),
+        horizon=int(checks.number("horizon", request.horizon, 1, 10_000_000)),
+        limit=int(checks.number("limit", request.limit, 0, MESSAGE_LIMIT)),
+        turn=int(checks.number("turn", request.turn, 0, 360)),
+        carry=int(checks.number("carry", request.carry, 0, MOST_NAMES)),
+        seed=int(request.seed),
+    )
+
+
+def _rooms(request: Any, checks: Checks) -> tuple[HomeRoom, ...]:
+    rooms: dict[str, HomeRoom] = {}
+    for k, room in enumerate(checks.items("rooms", request.rooms, MOST_ROOMS)):
+        inner = checks.at(f"rooms[{k}]")
+        id_ = inner.text("ref.id", room.ref.id, empty=False)
+        if id_ in rooms:
+            raise inner.fail("ref.id", "an id that no other room has", id_)
+        outline: list[Vec2] = [
+            point_from_msg(corner, inner, f"outline[{i}]")[:2]
+            for i, corner in enumerate(inner.items("outline", room.outline, 1000))
+        ]
+        rooms[id_] = HomeRoom(
+            id_,
+            inner.text("ref.name", room.ref.name),
+            inner.text("ref.type", room.ref.type),
+            point_from_msg(room.center, inner, "center"),
+            tuple(outline),
+        )
+    if not rooms:
+        raise checks.fail("rooms", "at least one room", "none")
+    return tuple(rooms.values())
+
+
+def _gates(request: Any, checks: Checks, rooms: set[str]) -> tuple[Gate, ...]:
+    gates: dict[str, Gate] = {}
+    for k, gate in enumerate(checks.items("gates", request.gates, MOST_ROOMS)):
+        inner = checks.at(f"gates[{k}]")
+        id_ = inner.text("id", gate.id, empty=False)
+        if id_ in gates:
+            raise inner.fail("id", "an id that no other way has", id_)
+        for side in ("room_a", "room_b"):
+            if getattr(gate, side) not in rooms:
+                raise inner.fail(side, "the id of one of the rooms", getattr(gate, side))
+        points: list[Vec3] = [
+            point_from_msg(getattr(gate, side), inner, side) for side in ("point_a", "point_b")
+        ]
+        gates[id_] = Gate(id_, gate.room_a, gate.room_b, *points)
+    return tuple(gates.values())
+
+
+@lru_cache(maxsize=8)
+def _walkways(rooms: tuple[HomeRoom, ...], gates: tuple[Gate, ...]) -> Walkways:
+    """Return the map: the robots of a team get the same one, and episodes in a row often do."""
+    return Walkways(rooms, gates)
+
+
+# --- actions -------------------------------------------------------------------------------------
+
+
+def action_to_msg(action: Action) -> AgentAction:
+    """Return an action as a message."""
+    if isinstance(action, GoTo):
+        message = AgentAction(kind=AgentAction.GO_TO, target=action.target)
+        if action.spot is not None:
+            message.has_spot, message.room = True, action.spot.room
+            message.position = point_to_msg(action.spot.position)
+        return message
+    if isinstance(action, Grab):
+        return AgentAction(kind=AgentAction.GRAB, item=action.item)
+    if isinstance(action, Put):
+        relation = AgentAction.ON if action.relation == "on" else AgentAction.IN
+        return AgentAction(
+            kind=AgentAction.PUT, item=action.item, target=action.target, relation=relation
+        )
+    if isinstance(action, Open):
+        return AgentAction(kind=AgentAction.OPEN, target=action.container)
+    if isinstance(action, Close):
+        return AgentAction(kind=AgentAction.CLOSE, target=action.container)
+    if isinstance(action, Turn):
+        return AgentAction(kind=AgentAction.TURN, degrees=action.degrees)
+    if isinstance(action, Send):
+        return AgentAction(kind=AgentAction.SEND, message=note_to_msg(action.note))
+    return AgentAction(kind=AgentAction.WAIT, text=action.reason[:MESSAGE_LIMIT])
+
+
+def action_from_msg(message: AgentAction, topic: str = "act") -> Action:
+    """Return an action.
+
+    Raises:
+        ConversionError: An unknown kind, a name that is missing or too long, a bad message.
+    """
+    checks = Checks(topic, "action.")
+    kind = checks.choice("kind", message.kind, _ACTIONS)
+    if kind == "WAIT":
+        return Wait(checks.text("text", message.text, MESSAGE_LIMIT))
+    if kind == "TURN":
+        return Turn(int(checks.number("degrees", message.degrees, -360, 360)))
+    if kind == "SEND":
+        return Send(_note(message.message, checks.at("message")))
+    if kind == "GRAB":
+        return Grab(checks.text("item", message.item, empty=False))
+    if kind == "GO_TO" and message.has_spot:
+        room = checks.text("room", message.room, empty=False)
+        spot = Spot(room, point_from_msg(message.position, checks))
+        return GoTo(checks.text("target", message.target), spot)
+    target = checks.text("target", message.target, empty=False)
+    if kind == "GO_TO":
+        return GoTo(target)
+    if kind == "OPEN":
+        return Open(target)
+    if kind == "CLOSE":
+        return Close(target)
+    relation = checks.choice("relation", message.relation, _RELATIONS)
+    return Put(checks.text("item", message.item, empty=False), target, relation)
