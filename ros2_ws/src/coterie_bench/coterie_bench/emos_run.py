@@ -14,6 +14,7 @@ from coterie_core.language import LanguageModel
 from coterie_core.resume import Resume
 from coterie_core.skills import Skill, SkillRefused, SkillResult
 from coterie_core.tasks import SubTask
+from coterie_core.team_map import TeamMap
 from emos_planner.counting import CountingDecider
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.commands import NotUnderstood
@@ -22,7 +23,6 @@ from emos_planner.leader.options import LeaderOptions, ResumeFormat
 from emos_planner.leader.understand import from_goals
 from emos_planner.robot.agent import AgentLimits, RobotAgent
 from emos_planner.team import run_team
-from emos_planner.team_map import TeamMap
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.prior import prior_map
 

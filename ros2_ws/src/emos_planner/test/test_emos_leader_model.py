@@ -9,6 +9,7 @@ import pytest
 
 from coterie_core.language import Decider, ModelProfile, UsageMeter, build_model
 from coterie_core.tasks import Proposal, Reflection, SubTask, Verdict
+from coterie_core.team_map import TeamMap
 from coterie_core.testing.endpoint import (
     BROKEN_JSON,
     Endpoint,
@@ -24,7 +25,6 @@ from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.testing import STARTS, small_house, small_team
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.team import LocalChannel
-from emos_planner.team_map import TeamMap
 from emos_planner.tools.toolbox import Toolbox
 
 WORDS = "Bring all mugs to the kitchen counter"

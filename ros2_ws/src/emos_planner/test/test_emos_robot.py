@@ -11,11 +11,11 @@ from coterie_core.language import Decider, ModelProfile, RulesModel, build_model
 from coterie_core.observation import Detection, Observation
 from coterie_core.skills import Detect, LookAround, NavigateTo, Outcome, Pick, Place, SkillResult
 from coterie_core.tasks import Obstacle, Proposal, SubTask, SubTaskState, Thing
+from coterie_core.team_map import TeamMap
 from coterie_core.testing.endpoint import BROKEN_JSON, Endpoint, Obey, Says, server_error
 from emos_planner.leader.testing import STARTS, small_house, small_team
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.robot.messages import HelpMessage
-from emos_planner.team_map import TeamMap
 from emos_planner.tools.toolbox import Toolbox
 
 DONE, FAILED, PENDING, RUNNING = (
@@ -390,10 +390,10 @@ async def test_code_of_a_model_is_run_and_the_tool_wins():
 
     from coterie_core.language import Decider, ModelProfile, build_model
     from coterie_core.tasks import Proposal, SubTask, Thing
+    from coterie_core.team_map import TeamMap
     from coterie_core.testing.endpoint import Endpoint
     from emos_planner.leader.testing import small_house, small_team
     from emos_planner.robot.agent import AgentLimits, RobotAgent
-    from emos_planner.team_map import TeamMap
 
     def reply(request):
         words = json.dumps(request["messages"])
@@ -422,9 +422,9 @@ async def test_what_runs_and_is_not_this_agents_doing_is_begun_anew():
     """A process that died in its first skill left no state: the leader still says "running"."""
     from coterie_core.language import Decider, RulesModel
     from coterie_core.tasks import SubTask, SubTaskState, Thing
+    from coterie_core.team_map import TeamMap
     from emos_planner.leader.testing import small_house, small_team
     from emos_planner.robot.agent import RobotAgent
-    from emos_planner.team_map import TeamMap
 
     agent = RobotAgent(
         "rover", small_team()["rover"], Decider(RulesModel()), TeamMap(small_house(), "rover")

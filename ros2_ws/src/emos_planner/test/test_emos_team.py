@@ -6,12 +6,12 @@ import pytest
 
 from coterie_core.geometry import Pose
 from coterie_core.skills import Outcome, Pick, SkillRefused
+from coterie_core.team_map import TeamMap
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.testing import body
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.team import run_team
-from emos_planner.team_map import TeamMap
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.simulator import Start

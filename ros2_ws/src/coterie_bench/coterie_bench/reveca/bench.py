@@ -14,6 +14,7 @@ from rich.console import Console
 
 from coterie_bench.command import run as run_command
 from coterie_bench.records import write_csv, write_json
+from coterie_bench.reveca import claims
 from coterie_bench.reveca.episodes import ClusterError, Job, play_all, run_one
 from coterie_bench.reveca.methods import LAYOUTS, METHODS, WORLDS
 from coterie_bench.reveca.tables import draw_plot, print_tables
@@ -54,14 +55,20 @@ def bench_reveca(
     profile: Annotated[
         Path | None, typer.Option(help="A model profile (YAML or JSON); without it the rules.")
     ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Play all that the claims on REVECA are checked on.")
+    ] = False,
 ) -> None:
     """Play episodes in lockstep; print the paper's tables with 95 % intervals of the means.
 
-    With --out a run that stopped goes on where it was.
+    Claims on REVECA of which all methods were played are checked. With --out a run that stopped
+    goes on where it was.
     """
     console = Console()
     try:
-        methods, worlds = method or list(DEFAULT), list(world or ([] if layouts else ["household"]))
+        methods = list(dict.fromkeys([*(method or DEFAULT), *(claims.METHODS if check else ())]))
+        worlds = list(world or ([] if layouts else ["household"]))
+        worlds = list(dict.fromkeys([*worlds, *(claims.WORLDS if check else ())]))
         for option, names, known in (
             ("--method", methods, list(METHODS)),
             ("--world", worlds, list(WORLDS)),
@@ -96,7 +103,10 @@ def bench_reveca(
         )
         raise typer.Exit(2) from None
     print_tables(records, console)
+    findings = claims.check(records)
+    claims.print_claims(findings, console)
     if out is not None:
+        write_json(out / "claims.json", claims.as_records(findings))
         write_json(out / "results.json", records)
         write_csv(out / "results.csv", records)
         draw_plot(records, out / "reveca.png")

@@ -9,10 +9,7 @@ from typing import Literal
 from coterie_core.geometry import Box, distance
 from coterie_core.language import inline_data
 from coterie_core.scene import SceneGraph
-from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing, Verdict
-from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.outcome import Outcome, outcome_of, why_nobody
-from emos_planner.leader.sightings import (
+from coterie_core.sightings import (
     SAME,
     kind_of,
     note_found,
@@ -21,6 +18,9 @@ from emos_planner.leader.sightings import (
     support_at,
     taken_up,
 )
+from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing, Verdict
+from emos_planner.leader.options import LeaderOptions
+from emos_planner.leader.outcome import Outcome, outcome_of, why_nobody
 from emos_planner.leader.state_file import LeaderState
 from emos_planner.leader.understand import Understanding
 from emos_planner.leader.wants import unused

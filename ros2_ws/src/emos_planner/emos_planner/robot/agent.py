@@ -26,12 +26,12 @@ from coterie_core.tasks import (
     SubTask,
     SubTaskState,
 )
+from coterie_core.team_map import TeamMap, as_thing
 from emos_planner.resume.words import ResumeFormat, resume_text
 from emos_planner.robot.choose import ChoiceState, ChooseSkill, Option, Tried
 from emos_planner.robot.messages import HelpMessage, Kind
 from emos_planner.robot.reflect import ReflectOnShare, ShareState, settled, with_code
 from emos_planner.robot.work import Attempt, Situation, options_for
-from emos_planner.team_map import TeamMap, as_thing
 from emos_planner.tools.results import Estimate
 from emos_planner.tools.toolbox import Toolbox
 from emos_planner.tools.write_check import second_opinion

@@ -18,6 +18,7 @@ from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
 from coterie_core.skills import Ask, NavigateTo, Outcome, Skill, SkillResult
 from coterie_core.tasks import Proposal, RobotReport
+from coterie_core.team_map import TeamMap
 from coterie_core.waiting import in_time
 from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
@@ -49,7 +50,6 @@ from emos_planner.leader.node import resume_from_msg
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import AgentLimits, RobotAgent
 from emos_planner.robot.messages import HelpMessage
-from emos_planner.team_map import TeamMap
 
 OBSERVATION_TIMEOUT = 10.0
 """How long to wait for the observation that follows a skill [s of wall time]."""

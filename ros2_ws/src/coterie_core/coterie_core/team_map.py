@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from coterie_core.geometry import Box, distance
 from coterie_core.household import load_household
 from coterie_core.observation import Detection, Observation
 from coterie_core.scene import AgentState, LabelBelief, SceneGraph, SceneObject, Sighting
+from coterie_core.sightings import note_found, resting_on, room_at
 from coterie_core.tasks import Thing
-from emos_planner.leader.sightings import note_found, resting_on, room_at
 
 SAME = 0.6
 """Sightings of one label nearer than this are of one thing [m]."""
+TWICE = 0.15
+"""Two sightings of one label in one look nearer than this are of one thing [m]."""
 MOST_THINGS = 5000
 """How many things to remember."""
 
@@ -58,8 +60,9 @@ class TeamMap:
             Sighting(observation.time, observation.robot),
         )
         seen = []
-        for detection in observation.detections:
-            id_ = self._note(detection, observation)
+        matched = self._matches(observation.detections)
+        for detection, known in zip(observation.detections, matched, strict=True):
+            id_ = self._note(detection, known, observation)
             if id_:
                 seen.append(id_)
         self.version += 1
@@ -147,22 +150,55 @@ class TeamMap:
             thing.is_open = is_open
             self.version += 1
 
-    def _note(self, detection: Detection, observation: Observation) -> str:
+    def _matches(self, detections: Sequence[Detection]) -> list[str]:
+        """Return the known thing that each detection of one look shows ("" for a new one).
+
+        Nearest pairs first, each thing once: two plates side by side are two. What is reported a
+        second time at the same spot is the same thing.
+        """
+        household = load_household()
+        kinds = {household.canonical(one.label) for one in detections if one.box is not None}
+        known: dict[str, list[SceneObject]] = {}
+        for thing in self.scene.objects.values():
+            kind = household.canonical(thing.label.top)
+            if kind in kinds:
+                known.setdefault(kind, []).append(thing)
+        pairs: list[tuple[float, int, str]] = []
+        for k, one in enumerate(detections):
+            if one.box is None or not one.label:
+                continue
+            for thing in known.get(household.canonical(one.label), ()):
+                away = distance(thing.box.center, one.box.center)
+                near = max(SAME, 0.5 * max(thing.box.size)) if thing.kind != "item" else SAME
+                if one.instance and thing.id == one.instance:
+                    away = -1.0
+                if away <= near:
+                    pairs.append((away, k, thing.id))
+        found = [""] * len(detections)
+        taken: dict[str, int] = {}
+        for _, k, id_ in sorted(pairs):
+            if found[k]:
+                continue
+            if id_ not in taken or self._twice(detections, taken[id_], k):
+                found[k] = id_
+                taken.setdefault(id_, k)
+        return found
+
+    def _twice(self, detections: Sequence[Detection], first: int, second: int) -> bool:
+        """Tell whether two detections of one look are of one thing."""
+        a, b = detections[first].box, detections[second].box
+        if a is None or b is None:
+            return False
+        fixed = load_household().category(detections[first].label)
+        if fixed is not None and fixed.kind != "item":
+            return True  # large things are reported in parts
+        return distance(a.center, b.center) <= TWICE
+
+    def _note(self, detection: Detection, known: str, observation: Observation) -> str:
         if detection.box is None or not detection.label:
             return ""
         household = load_household()
-        kind = household.canonical(detection.label)
-        best: tuple[float, str] | None = None
-        for thing in self.scene.objects.values():
-            if household.canonical(thing.label.top) != kind:
-                continue
-            away = distance(thing.box.center, detection.box.center)
-            near = max(SAME, 0.5 * max(thing.box.size)) if thing.kind != "item" else SAME
-            if detection.instance and thing.id == detection.instance:
-                away = -1.0
-            if away <= near and (best is None or (away, thing.id) < best):
-                best = (away, thing.id)
-        if best is None:
+        if not known:
             if len(self.scene.objects) >= MOST_THINGS:
                 return ""
             category = household.category(detection.label)
@@ -173,8 +209,8 @@ class TeamMap:
                 kind=category.kind if category is not None else "item",
             )
             self.scene.add_object(made)
-            best = (0.0, made.id)
-        thing = self.scene.objects[best[1]]
+            known = made.id
+        thing = self.scene.objects[known]
         if thing.kind == "item" and (thing.last_seen is not None or not thing.observations):
             # Items move; furniture of a given map stays where the map has it.
             thing.box = detection.box

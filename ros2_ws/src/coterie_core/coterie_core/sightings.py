@@ -1,4 +1,4 @@
-"""Things that robots found, put into the leader's map: which known thing is it, and where is it."""
+"""Things that robots report, put into a map: which known thing is it, and where is it."""
 
 from __future__ import annotations
 

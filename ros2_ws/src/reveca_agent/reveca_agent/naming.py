@@ -1,0 +1,139 @@
+"""Whose mug is which: names that two robots gave to one thing, brought together by where it lies.
+
+Furniture has its ids from the map that all share. Small things are named by who saw them first
+("rover-mug-1"), so names of two robots never mean different things by chance, but two names may
+mean one thing. A name of another robot's is taken to mean one's own thing of that label at that
+place; where one knows of none, the other's name is kept, and given to what is found there later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from coterie_core.cooperation import Facts, Note, Sighting
+from coterie_core.household import load_household
+from coterie_core.scene import SceneGraph, SceneObject
+
+MOST = 2000
+"""Names remembered."""
+
+
+class Naming:
+    """The names of one robot, and what others' names mean to it.
+
+    Args:
+        robot: Whose.
+    """
+
+    def __init__(self, robot: str) -> None:
+        self.robot = robot
+        self._own: dict[str, str] = {}
+        """Another's name -> one's own."""
+        self._told: dict[str, tuple[str, str]] = {}
+        """Others' names of things never seen: -> label, where (id of furniture, or of a room)."""
+        self._asked: dict[str, str] = {}
+        """Own questions: note id -> the thing they are about."""
+        self._lay: dict[str, tuple[str, str]] = {}
+        """Own things: -> label, where they were last seen to lie."""
+        self._hands: dict[str, tuple[str, ...]] = {}
+
+    def own(self, name: str) -> str:
+        """Return one's own name for a thing."""
+        return self._own.get(name, name)
+
+    def held_by(self, robot: str) -> tuple[str, ...]:
+        """Return what a robot said that it holds, by one's own names."""
+        return self._hands.get(robot, ())
+
+    def found(self, scene: SceneGraph, new: Iterable[str]) -> None:
+        """Take in things that were seen first now: what one was told of keeps that name."""
+        for id_ in new:
+            thing = scene.objects.get(id_)
+            if thing is None or thing.kind != "item":
+                continue
+            where = (_kind(thing.label.top), _place(thing))
+            name = next((told for told, at in self._told.items() if at == where), None)
+            if name is None or name in scene.objects:
+                continue
+            del self._told[name]
+            del scene.objects[id_]
+            thing.id = name
+            scene.add_object(thing)
+            self._own[id_] = name
+        for thing in scene.objects.values():
+            if thing.kind == "item" and _place(thing):
+                self._lay[thing.id] = (_kind(thing.label.top), _place(thing))
+        _bound(self._lay)
+
+    def said(self, note: Note) -> None:
+        """Remember a question of one's own, to know what its answer is about."""
+        if note.kind == "ask" and note.facts is not None:
+            self._asked[note.id] = note.facts.item
+            _bound(self._asked)
+
+    def heard(self, note: Note, scene: SceneGraph) -> Note:
+        """Return a note with names that mean something to oneself."""
+        facts = note.facts
+        if facts is None:
+            return note
+        changes: dict[str, object] = {}
+        if facts.item and facts.place != facts.item:
+            if facts.reply_to in self._asked:
+                changes["item"] = self._asked[facts.reply_to]
+                if changes["item"] != facts.item:
+                    self._own.setdefault(facts.item, str(changes["item"]))
+            else:
+                changes["item"] = self._mean(facts, note, scene)
+        if facts.seen:
+            changes["seen"] = tuple(self._sighting(one, scene) for one in facts.seen)
+        if facts.me is not None:
+            hands = tuple(self.own(name) for name in facts.me.hands)
+            self._hands[note.sender] = hands
+            changes["me"] = replace(facts.me, hands=hands)
+        if facts.heading:
+            changes["heading"] = self.own(facts.heading)
+        _bound(self._own)
+        _bound(self._told)
+        return replace(note, facts=replace(facts, **changes)) if changes else note  # type: ignore[arg-type]
+
+    def _mean(self, facts: Facts, note: Note, scene: SceneGraph) -> str:
+        if note.kind == "done":
+            return self._match(facts.item, facts.label, facts.place, scene, tell=True)
+        return self._match(facts.item, facts.label, facts.place, scene, tell=False)
+
+    def _sighting(self, one: Sighting, scene: SceneGraph) -> Sighting:
+        known = scene.objects.get(one.id)
+        if known is not None and known.kind != "item":
+            return one
+        name = self._match(one.id, one.label, one.parent or one.room, scene, tell=True)
+        return one if name == one.id else replace(one, id=name)
+
+    def _match(self, name: str, label: str, where: str, scene: SceneGraph, *, tell: bool) -> str:
+        """Return one's own name for another's; where one knows of no such thing, the other's."""
+        if name in self._own:
+            return self._own[name]
+        if name in scene.objects or name in self._lay:
+            return name
+        kind = _kind(label)
+        taken = set(self._own.values())
+        for id_, at in reversed(self._lay.items()):
+            if at == (kind, where) and id_ not in taken and id_.startswith(f"{self.robot}-"):
+                self._own[name] = id_
+                return id_
+        if tell and where:
+            self._told[name] = (kind, where)
+        return name
+
+
+def _kind(label: str) -> str:
+    return load_household().canonical(label) or label
+
+
+def _place(thing: SceneObject) -> str:
+    return thing.container or thing.support or thing.room
+
+
+def _bound(names: dict[str, object] | dict[str, str] | dict[str, tuple[str, str]]) -> None:
+    while len(names) > MOST:
+        del names[next(iter(names))]

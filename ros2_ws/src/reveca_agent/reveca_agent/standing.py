@@ -1,0 +1,91 @@
+"""Where a robot stands: free floor of a map's rooms, and spots from which a thing is reached."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from shapely import Point, Polygon
+from shapely.geometry.base import BaseGeometry
+from shapely.ops import nearest_points, unary_union
+
+from coterie_core.geometry import Box, Vec3
+from coterie_core.scene import Room, SceneGraph
+
+OVERHEAD = 1.5
+"""What hangs higher than this above the floor is in nobody's way [m]."""
+_SIDES = 16
+_GAPS = (0.03, 0.18, 0.35)
+_BLOCKING = ("furniture", "fixture")
+
+
+class FreeFloor:
+    """The floor on which a robot fits, by the outlines of a map's rooms and furniture.
+
+    Args:
+        scene: The map.
+        radius: Of the robot's footprint [m].
+    """
+
+    def __init__(self, scene: SceneGraph, radius: float) -> None:
+        self._scene, self._radius = scene, radius
+        self._free = lru_cache(maxsize=None)(self._free_of)
+
+    def elevation(self, room: Room) -> float:
+        """Return the height of a room's floor [m]."""
+        floor = self._scene.floors.get(room.floor)
+        return floor.elevation if floor is not None else 0.0
+
+    def middle(self, room: Room) -> Vec3 | None:
+        """Return where one stands in the middle of a room [m]; None: its outline is unknown."""
+        free = self._free(room.id)
+        if free.is_empty:
+            return None
+        center = Polygon(room.polygon).centroid
+        spot = center if free.contains(center) else nearest_points(free, center)[0]
+        return (float(spot.x), float(spot.y), self.elevation(room))
+
+    def beside(self, box: Box, room: Room, most: int = 6) -> list[Vec3]:
+        """Return spots beside a box in a room [m], nearest to it first, from different sides.
+
+        Where the map shows no free floor beside it, the nearest that there is.
+        """
+        free = self._free(room.id)
+        z = self.elevation(room)
+        if free.is_empty:
+            return [(box.center[0], box.center[1], z)]
+        foot = Polygon(box.footprint()) if min(box.size[:2]) > 0.0 else Point(box.center[:2])
+        spots: list[Vec3] = []
+        for gap in _GAPS:
+            ring = foot.buffer(self._radius + gap).exterior
+            for k in range(_SIDES):
+                point = ring.interpolate(k / _SIDES, normalized=True)
+                if not free.contains(point):
+                    continue
+                spot = (float(point.x), float(point.y), z)
+                if all(math.dist(spot, other) > 0.3 for other in spots):
+                    spots.append(spot)
+        if not spots:
+            point = nearest_points(free, foot)[0]
+            spots = [(float(point.x), float(point.y), z)]
+        return spots[:most]
+
+    def forget(self) -> None:
+        """Furniture has changed: look at the map again."""
+        self._free.cache_clear()
+
+    def _free_of(self, room_id: str) -> BaseGeometry:
+        room = self._scene.rooms.get(room_id)
+        if room is None or len(room.polygon) < 3:
+            return Polygon()
+        floor = self.elevation(room)
+        blocked = [
+            Polygon(thing.box.footprint()).buffer(self._radius)
+            for thing in self._scene.objects.values()
+            if thing.room == room_id
+            and thing.kind in _BLOCKING
+            and thing.box.bottom - floor < OVERHEAD
+            and thing.box.top - floor > 0.05
+        ]
+        free: BaseGeometry = Polygon(room.polygon).buffer(0).buffer(-self._radius)
+        return free.difference(unary_union(blocked)) if blocked else free
