@@ -15,11 +15,12 @@ from coterie_core.cooperation import (
     Result,
     Send,
     Spot,
+    Thing,
     Wait,
 )
 from coterie_core.language import Decider, Decision, RulesModel
 from reveca_agent.communication import Communicator
-from reveca_agent.memory import Deed, Memory
+from reveca_agent.memory import Deed, Memory, trim
 from reveca_agent.observation import Observer
 from reveca_agent.planning import ChoosePlan, PlanState, candidates
 from reveca_agent.plans import Plan
@@ -31,6 +32,10 @@ from reveca_agent.validation import JudgeScenario, ScenarioState, scenarios, wor
 StateT = TypeVar("StateT")
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
 
+RATED = 100
+"""Most new pieces that a model rates at a time: of more, those that the rule finds relevant."""
+KEPT = 500
+"""Most questions and failures that are remembered."""
 RETRIES = 3
 """Failures at one target after which it counts as missing."""
 ASK_AGAIN = 30
@@ -109,6 +114,8 @@ class RevecaAgent:
         self.observer.new, self.communicator.things, self.communicator.new = [], [], []
         if not self.settings.relevance:
             return
+        if len(things) + len(notes) > RATED and not self.decider.rule_only:
+            things, notes = self._rate_many(things, notes)
         state = RatingState(self.memory.goal, things, notes, self.settings.levels)
         ratings = await self._decide(RateRelevance(), state)
         for thing, level in zip(things, ratings.levels, strict=False):
@@ -119,6 +126,19 @@ class RevecaAgent:
         for note, level in zip(notes, ratings.levels[len(things) :], strict=False):
             if note.id in heard:
                 heard[note.id].level = level
+
+    def _rate_many(self, things: list[Thing], notes: list[Note]) -> tuple[list[Thing], list[Note]]:
+        """Rate what is too much for one question by the rule; return what a model should rate.
+
+        That are the latest messages, and the things that the rule finds most relevant.
+        """
+        state = RatingState(self.memory.goal, things, (), self.settings.levels)
+        levels = RateRelevance().rule(state).levels
+        for thing, level in zip(things, levels, strict=True):
+            self.memory.rate(thing.id, level)
+        notes = notes[-RATED // 2 :]
+        best = sorted(range(len(things)), key=lambda k: -levels[k])[: RATED - len(notes)]
+        return [things[k] for k in sorted(best)], notes
 
     # --- planning, validation, execution ---------------------------------------------------------
 
@@ -189,12 +209,13 @@ class RevecaAgent:
             return
         if result.ok:
             if isinstance(action, Put) and action.target not in self.memory.hands:
-                self._brought += self._putting
+                self._brought = [*self._brought, *self._putting][-KEPT:]
             return
         plan = self.plan
         if plan is None or isinstance(action, (Send, Wait)):
             return
         count = self._failed[plan.target] = self._failed.get(plan.target, 0) + 1
+        trim(self._failed, KEPT)
         entry = self.memory.scene.get(plan.target)
         if entry is not None and (result.reason == "gone" or count >= RETRIES):
             self.memory.miss(plan.target, self.memory.step)
@@ -211,7 +232,7 @@ class RevecaAgent:
                 return None
             if memory.step - self._asked.get(plan.target, -ASK_AGAIN) < ASK_AGAIN:
                 return None
-            self._asked[plan.target] = memory.step
+            self._ask_once(plan.target)
             return self.communicator.ask("", plan)
         state = scenarios(plan, memory, self.briefing)
         if state is None or not worth_asking(state, memory, self.briefing):
@@ -221,8 +242,13 @@ class RevecaAgent:
         chosen = await self._likeliest(state)
         if not chosen:
             return None
-        self._asked[plan.target] = memory.step
+        self._ask_once(plan.target)
         return self.communicator.ask(chosen, plan)
+
+    def _ask_once(self, target: str) -> None:
+        self._asked.pop(target, None)
+        self._asked[target] = self.memory.step
+        trim(self._asked, KEPT)
 
     async def _likeliest(self, state: ScenarioState) -> str:
         choice = await self._decide(JudgeScenario(), state)

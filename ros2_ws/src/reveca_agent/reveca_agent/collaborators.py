@@ -170,13 +170,13 @@ class Collaborator:
             best = max(best, slack)
         return best
 
-    def text(self, step: int) -> str:
-        """Return in words where it was last and what it makes for."""
+    def text(self, step: int, spatial: bool = True) -> str:
+        """Return in words where it was last and what it makes for; `spatial`: in numbers too."""
         last = self.last
         if last is None:
             return f"{self.name}: not seen or heard yet"
         x, y = last.spot.position[:2]
         held = f", holding {', '.join(last.hands)}" if last.hands else ""
         aim = f", making for {self.heading}" if self.heading else ""
-        where = f"{last.spot.room} ({x:.1f}, {y:.1f})"
+        where = f"{last.spot.room} ({x:.1f}, {y:.1f})" if spatial else last.spot.room
         return f"{self.name}: {step - last.step} steps ago in {where}{held}{aim}"

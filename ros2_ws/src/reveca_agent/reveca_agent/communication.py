@@ -24,7 +24,7 @@ from coterie_core.cooperation import (
     understand,
 )
 from reveca_agent.collaborators import Collaborator, Trace
-from reveca_agent.memory import Claim, Entry, Heard, Memory
+from reveca_agent.memory import Claim, Entry, Heard, Memory, trim
 from reveca_agent.plans import Plan
 
 SIGHTINGS = 8
@@ -52,7 +52,7 @@ class Communicator:
         """What one makes for oneself: who says the same makes one think again."""
         self._ids: dict[str, None] = {}
         self._count = 0
-        self._told: set[str] = set()
+        self._told: dict[str, None] = {}
         self._words = Vocabulary(self._thing_named, self._room_named)
 
     # --- speaking --------------------------------------------------------------------------------
@@ -64,6 +64,7 @@ class Communicator:
     def ask(self, whom: str, plan: Plan) -> Note:
         """Validation request: did you take this, or search this? ("" asks everybody)."""
         self.asked[plan.target] = whom
+        trim(self.asked, _REPEATS)
         if plan.kind == "fetch":
             thing = self.memory.scene[plan.target].thing
             facts = Facts(item=thing.id, label=thing.label, place=thing.parent)
@@ -111,8 +112,8 @@ class Communicator:
 
     def _note(self, kind: NoteKind, facts: Facts, to: tuple[str, ...] = ()) -> Note:
         text, said = compose(kind, facts, self.briefing.limit)
-        self._told.update(one.id for one in said.seen)
-        self._told.update(said.searched)
+        self._told |= dict.fromkeys((*(one.id for one in said.seen), *said.searched))
+        trim(self._told, self.memory.settings.items)
         self._count += 1
         name = self.memory.name
         return Note(f"{name}-{self._count}", name, kind, text, said, to, self.memory.step)
@@ -171,11 +172,11 @@ class Communicator:
         if note.id in self._ids or not note.for_(memory.name):
             return
         self._ids[note.id] = None
-        if len(self._ids) > _REPEATS:
-            del self._ids[next(iter(self._ids))]
+        trim(self._ids, _REPEATS)
         note = understand(note, self._words)
         memory.heard.append(Heard(note, memory.step, memory.settings.levels - 1))
         self.new.append(note)
+        del self.new[: -memory.settings.notes]
         facts = note.facts
         if facts is None:
             return
@@ -212,8 +213,7 @@ class Communicator:
         elif facts.me is not None:
             mate.heads_for("", None, step)
         for place in facts.searched:
-            if memory.searched.get(place) != "":
-                memory.searched[place] = mate.name
+            memory.search(place, mate.name)
             mate.did(place)
 
     def _where(self, name: str) -> Spot | None:
@@ -261,19 +261,22 @@ class Communicator:
                     known or bool(one.parent),
                 )
                 level = 0
-                self.things.append(thing)
+                self._tell_of(thing)
             memory.put(Entry(thing, step, sender, level))
             goal = memory.serves(thing)
             if goal is not None:
-                memory.placed[thing.id] = Claim(thing.parent, goal.key, step, sender)
+                memory.claim(thing.id, Claim(thing.parent, goal.key, step, sender))
             self.surprised = self.surprised or one.label in memory.goal.items
+
+    def _tell_of(self, thing: Thing) -> None:
+        self.things.append(thing)
+        del self.things[: -self.memory.settings.items]
 
     def _answered(self, mate: Collaborator, facts: Facts, step: int) -> None:
         if self.asked[facts.item]:
             del self.asked[facts.item]
         if facts.answer == "searched":
-            if self.memory.searched.get(facts.item) != "":
-                self.memory.searched[facts.item] = mate.name
+            self.memory.search(facts.item, mate.name)
             self.surprised = True
         elif facts.answer == "taken":
             self._taken(mate, facts.item, step)
@@ -316,8 +319,8 @@ class Communicator:
         thing = Thing(facts.item, label, "item", spot, facts.place, goal.relation, None, True)
         memory.put(Entry(thing, step, mate.name, entry.level if entry else 0))
         if entry is None:
-            self.things.append(thing)
-        memory.placed[facts.item] = Claim(facts.place, goal.key, step, mate.name)
+            self._tell_of(thing)
+        memory.claim(facts.item, Claim(facts.place, goal.key, step, mate.name))
         mate.did(facts.item)
         self.surprised = True
 

@@ -22,6 +22,12 @@ class MemoryFault(ValueError):
     """A saved memory cannot be restored: says what is wrong."""
 
 
+def trim(table: dict[str, Any], most: int) -> None:
+    """Drop the oldest of a table until it holds no more than so many."""
+    while len(table) > most:
+        del table[next(iter(table))]
+
+
 @dataclass(slots=True)
 class Entry:
     """A thing in the scene observation history.
@@ -129,7 +135,7 @@ class Memory:
             if before.thing.spot.room != entry.thing.spot.room:
                 self._rooms[before.thing.spot.room].pop(id_, None)
             if before.thing.parent != entry.thing.parent:
-                self._parents.get(before.thing.parent, {}).pop(id_, None)
+                self._leave(before.thing.parent, id_)
         self.scene[id_] = entry
         self._levels[entry.level][id_] = None
         if not entry.missing:
@@ -176,12 +182,34 @@ class Memory:
         if entry is not None:
             self._levels[entry.level].pop(id_, None)
             self._rooms[entry.thing.spot.room].pop(id_, None)
-            self._parents.get(entry.thing.parent, {}).pop(id_, None)
+            self._leave(entry.thing.parent, id_)
             self.placed.pop(id_, None)
             self.closed.pop(id_, None)
             self.gone.pop(id_, None)
             for found in self.targets.values():
                 found.pop(id_, None)
+
+    def _leave(self, parent: str, id_: str) -> None:
+        inside = self._parents.get(parent)
+        if inside is not None:
+            inside.pop(id_, None)
+            if not inside:
+                del self._parents[parent]
+
+    def search(self, place: str, by: str = "") -> None:
+        """Note that a room or container was searched; one's own word stands against others'."""
+        if by and self.searched.get(place) == "":
+            return
+        self.searched[place] = by
+        if len(self.searched) > self.settings.items:
+            # Hearsay goes first, the oldest of it; then what one did oneself.
+            told = (name for name, who in self.searched.items() if who)
+            del self.searched[next(told, next(iter(self.searched)))]
+
+    def claim(self, item: str, claim: Claim) -> None:
+        """Note that a thing is where it belongs, if it is one that is remembered."""
+        if item in self.scene:
+            self.placed[item] = claim
 
     def _forget_one(self) -> None:
         for level in self._levels:

@@ -86,6 +86,7 @@ class Observer:
         if before is None:
             memory.put(Entry(thing, step))
             self.new.append(thing)
+            del self.new[: -memory.settings.items]
             self.surprised = self.surprised or thing.label in memory.goal.items
         elif before.thing is thing and not before.missing:
             before.step, before.by = step, ""
@@ -93,8 +94,8 @@ class Observer:
             if thing.label in memory.goal.items and thing.id not in self._released:
                 self.surprised = self.surprised or before.missing or before.thing != thing
             memory.put(Entry(thing, step, "", before.level))
-        if thing.is_open:
-            memory.searched[thing.id] = ""
+        if thing.is_open and memory.searched.get(thing.id) != "":
+            memory.search(thing.id)
         self._place(thing, step)
 
     def _place(self, thing: Thing, step: int) -> None:
@@ -103,7 +104,7 @@ class Observer:
             return
         goal = memory.serves(thing)
         if goal is not None:
-            memory.placed[thing.id] = Claim(thing.parent, goal.key, step)
+            memory.claim(thing.id, Claim(thing.parent, goal.key, step))
         elif memory.placed.pop(thing.id, None) is not None:
             self.surprised = True
 

@@ -51,11 +51,13 @@ class ChoosePlan(Decision[PlanState, PlanChoice]):
     def prompt(self, state: PlanState) -> Sequence[Message]:
         """Show goal, own state, collaborators, and the candidates with distances in numbers."""
         memory = state.memory
+        rated = memory.settings.relevance
         lines = [
-            option_text(k, option, state.spatial) for k, option in enumerate(state.options, start=1)
+            option_text(k, option, state.spatial, rated)
+            for k, option in enumerate(state.options, start=1)
         ]
         mates = (
-            [mate.text(memory.step) for mate in memory.collaborators.values()]
+            [mate.text(memory.step, state.spatial) for mate in memory.collaborators.values()]
             if memory.settings.collaborators
             else []
         )
@@ -92,12 +94,16 @@ class ChoosePlan(Decision[PlanState, PlanChoice]):
         return PlanChoice(number=best + 1, reason="most needed things per step")
 
 
-def option_text(number: int, option: Option, spatial: bool) -> str:
-    """Return a candidate in words: what, how relevant, how far for oneself and for others."""
+def option_text(number: int, option: Option, spatial: bool, rated: bool = True) -> str:
+    """Return a candidate in words: what, how relevant, how far for oneself and for others.
+
+    Without `spatial` it tells no distances, without `rated` no relevance.
+    """
     parts = [f"{number}. {option.plan.text()}"]
     if option.about:
         parts.append(option.about)
-    parts.append(f"relevance {option.level}")
+    if rated:
+        parts.append(f"relevance {option.level}")
     if spatial and option.steps is not None:
         parts.append(f"{option.steps:.0f} steps for you")
     if option.rival:

@@ -146,7 +146,8 @@ def _chance(
     if slack < 1.0:
         return 0.0, ""
     deed = "took" if plan.kind == "fetch" else "searched"
-    text = f"{name} {deed} it: it had {slack:.0f} steps to spare for that"
+    text = f"{name} {deed} it: it had "
+    text += f"{slack:.0f} steps to spare for that" if memory.settings.spatial else "the time"
     if mate.heading == plan.target:
         return SAID, f"{text}, and said it would"
     chance = 0.2

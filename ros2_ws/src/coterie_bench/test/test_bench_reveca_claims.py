@@ -1,0 +1,192 @@
+"""Claims on REVECA are checked on records; every ablation takes away what it is named after."""
+
+import asyncio
+import json
+import re
+
+import pytest
+
+from coterie_bench.reveca import claims
+from coterie_bench.reveca.bench import main
+from coterie_bench.reveca.methods import METHODS, WORLDS
+from coterie_core.cooperation import run_episode
+from coterie_core.language import CheckFailed, Decider, ModelProfile, build_model
+from coterie_core.testing.endpoint import Endpoint
+from reveca_agent.relevance import RateRelevance, Ratings, RatingState
+
+
+def records(world, method, steps, agents=2, **more):
+    return [
+        {
+            "world": world,
+            "method": method,
+            "seed": seed,
+            "agents": agents,
+            "simulation_steps": count,
+            "communication_steps": 1,
+            "characters": 10,
+        }
+        | more
+        for seed, count in enumerate(steps)
+    ]
+
+
+def test_a_claim_is_a_ratio_on_the_same_seeds_with_an_interval():
+    base = [50, 60, 70, 40, 30, 90]
+    found = claims.check(
+        [
+            *records("household", "reveca", [0.5 * x for x in base]),
+            *records("household", "mhp", [*base, 10_000]),  # a seed that REVECA did not play
+            *records("household", "rhp", [0.4 * x for x in base]),
+            *records("household", "coela", [10, 60, 70, 40, 30, 20]),
+            *records("household", "single", base, agents=1),
+        ]
+    )
+    by_name = {one.to.split()[1]: one for one in found}
+    assert set(by_name) == {"mhp", "rhp", "coela"}
+    mhp, rhp, coela = by_name["mhp"], by_name["rhp"], by_name["coela"]
+    assert (mhp.ratio, mhp.low, mhp.high, mhp.episodes) == (0.5, 0.5, 0.5, 6)
+    assert mhp.holds and mhp.certain
+    assert rhp.ratio == 1.25 and not rhp.holds and rhp.certain
+    assert coela.holds and not coela.certain and coela.low < 1.0 < coela.high
+
+
+def test_worlds_are_compared_with_one_another():
+    found = claims.check(
+        [
+            *records("household", "reveca", [100] * 6),
+            *records("noisy20", "reveca", [111] * 6),
+            *records("known", "reveca", [14] * 6),
+            *records("known", "oracle", [10] * 6),
+        ]
+    )
+    assert [(one.of, one.to, one.ratio, one.holds) for one in found] == [
+        ("known reveca", "known oracle", 1.4, True),
+        ("noisy20 reveca", "household reveca", 1.11, False),
+    ]
+
+
+def test_too_few_episodes_prove_nothing():
+    rows = records("household", "reveca", [1] * 4) + records("household", "mhp", [2] * 4)
+    assert claims.check(rows) == []
+
+
+def test_the_bench_prints_and_writes_what_holds(tmp_path, capsys):
+    arguments = ["--episodes", "6", "--method", "reveca", "--method", "rhp", "--method", "k1"]
+    assert main([*arguments, "--out", str(tmp_path)]) == 0
+    written = json.loads((tmp_path / "claims.json").read_text())
+    assert [(one["claim"], one["holds"]) for one in written] == [
+        ("fewer steps than rhp", True),
+        ("K = 3, R = 4 are no worse than K = 1", True),
+    ]
+    shown = capsys.readouterr().out
+    assert "what must show" in shown and "fewer steps than rhp" in shown
+
+
+# --- ablations -----------------------------------------------------------------------------------
+
+
+def good(request):
+    text = "\n".join(str(message["content"]) for message in request["messages"])
+    count = re.search(r"Give (\d+) levels", text)
+    return {"levels": [k % 2 for k in range(int(count[1]))]} if count else {"number": 1}
+
+
+def played(method, seed=1, world="household"):
+    """Play an episode with a model over HTTP; return its prompts by kind, and the agents."""
+    place = WORLDS[world](2)
+    with Endpoint(good) as endpoint:
+        profile = ModelProfile(kind="openai", base_url=endpoint.url, model="m", max_retries=0)
+        model = build_model(profile)
+
+        async def play():
+            team = METHODS[method].make(place, Decider(model, who="team"))
+            await run_episode(place, team, seed)
+            await model.aclose()
+            return team
+
+        team = asyncio.run(play())
+        texts = [request.text for request in endpoint.received]
+    kinds = {"rate": "new information", "judge": "scenarios", "choose": "candidates"}
+    marks = {kind: f'label="{label}"' for kind, label in kinds.items()}
+    return {kind: [t for t in texts if mark in t] for kind, mark in marks.items()}, team
+
+
+def fenced(text, label):
+    return re.search(rf'label="{label}">\n(.*?)\n</data>', text, re.DOTALL)[1]
+
+
+DISTANCE = re.compile(r"steps for you|steps to spare|\(-?\d+\.\d, -?\d+\.\d\)|in \d+ steps")
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """All that REVECA asks when nothing is taken away."""
+    return played("reveca")[0]
+
+
+def test_the_whole_agent_asks_with_all_that_ablations_take_away(whole):
+    assert all(whole.values())
+    assert any(DISTANCE.search(t) for t in whole["choose"])
+    assert any(DISTANCE.search(t) for t in whole["judge"])
+    assert all("relevance" in fenced(t, "candidates") for t in whole["choose"])
+    assert any(
+        "Ada" in fenced(t, "others") or "Bob" in fenced(t, "others") for t in whole["choose"]
+    )
+
+
+def test_without_distances_no_prompt_of_planning_or_validation_holds_one():
+    prompts, team = played("no_spatial")
+    assert prompts["choose"] and prompts["rate"]
+    assert not [t for t in prompts["choose"] + prompts["judge"] if DISTANCE.search(t)]
+    assert not any(agent.settings.spatial for agent in team.values())
+
+
+def test_without_relevance_nothing_is_rated_and_order_is_by_time():
+    prompts, team = played("no_relevance")
+    assert prompts["choose"] and not prompts["rate"]
+    assert not [t for t in prompts["choose"] if re.search(r"relevance \d", t)]
+    for agent in team.values():
+        top = agent.memory.top(10_000)
+        stored = list(agent.memory._levels[0])
+        assert [entry.thing.id for entry in top] == stored[::-1]  # newest first, whatever it is
+        assert {entry.level for entry in top} == {0}
+
+
+def test_without_collaborators_no_prompt_speaks_of_one():
+    prompts, team = played("no_collaborators")
+    assert prompts["choose"] and not prompts["judge"]
+    for text in prompts["choose"]:
+        assert "nothing is known of them" in fenced(text, "others")
+        assert not re.search("Ada|Bob", fenced(text, "candidates"))
+    assert not any(agent.memory.collaborators for agent in team.values())
+
+
+def test_without_validation_nothing_is_asked_and_always_means_always(whole):
+    asked = {}
+    for method in ("reveca", "no_validation", "always_ask"):
+        prompts = whole if method == "reveca" else played(method)[0]
+        notes = [t for t in prompts["rate"] if re.search("Did you (take|search)", t)]
+        asked[method] = (len(prompts["judge"]), len(notes))
+    assert asked["no_validation"] == (0, 0)
+    assert asked["reveca"][0] > 0 == asked["always_ask"][0]
+    assert asked["always_ask"][1] > asked["reveca"][1]
+
+
+@pytest.mark.parametrize("method", ["k1", "k2", "k5", "r2", "r6"])
+def test_k_and_r_bound_what_is_asked(method):
+    number = int(method[1:])
+    prompts, _ = played(method)
+    if method[0] == "k":
+        shown = [len(json.loads(fenced(t, "candidates"))) for t in prompts["choose"]]
+        assert max(shown, default=1) == number  # of one candidate nothing is asked
+        assert not shown if number == 1 else min(shown) >= 2
+    else:
+        top = f"{number - 1} = strong"
+        assert all(top in t or f"up to {top}" in t for t in prompts["rate"])
+        home = WORLDS["household"](1)
+        goal = home.reset(0)["Ada"].goal
+        state = RatingState(goal, (next(iter(home.things.values())),), (), number)
+        RateRelevance().check(state, Ratings(levels=[number - 1]))
+        with pytest.raises(CheckFailed, match=f"0 to {number - 1}"):
+            RateRelevance().check(state, Ratings(levels=[number]))
