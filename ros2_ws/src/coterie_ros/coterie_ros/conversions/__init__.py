@@ -81,6 +81,12 @@ from coterie_ros.conversions.perception import (
     place_view_from_msg,
     place_view_to_msg,
 )
+from coterie_ros.conversions.percepts import (
+    PerceptReader,
+    PerceptWriter,
+    thing_from_msg,
+    thing_to_msg,
+)
 from coterie_ros.conversions.scene import (
     map_object_from_msg,
     map_object_to_msg,
@@ -127,6 +133,8 @@ from coterie_ros.conversions.tasks import (
 
 __all__ = [
     "LEADER",
+    "PerceptReader",
+    "PerceptWriter",
     "action_from_msg",
     "action_to_msg",
     "briefing_from_msg",
@@ -224,6 +232,8 @@ __all__ = [
     "skill_result_to_msg",
     "time_from_msg",
     "time_to_msg",
+    "thing_from_msg",
+    "thing_to_msg",
     "transform_from_msg",
     "transform_to_msg",
     "transforms_from_msg",

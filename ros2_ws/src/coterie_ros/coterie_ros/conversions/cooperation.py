@@ -119,10 +119,11 @@ def note_from_msg(message: TeamMessage, topic: str = "message") -> Note:
         ConversionError: No id or sender, more than 500 characters, `data` that is not what robots
             say to one another, a position that is not finite.
     """
-    return _note(message, Checks(topic))
+    return note_from_checks(message, Checks(topic))
 
 
-def _note(message: TeamMessage, checks: Checks) -> Note:
+def note_from_checks(message: TeamMessage, checks: Checks) -> Note:
+    """Return a note that is part of another message, as `note_from_msg` does."""
     try:
         facts = facts_from_json(message.data)
     except ValueError as error:
@@ -351,7 +352,7 @@ def action_from_msg(message: AgentAction, topic: str = "act") -> Action:
     if kind == "TURN":
         return Turn(int(checks.number("degrees", message.degrees, -360, 360)))
     if kind == "SEND":
-        return Send(_note(message.message, checks.at("message")))
+        return Send(note_from_checks(message.message, checks.at("message")))
     if kind == "GRAB":
         return Grab(checks.text("item", message.item, empty=False))
     if kind == "GO_TO" and message.has_spot:
