@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from coterie_bench.reveca.oracle_loads import divide_loads
+from coterie_bench.reveca.oracle_tours import NO_TOUR, Event, Job, Tour, Tours
 from coterie_core.cooperation import (
     Action,
     Briefing,
@@ -18,106 +19,8 @@ from coterie_core.cooperation import (
     Percept,
     Put,
     Spot,
-    Thing,
     Wait,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Trip:
-    """Fetch up to two things and bring them to a target."""
-
-    items: tuple[str, ...]
-    target: str
-
-
-@dataclass(frozen=True, slots=True)
-class Tour:
-    """Trips of one agent, and the steps that they take."""
-
-    steps: float
-    trips: tuple[Trip, ...] = ()
-
-
-NO_TOUR = Tour(0.0)
-
-
-@dataclass(slots=True)
-class Job:
-    """What is to be brought in an episode, and how far everything is."""
-
-    things: Mapping[str, Thing]
-    briefing: Briefing
-    groups: list[tuple[list[str], int]] = field(default_factory=list)
-    """For every sub-goal: things that can serve it, and how many are lacking."""
-    targets: dict[str, list[Thing]] = field(default_factory=dict)
-    """Item -> where it belongs."""
-
-    def __post_init__(self) -> None:
-        goal = self.briefing.goal
-        for sub in goal.subgoals:
-            places = [
-                t
-                for t in self.things.values()
-                if sub.target in (t.label, t.id) and t.kind != "item"
-            ]
-            ids = {t.id for t in places}
-            of_kind = [t for t in self.things.values() if t.label == sub.item and t.portable]
-            there = [t for t in of_kind if t.parent in ids and t.relation == sub.relation]
-            free = [t.id for t in of_kind if t not in there]
-            lacking = sub.count - len(there)
-            if lacking > 0:
-                self.groups.append((free, lacking))
-                self.targets |= dict.fromkeys(free, places)
-
-    def walk(self, a: Spot, b: Spot) -> float:
-        """Steps from a spot until another one is within reach."""
-        far = self.briefing.ways.distance(a, b)
-        return math.ceil(max(0.0, far - 0.9 * self.briefing.reach) / self.briefing.stride)
-
-    def fetch(self, item: str) -> float:
-        """Steps to take a thing once it is within reach."""
-        owner = self.things.get(self.things[item].parent)
-        return 1.0 + (owner is not None and owner.is_open is False)
-
-
-def tours(job: Job, start: Spot, items: Sequence[str]) -> dict[frozenset[str], Tour]:
-    """Return the shortest tour for every set of at most five things, trips of two at most.
-
-    Dynamic programming over the set brought and the target where the agent stands then.
-    """
-    most = sum(lacking for _, lacking in job.groups)
-    best: dict[tuple[frozenset[str], str], Tour] = {(frozenset(), ""): Tour(0.0)}
-    out: dict[frozenset[str], Tour] = {frozenset(): NO_TOUR}
-    hands = min(2, job.briefing.hands)
-    loads = [c for n in range(1, hands + 1) for c in itertools.permutations(items, n)]
-    frontier = dict(best)
-    while frontier:
-        grown: dict[tuple[frozenset[str], str], Tour] = {}
-        for (done, at), tour in frontier.items():
-            here = job.things[at].spot if at else start
-            for load in loads:
-                if len(done) + len(load) > most or not done.isdisjoint(load):
-                    continue
-                cost, spot = tour.steps, here
-                for item in load:
-                    cost += job.walk(spot, job.things[item].spot) + job.fetch(item)
-                    spot = job.things[item].spot
-                for target in job.targets[load[-1]]:
-                    if any(target not in job.targets[item] for item in load):
-                        continue
-                    first = target.is_open is False and not done
-                    steps = cost + job.walk(spot, target.spot) + len(load) + first
-                    key = (done | frozenset(load), target.id)
-                    known = grown.get(key) or best.get(key)
-                    if known is None or steps < known.steps - 1e-9:
-                        grown[key] = Tour(steps, (*tour.trips, Trip(load, target.id)))
-        best |= grown
-        frontier = grown
-    for (done, _), tour in best.items():
-        if done not in out or tour.steps < out[done].steps:
-            out[done] = tour
-    return out
 
 
 def divide(job: Job, starts: Mapping[str, Spot]) -> dict[str, Tour]:
@@ -125,8 +28,9 @@ def divide(job: Job, starts: Mapping[str, Spot]) -> dict[str, Tour]:
 
     Exact over which things are brought and who brings them; ties go to the least walking.
     """
-    items = [item for free, _ in job.groups for item in free]
-    known = {name: tours(job, spot, items) for name, spot in starts.items()}
+    items = list(dict.fromkeys(item for free, _ in job.groups for item in free))
+    search = Tours(job, items)
+    known = {name: search.from_(spot) for name, spot in starts.items()}
     names = list(starts)
     best: tuple[float, float] = (math.inf, math.inf)
     chosen: dict[str, Tour] = dict.fromkeys(names, NO_TOUR)
@@ -183,7 +87,7 @@ class OracleAgent:
     def __init__(self, name: str, world: Any, plans: dict[str, Tour]) -> None:
         self.name = name
         self._world, self._plans = world, plans
-        self._todo: list[tuple[str, str]] = []
+        self._todo: list[Event] = []
         self.briefing: Briefing
         self._percept: Percept
 
@@ -193,11 +97,9 @@ class OracleAgent:
         if self.name == briefing.team[0]:
             self._plans.clear()
             starts = {name: body.spot for name, body in self._world.bodies.items()}
-            self._plans |= divide(Job(self._world.things, briefing), starts)
-        self._todo = []
-        for trip in self._plans[self.name].trips:
-            self._todo += [("fetch", item) for item in trip.items]
-            self._todo += [(trip.target, item) for item in trip.items]
+            job = Job(self._world.things, briefing)
+            self._plans |= divide_loads(job, starts) if briefing.turn else divide(job, starts)
+        self._todo = list(self._plans[self.name].events)
 
     def observe(self, percept: Percept) -> None:
         """Take a percept in."""
@@ -208,25 +110,34 @@ class OracleAgent:
 
     async def act(self) -> Action:
         """Do the next thing of the tour."""
-        things, hands = self._world.things, self._percept.hands
-        while self._todo:
-            what, item = self._todo[0]
-            if (what == "fetch") == (item in hands):
-                self._todo.pop(0)
-                continue
-            break
-        else:
+        while self._todo and self._done(self._todo[0]):
+            self._todo.pop(0)
+        if not self._todo:
             return Wait("done")
-        what, item = self._todo[0]
-        thing = things[item] if what == "fetch" else things[what]
+        things = self._world.things
+        kind, item, target = self._todo[0]
+        if kind == "load":
+            return Put(item, target, "in")
+        thing = things[item] if kind == "fetch" else things[target]
         if not self._near(thing.spot):
             return GoTo(thing.id, thing.spot)
-        closed = things.get(thing.parent) if what == "fetch" else thing
+        closed = things.get(thing.parent) if kind == "fetch" else thing
         if closed is not None and closed.is_open is False:
             return Open(closed.id)
-        if what == "fetch":
+        if kind == "fetch":
             return Grab(item)
-        return Put(item, thing.id, "in" if thing.kind == "container" else "on")
+        return Put(item, target, "in" if thing.kind == "container" else "on")
+
+    def _done(self, event: Event) -> bool:
+        kind, item, target = event
+        things, hands = self._world.things, self._percept.hands
+        if kind == "fetch":
+            return item in hands
+        if kind == "load":
+            return bool(things[item].parent == target)
+        if kind == "empty":
+            return all(thing.parent != item for thing in things.values())
+        return item not in hands and things[item].parent not in hands
 
     def _near(self, spot: Spot) -> bool:
         here = self._percept.spot
