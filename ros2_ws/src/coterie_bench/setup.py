@@ -16,7 +16,7 @@ setup(
     zip_safe=False,
     maintainer="Coterie contributors",
     maintainer_email="coterie@example.org",
-    description="Episodes, baselines, metrics and tables of the papers that Coterie implements; free of ROS.",
+    description="Episodes, baselines, metrics and tables of the papers that Coterie implements; ROS only for episodes over it.",
     license="Apache-2.0",
     extras_require={"test": ["pytest"]},
 )
