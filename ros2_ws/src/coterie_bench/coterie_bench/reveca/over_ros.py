@@ -38,7 +38,7 @@ PATIENCE = 2
 """Steps without an answer after which an agent is briefed anew, once it is back."""
 
 
-class NoTeam(RuntimeError):
+class NoTeam(ConnectionError):
     """The agents' nodes do not come up: says which is missing."""
 
 
