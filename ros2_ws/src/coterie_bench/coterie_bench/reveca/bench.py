@@ -28,6 +28,8 @@ class BenchError(RuntimeError):
 
 
 DEFAULT = ("reveca", "mhp", "rhp", "coela", "single", "oracle")
+ON_ROS = DEFAULT[:-1]
+"""The oracle reads the world itself."""
 
 
 def bench_reveca(
@@ -58,6 +60,9 @@ def bench_reveca(
     check: Annotated[
         bool, typer.Option("--check", help="Play all that the claims on REVECA are checked on.")
     ] = False,
+    ros: Annotated[
+        bool, typer.Option("--ros", help="Play over ROS, too: are the episodes the same?")
+    ] = False,
 ) -> None:
     """Play episodes in lockstep; print the paper's tables with 95 % intervals of the means.
 
@@ -66,7 +71,8 @@ def bench_reveca(
     """
     console = Console()
     try:
-        methods = list(dict.fromkeys([*(method or DEFAULT), *(claims.METHODS if check else ())]))
+        chosen = method or (ON_ROS if ros else DEFAULT)
+        methods = list(dict.fromkeys([*chosen, *(claims.METHODS if check else ())]))
         worlds = list(world or ([] if layouts else ["household"]))
         worlds = list(dict.fromkeys([*worlds, *(claims.WORLDS if check else ())]))
         for option, names, known in (
@@ -94,6 +100,8 @@ def bench_reveca(
             for one in methods
             for k in range(episodes)
         ]
+        if ros:
+            raise typer.Exit(_over_ros(list(dict.fromkeys(todo)), console, out))
         records = play_all(
             list(dict.fromkeys(todo)), cache=out / "episodes" if out else None, jobs=jobs, ray=ray
         )
@@ -114,6 +122,14 @@ def bench_reveca(
 
 
 app.command("reveca")(bench_reveca)
+
+
+def _over_ros(todo: list[Job], console: Console, out: Path | None) -> int:
+    try:
+        from coterie_bench.reveca.ros_bench import compare_over_ros
+    except ImportError as error:
+        raise BenchError(f"--ros: {error}; it needs ROS: run ./coterie") from None
+    return compare_over_ros(todo, console, out)
 
 
 def _profile(path: Path | None) -> str:
