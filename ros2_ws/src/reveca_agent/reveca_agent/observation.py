@@ -88,7 +88,7 @@ class Observer:
             self.new.append(thing)
             del self.new[: -memory.settings.items]
             self.surprised = self.surprised or thing.label in memory.goal.items
-        elif before.thing is thing and not before.missing:
+        elif (before.thing is thing or before.thing == thing) and not before.missing:
             before.step, before.by = step, ""
         else:
             if thing.label in memory.goal.items and thing.id not in self._released:
