@@ -166,10 +166,12 @@ class TextAgent(BaselineAgent):
         return plans[reply.plan - 1][0]
 
     def _write(self) -> None:
-        """Put what has changed in view into words."""
+        """Put into words what has changed in view, and what is seen again after forgetting it."""
         for id_, entry in self.memory.scene.items():
             thing = entry.thing
-            if entry.step != self.memory.step or self._revisions.get(id_) == thing:
+            if entry.step != self.memory.step:
+                continue
+            if self._revisions.get(id_) == thing and self._remembered(id_):
                 continue
             self._revisions[id_] = thing
             where = f"{thing.relation} {thing.parent}" if thing.parent else "on the floor"
@@ -197,10 +199,11 @@ class TextAgent(BaselineAgent):
         for room in self.unseen_rooms():
             spot = self.briefing.ways.rooms[room].spot
             plans.append((Plan("explore", room, (), step), self.steps_to(spot) + 10.0))
-        for container in self.unopened():
-            plans.append(
-                (Plan("look", container.id, (), step), self.steps_to(container.spot) + 10.0)
-            )
+        plans += [
+            (Plan("look", container.id, (), step), self.steps_to(container.spot) + 10.0)
+            for container in self.unopened()
+            if self._remembered(container.id)
+        ]
         plans.sort(key=lambda pair: (pair[1], pair[0].target))
         return plans[:MOST_OPTIONS]
 

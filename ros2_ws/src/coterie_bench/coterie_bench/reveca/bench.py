@@ -17,7 +17,8 @@ from coterie_bench.records import write_csv, write_json
 from coterie_bench.reveca import claims
 from coterie_bench.reveca.episodes import ClusterError, Job, play_all, run_one
 from coterie_bench.reveca.methods import LAYOUTS, METHODS, WORLDS
-from coterie_bench.reveca.tables import draw_plot, print_tables
+from coterie_bench.reveca.plots import draw_all
+from coterie_bench.reveca.tables import print_tables
 from coterie_core.language import LanguageError, ModelProfile
 
 app = typer.Typer(help="Cooperation under partial observation.", add_completion=False)
@@ -36,7 +37,7 @@ def bench_reveca(
     episodes: Annotated[int, typer.Option(min=1, help="Episodes per world and method.")] = 50,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first one.")] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where results.json, CSV and the plot go.")
+        Path | None, typer.Option("--out", help="Where results.json, CSV, claims and plots go.")
     ] = None,
     method: Annotated[
         list[str] | None, typer.Option("--method", help=f"Of {', '.join(METHODS)}; several.")
@@ -117,7 +118,7 @@ def bench_reveca(
         write_json(out / "claims.json", claims.as_records(findings))
         write_json(out / "results.json", records)
         write_csv(out / "results.csv", records)
-        draw_plot(records, out / "reveca.png")
+        draw_all(records, out)
         console.print(f"results: {out}", highlight=False, markup=False, soft_wrap=True)
 
 

@@ -1,10 +1,9 @@
-"""Tables and plot of the REVECA bench, in the paper's layout: means with 95 % intervals."""
+"""Tables of the REVECA bench, in the paper's layout: means with 95 % intervals."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -84,46 +83,3 @@ def _print_usage(records: Sequence[Record], console: Console) -> None:
             mean("prompt_tokens", "completion_tokens"),
         )
     print_whole(table, console)
-
-
-def draw_plot(records: Sequence[Record], path: Path) -> None:
-    """Draw steps and characters by method, one row of bars per world, as PNG."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    worlds = list(dict.fromkeys(r["world"] for r in records))
-    labels = list(dict.fromkeys((r["method"], r["agents"]) for r in records))
-    figure, axes = plt.subplots(
-        len(worlds), 2, figsize=(3.0 + 0.9 * len(labels), 2.8 * len(worlds)), squeeze=False
-    )
-    for row, world in enumerate(worlds):
-        for column, (head, name) in enumerate(
-            (("simulation steps", "simulation_steps"), ("characters", "characters"))
-        ):
-            axis = axes[row][column]
-            found = [
-                interval(
-                    [
-                        float(r[name])
-                        for r in records
-                        if (r["world"], r["method"], r["agents"]) == (world, *label)
-                    ]
-                )
-                for label in labels
-            ]
-            axis.bar(
-                range(len(labels)),
-                [mean for mean, _ in found],
-                yerr=[0.0 if math.isnan(half) else half for _, half in found],
-                color="#4a7ab5",
-                capsize=3,
-            )
-            axis.set_title(f"{world}: {head}", fontsize=9)
-            axis.set_xticks(range(len(labels)))
-            axis.set_xticklabels([f"{m} ({n})" for m, n in labels], rotation=60, fontsize=7)
-    figure.tight_layout()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
