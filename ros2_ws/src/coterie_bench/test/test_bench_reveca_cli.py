@@ -2,6 +2,9 @@
 
 import importlib.util
 import json
+import multiprocessing
+import os
+import signal
 
 import pytest
 
@@ -55,14 +58,77 @@ def test_a_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert play(Job("household", "rhp", 0), tmp_path) == first[0]
 
 
-@pytest.mark.parametrize("wrong", [["--method", "magic"], ["--world", "mars"], ["--ray", "auto"]])
-def test_mistakes_are_one_clear_line(wrong, capsys):
-    if wrong[0] == "--ray" and importlib.util.find_spec("ray") is not None:
+def killed_in_the_middle(cache):
+    """Play, and die of SIGKILL with half of the second episode's file written."""
+    real = episodes.write_atomically
+
+    def write(path, text):
+        if list(cache.glob("*.json")):
+            path.write_text(text[: len(text) // 2])
+            (cache / f".{path.name}.tmp").write_text("{")
+            os.kill(os.getpid(), signal.SIGKILL)
+        real(path, text)
+
+    episodes.write_atomically = write
+    play_all([Job("household", "rhp", k) for k in range(4)], cache=cache)
+
+
+def test_a_run_goes_on_after_kill_9_in_the_middle_of_writing(tmp_path):
+    child = multiprocessing.get_context("fork").Process(
+        target=killed_in_the_middle, args=(tmp_path,)
+    )
+    child.start()
+    child.join(60.0)
+    assert child.exitcode == -signal.SIGKILL
+    assert len(list(tmp_path.glob("*.json"))) == 2
+    jobs = [Job("household", "rhp", k) for k in range(4)]
+    assert play_all(jobs, cache=tmp_path) == play_all(jobs)
+    assert len(list(tmp_path.glob("*.json"))) == 4
+
+
+@pytest.mark.parametrize("text", ['"text"', "[1]", "{}", '{"seed": 0, "world": "household"}'])
+def test_what_is_no_whole_record_is_played_again(text, tmp_path):
+    job = Job("household", "rhp", 0)
+    first = play(job, tmp_path)
+    for file in tmp_path.iterdir():
+        file.write_text(text)
+    assert play(job, tmp_path) == first
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (["--method", "magic"], "--method: 'magic'; one of reveca,"),
+        (["--method", "k0"], "--method: 'k0'; one of"),
+        (["--world", "mars"], "--world: 'mars'; one of household,"),
+        (["--episodes", "0"], "--episodes: expected 1 to"),
+        (["--seed", "-1"], "--seed: expected 0 to"),
+        (["--jobs", "0"], "--jobs: expected 1 to"),
+        (["--agents", "2", "--agents", "11"], "--agents: expected 1 to 10, got 11"),
+        (["--out", __file__], "is a file; give a folder"),
+        (["--layouts", "/no/such/folder"], "/no/such/folder: no layouts"),
+        (["--ray", "127.0.0.1:1"], "--ray"),
+        (["--ray", "auto"], "--ray"),
+    ],
+)
+def test_mistakes_are_one_clear_line(wrong, said, capsys):
+    if wrong == ["--ray", "auto"] and importlib.util.find_spec("ray") is not None:
         pytest.skip("Ray is installed here")
-    assert main(["--episodes", "1", *wrong]) == 2
-    said = capsys.readouterr().err
-    assert "Traceback" not in said
-    assert wrong[1] in said or "Ray is not installed" in said
+    assert main(["--episodes", "1", "--method", "rhp", *wrong]) == 2
+    shown = capsys.readouterr().err
+    assert said in shown
+    assert len(shown.splitlines()) == 1
+
+
+def test_a_broken_layout_is_named_before_anything_is_played(tmp_path, capsys):
+    (tmp_path / "1a_0_0.json").write_text("[{")
+    (tmp_path / "1a_0_0_metadata.json").write_text("{}")
+    out = tmp_path / "out"
+    arguments = ["--world", "household", "--layouts", str(tmp_path), "--out", str(out)]
+    assert main(["--episodes", "1", "--method", "rhp", *arguments]) == 2
+    shown = capsys.readouterr().err
+    assert "1a_0_0.json" in shown and len(shown.splitlines()) == 1
+    assert not out.exists()
 
 
 def test_intervals_are_of_the_mean():

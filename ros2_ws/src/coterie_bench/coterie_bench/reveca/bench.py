@@ -16,6 +16,8 @@ from coterie_bench.command import run as run_command
 from coterie_bench.records import write_csv, write_json
 from coterie_bench.reveca import claims
 from coterie_bench.reveca.episodes import ClusterError, Job, play_all, run_one
+from coterie_bench.reveca.household import NAMES
+from coterie_bench.reveca.layouts import tdw_files, tdw_layout
 from coterie_bench.reveca.methods import LAYOUTS, METHODS, WORLDS
 from coterie_bench.reveca.plots import draw_all
 from coterie_bench.reveca.tables import print_tables
@@ -28,14 +30,15 @@ class BenchError(RuntimeError):
     """An option cannot be used: says which, what came and what was expected."""
 
 
+MOST = 1_000_000
 DEFAULT = ("reveca", "mhp", "rhp", "coela", "single", "oracle")
 ON_ROS = DEFAULT[:-1]
 """The oracle reads the world itself."""
 
 
 def bench_reveca(
-    episodes: Annotated[int, typer.Option(min=1, help="Episodes per world and method.")] = 50,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the first one.")] = 0,
+    episodes: Annotated[int, typer.Option(help="Episodes per world and method.")] = 50,
+    seed: Annotated[int, typer.Option(help="Seed of the first one.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", help="Where results.json, CSV, claims and plots go.")
     ] = None,
@@ -49,9 +52,9 @@ def bench_reveca(
         Path | None, typer.Option(help="Folder of ThreeDWorld layouts: world 'tdw' as well.")
     ] = None,
     agents: Annotated[
-        list[int] | None, typer.Option(min=1, max=10, help="Agents in a team; several.")
+        list[int] | None, typer.Option(help=f"Agents in a team, 1 to {len(NAMES)}; several.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes on this machine.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Processes on this machine.")] = 1,
     ray: Annotated[
         str, typer.Option(help="Address of a Ray cluster ('auto' finds a running one).")
     ] = "",
@@ -83,8 +86,17 @@ def bench_reveca(
             for name in names:
                 if name not in known:
                     raise BenchError(f"{option}: {name!r}; one of {', '.join(known)}")
+        for option, value, least, most in (
+            ("--episodes", episodes, 1, MOST),
+            ("--seed", seed, 0, MOST),
+            ("--jobs", jobs, 1, MOST),
+            *(("--agents", count, 1, len(NAMES)) for count in agents or []),
+        ):
+            if not least <= value <= most:
+                raise BenchError(f"{option}: expected {least} to {most}, got {value}")
         if layouts is not None:
             worlds.append(f"{LAYOUTS}{layouts.resolve()}")
+            _try_layouts(layouts, range(seed, seed + episodes))
         if out is not None and out.exists() and not out.is_dir():
             raise BenchError(f"--out: {out} is a file; give a folder")
         told = _profile(profile)
@@ -131,6 +143,17 @@ def _over_ros(todo: list[Job], console: Console, out: Path | None) -> int:
     except ImportError as error:
         raise BenchError(f"--ros: {error}; it needs ROS: run ./coterie") from None
     return compare_over_ros(todo, console, out)
+
+
+def _try_layouts(folder: Path, seeds: range) -> None:
+    """Read the layouts that will be played, before anything is played.
+
+    Raises:
+        LayoutError: The folder has none, or one is broken.
+    """
+    files = tdw_files(folder)
+    for seed in seeds[: len(files)]:
+        tdw_layout(*files[seed % len(files)])
 
 
 def _profile(path: Path | None) -> str:

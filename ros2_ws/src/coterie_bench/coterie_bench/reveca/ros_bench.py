@@ -177,7 +177,8 @@ def spun(team: Sequence[str], namespace: str, domain: int) -> Iterator[Referee]:
     thread = threading.Thread(target=work, name="referee", daemon=True)
     thread.start()
     try:
-        while not referee.active and not referee.failure:
+        # Not `active`: that is true while `on_start` is still at work.
+        while referee.state_label != "active" and not referee.failure:
             time.sleep(0.005)
         if referee.failure:
             raise NoTeam(f"--ros: the referee's node: {referee.failure}")
