@@ -24,10 +24,10 @@ from reveca_agent.agent import RevecaAgent  # noqa: E402
 class Corner:
     """A team's nodes and a referee, spun by the test."""
 
-    def __init__(self, ros, nodes, timeout=10.0):
+    def __init__(self, ros, nodes, timeout=10.0, team=()):
         self.ros = ros
         self.nodes = [ros.add(node) for node in nodes]
-        team = [node.agent.name for node in self.nodes]
+        team = team or [node.agent.name for node in self.nodes]
         self.referee = ros.add(Referee(team, "/t", ros.context, timeout))
         ros.wait_active(*self.nodes, self.referee)
         ros.result(self.referee.run(self.referee.assemble()))
@@ -62,6 +62,17 @@ def test_episodes_over_ros_are_those_of_the_lockstep(ros, method, place, agents,
     over = same(ros, method, place, agents, seeds)
     assert over.metrics.success
     assert (over.metrics.notes > 0) == (method == "reveca")
+
+
+def test_the_agents_own_node_plays_as_the_agent(ros):
+    world = make_world("household", 2)
+    node = pytest.importorskip("reveca_agent.node").RevecaNode
+    parameters = {"team": list(world.team)}
+    for name in world.team:
+        ros.add(node("agent", namespace=f"/t/{name}", context=ros.context, parameters=parameters))
+    over = Corner(ros, [], team=world.team).play(world, 2)
+    plain = asyncio.run(follow(world, make_agents("reveca", world.team), 2))
+    assert plain.difference(over) == "" and over.metrics.success
 
 
 def test_a_node_that_dies_and_returns_does_not_stop_the_episode(ros):

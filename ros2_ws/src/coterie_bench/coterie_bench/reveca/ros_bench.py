@@ -18,7 +18,7 @@ import rclpy
 from rclpy.context import Context
 from rclpy.signals import SignalHandlerOptions
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from coterie_bench.records import write_json
 from coterie_bench.reveca.episodes import Job, Record, record
@@ -56,8 +56,8 @@ def compare_over_ros(jobs: Sequence[Job], console: Console, out: Path | None = N
     for method in {job.method for job in jobs}:
         make_agents(method, ())  # says at once which cannot
     records: list[Record] = []
-    table = Table("world", "method", "agents", "episodes", "SS", "SS over ROS", "the same",
-                  "steps/s over ROS")  # fmt: skip
+    heads = ("world", "method", "agents", "episodes", "SS", "over ROS", "same", "steps/s")
+    table = Table(*(Column(head, no_wrap=True) for head in heads))
     differences = []
     ordered = sorted(jobs, key=lambda job: (job.method, job.agents, job.world))
     for (method, agents), of_team in groupby(ordered, lambda job: (job.method, job.agents)):
