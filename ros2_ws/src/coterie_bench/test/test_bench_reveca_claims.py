@@ -9,6 +9,7 @@ import pytest
 from coterie_bench.reveca import claims
 from coterie_bench.reveca.bench import main
 from coterie_bench.reveca.methods import METHODS, WORLDS
+from coterie_bench.reveca.plots import draw_all
 from coterie_core.cooperation import run_episode
 from coterie_core.language import CheckFailed, Decider, ModelProfile, build_model
 from coterie_core.testing.endpoint import Endpoint
@@ -81,6 +82,19 @@ def test_the_bench_prints_and_writes_what_holds(tmp_path, capsys):
     ]
     shown = capsys.readouterr().out
     assert "what must show" in shown and "fewer steps than rhp" in shown
+
+
+def test_pictures_are_drawn_of_what_there_is(tmp_path):
+    plain = [r for n in (2, 3, 4) for r in records("household", "reveca", [9] * 3, agents=n)]
+    assert [file.name for file in draw_all(plain[:3], tmp_path)] == ["reveca.png"]
+    more = [*plain, *records("noisy20", "reveca", [9] * 3)]
+    more += [r for name in ("k1", "r2", "coela") for r in records("household", name, [7] * 3)]
+    files = draw_all(more, tmp_path)
+    assert [file.stem for file in files] == ["reveca", "agents", "settings", "dummies"]
+    assert all(file.stat().st_size > 5000 for file in files)
+    alone = records("household", "single", [9], agents=1)
+    assert [file.stem for file in draw_all(alone, tmp_path)] == ["reveca"]
+    assert draw_all([], tmp_path) == []
 
 
 # --- ablations -----------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def claims(worlds: Sequence[str]) -> Iterator[Claim]:
     home, noisy = "household", "noisy20"
     text = "20 dummies cost at most 10 % of steps"
     yield Claim(text, (noisy, "reveca"), (home, "reveca"), limit=1.1)
-    for world in (home, noisy):
+    for world in (home, noisy, *(w for w in ("transport", "tdw") if w in worlds)):
         text = "validation saves steps against none"
         yield Claim(text, (world, "reveca"), (world, "no_validation"))
         text = "validation saves characters against always asking"
