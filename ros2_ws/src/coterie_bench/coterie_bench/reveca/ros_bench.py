@@ -8,24 +8,20 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-import rclpy
-from rclpy.context import Context
-from rclpy.signals import SignalHandlerOptions
 from rich.console import Console
 from rich.table import Column, Table
 
 from coterie_bench.records import write_json
+from coterie_bench.reveca.courses import Course, follow, make_agents
 from coterie_bench.reveca.episodes import Job, Record, record
 from coterie_bench.reveca.methods import make_world
-from coterie_bench.reveca.over_ros import Course, NoTeam, Referee, follow
-from coterie_bench.reveca.ros_team import make_agents
-from coterie_ros.executors import make_executor, spin
+from coterie_bench.reveca.node import NoTeam, Referee
+from coterie_ros.spinning import NotStarted, spinning
 
 STARTUP = 60.0
 """How long a team's process may take to come up [s]."""
@@ -128,7 +124,7 @@ def ros_team(method: str, team: Sequence[str], timeout: float = STARTUP) -> Iter
     with tempfile.TemporaryFile("w+", errors="replace") as output:
         process = subprocess.Popen(
             [
-                sys.executable, "-m", "coterie_bench.reveca.ros_team", "--attached",
+                sys.executable, "-m", "coterie_bench.reveca.node", "--attached",
                 "--method", method, "--team", *team, "--ros-args", "-r", f"__ns:={namespace}",
             ],
             env={
@@ -142,7 +138,7 @@ def ros_team(method: str, team: Sequence[str], timeout: float = STARTUP) -> Iter
             start_new_session=True,
         )  # fmt: skip
         try:
-            with spun(team, namespace, domain) as referee:
+            with spinning(lambda own: Referee(team, namespace, own), domain=domain) as referee:
                 assembled = referee.run(referee.assemble(timeout))
                 while not assembled.done():
                     if process.poll() is not None:
@@ -155,41 +151,10 @@ def ros_team(method: str, team: Sequence[str], timeout: float = STARTUP) -> Iter
                     time.sleep(0.05)
                 assembled.result()
                 yield referee
+        except NotStarted as error:
+            raise NoTeam(f"--ros: {error}") from None
         finally:
             _end(process)
-
-
-@contextlib.contextmanager
-def spun(team: Sequence[str], namespace: str, domain: int) -> Iterator[Referee]:
-    """Make a referee and spin it in a thread while the block runs."""
-    context = Context()
-    rclpy.init(
-        args=[], context=context, domain_id=domain, signal_handler_options=SignalHandlerOptions.NO
-    )
-    referee = Referee(team, namespace, context)
-    executor = make_executor(context)
-    executor.add_node(referee)
-    stop = threading.Event()
-
-    def work() -> None:
-        spin(executor, context, until=stop.is_set, period=0.1)
-
-    thread = threading.Thread(target=work, name="referee", daemon=True)
-    thread.start()
-    try:
-        # Not `active`: that is true while `on_start` is still at work.
-        while referee.state_label != "active" and not referee.failure:
-            time.sleep(0.005)
-        if referee.failure:
-            raise NoTeam(f"--ros: the referee's node: {referee.failure}")
-        yield referee
-    finally:
-        stop.set()
-        thread.join(5.0)
-        referee.stop_work()
-        referee.destroy_node()
-        executor.shutdown()
-        context.try_shutdown()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

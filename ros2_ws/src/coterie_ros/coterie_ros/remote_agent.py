@@ -1,26 +1,11 @@
-"""Episodes whose agents are ROS nodes: the same worlds, driven through the agents' services."""
+"""A cooperating agent that lives in a ROS node, as who runs a world in lockstep knows agents."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
-from rclpy.context import Context
-
-from coterie_core.cooperation import (
-    Action,
-    Agent,
-    Briefing,
-    Environment,
-    Metrics,
-    Note,
-    Percept,
-    Wait,
-    run_episode,
-)
+from coterie_core.cooperation import Action, Briefing, Note, Percept, Wait
 from coterie_msgs.srv import Act, BeginEpisode
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import NoAnswer, ServiceClient
@@ -36,10 +21,6 @@ TIMEOUT = 10.0
 """How long an agent may take for a step [s of wall time]."""
 PATIENCE = 2
 """Steps without an answer after which an agent is briefed anew, once it is back."""
-
-
-class NoTeam(ConnectionError):
-    """The agents' nodes do not come up: says which is missing."""
 
 
 class RosAgent:
@@ -171,111 +152,3 @@ class RosAgent:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._return
             self._return = None
-
-
-class Referee(AgentNode):
-    """A node with clients for all agents of a team; episodes run in its loop.
-
-    Args:
-        team: Their names.
-        namespace: In which they live.
-        context: rclpy context.
-        timeout: How long a step may take [s].
-    """
-
-    def __init__(
-        self,
-        team: Sequence[str],
-        namespace: str = "",
-        context: Context | None = None,
-        timeout: float = TIMEOUT,
-    ) -> None:
-        super().__init__(
-            "referee",
-            namespace=namespace or None,
-            context=context,
-            parameters={"diagnostics_period": 0.0},
-            light=True,
-        )
-        self.team = tuple(team)
-        self.agents: Mapping[str, RosAgent] = {}
-        self._timeout = timeout
-
-    def on_start(self) -> None:
-        """Make the clients."""
-        self.agents = {name: RosAgent(name, self, self._timeout) for name in self.team}
-
-    async def assemble(self, timeout: float = 30.0) -> None:
-        """Wait until all agents are there.
-
-        Raises:
-            NoTeam: One did not come in time [s].
-        """
-        there = await asyncio.gather(*(agent.wait(timeout) for agent in self.agents.values()))
-        missing = [name for name, ready in zip(self.agents, there, strict=True) if not ready]
-        if missing:
-            raise NoTeam(
-                f"agents: no service {self.get_namespace().rstrip('/')}/{missing[0]}/{ACT} within "
-                f"{timeout:g} s ({len(missing)} of {len(self.team)} agents are missing)"
-            )
-
-    async def play(self, world: Environment, seed: int) -> Course:
-        """Play an episode with the agents over ROS; call it in this node's loop."""
-        course = await follow(world, self.agents, seed, together=True)
-        for agent in self.agents.values():
-            await agent.aclose()
-            course.silent_steps += agent.silent_steps
-        return course
-
-
-@dataclass(slots=True)
-class Course:
-    """How an episode went, step by step.
-
-    Attributes:
-        metrics: Its metrics.
-        actions: What each agent did, by step.
-        silent_steps: Steps in which an agent gave no usable answer, over all agents.
-    """
-
-    metrics: Metrics
-    actions: Mapping[str, list[Action]] = field(default_factory=dict)
-    silent_steps: int = 0
-
-    def difference(self, other: Course) -> str:
-        """Say where two episodes part; "" where they are the same, step for step."""
-        first, what = math.inf, ""
-        for name, mine in self.actions.items():
-            theirs = other.actions.get(name, [])
-            for step, (a, b) in enumerate(zip(mine, theirs, strict=False)):
-                if a != b and step < first:
-                    first, what = step, f"step {step}, {name}: {a} and {b}"
-        if not what and self.actions != other.actions:
-            what = f"{self.metrics.steps} and {other.metrics.steps} steps"
-        if not what and self.metrics != other.metrics:
-            what = f"{self.metrics} and {other.metrics}"
-        return what
-
-
-class _Followed:
-    """An agent whose actions are kept."""
-
-    def __init__(self, agent: Agent, actions: list[Action]) -> None:
-        self.name = agent.name
-        self.begin, self.observe, self.receive = agent.begin, agent.observe, agent.receive
-        self._agent, self._actions = agent, actions
-
-    async def act(self) -> Action:
-        action = await self._agent.act()
-        self._actions.append(action)
-        return action
-
-
-async def follow(
-    world: Environment, agents: Mapping[str, Agent], seed: int, *, together: bool = False
-) -> Course:
-    """Play an episode and keep what everybody did; see `run_episode`."""
-    actions: dict[str, list[Action]] = {name: [] for name in agents}
-    followed = {name: _Followed(agent, actions[name]) for name, agent in agents.items()}
-    metrics = await run_episode(world, followed, seed, together=together)
-    return Course(metrics, actions)
