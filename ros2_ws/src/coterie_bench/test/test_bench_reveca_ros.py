@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from dataclasses import replace
 
 import pytest
@@ -24,11 +25,11 @@ from reveca_agent.agent import RevecaAgent  # noqa: E402
 class Corner:
     """A team's nodes and a referee, spun by the test."""
 
-    def __init__(self, ros, nodes, timeout=10.0, team=()):
+    def __init__(self, ros, nodes, team=()):
         self.ros = ros
         self.nodes = [ros.add(node) for node in nodes]
         team = team or [node.agent.name for node in self.nodes]
-        self.referee = ros.add(Referee(team, "/t", ros.context, timeout))
+        self.referee = ros.add(Referee(team, "/t", ros.context))
         ros.wait_active(*self.nodes, self.referee)
         ros.result(self.referee.run(self.referee.assemble()))
 
@@ -78,7 +79,8 @@ def test_the_agents_own_node_plays_as_the_agent(ros):
 def test_a_node_that_dies_and_returns_does_not_stop_the_episode(ros):
     world = make_world("household", 2)
     nodes = make_nodes("reveca", world.team, "/t", ros.context)
-    corner = Corner(ros, nodes, timeout=1.0)
+    corner = Corner(ros, nodes)
+    corner.referee.agents["Bob"].timeout = 1.0
     bob = corner.nodes[1]
     playing = corner.referee.run(corner.referee.play(world, 5))
     ros.spin_until(lambda: world.steps >= 8, what="the episode to be under way")
@@ -88,9 +90,24 @@ def test_a_node_that_dies_and_returns_does_not_stop_the_episode(ros):
     back = LockstepNode(RevecaAgent("Bob"), "/t/Bob", ros.context)
     ros.add(back)
     course = ros.result(playing, 60.0)
-    silent = [k for k, one in enumerate(course.actions["Bob"]) if "no answer" in str(one)]
     assert course.metrics.success
-    assert silent and silent[0] >= 8 and course.silent_steps == len(silent)
+    assert course.silent_steps == sum("no answer" in str(one) for one in course.actions["Bob"]) > 9
+    assert not any("no answer" in str(one) for one in course.actions["Ada"])
+
+
+def test_the_others_go_on_when_a_robots_process_is_killed(ros):
+    world = make_world("household", 2)
+    command = [sys.executable, "-m", "coterie_bench.reveca.node", "--team", "Bob"]
+    process = ros.start_process([*command, "--ros-args", "-r", "__ns:=/t"])
+    ada = LockstepNode(RevecaAgent("Ada"), "/t/Ada", ros.context)
+    corner = Corner(ros, [ada], team=world.team)
+    corner.referee.agents["Bob"].timeout = 0.5
+    playing = corner.referee.run(corner.referee.play(world, 5))
+    ros.spin_until(lambda: world.steps >= 8, what="the episode to be under way")
+    process.kill()
+    course = ros.result(playing, 60.0)
+    assert course.metrics.success
+    assert course.silent_steps == sum("no answer" in str(one) for one in course.actions["Bob"]) > 9
     assert not any("no answer" in str(one) for one in course.actions["Ada"])
 
 

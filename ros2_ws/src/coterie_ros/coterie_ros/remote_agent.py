@@ -35,6 +35,7 @@ class RosAgent:
         timeout: How long a step may take [s].
 
     Attributes:
+        timeout: The same; may be changed at any time.
         silent_steps: Steps of this episode without a usable answer.
         trouble: Why, the last time.
     """
@@ -43,7 +44,7 @@ class RosAgent:
         self.name = name
         self.silent_steps = 0
         self.trouble = ""
-        self._timeout = timeout
+        self.timeout = timeout
         self._begin = ServiceClient(node, BeginEpisode, f"{name}/{BEGIN}")
         self._act = ServiceClient(node, Act, f"{name}/{ACT}")
         self._writer = PerceptWriter()
@@ -110,7 +111,7 @@ class RosAgent:
             self.trouble = f"service {self._act.name}: nobody offers it"
             return None
         request = Act.Request(percept=self._writer.write(self._percept))
-        answer = await self._act.call(request, timeout=self._timeout, attempts=1)
+        answer = await self._act.call(request, timeout=self.timeout, attempts=1)
         if not answer.success:
             self.trouble = answer.message
             return None
@@ -137,7 +138,7 @@ class RosAgent:
             return False
         request = briefing_to_msg(self._briefing)
         try:
-            answer = await self._begin.call(request, timeout=self._timeout / 2.0, attempts=2)
+            answer = await self._begin.call(request, timeout=self.timeout / 2.0, attempts=2)
         except NoAnswer as error:
             self.trouble = str(error)
             return False

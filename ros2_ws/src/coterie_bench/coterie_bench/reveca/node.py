@@ -123,7 +123,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _nodes(options: ProcessOptions) -> list[LockstepNode]:
-    parser = argparse.ArgumentParser(prog="ros_team", description=__doc__)
+    parser = argparse.ArgumentParser(prog="coterie_bench.reveca.node", description=__doc__)
     parser.add_argument("--method", default="reveca", help="one of the bench's methods")
     parser.add_argument("--team", nargs="+", required=True, help="names of the agents")
     parser.add_argument("--attached", action="store_true", help="end with standard input")
