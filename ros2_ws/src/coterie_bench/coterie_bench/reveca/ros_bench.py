@@ -52,7 +52,7 @@ def compare_over_ros(jobs: Sequence[Job], console: Console, out: Path | None = N
     for method in {job.method for job in jobs}:
         make_agents(method, ())  # says at once which cannot
     records: list[Record] = []
-    heads = ("world", "method", "agents", "episodes", "SS", "over ROS", "same", "steps/s")
+    heads = ("world", "method", "agents", "SS", "over ROS", "same", "steps/s")
     table = Table(*(Column(head, no_wrap=True) for head in heads))
     differences = []
     ordered = sorted(jobs, key=lambda job: (job.method, job.agents, job.world))
@@ -64,7 +64,7 @@ def compare_over_ros(jobs: Sequence[Job], console: Console, out: Path | None = N
                 rows = [_both(job, referee) for job in of_world]
                 records += rows
                 table.add_row(
-                    name.partition(":")[0], method, str(len(team)), str(len(rows)),
+                    name.partition(":")[0], method, str(len(team)),
                     f"{_mean(rows, 'simulation_steps'):.2f}",
                     f"{_mean(rows, 'steps_over_ros'):.2f}",
                     f"{sum(not row['difference'] for row in rows)} of {len(rows)}",
