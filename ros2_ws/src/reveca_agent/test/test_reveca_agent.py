@@ -295,6 +295,18 @@ async def test_scenarios_follow_from_time_and_distance(ways):
     assert decide_by_rule(JudgeScenario(), state_of(free)).reply.number == 2
 
 
+@pytest.mark.parametrize(("left_at", "likely"), [(30, False), (50, True)])
+async def test_who_had_time_to_spare_where_a_thing_lay_likely_took_it(ways, left_at, likely):
+    """26 steps there: who is seen there after 30 hardly had time for it, after 50 it had."""
+    agent = known(ways)
+    hall, there = spot("hallway", 15.0), spot("bedroom", 27.0)
+    traces = [Trace(0, hall), Trace(left_at, there), Trace(left_at + 26, hall)]
+    agent.memory.collaborators["Bob"] = Collaborator("Bob", traces)
+    state = state_of(agent)
+    assert state.scenarios[1].who == "Bob"
+    assert (decide_by_rule(JudgeScenario(), state).reply.number == 2) is likely
+
+
 async def test_a_question_is_asked_only_then_and_taken_means_another_plan(ways):
     agent = known(ways)
     agent.observe(seeing(TABLE, COUNTER, step=92, result=None))  # plate-1 is gone
