@@ -11,6 +11,7 @@ import typer
 import yaml
 from pydantic import ValidationError
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from coterie_bench.command import run as run_command
 from coterie_bench.records import write_csv, write_json
@@ -115,9 +116,20 @@ def bench_reveca(
         ]
         if ros:
             raise typer.Exit(_over_ros(list(dict.fromkeys(todo)), console, out))
-        records = play_all(
-            list(dict.fromkeys(todo)), cache=out / "episodes" if out else None, jobs=jobs, ray=ray
-        )
+        todo = list(dict.fromkeys(todo))
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        quiet = not console.is_terminal
+        with Progress(
+            *columns, TimeElapsedColumn(), console=console, transient=True, disable=quiet
+        ) as bar:
+            shown = bar.add_task("episodes", total=len(todo))
+            records = play_all(
+                todo,
+                cache=out / "episodes" if out else None,
+                jobs=jobs,
+                ray=ray,
+                on_played=lambda: bar.advance(shown),
+            )
     except (BenchError, ClusterError, LanguageError, OSError, ValueError) as error:
         Console(stderr=True).print(
             f"bench reveca: {error}", style="red", highlight=False, soft_wrap=True, markup=False

@@ -7,7 +7,7 @@ import hashlib
 import importlib
 import json
 import socket
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -141,7 +141,12 @@ def record(world: str, method: str, seed: int, agents: int, metrics: Metrics) ->
 
 
 def play_all(
-    todo: Iterable[Job], *, cache: Path | None = None, jobs: int = 1, ray: str = ""
+    todo: Iterable[Job],
+    *,
+    cache: Path | None = None,
+    jobs: int = 1,
+    ray: str = "",
+    on_played: Callable[[], None] = lambda: None,
 ) -> list[Record]:
     """Play episodes, those first that no earlier run has played; return all records in order.
 
@@ -153,6 +158,7 @@ def play_all(
         cache: Folder in which every finished episode is kept; a run that stopped goes on from it.
         jobs: Processes on this machine.
         ray: Address of a Ray cluster that plays them instead; "": none.
+        on_played: Called after every episode that is played in this process.
 
     Raises:
         ClusterError: A cluster is asked for, and Ray is not installed or does not answer.
@@ -161,11 +167,12 @@ def play_all(
     wanted = list(todo)
     told = [job for job in wanted if job.profile]
     by_rules = [job for job in wanted if not job.profile]
-    if not by_rules:
-        played = []
-    elif not ray and jobs == 1:
-        played = [play(job, cache) for job in by_rules]
-    else:
+    played: list[Record] = []
+    if not ray and jobs == 1:
+        for job in by_rules:
+            played.append(play(job, cache))
+            on_played()
+    elif by_rules:
         if ray:
             _use_cluster(ray)
         with joblib.parallel_config(backend="ray" if ray else "loky", n_jobs=-1 if ray else jobs):
@@ -173,12 +180,17 @@ def play_all(
     records = dict(zip(by_rules, played, strict=True))
     for profile in dict.fromkeys(job.profile for job in told):
         of_it = [job for job in told if job.profile == profile]
-        records |= zip(of_it, asyncio.run(_play_told(of_it, profile, cache, jobs)), strict=True)
+        answers = asyncio.run(_play_told(of_it, profile, cache, jobs, on_played))
+        records |= zip(of_it, answers, strict=True)
     return [records[job] for job in wanted]
 
 
 async def _play_told(
-    todo: Sequence[Job], profile: str, cache: Path | None, jobs: int
+    todo: Sequence[Job],
+    profile: str,
+    cache: Path | None,
+    jobs: int,
+    on_played: Callable[[], None],
 ) -> list[Record]:
     settings = ModelProfile.model_validate_json(profile)
     model = build_model(settings)
@@ -194,6 +206,7 @@ async def _play_told(
                 else:
                     known = await play_with(model, name, job, settings.timeout_s)
                 _keep(job, known, cache)
+            on_played()
             return known
 
     tasks = [asyncio.ensure_future(one(job)) for job in todo]
