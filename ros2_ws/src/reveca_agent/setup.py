@@ -19,4 +19,5 @@ setup(
     description="Cooperating under partial observation: relevance, plan validation, few messages (REVECA).",
     license="Apache-2.0",
     extras_require={"test": ["pytest"]},
+    entry_points={"console_scripts": ["agent_node = reveca_agent.node:main"]},
 )

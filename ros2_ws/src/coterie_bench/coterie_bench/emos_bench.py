@@ -405,7 +405,7 @@ def _profile(path: Path | None) -> str:
     try:
         return ModelProfile.model_validate(
             yaml.safe_load(path.read_text("utf-8"))
-        ).model_dump_json()
+        ).model_dump_json(exclude_unset=True)
     except yaml.YAMLError as error:
         raise EpisodeError(f"{path}: not YAML: {error}") from None
 

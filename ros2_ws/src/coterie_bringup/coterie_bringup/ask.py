@@ -118,7 +118,8 @@ def thing_data(id_: str, scene: SceneGraph | None) -> dict[str, Any]:
 async def _ask(
     state: RunState, text: str, timeout: float
 ) -> tuple[TeamAnswer | OpenAnswer | str, SceneGraph | None]:
-    from coterie_bringup.operator import in_loop, operating
+    from coterie_bringup.operator import operating
+    from coterie_bringup.spinning import in_loop
     from coterie_ros.clients import NoAnswer
 
     with operating(

@@ -92,6 +92,48 @@ def ask(
     raise typer.Exit(run(question, domain=domain, timeout=timeout, as_json=as_json))
 
 
+@app.command()
+def cooperate(
+    goal: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help='Predicates with counts, such as "ON(mug, counter): 2"; default: the team file\'s.'
+        ),
+    ] = None,
+    name: Annotated[str, typer.Option(help="What the goal is for, in words.")] = "",
+    team: Annotated[
+        Path | None,
+        typer.Option(
+            help="Start this team; default: the one that runs, or config/teams/reveca.yaml."
+        ),
+    ] = None,
+    world: Annotated[
+        str | None, typer.Option(help="Another kind of world for the team: embedded, habitat.")
+    ] = None,
+    out: Out = None,
+    domain: Domain = None,
+    max_time: Annotated[
+        float, typer.Option(min=0.0, help="Simulated time it may take [s]; 0: the team's.")
+    ] = 0.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Let robots do a goal that they share, without a leader; exit code 0 only if it was done."""
+    from coterie_bringup.cooperate_command import CooperateOptions
+    from coterie_bringup.cooperate_command import cooperate as run
+
+    options = CooperateOptions(
+        predicates=tuple(goal or ()),
+        name=name,
+        team_file=team,
+        world=world,
+        out=out or Path("out/cooperate"),
+        domain=domain,
+        max_time=max_time,
+        as_json=as_json,
+    )
+    raise typer.Exit(run(options))
+
+
 @app.command("do")
 def do_task(
     task: Annotated[

@@ -106,7 +106,7 @@ async def _with_running(
 
 
 def _with_own(options: DoOptions, record: TaskRecord, console: Console) -> None:
-    team = with_profile(load_team(options.team_file or default_team()), options.profile)
+    team = with_profile(load_team(options.team_file or repository_team(TEAM_FILE)), options.profile)
     record.team = team.name
 
     def on_event(event: Event) -> None:
@@ -162,7 +162,8 @@ async def _give(
     state: RunState, options: DoOptions, record: TaskRecord, console: Console, patience: float
 ) -> None:
     """Give the task to the leader and show how it goes; where cancelled, cancel it there, too."""
-    from coterie_bringup.do_watch import in_loop, watching
+    from coterie_bringup.do_watch import watching
+    from coterie_bringup.spinning import in_loop
 
     with watching(
         state.robots,
@@ -241,19 +242,17 @@ def with_profile(team: Team, profile: str | None) -> Team:
     return changed
 
 
-def default_team() -> Path:
-    """Return the team file with a leader that comes with the repository.
+def repository_team(name: str) -> Path:
+    """Return a team file that comes with the repository.
 
     Raises:
         CommandError: It is not there.
     """
     for root in _roots():
-        file = root / "config" / "teams" / TEAM_FILE
+        file = root / "config" / "teams" / name
         if file.is_file():
             return file
-    raise CommandError(
-        f"config/teams/{TEAM_FILE} is not there; run from a clone, or give --team FILE"
-    )
+    raise CommandError(f"config/teams/{name} is not there; run from a clone, or give --team FILE")
 
 
 def _roots() -> Iterator[Path]:

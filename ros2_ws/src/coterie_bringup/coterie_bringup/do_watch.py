@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import rclpy
 from rclpy.context import Context
-from rclpy.signals import SignalHandlerOptions
 
 from coterie_bringup.do_record import TaskRecord
 from coterie_bringup.errors import CommandError
+from coterie_bringup.spinning import spinning
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import RobotReport, SubTask
 from coterie_msgs.action import ExecuteTask
@@ -32,7 +29,6 @@ from coterie_ros.conversions.tasks import (
     report_from_msg,
     sub_task_from_msg,
 )
-from coterie_ros.executors import make_executor, spin
 from coterie_ros.parameters import Parameters
 from emos_planner.leader.transcript import Transcript
 
@@ -221,36 +217,9 @@ def watching(
     Raises:
         CommandError: The node does not come up.
     """
-    os.environ.update(environment or {})
-    context = Context()
-    rclpy.init(
-        args=[], context=context, domain_id=domain, signal_handler_options=SignalHandlerOptions.NO
-    )
-    stop = threading.Event()
-    watcher = TaskWatcher(robots, record, namespace=namespace, context=context)
-    executor = make_executor(context)
-    executor.add_node(watcher)
-
-    def work() -> None:
-        spin(executor, context, until=stop.is_set, period=0.1)
-
-    thread = threading.Thread(target=work, name="task watcher", daemon=True)
-    thread.start()
-    try:
-        while not watcher.active and not watcher.failure:
-            time.sleep(0.005)
-        if watcher.failure:
-            raise CommandError(f"the watcher's node: {watcher.failure}", exit_code=1)
+    with spinning(
+        lambda context: TaskWatcher(robots, record, namespace=namespace, context=context),
+        domain=domain,
+        environment=environment,
+    ) as watcher:
         yield watcher
-    finally:
-        stop.set()
-        thread.join(5.0)
-        watcher.stop_work()
-        watcher.destroy_node()
-        executor.shutdown()
-        context.try_shutdown()
-
-
-async def in_loop(watcher: TaskWatcher, work: Any) -> Any:
-    """Await a coroutine of the watcher's loop from another loop."""
-    return await asyncio.wrap_future(watcher.run(work))

@@ -10,10 +10,11 @@ from typing import Any
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.evaluation import METHODS, Evaluation, evaluate
-from coterie_bringup.operator import Operator, in_loop, operating
+from coterie_bringup.operator import Operator, operating
 from coterie_bringup.progress import DemoProgress, Timings
 from coterie_bringup.record import AskedQuestion, DemoRecord, GivenAnswer, Track, TrackPoint
 from coterie_bringup.referee import Examination
+from coterie_bringup.spinning import in_loop
 from coterie_bringup.team import Team
 from coterie_bringup.teamrun import TeamRun
 from coterie_core.answers import AnswerTable

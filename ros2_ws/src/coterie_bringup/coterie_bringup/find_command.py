@@ -108,7 +108,8 @@ def find_in_team(
 async def _ask_team(
     state: RunState, words: str, limit: int, timeout: float
 ) -> tuple[FoundObjects | str, SceneGraph | None]:
-    from coterie_bringup.operator import in_loop, operating
+    from coterie_bringup.operator import operating
+    from coterie_bringup.spinning import in_loop
     from coterie_ros.clients import NoAnswer
 
     with operating(

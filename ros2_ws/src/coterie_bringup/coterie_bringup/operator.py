@@ -5,20 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.context import Context
-from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
 
-from coterie_bringup.errors import CommandError
+from coterie_bringup.spinning import spinning
 from coterie_core.observation import Observation
 from coterie_core.questions import Answer, FinalAnswer, OpenAnswer, Question
 from coterie_core.scene import SceneGraph
@@ -32,8 +29,7 @@ from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.srv import AskOpen, AskTeam, QueryObjects
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer, ServiceClient
-from coterie_ros.executors import make_executor, spin
+from coterie_ros.clients import ActionClient, NoAnswer, ServiceClient
 from coterie_ros.parameters import Parameters
 
 T = TypeVar("T")
@@ -290,50 +286,9 @@ def operating(
         namespace: The team's namespace.
         environment: Discovery settings that the team runs with.
     """
-    os.environ.update(environment or {})
-    context = Context()
-    rclpy.init(
-        args=[], context=context, domain_id=domain, signal_handler_options=SignalHandlerOptions.NO
-    )
-    stop = threading.Event()
-    operator = Operator(robots, namespace=namespace, context=context)
-    executor = make_executor(context)
-    executor.add_node(operator)
-
-    def work() -> None:
-        spin(executor, context, until=stop.is_set, period=0.1)
-
-    thread = threading.Thread(target=work, name="operator", daemon=True)
-    thread.start()
-    try:
-        while not operator.active and not operator.failure:
-            time.sleep(0.005)
-        if operator.failure:
-            raise CommandError(f"the operator's node: {operator.failure}", exit_code=1)
+    with spinning(
+        lambda context: Operator(robots, namespace=namespace, context=context),
+        domain=domain,
+        environment=environment,
+    ) as operator:
         yield operator
-    finally:
-        stop.set()
-        thread.join(5.0)
-        operator.stop_work()
-        operator.destroy_node()
-        executor.shutdown()
-        context.try_shutdown()
-
-
-async def in_loop(operator: Operator, work: Coroutine[Any, Any, T]) -> T:
-    """Await a coroutine of the operator's loop from another loop.
-
-    Raises:
-        NoAnswer, GoalRejected: As the coroutine does; that is for the caller, not for the log.
-    """
-
-    async def kept() -> tuple[T | None, Exception | None]:
-        try:
-            return await work, None
-        except (NoAnswer, GoalRejected) as error:
-            return None, error
-
-    value, error = await asyncio.wrap_future(operator.run(kept()))
-    if error is not None:
-        raise error
-    return cast(T, value)

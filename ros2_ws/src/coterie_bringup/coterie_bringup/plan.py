@@ -74,10 +74,16 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
     namespace = f"/{team.namespace}" if team.namespace else ""
     limit = team.processes.restart_limit
     explorers, workers = _groups(team, team.explorers), _groups(team, team.workers)
+    cooperators = _groups(team, team.cooperators)
     described = [robot.name for robot in team.robots if robot.urdf]
     count = 1 + bool(explorers) + bool(workers) + bool(described) + len(explorers) + len(workers)
     mappers = mapper_parameters(team, run_directory)
-    count += len(mappers) + (team.planner is not None) + (team.open_questions is not None)
+    count += (
+        len(cooperators)
+        + len(mappers)
+        + (team.planner is not None)
+        + (team.open_questions is not None)
+    )
     environment = discovery_environment(count)
 
     def process(
@@ -154,6 +160,12 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
         parameters = {f"{r.name}/robot": worker_parameters(team, r, run_directory) for r in robots}
         name, arguments = _named("robot", robots)
         specs.append(process(name, "emos_planner", "robot_node", parameters, arguments))
+    for robots in cooperators:
+        parameters = {
+            f"{r.name}/agent": cooperator_parameters(team, r, run_directory) for r in robots
+        }
+        name, arguments = _named("agent", robots)
+        specs.append(process(name, "reveca_agent", "agent_node", parameters, arguments))
     return specs
 
 
@@ -176,6 +188,8 @@ def bridge_parameters(team: Team) -> dict[str, Any]:
     }
     if team.leader is not None:
         parameters["prior_map"] = team.leader.prior_map
+    elif team.cooperators:
+        parameters["prior_map"] = team.cooperation.prior_map
     elif team.mapper is not None:
         parameters["prior_map"] = team.mapper.prior_map
     if team.mapper is not None:
@@ -282,6 +296,29 @@ def worker_parameters(team: Team, robot: RobotSpec, run_directory: Path | None) 
         "model_profile": _profile(team, robot.model),
         "seed": (team.seed * 1009 + index) % 2**31,
         "state_directory": "" if run_directory is None else str(run_directory / "robots"),
+    }
+
+
+def cooperator_parameters(
+    team: Team, robot: RobotSpec, run_directory: Path | None
+) -> dict[str, Any]:
+    """Return the parameters of one robot's node that cooperates without a leader."""
+    index = [r.name for r in team.robots].index(robot.name)
+    spec, body = team.cooperation, robot_body(team, robot)
+    arm = body.arm
+    hand = (
+        {} if arm is None else {"reach": arm.reach, "low": arm.min_height, "high": arm.max_height}
+    )
+    return {
+        "robot": robot.name,
+        "team": [*(r.name for r in team.cooperators), *spec.people],
+        "model_profile": _profile(team, robot.model),
+        "seed": (team.seed * 1009 + index) % 2**31,
+        **{name: getattr(spec, name) for name in ("levels", "plans", "step", "max_time")},
+        "radius": body.radius,
+        "speed": body.linear_speed,
+        **hand,
+        "state_directory": "" if run_directory is None else str(run_directory / "agents"),
     }
 
 

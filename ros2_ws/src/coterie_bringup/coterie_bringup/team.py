@@ -16,6 +16,7 @@ from coterie_bringup.team_checks import (
     check_names,
     expand_groups,
 )
+from coterie_core.cooperation import SubGoal
 from coterie_core.language import ModelProfile
 from coterie_core.yaml_checks import check, shown, suggestion
 from coterie_core.yaml_marks import (
@@ -128,8 +129,10 @@ class RobotSpec(_Part):
     urdf: str = Field("", description="its URDF instead; relative to the team file")
     overrides: str = Field("", description="YAML with what the URDF does not say; relative too")
     start: StartSpec = StartSpec()
-    role: Literal["explorer", "worker"] = Field(
-        "explorer", description="explorer: answers questions (MELE); worker: does tasks (EMOS)"
+    role: Literal["explorer", "worker", "cooperator"] = Field(
+        "explorer",
+        description="explorer: answers questions (MELE); worker: does tasks under a leader (EMOS); "
+        "cooperator: does shared goals without one (REVECA)",
     )
     model: str = Field("rules", description="a profile of `models`")
     malicious: bool = Field(False, description="turns its answers round, for experiments")
@@ -199,6 +202,31 @@ class LeaderSpec(_Part):
     )
 
 
+def _predicate(value: object) -> object:
+    if isinstance(value, str):
+        SubGoal.parse(value)
+    return value
+
+
+class CooperationSpec(_Part):
+    """How robots of role cooperator do a goal that they share (REVECA)."""
+
+    name: str = Field("", description="of the goal, in words")
+    goal: tuple[Annotated[str, BeforeValidator(_predicate)], ...] = Field(
+        (), description='predicates with counts, such as "ON(plate, dining table): 2"'
+    )
+    prior_map: Literal["rooms", "furniture", "everything"] = Field(
+        "furniture", description="what the robots know of the house beforehand"
+    )
+    people: tuple[RobotName, ...] = Field(
+        (), description="people who take part, by the names of their <name>/message topics"
+    )
+    levels: int = Field(4, ge=2, le=20, description="R, relevance levels")
+    plans: int = Field(3, ge=1, le=50, description="K, candidate plans")
+    step: float = Field(1.0, ge=0.1, le=60.0, description="of an agent, simulated [s]")
+    max_time: float = Field(1800.0, ge=1.0, description="for a goal, simulated [s]")
+
+
 class MapperSpec(_Part):
     """The semantic mapper: images and detections of all robots become one map."""
 
@@ -261,6 +289,7 @@ class Team(_Part):
     questions: QuestionsSpec = QuestionsSpec()
     aggregator: AggregatorSpec = AggregatorSpec()
     leader: LeaderSpec | None = Field(None, description="needed by robots of role: worker")
+    cooperation: CooperationSpec = CooperationSpec()
     mapper: MapperSpec | None = Field(None, description="makes the semantic map")
     planner: PlannerSpec | None = Field(None, description="answers ./coterie find")
     open_questions: OpenQuestionsSpec | None = Field(None, description="answers open questions")
@@ -278,6 +307,8 @@ class Team(_Part):
             )
         if self.leader is not None and not self.workers:
             raise ValueError("a leader needs robots with role: worker; give at least one")
+        if "cooperation" in self.model_fields_set and not self.cooperators:
+            raise ValueError("cooperation needs robots with role: cooperator; give at least one")
         return self
 
     @property
@@ -289,6 +320,11 @@ class Team(_Part):
     def workers(self) -> tuple[RobotSpec, ...]:
         """Robots that do tasks."""
         return tuple(robot for robot in self.robots if robot.role == "worker")
+
+    @property
+    def cooperators(self) -> tuple[RobotSpec, ...]:
+        """Robots that do shared goals without a leader."""
+        return tuple(robot for robot in self.robots if robot.role == "cooperator")
 
     @property
     def file(self) -> Path | None:
@@ -355,6 +391,7 @@ def parse_team(text: str, file: str = "team.yaml") -> Team:
 
 __all__ = [
     "AggregatorSpec",
+    "CooperationSpec",
     "ExplorationSpec",
     "FileProblem",
     "LeaderSpec",

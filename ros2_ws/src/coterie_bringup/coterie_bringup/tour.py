@@ -19,8 +19,9 @@ from coterie_bringup.demo import _or_failure, demo_file, habitat_world
 from coterie_bringup.do_command import _ended_by_signals
 from coterie_bringup.errors import CommandError
 from coterie_bringup.map_watch import MapWatch, Shown
-from coterie_bringup.operator import Operator, in_loop, operating
+from coterie_bringup.operator import Operator, operating
 from coterie_bringup.progress import DemoProgress, Timings
+from coterie_bringup.spinning import in_loop
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.teamrun import TeamRun, prepared

@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from coterie_bringup import rundir
-from coterie_bringup.do_command import DoOptions, default_team, do, with_profile
+from coterie_bringup.do_command import TEAM_FILE, DoOptions, do, repository_team, with_profile
 from coterie_bringup.do_record import TaskRecord
 from coterie_bringup.do_view import TaskView, result_panel, sub_task_table
 from coterie_bringup.errors import CommandError
@@ -91,7 +91,7 @@ def test_an_empty_task_is_refused() -> None:
 def test_a_missing_team_file_is_named(monkeypatch) -> None:
     monkeypatch.setattr("coterie_bringup.do_command._roots", lambda: iter(()))
     with pytest.raises(CommandError, match="emos"):
-        default_team()
+        repository_team(TEAM_FILE)
 
 
 # -- over ROS -----------------------------------------------------------------------------------

@@ -38,6 +38,8 @@ KEPT = 500
 """Most questions and failures that are remembered."""
 RETRIES = 3
 """Failures at one target after which it counts as missing."""
+WAYS = 2
+"""Failures to get to a target after which one leaves it alone for long."""
 ASK_AGAIN = 30
 """Steps before the same question is asked again."""
 
@@ -216,6 +218,11 @@ class RevecaAgent:
             return
         count = self._failed[plan.target] = self._failed.get(plan.target, 0) + 1
         trim(self._failed, KEPT)
+        if result.reason in ("no_way", "too_far") and count >= WAYS:
+            self.memory.block(plan.target)
+            self._failed.pop(plan.target)
+            self._end_plan(result.reason)
+            return
         entry = self.memory.scene.get(plan.target)
         if entry is not None and (result.reason == "gone" or count >= RETRIES):
             self.memory.miss(plan.target, self.memory.step)

@@ -90,7 +90,7 @@ class Outlook:
             thing = entry.thing
             if thing.kind != "item" or entry.missing or thing.relation == "held":
                 continue
-            if thing.id in memory.placed or self._on_its_way(thing):
+            if thing.id in memory.placed or self._on_its_way(thing) or memory.blocked(thing.id):
                 continue
             for need in memory.goal.of_item(thing.label):
                 if self.lacking.get(need, 0) <= 0:
@@ -153,6 +153,8 @@ class Outlook:
         for room in ways.rooms.values():
             weights = [SMOOTH + likelihood(label, room.type) for label, _ in labels]
             here = closed.get(room.id, ())
+            if memory.blocked(room.id):
+                continue
             if room.id not in memory.rooms:
                 doubt = self.checked if room.id in memory.searched else 1.0
                 shares = [doubt * w for w in weights]
@@ -210,7 +212,9 @@ class Outlook:
         return [
             entry
             for entry in found
-            if entry.thing.is_open is False and memory.searched.get(entry.thing.id) != ""
+            if entry.thing.is_open is False
+            and memory.searched.get(entry.thing.id) != ""
+            and not memory.blocked(entry.thing.id)
         ]
 
     # --- who does what ---------------------------------------------------------------------------
@@ -386,7 +390,7 @@ def targets(memory: Memory, goal: SubGoal) -> list[Thing]:
     if not found:
         return []
     entries = [memory.scene[id_] for id_ in found if id_ in memory.scene]
-    return [entry.thing for entry in entries if not entry.missing]
+    return [e.thing for e in entries if not e.missing and not memory.blocked(e.thing.id)]
 
 
 @lru_cache(maxsize=4096)

@@ -34,25 +34,34 @@ from coterie_core.cooperation import (
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import load_household
 from coterie_core.observation import Observation
-from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_core.sightings import room_at
 from coterie_core.skills import Close as CloseSkill
 from coterie_core.skills import Open as OpenSkill
 from coterie_core.skills import Outcome, Pick, Place, Skill, SkillResult, Target, Wait
-from coterie_core.team_map import TeamMap
+from coterie_core.team_map import SAME, TeamMap
+from reveca_agent.memory import Memory
 from reveca_agent.naming import Naming
 from reveca_agent.standing import FreeFloor
 
-IN_VIEW = 2.5
-"""What a robot looks for and does not see within this distance is not there [m]."""
-MISSES = 2
-"""Looks after which a thing that should be in view is taken to be gone."""
+IN_VIEW = 2.0
+"""What a robot looks for and does not see within this distance may not be there [m]."""
+MISSES = 4
+"""Looks after which a thing that should be in view is taken to be gone: detectors miss things."""
+MISSES_OF_OWN = 12
+"""The same for what the robot put there itself."""
 WELL_SEEN = 0.5
 """How well a place must be seen to count as looked at."""
 LOOK_AGAIN = 60.0
 """A room that was left so long ago is looked through anew [s]."""
 MATE_KEPT = 5.0
 """How long a teammate's last word on where it is counts [s]."""
+MOST_LOST = 500
+"""Things no longer seen whose names are remembered."""
+NEARLY = 0.3
+"""A spot that is too far by less than this is tried all the same: maps are not exact [m]."""
+SLACK = 0.1
+"""That a height may be off and is tried all the same [m]."""
 LARGEST = 0.5
 """What is larger in every direction is not carried [m]."""
 
@@ -80,12 +89,15 @@ class Shape:
         reach: From how far its hand gets to things, sideways from its middle [m].
         speed: At which it drives [m/s].
         step: How long one step of the agent's is [s].
+        low, high: Lowest and highest that the hand gets to above the floor [m].
     """
 
     radius: float = 0.25
     reach: float = 0.8
     speed: float = 0.6
     step: float = 1.0
+    low: float = 0.0
+    high: float = 1.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +154,11 @@ class HouseBody:
         self.holding = ""
         self.time = 0.0
         self.spot = Spot("", (0.0, 0.0, 0.0))
-        self._begun = 0.0
+        self.begun = 0.0
         self._revision = 0
         self._misses: dict[str, int] = {}
+        self._lost: dict[str, SceneObject] = {}
+        self._put: set[str] = set()
         self._looks: dict[str, _Look] = {}
         self._mates: dict[str, tuple[float, Teammate]] = {}
         self._stands: dict[str, tuple[Box, list[Vec3]]] = {}
@@ -157,7 +171,7 @@ class HouseBody:
         self, goal: Goal, team: Sequence[str], *, max_time: float, seed: int = 0
     ) -> Briefing:
         """Return what the agent is told, and begin to count steps now."""
-        self._begun, self._told_all, self._result = self.time, False, None
+        self.begun, self._told_all, self._result = self.time, False, None
         self._revision += 1
         step = self.shape.step
         return Briefing(
@@ -180,8 +194,8 @@ class HouseBody:
         self._moved(observation.pose.position, observation.room.id if observation.room else "")
         before = set(self.map.scene.objects)
         seen = set(self.map.observe(observation, self.holding))
-        self.names.found(self.map.scene, [id_ for id_ in seen if id_ not in before])
-        seen = {id_ if id_ in self.map.scene.objects else self.names.own(id_) for id_ in seen}
+        new = [id_ for id_ in sorted(seen) if id_ not in before]
+        seen = (seen - set(new)) | set(self._back(new))
         self._look(observation)
         self._miss(seen)
         self._revision += 1
@@ -242,12 +256,40 @@ class HouseBody:
             if math.dist(thing.box.center[:2], self.spot.position[:2]) > IN_VIEW:
                 continue
             self._misses[id_] = self._misses.get(id_, 0) + 1
-            if self._misses[id_] >= MISSES:
+            if self._misses[id_] >= (MISSES_OF_OWN if id_ in self._put else MISSES):
                 self._forget(id_)
+
+    def _back(self, new: Sequence[str]) -> list[str]:
+        """Give things seen first now the names they had: one's own of before, or another's."""
+        objects = self.map.scene.objects
+        names = []
+        for id_ in new:
+            thing = objects[id_]
+            kind = load_household().canonical(thing.label.top)
+            near = [
+                (math.dist(lost.box.center, thing.box.center), name)
+                for name, lost in self._lost.items()
+                if name not in objects and load_household().canonical(lost.label.top) == kind
+            ]
+            if near and min(near)[0] <= SAME:
+                name = min(near)[1]
+                del self._lost[name]
+                del objects[id_]
+                thing.id = name
+                self.map.scene.add_object(thing)
+                names.append(name)
+            else:
+                names.append(self.names.found(self.map.scene, id_))
+        self.names.seen(self.map.scene)
+        return names
 
     def _forget(self, id_: str) -> None:
         self._misses.pop(id_, None)
-        self.map.scene.objects.pop(id_, None)
+        thing = self.map.scene.objects.pop(id_, None)
+        if thing is not None:
+            self._lost[id_] = thing
+            if len(self._lost) > MOST_LOST:
+                del self._lost[next(iter(self._lost))]
         self._revision += 1
 
     def _hidden(self, thing: SceneObject) -> bool:
@@ -259,7 +301,32 @@ class HouseBody:
     @property
     def step(self) -> int:
         """Steps since the goal was given."""
-        return int((self.time - self._begun) / self.shape.step + 1e-9)
+        return int((self.time - self.begun) / self.shape.step + 1e-9)
+
+    @property
+    def since_begin(self) -> float:
+        """Time since the goal was given [s]."""
+        return self.time - self.begun
+
+    def step_at(self, time: float) -> int:
+        """Return the step at a time of the world's clock [s]; 0 for before the goal was given."""
+        return min(self.step, max(0, int((time - self.begun) / self.shape.step)))
+
+    def take_over(self, memory: Memory, holding: str, begun: float) -> None:
+        """Go on where a process of this robot before this one ended."""
+        self.begun = min(begun, self.time)
+        if holding:
+            entry = memory.scene.get(holding)
+            label = entry.thing.label if entry is not None else "thing"
+            if self.map.thing(holding) is None:
+                box = Box(self.spot.position, (0.1, 0.1, 0.1))
+                self.map.scene.add_object(SceneObject(holding, LabelBelief.of(label), box))
+            self.holding = holding
+
+    def arrived(self, spot: Spot) -> None:
+        """Take in that the body stands as near to a spot as it gets."""
+        if spot.room == self.spot.room:
+            self.spot = spot
 
     def percept(self, notes: Iterable[Note] = ()) -> Percept:
         """Return what the agent perceives now; the result is that of its last action."""
@@ -329,7 +396,7 @@ class HouseBody:
         if kept is not None and kept[0] == one.box:
             return kept[1]
         room = self.map.scene.rooms[one.room]
-        stands = self.floor.beside(one.box, room)
+        stands = self.floor.beside(one.box, room, self.shape.reach)
         middle = self.ways.rooms[one.room].center
         stands.sort(key=lambda s: math.dist(s, middle))
         self._stands[one.id] = (one.box, stands)
@@ -346,7 +413,7 @@ class HouseBody:
             if thing is None or self._thing(thing) is None:
                 return _failed("gone", f"{action.item} is not where it was")
             target = Target(thing.label.top, thing.box.center, thing.id)
-            return Motion(self._near(thing, thing.box.center), Pick(target), thing.box.center)
+            return self._handle(thing.room, thing.box, Pick(target), target)
         if isinstance(action, Put):
             if action.item != self.holding:
                 return _failed("not_holding", f"{action.item} is not in the hand")
@@ -355,14 +422,15 @@ class HouseBody:
                 return _failed("unknown_target", f"{action.target} is not on the map")
             at = self._surface(owner, action.relation == "in")
             target = Target(owner.label.top, at, owner.id)
-            return Motion(self._near(owner, at), Place(target), at)
+            spot = Box(at, (0.02, 0.02, 0.02))
+            return self._handle(owner.room, spot, Place(target), target)
         if isinstance(action, (Open, Close)):
             owner = self.map.thing(action.container)
             if owner is None or owner.room not in self.ways.rooms:
                 return _failed("unknown_target", f"{action.container} is not on the map")
             target = Target(owner.label.top, owner.box.center, owner.id)
             skill = OpenSkill(target) if isinstance(action, Open) else CloseSkill(target)
-            return Motion(self._near(owner, owner.box.center), skill, owner.box.center)
+            return self._handle(owner.room, owner.box, skill, target)
         return Motion(then=Wait(self.shape.step))
 
     def put_down(self) -> Motion | None:
@@ -402,8 +470,8 @@ class HouseBody:
             self.holding = ""
         self._result = Result(False, False, reason, result.reason)
 
-    def refused(self, result: Result) -> None:
-        """Take in that an action could not be done at all."""
+    def settled(self, result: Result) -> None:
+        """Take in that an action could not be done at all, or needs no motion."""
         self._result = result
 
     def under_way(self) -> None:
@@ -428,29 +496,41 @@ class HouseBody:
                 chosen = min(left, key=lambda p: (math.dist(places[p].position, position), p))
                 look.tried.add(chosen)
                 return Motion((places[chosen].position,))
-            if room.id == self.spot.room and not look.quality:
-                look.quality[room.id] = 1.0  # a map without places: one look counts
-            return Motion((room.center,))
+            if room.id == self.spot.room:
+                look.quality.setdefault(room.id, 1.0)  # a map without places: one look counts
+                return Result(True, True)
+            known = [p.position for p in self.map.scene.places.values() if p.room == room.id]
+            known.sort(key=lambda p: math.dist(p, self.spot.position))
+            return Motion((room.center, *known[:3]))
         if thing is None or thing.room not in self.ways.rooms:
             return _failed("unknown_target", f"{action.target} is no room or thing of the map")
         return Motion(tuple(self._stand(thing)), None, thing.box.center)
 
-    def _near(self, thing: SceneObject, point: Vec3) -> tuple[Vec3, ...]:
-        """Return where to stand for a point on a thing: here, if it is in reach, else beside it."""
-        box = Box((*point[:2], point[2]), (0.02, 0.02, 0.02)) if thing.kind != "item" else thing.box
-        room = self.map.scene.rooms[thing.room]
-        here = self.spot.position
-        spots = self.floor.beside(box, room)
-        holder = self.map.thing(thing.container or thing.support)
-        if holder is not None and holder.room == thing.room:
-            spots = [*spots, *self._stand(holder)]
-        spots.sort(key=lambda s: (math.dist(s[:2], point[:2]), s))
-        within = [s for s in spots if math.dist(s[:2], point[:2]) <= self.shape.reach + 0.2]
-        chosen = (within or spots)[:5]
-        away = math.dist(here[:2], point[:2])
-        if away <= 0.8 * self.shape.reach and self.spot.room == thing.room:
-            return (here, *chosen)
-        return tuple(chosen)
+    def _handle(self, room_id: str, box: Box, skill: Skill, target: Target) -> Motion | Result:
+        """Return from where to do a skill on a box: from here, if it is in reach, else beside it.
+
+        Where the map shows no floor to stand on near it, that is the result.
+        """
+        here, reach = self.spot.position, self.shape.reach
+        room = self.map.scene.rooms[room_id]
+        floor = self.floor.elevation(room)
+        if isinstance(skill, (OpenSkill, CloseSkill)):
+            lowest, highest = box.bottom - floor, box.top - floor  # any part of the front will do
+        else:
+            lowest = highest = box.center[2] - floor
+        if highest < self.shape.low - SLACK or lowest > self.shape.high + SLACK:
+            return _failed(
+                "too_far",
+                f"the {target.label} is {lowest:.2f} m above the floor, the hand gets to "
+                f"{self.shape.low:.2f} to {self.shape.high:.2f} m",
+            )
+        spots = self.floor.beside(box, room, reach)
+        near = [spot for spot in spots if self.floor.gap(box, spot) <= reach + NEARLY]
+        if self.spot.room == room_id and self.floor.gap(box, here) <= 0.8 * reach:
+            near = [here, *near]
+        if not near:
+            return _failed("no_way", f"no floor to stand on within reach of the {target.label}")
+        return Motion(tuple(near), skill, target.position)
 
     def _surface(self, owner: SceneObject, inside: bool) -> Vec3:
         """Return a point on or in a piece of furniture, on the robot's side of it [m]."""
@@ -470,6 +550,7 @@ class HouseBody:
         if isinstance(action, Grab):
             self.holding = action.item
             self.map.take(action.item)
+            self._put.discard(action.item)
         elif isinstance(action, Put):
             owner = self.map.thing(action.target)
             held, self.holding = self.holding, ""
@@ -479,6 +560,7 @@ class HouseBody:
                 if thing is not None and action.relation == "in":
                     thing.container = owner.id
             self._misses.pop(held, None)
+            self._put.add(held)
         elif isinstance(action, (Open, Close)):
             self.map.set_open(action.container, isinstance(action, Open))
         self._revision += 1

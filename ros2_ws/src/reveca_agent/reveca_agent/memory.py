@@ -16,6 +16,8 @@ from reveca_agent.settings import Settings
 from reveca_agent.skills import SKILLS, Skill
 
 NOWHERE = Spot("", (0.0, 0.0, 0.0))
+TRY_AGAIN = 300
+"""Steps after which one tries again to get to what one could not get to."""
 
 
 class MemoryFault(ValueError):
@@ -103,6 +105,8 @@ class Memory:
     step: int = 0
     gone: dict[str, int] = field(default_factory=dict)
     """Things that the goal needs and that somebody must have taken: id -> step noticed."""
+    no_way: dict[str, int] = field(default_factory=dict)
+    """Rooms and things that one could not get to: id -> step of the last try."""
     targets: dict[str, dict[str, None]] = field(default_factory=dict)
     """Known things by which a sub-goal's target is meant: label or id -> ids."""
     _parents: dict[str, dict[str, None]] = field(default_factory=dict)
@@ -175,6 +179,18 @@ class Memory:
         self.placed.pop(id_, None)
         if entry.thing.kind == "item" and entry.thing.label in self.goal.items:
             self.gone[id_] = step
+
+    def block(self, id_: str) -> None:
+        """Note that one could not get to a room or thing; it is tried again much later."""
+        self.no_way.pop(id_, None)
+        self.no_way[id_] = self.step
+        if len(self.no_way) > self.settings.notes:
+            del self.no_way[next(iter(self.no_way))]
+
+    def blocked(self, id_: str) -> bool:
+        """Tell whether one could not get to a room or thing lately."""
+        last = self.no_way.get(id_)
+        return last is not None and self.step - last < TRY_AGAIN
 
     def drop(self, id_: str) -> None:
         """Forget a thing."""

@@ -8,7 +8,6 @@ place; where one knows of none, the other's name is kept, and given to what is f
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from coterie_core.cooperation import Facts, Note, Sighting
@@ -46,21 +45,24 @@ class Naming:
         """Return what a robot said that it holds, by one's own names."""
         return self._hands.get(robot, ())
 
-    def found(self, scene: SceneGraph, new: Iterable[str]) -> None:
-        """Take in things that were seen first now: what one was told of keeps that name."""
-        for id_ in new:
-            thing = scene.objects.get(id_)
-            if thing is None or thing.kind != "item":
-                continue
-            where = (_kind(thing.label.top), _place(thing))
-            name = next((told for told, at in self._told.items() if at == where), None)
-            if name is None or name in scene.objects:
-                continue
-            del self._told[name]
-            del scene.objects[id_]
-            thing.id = name
-            scene.add_object(thing)
-            self._own[id_] = name
+    def found(self, scene: SceneGraph, id_: str) -> str:
+        """Take in a thing that was seen first now; what one was told of gets that name."""
+        thing = scene.objects[id_]
+        if thing.kind != "item":
+            return id_
+        where = (_kind(thing.label.top), _place(thing))
+        name = next((told for told, at in self._told.items() if at == where), None)
+        if name is None or name in scene.objects:
+            return id_
+        del self._told[name]
+        del scene.objects[id_]
+        thing.id = name
+        scene.add_object(thing)
+        self._own[id_] = name
+        return name
+
+    def seen(self, scene: SceneGraph) -> None:
+        """Remember where things lie, for when somebody speaks of them."""
         for thing in scene.objects.values():
             if thing.kind == "item" and _place(thing):
                 self._lay[thing.id] = (_kind(thing.label.top), _place(thing))

@@ -210,7 +210,7 @@ def _last_resorts(memory: Memory, briefing: Briefing) -> list[Option]:
     met = not any(memory.needs().values())
     rooms = sorted(memory.rooms, key=lambda room: (memory.rooms[room], room))
     for room in [*check, *rooms] if met or not memory.hands else rooms:
-        if room == memory.spot.room:
+        if room == memory.spot.room or memory.blocked(room):
             continue
         spot = briefing.ways.rooms[room].spot
         steps = briefing.ways.distance(memory.spot, spot) / briefing.stride

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from shapely import Point, Polygon
+import numpy as np
+from shapely import MultiPolygon, Point, Polygon
 from shapely.geometry.base import BaseGeometry
 from shapely.ops import nearest_points, unary_union
 
@@ -14,8 +15,16 @@ from coterie_core.scene import Room, SceneGraph
 
 OVERHEAD = 1.5
 """What hangs higher than this above the floor is in nobody's way [m]."""
+DOOR = 0.6
+"""How far from a door's middle a room's floor may begin, beside the robot's radius [m]."""
 _SIDES = 16
-_GAPS = (0.03, 0.18, 0.35)
+_RINGS = 5
+MARGIN = 0.05
+"""Floor this near to where the robot just does not fit is left alone [m]."""
+SAFE = 0.05
+"""That a robot may stand off and still reach [m]."""
+APART = 0.25
+"""Spots that are tried one after the other lie at least so far apart [m]."""
 _BLOCKING = ("furniture", "fixture")
 
 
@@ -28,7 +37,7 @@ class FreeFloor:
     """
 
     def __init__(self, scene: SceneGraph, radius: float) -> None:
-        self._scene, self._radius = scene, radius
+        self._scene, self._radius = scene, radius + MARGIN
         self._free = lru_cache(maxsize=None)(self._free_of)
 
     def elevation(self, room: Room) -> float:
@@ -45,10 +54,17 @@ class FreeFloor:
         spot = center if free.contains(center) else nearest_points(free, center)[0]
         return (float(spot.x), float(spot.y), self.elevation(room))
 
-    def beside(self, box: Box, room: Room, most: int = 6) -> list[Vec3]:
-        """Return spots beside a box in a room [m], nearest to it first, from different sides.
+    def beside(self, box: Box, room: Room, reach: float, most: int = 6) -> list[Vec3]:
+        """Return spots in a room from which a hand gets to a box [m], nearest to it first.
 
-        Where the map shows no free floor beside it, the nearest that there is.
+        They lie on different sides. Where the map shows no free floor within reach of it, the
+        nearest that there is.
+
+        Args:
+            box: Of the thing.
+            room: The room it is in.
+            reach: Of the hand, sideways from the robot's middle [m].
+            most: How many.
         """
         free = self._free(room.id)
         z = self.elevation(room)
@@ -56,19 +72,23 @@ class FreeFloor:
             return [(box.center[0], box.center[1], z)]
         foot = Polygon(box.footprint()) if min(box.size[:2]) > 0.0 else Point(box.center[:2])
         spots: list[Vec3] = []
-        for gap in _GAPS:
-            ring = foot.buffer(self._radius + gap).exterior
+        for gap in np.linspace(min(self._radius, reach), reach - SAFE, _RINGS):
+            ring = foot.buffer(max(float(gap), 0.01)).exterior
             for k in range(_SIDES):
                 point = ring.interpolate(k / _SIDES, normalized=True)
                 if not free.contains(point):
                     continue
                 spot = (float(point.x), float(point.y), z)
-                if all(math.dist(spot, other) > 0.3 for other in spots):
+                if all(math.dist(spot, other) > APART for other in spots):
                     spots.append(spot)
         if not spots:
             point = nearest_points(free, foot)[0]
             spots = [(float(point.x), float(point.y), z)]
         return spots[:most]
+
+    def gap(self, box: Box, spot: Vec3) -> float:
+        """Return the sideways distance from a spot to a box [m]."""
+        return float(Polygon(box.footprint()).distance(Point(spot[:2])))
 
     def forget(self) -> None:
         """Furniture has changed: look at the map again."""
@@ -88,4 +108,14 @@ class FreeFloor:
             and thing.box.top - floor > 0.05
         ]
         free: BaseGeometry = Polygon(room.polygon).buffer(0).buffer(-self._radius)
-        return free.difference(unary_union(blocked)) if blocked else free
+        if blocked:
+            free = free.difference(unary_union(blocked))
+        parts = list(free.geoms) if isinstance(free, MultiPolygon) else [free]
+        doors = [
+            Point(way.position[:2]).buffer(self._radius + DOOR)
+            for way in self._scene.connections.values()
+            if room_id in (way.room_a, way.room_b)
+        ]
+        # Corners that furniture cuts off are nowhere to stand: one does not get there.
+        open_ = [part for part in parts if any(part.intersects(door) for door in doors)]
+        return unary_union(open_) if open_ else max(parts, key=lambda part: part.area)

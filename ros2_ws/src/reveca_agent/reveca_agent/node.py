@@ -1,0 +1,459 @@
+"""Agent node: one robot of a cooperating team (REVECA), in a world in lockstep or in a house.
+
+`<robot>/begin_episode` and `<robot>/act` let a referee drive the agent step by step; the action
+`<robot>/cooperate` makes it work through its own driver, in real time, beside the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections import deque
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Bool
+
+from coterie_core.cooperation import Note
+from coterie_core.files import write_atomically
+from coterie_core.observation import Observation
+from coterie_core.scene import SceneGraph
+from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
+from coterie_core.waiting import in_time
+from coterie_msgs.action import Cooperate, Manipulate
+from coterie_msgs.action import NavigateTo as NavigateToAction
+from coterie_msgs.msg import Observation as ObservationMsg
+from coterie_msgs.msg import RobotStatus, SemanticMap, TeamMessage
+from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
+from coterie_ros.conversions.basics import header, point_from_msg, point_to_msg
+from coterie_ros.conversions.checks import Checks, ConversionError
+from coterie_ros.conversions.cooperation import goal_from_msg, note_from_msg, note_to_msg
+from coterie_ros.lockstep import LockstepServer
+from coterie_ros.main import ProcessOptions, run_nodes
+from coterie_ros.model import node_decider
+from coterie_ros.names import team_name
+from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.serving import GoalContext
+from reveca_agent.agent import RevecaAgent
+from reveca_agent.house import HouseBody, Shape, household_goal
+from reveca_agent.memory import Memory, MemoryFault
+from reveca_agent.settings import Settings
+from reveca_agent.working import Work
+
+OBSERVATION_TIMEOUT = 10.0
+"""How long to wait for the observation that follows a skill [s of wall time]."""
+PATIENCE = 20.0
+"""How long a goal waits for the map and the first observation [s of wall time]."""
+HEARTBEAT = 1.0
+"""Longest time between two reports [s of wall time]."""
+
+
+class RevecaNode(AgentNode):
+    """`<robot>/agent`; see docs/ros_graph.md for its topics."""
+
+    PARAMETERS = (
+        ParameterSpec("robot", "", "Name of the robot; empty: the last part of the namespace."),
+        ParameterSpec("team", [], "Names of all that cooperate, people too, in a shared order."),
+        ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
+        ParameterSpec("seed", 0, "For ties.", minimum=0),
+        ParameterSpec("levels", 4, "R, number of relevance levels.", minimum=2, maximum=20),
+        ParameterSpec("plans", 3, "K, candidate plans to choose from.", minimum=1, maximum=50),
+        ParameterSpec("radius", 0.25, "Of the robot's footprint.", "m", minimum=0.05, maximum=2.0),
+        ParameterSpec("reach", 0.8, "Of its hand, sideways.", "m", minimum=0.1, maximum=5.0),
+        ParameterSpec("low", 0.0, "Lowest that its hand gets to.", "m", minimum=-1.0, maximum=5.0),
+        ParameterSpec("high", 1.6, "Highest that its hand gets to.", "m", minimum=0.0, maximum=5.0),
+        ParameterSpec("speed", 0.6, "At which it drives.", "m/s", minimum=0.05, maximum=10.0),
+        ParameterSpec("step", 1.0, "One step of the agent.", "s", minimum=0.1, maximum=60.0),
+        ParameterSpec("max_time", 1800.0, "For a goal, simulated time.", "s", minimum=1.0),
+        ParameterSpec("skill_timeout", 300.0, "Longest wall time for one skill.", "s", minimum=1.0),
+        ParameterSpec("state_directory", "", "Where the memory is kept; empty: nowhere."),
+    )
+
+    def on_setup(self, parameters: Parameters) -> None:
+        """Make the model, the agent, the clients, the topics."""
+        namespace = self.get_namespace()
+        self.robot = parameters["robot"] or namespace.rpartition("/")[2]
+        if not self.robot:
+            raise ValueError(
+                "parameter 'robot' is empty and the node has no namespace; give one of them"
+            )
+        self.team = tuple(parameters["team"]) or (self.robot,)
+        if self.robot not in self.team:
+            raise ValueError(f"parameter 'team': {self.robot!r} is not among {list(self.team)}")
+        self.decider = node_decider(self, parameters.json("model_profile"), self.robot)
+        self.agent = RevecaAgent(
+            self.robot,
+            self.decider,
+            Settings(levels=parameters["levels"], plans=parameters["plans"]),
+        )
+        self.body: HouseBody | None = None
+        self._goal: Cooperate.Goal | None = None
+        self._scene: SceneGraph | None = None
+        self._latest: Observation | None = None
+        self._observed = asyncio.Event()
+        self._noted = asyncio.Event()
+        self._time = 0.0
+        self._notes: deque[Note] = deque(maxlen=500)
+        self._work: Work | None = None
+        self._busy = False
+        directory = parameters["state_directory"]
+        self._file = Path(directory) / f"{self.robot}_memory.json" if directory else None
+        self._status = self.publisher(RobotStatus, "status", "latched")
+        self._messages = self.publisher(TeamMessage, "message", "messages")
+        self._takes_part = self.publisher(Bool, "takes_part", "latched")
+        self._navigate = ActionClient(self, NavigateToAction, "navigate_to")
+        self._manipulate = ActionClient(self, Manipulate, "manipulate")
+
+    def on_start(self) -> None:
+        """Offer the services and the action; listen to the driver and the others."""
+        namespace = self.get_namespace()
+        LockstepServer(self, RevecaAgent(self.robot, self.decider, self.agent.settings))
+        # A process that died in the middle of a skill must not hold up the others' time.
+        self._takes_part.publish(Bool(data=False))
+        self.subscribe(Clock, "/clock", "sensor_data", self._on_clock)
+        self.subscribe(
+            ObservationMsg,
+            "observation",
+            "observations",
+            self._on_observation,
+            convert=conversions.observation_from_msg,
+        )
+        self.subscribe(
+            SemanticMap,
+            team_name(namespace, "semantic_map"),
+            "latched",
+            self._on_map,
+            convert=conversions.scene_from_msg,
+        )
+        for other in self.team:
+            if other == self.robot:
+                continue
+            self.subscribe(
+                TeamMessage,
+                team_name(namespace, f"{other}/message"),
+                "messages",
+                partial(self._on_note, other),
+                convert=partial(note_from_msg, topic=f"{other}/message"),
+            )
+            self.subscribe(
+                RobotStatus,
+                team_name(namespace, f"{other}/status"),
+                "latched",
+                partial(self._on_status, other),
+            )
+        self.serve_action(
+            Cooperate, "cooperate", self._cooperate, when_busy="preempt", check=self._goal_fault
+        )
+        self.every(HEARTBEAT, self._tell, "status")
+
+    # -- what comes in --------------------------------------------------------------------------
+
+    def _on_clock(self, message: Clock) -> None:
+        self._time = message.clock.sec + message.clock.nanosec * 1e-9
+
+    def _on_map(self, scene: SceneGraph) -> None:
+        if self._scene is None:  # what is known beforehand; what comes later is others' seeing
+            self._scene = scene
+            self._observed.set()
+            self._observed.clear()
+
+    def _on_observation(self, observation: Observation) -> None:
+        if observation.robot != self.robot:
+            self.problem(
+                f"observation of {observation.robot!r} on the topic of {self.robot!r}: dropped"
+            )
+            return
+        latest = self._latest
+        if latest is not None and observation.step <= latest.step:
+            if observation.time >= latest.time:
+                return  # a repeat, for nodes that came late
+            self.problem("the world's clock went back: taking the new world's observations")
+        self._latest = observation
+        self._time = max(self._time, observation.time)
+        if self.body is not None:
+            self.body.observe(observation)
+        self._observed.set()
+        self._observed.clear()
+
+    def _on_note(self, sender: str, note: Note) -> None:
+        if note.sender != sender:
+            self.diagnostics.count("forged_messages")
+            self.problem(f"{sender}/message: a message in the name of {note.sender!r}: dropped")
+            return
+        self._notes.append(note)
+        self._noted.set()
+        self._noted.clear()
+        if self._work is not None and not self._busy:
+            self.run(self._work.answer(), "answer")
+
+    def _on_status(self, other: str, status: RobotStatus) -> None:
+        if self.body is None or status.robot != other or not status.has_position:
+            return
+        try:
+            at = point_from_msg(status.position, Checks(f"{other}/status").at("position"))
+        except ConversionError as error:
+            self.problem(str(error))
+            return
+        self.body.time = max(self.body.time, self._time)
+        self.body.teammate(other, status.room, at, status.holding)
+
+    # -- the goal -------------------------------------------------------------------------------
+
+    def _goal_fault(self, goal: Cooperate.Goal) -> str | None:
+        try:
+            goal_from_msg(goal.name, goal.goal)
+        except ConversionError as error:
+            return str(error)
+        return None
+
+    async def _cooperate(self, context: GoalContext) -> Any:
+        """Work on a goal until it is met, time is up, or somebody cancels it."""
+        request = context.request
+        self._busy = True
+        goal = household_goal(goal_from_msg(request.name, request.goal))
+        self._takes_part.publish(Bool(data=True))
+        try:
+            body = await self._ready()
+            limit = float(request.max_time) or self.parameters["max_time"]
+            briefing = body.briefing(goal, self.team, max_time=limit, seed=self.parameters["seed"])
+            memory = self._restored(request)
+            self.agent.begin(briefing, memory)
+            self._goal = request
+
+            def changed() -> None:
+                self._feedback(context)
+                self._tell()
+                self._keep()
+
+            self._work = work = Work(self.agent, body, self, changed)
+            end = await work.until_met(body.begun + limit)
+            await work.empty_hand()
+            if end == "met":
+                return context.succeed(self._result(True, "met"))
+            return context.abort(self._result(False, end))
+        except asyncio.CancelledError:
+            why = "a newer goal took its place" if context.preempted else "cancelled"
+            return context.cancel(self._result(False, why))
+        except _NotReady as error:
+            return context.abort(self._result(False, str(error)))
+        finally:
+            self._busy = context.preempted
+            if self._work is not None:
+                self._work.doing = ""
+            self._takes_part.publish(Bool(data=False))
+            self._tell()
+
+    async def _ready(self) -> HouseBody:
+        """Return the body once the house is known and something was perceived.
+
+        Raises:
+            _NotReady: One of them does not come; says which, and where it should come from.
+        """
+        end = asyncio.get_running_loop().time() + PATIENCE
+        while self._scene is None or self._latest is None:
+            left = end - asyncio.get_running_loop().time()
+            try:
+                await in_time(self._observed.wait(), max(0.0, left))
+            except asyncio.TimeoutError:
+                lacks = "semantic_map" if self._scene is None else "observation"
+                raise _NotReady(
+                    f"no message on {lacks} within {PATIENCE:g} s: is the bridge (or the robot's "
+                    "own driver) running, with a prior_map?"
+                ) from None
+        if self.body is None:
+            parameters = self.parameters
+            shape = Shape(
+                *(parameters[key] for key in ("radius", "reach", "speed", "step", "low", "high"))
+            )
+            try:
+                self.body = HouseBody(self.robot, self._scene, shape)
+            except ValueError as error:
+                raise _NotReady(str(error)) from None
+            self.body.observe(self._latest)
+        self.body.time = max(self.body.time, self._time)
+        return self.body
+
+    # -- what the work needs: see working.Driver --------------------------------------------------
+
+    async def skill(self, skill: Skill) -> SkillResult:
+        """Have the bridge (or the robot's driver) carry out a skill; return how it ended."""
+        step = self._latest.step if self._latest is not None else -1
+        timeout = self.parameters["skill_timeout"]
+        try:
+            if isinstance(skill, NavigateTo):
+                end = await self._navigate.run(
+                    conversions.navigate_to_msg(skill), timeout=timeout, on_feedback=self._on_way
+                )
+            else:
+                end = await self._manipulate.run(
+                    conversions.manipulate_to_msg(skill), timeout=timeout
+                )
+        except (NoAnswer, GoalRejected) as error:
+            self.problem(str(error))
+            await asyncio.sleep(1.0)  # a driver that is not there is not asked without pause
+            return SkillResult(Outcome.FAULT, str(error))
+        except ConversionError as error:
+            return SkillResult(Outcome.UNSUPPORTED, str(error))
+        result = conversions.skill_result_from_msg(end.result.result)
+        if result.outcome is not Outcome.REFUSED or result.duration:
+            await self._observation_after(step)
+        if not result.ok:
+            self.get_logger().info(f"{type(skill).__name__}: {result.reason}")
+        return result
+
+    def speak(self, note: Note) -> None:
+        """Send a message to the others."""
+        self._messages.publish(note_to_msg(note, self._time))
+
+    def heard(self) -> list[Note]:
+        """Return the messages that came, their stamps as steps of the goal in work."""
+        assert self.body is not None
+        self.body.time = max(self.body.time, self._time)
+        notes = [replace(note, step=self.body.step_at(note.step)) for note in self._notes]
+        self._notes.clear()
+        return notes
+
+    async def noted(self) -> None:
+        """Wait for the next message."""
+        await self._noted.wait()
+
+    def _on_way(self, feedback: Any) -> None:
+        if self.body is not None:
+            try:
+                at = point_from_msg(feedback.pose.position, Checks("navigate_to"))
+            except ConversionError:
+                return
+            self.body.moved(at, self._time)
+
+    async def _observation_after(self, step: int) -> None:
+        """Wait for an observation newer than `step`."""
+        end = asyncio.get_running_loop().time() + OBSERVATION_TIMEOUT
+        while self._latest is None or self._latest.step <= step:
+            left = end - asyncio.get_running_loop().time()
+            try:
+                await in_time(self._observed.wait(), max(0.0, left))
+            except asyncio.TimeoutError:
+                self.problem(f"no observation within {OBSERVATION_TIMEOUT:g} s of a skill")
+                return
+
+    # -- what goes out --------------------------------------------------------------------------
+
+    def _feedback(self, context: GoalContext) -> None:
+        placed, wanted = self._progress()
+        assert self._work is not None
+        context.feedback(
+            Cooperate.Feedback(
+                steps=self._work.decisions,
+                placed=placed,
+                wanted=wanted,
+                plan=self.agent.plan.text() if self.agent.plan is not None else "",
+                room=self.body.spot.room if self.body is not None else "",
+            )
+        )
+
+    def _progress(self) -> tuple[int, int]:
+        memory = self.agent.memory
+        lacking = sum(memory.needs().values())
+        return memory.goal.total - lacking, memory.goal.total
+
+    def _result(self, success: bool, message: str) -> Any:
+        result = Cooperate.Result(success=success, message=message)
+        work = self._work
+        if work is None or self._goal is None:
+            return result
+        result.placed, result.wanted = self._progress()
+        result.steps, result.distance = work.decisions, work.distance
+        result.messages, result.characters = work.notes, work.characters
+        result.duration = float(work.body.since_begin)
+        return result
+
+    def _tell(self) -> None:
+        body, doing = self.body, self._work.doing if self._work is not None else ""
+        status = RobotStatus(
+            header=header(self._time, "map"), robot=self.robot, waiting=not doing, skill=doing
+        )
+        if body is not None:
+            status.has_position = True
+            status.position = point_to_msg(body.spot.position)
+            status.room = body.spot.room
+            held = body.map.thing(body.holding)
+            status.holding = held.label.top if held is not None else ""
+        self._status.publish(status)
+
+    # -- keeping --------------------------------------------------------------------------------
+
+    def _keep(self) -> None:
+        if self._file is None or self._goal is None or self.body is None:
+            return
+        state = {
+            "goal": str(self.agent.memory.goal.text()),
+            "memory": self.agent.memory.save(),
+            "holding": self.body.holding,
+            "begun": self.body.begun,
+        }
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(self._file, json.dumps(state))
+        except OSError as error:
+            self.problem(f"memory not saved: {error}")
+
+    def _restored(self, request: Cooperate.Goal) -> Memory | None:
+        """Return the memory of a process before this one, if it was for the same goal."""
+        assert self.body is not None
+        if self._goal is not None or self._file is None or not self._file.is_file():
+            return None
+        goal = household_goal(goal_from_msg(request.name, request.goal))
+        try:
+            state = json.loads(self._file.read_bytes())
+            if state["goal"] != goal.text():
+                return None
+            memory = Memory.restore(str(state["memory"]))
+            self.body.take_over(memory, str(state["holding"]), float(state["begun"]))
+        except (OSError, ValueError, KeyError, TypeError, MemoryFault) as error:
+            self.problem(f"{self._file}: not taken over: {error}")
+            return None
+        self.get_logger().info(f"goes on with a memory of {len(memory.scene)} things")
+        return memory
+
+
+class _NotReady(Exception):
+    """A goal cannot be begun: says what is missing."""
+
+
+def make_nodes(options: ProcessOptions) -> list[RevecaNode]:
+    """Make the nodes of one process: one per robot it serves."""
+    parser = argparse.ArgumentParser(prog="agent_node", description=__doc__)
+    parser.add_argument(
+        "--robots",
+        nargs="+",
+        metavar="NAME",
+        help="one node per robot, each in the namespace of its robot; without it one node in "
+        "the namespace that the process was given",
+    )
+    chosen = parser.parse_args(options.arguments)
+    if not chosen.robots:
+        return [RevecaNode("agent", namespace=options.namespace, context=options.context)]
+    return [
+        RevecaNode(
+            "agent",
+            namespace=options.below(robot),
+            context=options.context,
+            light=len(chosen.robots) > 4,
+        )
+        for robot in chosen.robots
+    ]
+
+
+def main() -> None:
+    """Run the agents of one process."""
+    raise SystemExit(run_nodes(make_nodes))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""One robot works on a shared goal in a house: decide, move, speak, and think again on the way.
+
+Free of ROS: whoever drives it carries out skills and messages (the node through its driver, a test
+in a simulated house).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, Protocol
+
+from coterie_core.cooperation import Action, GoTo, Note, Result, Send, Wait
+from coterie_core.geometry import Vec3
+from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
+from coterie_core.skills import Wait as Idle
+from reveca_agent.agent import RevecaAgent
+from reveca_agent.house import HouseBody, Motion
+
+LINGER = 3
+"""Decisions that may still be messages once all is done: who waits for an answer gets it."""
+SHORT = 2
+"""Spots from which a thing was out of reach after which the others are not tried."""
+_ELSEWHERE = (
+    Outcome.UNREACHABLE,
+    Outcome.BLOCKED,
+    Outcome.OUT_OF_REACH,
+    Outcome.NOT_VISIBLE,
+)
+"""Failures after which the same is tried from another side."""
+
+
+class Driver(Protocol):
+    """What carries out skills and messages."""
+
+    async def skill(self, skill: Skill) -> SkillResult:
+        """Carry out a skill; the body has observed what came after it when this returns."""
+
+    def speak(self, note: Note) -> None:
+        """Send a message to the others."""
+
+    def heard(self) -> Sequence[Note]:
+        """Return the messages that came since the last call, stamps as steps of the goal."""
+
+    def noted(self) -> Awaitable[Any]:
+        """Return what ends when the next message comes."""
+
+
+class Work:
+    """One robot's work on one goal.
+
+    Args:
+        agent: Decides; `begin` was called.
+        body: What the robot knows of the house.
+        driver: Carries out skills and messages.
+        on_change: Called when what the robot does changes.
+
+    Attributes:
+        doing: What it does now, in words; "" for nothing.
+        decisions, notes, characters, distance: Decisions taken, messages sent and their length,
+            way travelled [m].
+    """
+
+    def __init__(
+        self,
+        agent: RevecaAgent,
+        body: HouseBody,
+        driver: Driver,
+        on_change: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.agent, self.body, self.driver = agent, body, driver
+        self.on_change = on_change
+        self.doing = ""
+        self.decisions = self.notes = self.characters = 0
+        self.distance = 0.0
+
+    @property
+    def met(self) -> bool:
+        """Whether all sub-goals are met as far as the robot knows."""
+        return not any(self.agent.memory.needs().values())
+
+    async def until_met(self, end: float) -> str:
+        """Decide and act until the goal is met or the world's clock is at `end` [s].
+
+        Returns:
+            What ended it: "met" or "out of time".
+        """
+        action: Action | None = None
+        lingered = 0
+        while self.body.time < end:
+            if action is None:
+                action = await self._decide()
+            if isinstance(action, Send):
+                self._speak(action.note)
+                action = Wait("spoke")  # costs a step, as in the bench: there is time to answer
+            elif self.met:
+                if isinstance(action, Wait) or lingered >= LINGER:
+                    self._tell_met()
+                    self._do("")
+                    return "met"
+                lingered += 1
+            action = await self._carry_out(action)
+        self._do("")
+        return "out of time"
+
+    async def empty_hand(self) -> None:
+        """Put down what the hand holds and nobody wants any more."""
+        motion = self.body.put_down()
+        if motion is None or motion.then is None:
+            return
+        for stand in motion.stands[:3] or (None,):
+            if stand is not None and not (await self._go(motion, stand)).ok:
+                continue
+            result = await self._skill(motion.then)
+            if result.ok or result.outcome is Outcome.HAND_EMPTY:
+                self.body.holding = ""
+                return
+
+    async def answer(self) -> None:
+        """Answer what was asked while there is nothing to do."""
+        self.agent.observe(self.body.percept(self.driver.heard()))
+        for _ in range(LINGER):
+            thought = await self.agent.act()
+            if not isinstance(thought, Send):
+                return
+            self._speak(thought.note)
+
+    async def _decide(self) -> Action:
+        self.agent.observe(self.body.percept(self.driver.heard()))
+        self.decisions += 1
+        return await self.agent.act()
+
+    async def _carry_out(self, action: Action) -> Action | None:
+        """Do an action; return the next one where the agent changed its mind on the way."""
+        motion = self.body.motion(action)
+        if isinstance(motion, Result):
+            await self._skill(Idle(self.body.shape.step))  # what needs no motion takes a step too
+            self.body.settled(motion)
+            return None
+        self._do(self.agent.plan.text() if self.agent.plan is not None else "wait")
+        result = SkillResult(Outcome.FAULT, "nothing to do")
+        short = 0
+        for stand in motion.stands or (None,):
+            if stand is not None:
+                result, instead = await self._walk(action, motion, stand)
+                if instead is not None:
+                    return instead
+                if result.outcome in _ELSEWHERE:
+                    continue
+            if motion.then is not None and (stand is None or result.ok):
+                result = await self._skill(motion.then)
+            elif result.ok and isinstance(action, GoTo) and action.spot is not None:
+                self.body.arrived(action.spot)
+            short += result.outcome is Outcome.OUT_OF_REACH
+            if result.outcome not in _ELSEWHERE or short >= SHORT:
+                break
+        self.body.ended(action, result)
+        return None
+
+    async def _walk(
+        self, action: Action, motion: Motion, stand: Vec3
+    ) -> tuple[SkillResult, Action | None]:
+        """Go to a stand; on the way to furniture and rooms the agent goes on thinking."""
+        walk = asyncio.ensure_future(self._go(motion, stand))
+        async with _ended(walk):
+            while isinstance(action, GoTo) and not walk.done():
+                noted = asyncio.ensure_future(self.driver.noted())
+                async with _ended(noted):
+                    await asyncio.wait({walk, noted}, return_when=asyncio.FIRST_COMPLETED)
+                if walk.done():
+                    break
+                instead = await self._on_the_way(action)
+                if instead is not None and not walk.done():
+                    return SkillResult(Outcome.CANCELLED, "changed its mind"), instead
+            return await walk, None
+
+    async def _on_the_way(self, action: GoTo) -> Action | None:
+        """Take in what was said while walking; return what to do instead, if anything."""
+        self.body.under_way()
+        for _ in range(4):  # answers owed; each is one decision
+            thought = await self._decide()
+            if isinstance(thought, Send):
+                self._speak(thought.note)
+                continue
+            same = isinstance(thought, GoTo) and thought.target == action.target
+            return None if same else thought
+        return None
+
+    async def _go(self, motion: Motion, stand: Vec3) -> SkillResult:
+        return await self._skill(NavigateTo(position=stand, yaw=motion.yaw(stand)))
+
+    async def _skill(self, skill: Skill) -> SkillResult:
+        result = await self.driver.skill(skill)
+        self.distance += result.distance
+        return result
+
+    def _tell_met(self) -> None:
+        """Say what is in place before one stops: others may not have seen all of it."""
+        placed = list(self.agent.memory.placed)
+        if placed and len(self.agent.briefing.team) > 1:
+            self._speak(self.agent.communicator.done(placed, None))
+
+    def _speak(self, note: Note) -> None:
+        self.body.names.said(note)
+        self.notes += 1
+        self.characters += len(note.text)
+        self.driver.speak(note)
+
+    def _do(self, what: str) -> None:
+        self.doing = what
+        self.on_change()
+
+
+@contextlib.asynccontextmanager
+async def _ended(task: asyncio.Future[Any]) -> AsyncIterator[None]:
+    """Cancel a task when the block ends before it, and wait until it has ended."""
+    try:
+        yield
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
