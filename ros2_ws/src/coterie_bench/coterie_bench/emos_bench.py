@@ -403,11 +403,10 @@ def _profile(path: Path | None) -> str:
     if path is None:
         return ""
     try:
-        return ModelProfile.model_validate(
-            yaml.safe_load(path.read_text("utf-8"))
-        ).model_dump_json(exclude_unset=True)
+        read = ModelProfile.model_validate(yaml.safe_load(path.read_text("utf-8")))
     except yaml.YAMLError as error:
         raise EpisodeError(f"{path}: not YAML: {error}") from None
+    return read.model_dump_json(exclude_unset=True)
 
 
 def _line(error: Exception) -> str:

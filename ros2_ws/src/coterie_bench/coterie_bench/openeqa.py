@@ -310,7 +310,7 @@ def _profile(path: Path | None) -> str:
     except yaml.YAMLError as error:
         raise DataError(f"{path}: not YAML: {error}") from None
     build_model(profile)
-    return profile.model_dump_json()
+    return profile.model_dump_json(exclude_unset=True)
 
 
 def _code_digest() -> bytes:
