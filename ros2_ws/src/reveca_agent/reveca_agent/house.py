@@ -62,6 +62,8 @@ NEARLY = 0.3
 """A spot that is too far by less than this is tried all the same: maps are not exact [m]."""
 SLACK = 0.1
 """That a height may be off and is tried all the same [m]."""
+HANDY = 0.9
+"""Height of a shelf that is easiest to put things on [m]."""
 LARGEST = 0.5
 """What is larger in every direction is not carried [m]."""
 
@@ -533,15 +535,21 @@ class HouseBody:
         return Motion(tuple(near), skill, target.position)
 
     def _surface(self, owner: SceneObject, inside: bool) -> Vec3:
-        """Return a point on or in a piece of furniture, on the robot's side of it [m]."""
+        """Return a point on or in a piece of furniture that is easy to get at [m].
+
+        Of its shelves the one at the best height, there where one stands nearest to it.
+        """
         fitting = [r for r in owner.receptacles if r.inside is inside] or owner.receptacles
+        room = self.map.scene.rooms[owner.room]
         if not fitting:
             x, y, _ = owner.box.center
             return (x, y, owner.box.top)
-        surface = fitting[0].surface
-        stand = self._stand(owner)[0]
+        floor = self.floor.elevation(room)
+        best = min(max(HANDY, self.shape.low), self.shape.high)
+        surface = min((r.surface for r in fitting), key=lambda b: abs(b.center[2] - floor - best))
+        stand = self.floor.nearest(surface, room)
         (x0, y0, _), (x1, y1, _) = surface.axis_aligned()
-        edge = min(0.15, (x1 - x0) / 2.0, (y1 - y0) / 2.0)
+        edge = min(0.12, (x1 - x0) / 2.0, (y1 - y0) / 2.0)
         x = min(max(stand[0], x0 + edge), x1 - edge)
         y = min(max(stand[1], y0 + edge), y1 - edge)
         return (x, y, surface.center[2])

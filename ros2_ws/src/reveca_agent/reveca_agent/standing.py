@@ -86,6 +86,14 @@ class FreeFloor:
             spots = [(float(point.x), float(point.y), z)]
         return spots[:most]
 
+    def nearest(self, box: Box, room: Room) -> Vec3:
+        """Return the spot on a room's floor that is nearest to a box [m]."""
+        free = self._free(room.id)
+        if free.is_empty:
+            return (box.center[0], box.center[1], self.elevation(room))
+        point = nearest_points(free, Polygon(box.footprint()))[0]
+        return (float(point.x), float(point.y), self.elevation(room))
+
     def gap(self, box: Box, spot: Vec3) -> float:
         """Return the sideways distance from a spot to a box [m]."""
         return float(Polygon(box.footprint()).distance(Point(spot[:2])))
