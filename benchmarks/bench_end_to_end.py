@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from coterie_bringup.operator import Operator, in_loop, operating
+from coterie_bringup.operator import Operator, operating
+from coterie_bringup.spinning import in_loop
 from coterie_bringup.team import parse_team
 from coterie_bringup.teamrun import TeamRun, prepared
 from coterie_core.questions import Question

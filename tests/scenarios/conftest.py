@@ -53,7 +53,7 @@ class Running:
 
     async def loop(self, work: Any) -> Any:
         """Run a coroutine of the operator in its loop."""
-        from coterie_bringup.operator import in_loop
+        from coterie_bringup.spinning import in_loop
 
         return await asyncio.wait_for(in_loop(self.operator, work), 1.5 * PATIENCE)
 

@@ -161,6 +161,7 @@ class HouseBody:
         self._misses: dict[str, int] = {}
         self._lost: dict[str, SceneObject] = {}
         self._put: set[str] = set()
+        self._known: set[str] = set()
         self._looks: dict[str, _Look] = {}
         self._mates: dict[str, tuple[float, Teammate]] = {}
         self._stands: dict[str, tuple[Box, list[Vec3]]] = {}
@@ -425,6 +426,7 @@ class HouseBody:
             at = self._surface(owner, action.relation == "in")
             target = Target(owner.label.top, at, owner.id)
             spot = Box(at, (0.02, 0.02, 0.02))
+            self._known = set(self.map.scene.objects)
             return self._handle(owner.room, spot, Place(target), target)
         if isinstance(action, (Open, Close)):
             owner = self.map.thing(action.container)
@@ -565,6 +567,8 @@ class HouseBody:
             if owner is not None:
                 self.map.put(held, owner.id, self._surface(owner, action.relation == "in"))
                 thing = self.map.thing(held)
+                if thing is not None:
+                    self._is_what_appeared(thing, owner)
                 if thing is not None and action.relation == "in":
                     thing.container = owner.id
             self._misses.pop(held, None)
@@ -572,6 +576,27 @@ class HouseBody:
         elif isinstance(action, (Open, Close)):
             self.map.set_open(action.container, isinstance(action, Open))
         self._revision += 1
+
+    def _is_what_appeared(self, thing: SceneObject, owner: SceneObject) -> None:
+        """What is seen for the first time where one just put a thing is that thing.
+
+        The robot looked again before it was told that putting it down had worked.
+        """
+        objects = self.map.scene.objects
+        kind = load_household().canonical(thing.label.top)
+        new = [
+            other
+            for id_, other in objects.items()
+            if id_ not in self._known
+            and other.kind == "item"
+            and owner.id in (other.support, other.container)
+            and load_household().canonical(other.label.top) == kind
+        ]
+        if new:
+            twin = min(new, key=lambda o: (math.dist(o.box.center, thing.box.center), o.id))
+            thing.box = twin.box
+            del objects[twin.id]
+            self.names.same(twin.id, thing.id)
 
     def _shut(self, item: str) -> None:
         """An item cannot be taken because something around it is closed: take that down."""

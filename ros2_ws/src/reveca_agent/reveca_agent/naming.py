@@ -61,6 +61,11 @@ class Naming:
         self._own[id_] = name
         return name
 
+    def same(self, name: str, own: str) -> None:
+        """Take in that a name of one's own meant a thing that has another."""
+        self._own[name] = own
+        self._lay.pop(name, None)
+
     def seen(self, scene: SceneGraph) -> None:
         """Remember where things lie, for when somebody speaks of them."""
         for thing in scene.objects.values():
