@@ -183,6 +183,8 @@ class Work:
             if isinstance(thought, Send):
                 self._speak(thought.note)
                 continue
+            if self.met:
+                return Wait("met")  # somebody else has done the rest
             same = isinstance(thought, GoTo) and thought.target == action.target
             return None if same else thought
         return None
