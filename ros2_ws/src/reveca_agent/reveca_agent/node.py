@@ -101,7 +101,8 @@ class RevecaNode(AgentNode):
         self._time = 0.0
         self._notes: deque[Note] = deque(maxlen=500)
         self._work: Work | None = None
-        self._busy = False
+        self._busy = self._answering = False
+        self._turn = asyncio.Lock()
         directory = parameters["state_directory"]
         self._file = Path(directory) / f"{self.robot}_memory.json" if directory else None
         self._status = self.publisher(RobotStatus, "status", "latched")
@@ -189,8 +190,18 @@ class RevecaNode(AgentNode):
         self._notes.append(note)
         self._noted.set()
         self._noted.clear()
-        if self._work is not None and not self._busy:
-            self.run(self._work.answer(), "answer")
+        if not self._busy and not self._answering:
+            self.run(self._answer(), "answer")
+
+    async def _answer(self) -> None:
+        """Answer what is asked while there is no goal in work: one after the other."""
+        self._answering = True
+        try:
+            while self._notes and self._work is not None and not self._busy:
+                async with self._turn:
+                    await self._work.answer()
+        finally:
+            self._answering = False
 
     def _on_status(self, other: str, status: RobotStatus) -> None:
         if self.body is None or status.robot != other or not status.has_position:
@@ -214,6 +225,10 @@ class RevecaNode(AgentNode):
 
     async def _cooperate(self, context: GoalContext) -> Any:
         """Work on a goal until it is met, time is up, or somebody cancels it."""
+        async with self._turn:  # what this goal takes the place of has ended
+            return await self._pursue(context)
+
+    async def _pursue(self, context: GoalContext) -> Any:
         request = context.request
         self._busy = True
         goal = household_goal(goal_from_msg(request.name, request.goal))
@@ -243,7 +258,7 @@ class RevecaNode(AgentNode):
         except _NotReady as error:
             return context.abort(self._result(False, str(error)))
         finally:
-            self._busy = context.preempted
+            self._busy = False
             if self._work is not None:
                 self._work.doing = ""
             self._takes_part.publish(Bool(data=False))
@@ -320,8 +335,9 @@ class RevecaNode(AgentNode):
         return notes
 
     async def noted(self) -> None:
-        """Wait for the next message."""
-        await self._noted.wait()
+        """Wait until there is a message that was not heard yet."""
+        while not self._notes:
+            await self._noted.wait()
 
     def _on_way(self, feedback: Any) -> None:
         if self.body is not None:
