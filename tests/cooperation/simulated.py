@@ -61,14 +61,17 @@ class SimulatedDriver:
         return notes
 
     async def noted(self) -> None:
-        """Wait for the next message."""
-        await self._noted.wait()
+        """Wait until there is a message that was not heard yet."""
+        while not self.notes:
+            await self._noted.wait()
 
 
 class Team:
     """Robots of a world that do one goal."""
 
-    def __init__(self, world: EmbeddedWorld, prior: SceneGraph, shapes: Mapping[str, Shape]) -> None:
+    def __init__(
+        self, world: EmbeddedWorld, prior: SceneGraph, shapes: Mapping[str, Shape]
+    ) -> None:
         self.world = world
         self.wake = asyncio.Event()
         self.said: list[Note] = []
@@ -94,7 +97,9 @@ class Team:
         tasks = {n: asyncio.ensure_future(self._one(n, end)) for n in names}
         clock = asyncio.ensure_future(self._tick(tasks))
         try:
-            await asyncio.wait({clock, asyncio.gather(*tasks.values())}, return_when="FIRST_COMPLETED")
+            await asyncio.wait(
+                {clock, asyncio.gather(*tasks.values())}, return_when="FIRST_COMPLETED"
+            )
             if clock.done():
                 clock.result()
             for task in tasks.values():

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
-from coterie_core.cooperation import Action, GoTo, Note, Result, Send, Wait
+from coterie_core.cooperation import Action, GoTo, Note, Put, Result, Send, Wait
 from coterie_core.geometry import Vec3
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
 from coterie_core.skills import Wait as Idle
@@ -44,7 +44,7 @@ class Driver(Protocol):
         """Return the messages that came since the last call, stamps as steps of the goal."""
 
     def noted(self) -> Awaitable[Any]:
-        """Return what ends when the next message comes."""
+        """Return what ends when there is a message that was not heard yet."""
 
 
 class Work:
@@ -149,6 +149,8 @@ class Work:
                 if result.outcome in _ELSEWHERE:
                     continue
             if motion.then is not None and (stand is None or result.ok):
+                if isinstance(action, Put):
+                    self.body.about_to_put()
                 result = await self._skill(motion.then)
             elif result.ok and isinstance(action, GoTo) and action.spot is not None:
                 self.body.arrived(action.spot)
@@ -156,6 +158,9 @@ class Work:
             if result.outcome not in _ELSEWHERE or short >= SHORT:
                 break
         self.body.ended(action, result)
+        if not result.ok and not result.duration:
+            # What is refused takes no time; who tries again and again would never end.
+            await self._skill(Idle(self.body.shape.step))
         return None
 
     async def _walk(
