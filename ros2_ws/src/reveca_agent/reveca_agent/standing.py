@@ -126,4 +126,6 @@ class FreeFloor:
         ]
         # Corners that furniture cuts off are nowhere to stand: one does not get there.
         open_ = [part for part in parts if any(part.intersects(door) for door in doors)]
-        return unary_union(open_) if open_ else max(parts, key=lambda part: part.area)
+        if open_:
+            return unary_union(open_)
+        return max(parts, key=lambda part: part.area, default=Polygon())
