@@ -33,6 +33,7 @@ class TeamMap:
         self.robot = robot
         self.version = 0
         self._numbers: dict[str, int] = {}
+        self._reserved: set[str] = set()
 
     def adopt(self, scene: SceneGraph) -> None:
         """Take over a map given to the team; what this robot has seen itself stays."""
@@ -74,6 +75,10 @@ class TeamMap:
             if len(self.scene.objects) < MOST_THINGS:
                 note_found(self.scene, thing, robot, time)
                 self.version += 1
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Give these names to nothing new: they mean things that are not seen now."""
+        self._reserved.update(names)
 
     def thing(self, id_: str) -> SceneObject | None:
         """Return a thing by id."""
@@ -236,7 +241,7 @@ class TeamMap:
         while True:
             self._numbers[stem] = self._numbers.get(stem, 0) + 1
             name = f"{stem}-{self._numbers[stem]}"
-            if name not in self.scene.objects:
+            if name not in self.scene.objects and name not in self._reserved:
                 return name
 
 

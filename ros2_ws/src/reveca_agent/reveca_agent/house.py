@@ -246,7 +246,7 @@ class HouseBody:
                 look.quality[id_] = max(quality, look.quality.get(id_, 0.0))
 
     def _miss(self, seen: set[str]) -> None:
-        """Forget things that should be in view and were not, twice."""
+        """Forget things that should be in view and were not, so many times."""
         for thing in list(self.map.scene.objects.values()):
             id_ = thing.id
             if id_ in seen:
@@ -288,6 +288,7 @@ class HouseBody:
 
     def _forget(self, id_: str) -> None:
         self._misses.pop(id_, None)
+        self._stands.pop(id_, None)
         thing = self.map.scene.objects.pop(id_, None)
         if thing is not None:
             self._lost[id_] = thing
@@ -317,7 +318,8 @@ class HouseBody:
 
     def take_over(self, memory: Memory, holding: str, begun: float) -> None:
         """Go on where a process of this robot before this one ended."""
-        self.begun = min(begun, self.time)
+        self.begun = min(begun, self.time) if math.isfinite(begun) else self.time
+        self._names_of_before(memory)
         if holding:
             entry = memory.scene.get(holding)
             label = entry.thing.label if entry is not None else "thing"
@@ -325,6 +327,21 @@ class HouseBody:
                 box = Box(self.spot.position, (0.1, 0.1, 0.1))
                 self.map.scene.add_object(SceneObject(holding, LabelBelief.of(label), box))
             self.holding = holding
+
+    def _names_of_before(self, memory: Memory) -> None:
+        """Let things have the names that they had, and new ones others."""
+        named = {id_: e.thing for id_, e in memory.scene.items() if e.thing.kind == "item"}
+        self.map.reserve((*named, *memory.hands))
+        # What was seen since the start was named without knowing; it is seen again soon.
+        for id_ in [id_ for id_ in self.map.scene.objects if id_.startswith(f"{self.name}-")]:
+            del self.map.scene.objects[id_]
+            self._misses.pop(id_, None)
+            self._stands.pop(id_, None)
+            self.names.drop(id_)
+        for id_, one in named.items():
+            if id_ not in self.map.scene.objects and one.relation != "held":
+                self.names.expect(id_, one.label, one.parent or one.spot.room)
+        self._revision += 1
 
     def arrived(self, spot: Spot) -> None:
         """Take in that the body stands as near to a spot as it gets."""
@@ -338,8 +355,8 @@ class HouseBody:
         shown = [
             thing
             for one in self.map.scene.objects.values()
-            if (thing := self._thing(one)) is not None
-            and (thing.spot.room == room or (first and thing.kind != "item"))
+            if (one.room == room or (first and one.kind != "item"))
+            and (thing := self._thing(one)) is not None
         ]
         now = self.time
         mates = [
@@ -426,7 +443,7 @@ class HouseBody:
             at = self._surface(owner, action.relation == "in")
             target = Target(owner.label.top, at, owner.id)
             spot = Box(at, (0.02, 0.02, 0.02))
-            self._known = set(self.map.scene.objects)
+            self.about_to_put()
             return self._handle(owner.room, spot, Place(target), target)
         if isinstance(action, (Open, Close)):
             owner = self.map.thing(action.container)
@@ -473,6 +490,10 @@ class HouseBody:
         if result.outcome is Outcome.HAND_EMPTY:
             self.holding = ""
         self._result = Result(False, False, reason, result.reason)
+
+    def about_to_put(self) -> None:
+        """Take in that the hand lets go next: what is seen first from now on may be that."""
+        self._known = set(self.map.scene.objects)
 
     def settled(self, result: Result) -> None:
         """Take in that an action could not be done at all, or needs no motion."""
@@ -596,6 +617,7 @@ class HouseBody:
             twin = min(new, key=lambda o: (math.dist(o.box.center, thing.box.center), o.id))
             thing.box = twin.box
             del objects[twin.id]
+            self._stands.pop(twin.id, None)
             self.names.same(twin.id, thing.id)
 
     def _shut(self, item: str) -> None:

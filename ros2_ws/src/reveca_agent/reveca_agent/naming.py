@@ -16,6 +16,8 @@ from coterie_core.scene import SceneGraph, SceneObject
 
 MOST = 2000
 """Names remembered."""
+MOST_SEEN = 32
+"""Things of one message whose names are brought together; nobody tells of more at a time."""
 
 
 class Naming:
@@ -55,11 +57,21 @@ class Naming:
         if name is None or name in scene.objects:
             return id_
         del self._told[name]
+        self._lay.pop(id_, None)
         del scene.objects[id_]
         thing.id = name
         scene.add_object(thing)
         self._own[id_] = name
         return name
+
+    def expect(self, name: str, label: str, where: str) -> None:
+        """Take in that a thing has a name already, for when it is found where it is said to be."""
+        self._told[name] = (_kind(label), where)
+        _bound(self._told)
+
+    def drop(self, name: str) -> None:
+        """Take in that a name of one's own means nothing."""
+        self._lay.pop(name, None)
 
     def same(self, name: str, own: str) -> None:
         """Take in that a name of one's own meant a thing that has another."""
@@ -93,9 +105,10 @@ class Naming:
             else:
                 changes["item"] = self._mean(facts, note, scene)
         if facts.seen:
-            changes["seen"] = tuple(self._sighting(one, scene) for one in facts.seen)
+            told = facts.seen[:MOST_SEEN]
+            changes["seen"] = tuple(self._sighting(one, scene) for one in told)
         if facts.me is not None:
-            hands = tuple(self.own(name) for name in facts.me.hands)
+            hands = tuple(self.own(name) for name in facts.me.hands[:MOST_SEEN])
             self._hands[note.sender] = hands
             changes["me"] = replace(facts.me, hands=hands)
         if facts.heading:
@@ -128,9 +141,16 @@ class Naming:
             if at == (kind, where) and id_ not in taken and id_.startswith(f"{self.robot}-"):
                 self._own[name] = id_
                 return id_
-        if tell and where:
+        if tell and where and _may_name(name, scene):
             self._told[name] = (kind, where)
         return name
+
+
+def _may_name(name: str, scene: SceneGraph) -> bool:
+    """Tell whether a thing may be called so: not as a room or a place is."""
+    return bool(name) and not any(
+        name in known for known in (scene.rooms, scene.places, scene.connections, scene.floors)
+    )
 
 
 def _kind(label: str) -> str:
