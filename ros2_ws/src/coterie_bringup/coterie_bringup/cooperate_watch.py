@@ -55,7 +55,7 @@ class CooperationWatcher(AgentNode):
 
     def on_setup(self, parameters: Parameters) -> None:
         """Make the clients."""
-        self._cooperate = {
+        self._clients_of = {
             robot: ActionClient(self, Cooperate, f"{robot}/cooperate") for robot in self.robots
         }
 
@@ -75,7 +75,7 @@ class CooperationWatcher(AgentNode):
         end = time.monotonic() + timeout
 
         async def there(robot: str) -> bool:
-            return await self._cooperate[robot].wait(max(0.0, end - time.monotonic()))
+            return await self._clients_of[robot].wait(max(0.0, end - time.monotonic()))
 
         waiting = {asyncio.ensure_future(there(robot)): robot for robot in self.robots}
         found: set[str] = set()
@@ -141,21 +141,20 @@ class CooperationWatcher(AgentNode):
         for _ in range(RESTARTS):
             share.starts += 1
             try:
-                end = await self._cooperate[robot].run(
+                end = await self._clients_of[robot].run(
                     goal,
                     on_feedback=partial(self._on_feedback, share),
                     accept_timeout=10.0,
                 )
-            except GoalRejected as error:
-                share.outcome = str(error)
-                break
             except asyncio.CancelledError:
                 share.outcome = share.outcome or "told to stop"
                 raise
-            except NoAnswer as error:
-                share.outcome = f"lost ({error})"
+            except (GoalRejected, NoAnswer) as error:
+                share.outcome = str(error)
                 self.on_news()
-                if not await self._cooperate[robot].wait(BACK_WITHIN):
+                if isinstance(error, GoalRejected) and not share.steps:
+                    break  # it does not want it; one that had begun was started again
+                if not await self._clients_of[robot].wait(BACK_WITHIN):
                     break
                 share.outcome = ""
                 continue
