@@ -1,0 +1,453 @@
+"""The body in a house: what it perceives, forgets and finds again, and what actions become."""
+
+import math
+
+import pytest
+
+from coterie_core.cooperation import (
+    Close,
+    Facts,
+    Goal,
+    GoTo,
+    Grab,
+    Note,
+    Open,
+    Put,
+    Result,
+    Sighting,
+    Spot,
+    Wait,
+)
+from coterie_core.geometry import Box
+from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
+from coterie_core.skills import Close as CloseSkill
+from coterie_core.skills import Open as OpenSkill
+from coterie_core.skills import Outcome, Pick, Place, SkillResult
+from coterie_core.skills import Wait as Idle
+from reveca_agent.house import (
+    MISSES,
+    MISSES_OF_OWN,
+    MOST_LOST,
+    HouseBody,
+    Motion,
+    household_goal,
+)
+from reveca_agent.memory import Entry, Memory
+from reveca_agent.settings import Settings
+from reveca_agent.testing import KITCHEN, LIVING, SHAPE, Eyes, detected, furniture, two_rooms
+
+MUG = detected("mug", 2.0, 0.4, 0.9)
+ON_TABLE = detected("mug", 6.5, 1.7, 0.75)
+HIGH = detected("vase", 8.9, 2.0, 2.02)
+GOAL = Goal.parse("tidy", ["ON(mug, table): 1"])
+DONE = SkillResult(Outcome.SUCCEEDED, duration=1.0)
+ALL = {"p1": 1.0, "p2": 1.0}
+
+
+@pytest.fixture
+def body():
+    made = HouseBody("rover", two_rooms(), SHAPE)
+    made.briefing(GOAL, ["rover", "slim"], max_time=100.0)
+    return made
+
+
+@pytest.fixture
+def eyes(body):
+    return Eyes(body)
+
+
+def ids(percept):
+    return {thing.id for thing in percept.things}
+
+
+def items(body):
+    return {o.id for o in body.map.scene.objects.values() if o.kind == "item"}
+
+
+def scene_thing(id_):
+    at = Box((2.0, 0.3, 0.95), (0.1, 0.1, 0.1))
+    return SceneObject(id_, LabelBelief.of("mug"), at, "kitchen", support="counter-1")
+
+
+def carry(body, item="rover-mug-1"):
+    assert isinstance(body.motion(Grab(item)), Motion)
+    body.ended(Grab(item), DONE)
+
+
+# --- the map -------------------------------------------------------------------------------------
+
+
+def test_a_map_without_outlines_still_has_rooms_and_ways(eyes):
+    body = HouseBody("rover", two_rooms(outlines=False), SHAPE)
+    assert body.ways.rooms["kitchen"].center in {(1.0, 2.0, 0.0), (3.0, 2.0, 0.0)}
+    assert isinstance(body.motion(GoTo("living")), Motion)
+    Eyes(body).see(MUG)
+    assert body.percept().spot.room in body.ways.rooms
+
+
+def test_a_map_without_any_room_is_refused():
+    for scene in (SceneGraph(), two_rooms(outlines=False, places=False)):
+        with pytest.raises(ValueError, match="prior_map: rooms or furniture"):
+            HouseBody("rover", scene, SHAPE)
+
+
+def test_in_a_room_without_places_one_look_counts():
+    body = HouseBody("rover", two_rooms(places=False), SHAPE)
+    Eyes(body).see(MUG)
+    assert body.percept().covered == ()
+    assert body.motion(GoTo("kitchen")) == Result(True, True)
+    assert body.percept().covered == ("kitchen",)
+
+
+# --- percepts ------------------------------------------------------------------------------------
+
+
+def test_the_first_percept_holds_all_furniture_and_later_ones_this_room(body, eyes):
+    eyes.see(MUG)
+    assert ids(body.percept()) == {"counter-1", "cabinet-1", "table-1", "shelf-1", "rover-mug-1"}
+    assert ids(body.percept()) == {"counter-1", "cabinet-1", "rover-mug-1"}
+    eyes.see(ON_TABLE, at=LIVING)
+    assert ids(body.percept()) == {"table-1", "shelf-1", "rover-mug-2"}
+    body.briefing(GOAL, ["rover"], max_time=10.0)
+    assert "counter-1" in ids(body.percept()), "a new goal is told all again"
+
+
+def test_things_lie_on_furniture_and_have_a_spot_in_reach(body, eyes):
+    eyes.see(MUG)
+    mug = next(t for t in body.percept().things if t.id == "rover-mug-1")
+    assert (mug.label, mug.parent, mug.relation, mug.portable) == ("mug", "counter-1", "on", True)
+    assert mug.spot.room == "kitchen"
+
+
+def test_what_is_in_something_closed_is_hidden_until_it_is_open(body, eyes):
+    body.map.set_open("cabinet-1", True)
+    milk = detected("milk", 0.3, 3.5, 0.5)
+    eyes.see(milk)
+    assert "rover-milk-1" in ids(body.percept())
+    body.ended(Close("cabinet-1"), DONE)
+    for _ in range(3 * MISSES_OF_OWN):
+        eyes.see(at=(0.6, 2.5, 0.0))
+    assert "rover-milk-1" not in ids(body.percept())
+    body.ended(Open("cabinet-1"), DONE)
+    shown = {t.id: t for t in body.percept().things}
+    assert shown["rover-milk-1"].relation == "in" and shown["cabinet-1"].is_open
+
+
+def test_what_is_held_is_in_the_hand_and_not_among_the_things(body, eyes):
+    eyes.see(MUG)
+    carry(body)
+    for _ in range(MISSES + 1):
+        eyes.see()
+    percept = body.percept()
+    assert percept.hands == ("rover-mug-1",) and "rover-mug-1" not in ids(percept)
+    assert "rover-mug-1" in items(body)
+
+
+def test_large_things_and_unknown_ones_are_not_carried(body, eyes):
+    eyes.see(detected("mug", 2.0, 0.4, 0.9, size=0.7), detected("", 1.0, 0.4, 0.9))
+    assert all(t.kind != "item" for t in body.percept().things)
+
+
+def test_a_room_is_covered_when_all_its_places_were_seen(body, eyes):
+    eyes.see(MUG, places={"p1": 0.9, "p2": 0.2, "p4": 1.0})
+    assert body.percept().covered == ()
+    motion = body.motion(GoTo("kitchen"))
+    assert isinstance(motion, Motion) and motion.stands == ((3.0, 2.0, 0.0),)
+    eyes.see(MUG, places={"p2": 0.8})
+    assert body.percept().covered == ("kitchen",)
+    eyes.see(at=LIVING, places={"p4": 1.0})
+    assert body.percept().covered == ()
+
+
+def test_a_place_that_cannot_be_got_to_is_tried_once(body, eyes):
+    eyes.see(MUG, places={"p1": 1.0})
+    assert isinstance(body.motion(GoTo("kitchen")), Motion)
+    assert body.motion(GoTo("kitchen")) == Result(True, True)
+    assert body.percept().covered == ("kitchen",)
+
+
+def test_a_teammate_is_in_view_while_in_the_same_room_and_lately_heard_of(body, eyes):
+    eyes.see(MUG)
+    body.teammate("slim", "kitchen", (1.0, 1.0, 0.0), "")
+    body.teammate("rover", "kitchen", (1.0, 1.0, 0.0), "")
+    body.teammate("ghost", "cellar", (1.0, 1.0, 0.0), "")
+    assert [mate.name for mate in body.percept().teammates] == ["slim"]
+    body.moved(KITCHEN, body.time + 60.0)
+    assert not body.percept().teammates
+
+
+# --- forgetting and finding again ----------------------------------------------------------------
+
+
+def test_what_is_missed_often_is_forgotten_and_gets_its_name_back(body, eyes):
+    eyes.see(MUG)
+    for k in range(MISSES):
+        assert items(body) == {"rover-mug-1"}, k
+        eyes.see()
+    assert not items(body)
+    eyes.see(MUG)
+    assert items(body) == {"rover-mug-1"}
+
+
+def test_a_thing_in_view_now_and_then_stays(body, eyes):
+    for _ in range(4):
+        eyes.see(MUG)
+        for _ in range(MISSES - 1):
+            eyes.see()
+    assert items(body) == {"rover-mug-1"}
+
+
+def test_what_is_out_of_view_is_not_missed(body, eyes):
+    eyes.see(MUG)
+    for _ in range(MISSES + 1):
+        eyes.see(at=(3.5, 3.5, 0.0))
+        eyes.see(at=LIVING)
+    assert items(body) == {"rover-mug-1"}
+
+
+def test_what_one_put_somewhere_oneself_is_believed_longer(body, eyes):
+    eyes.see(MUG)
+    carry(body)
+    eyes.see(at=LIVING)
+    body.motion(Put("rover-mug-1", "table-1"))
+    body.ended(Put("rover-mug-1", "table-1"), DONE)
+    for _ in range(MISSES_OF_OWN - 1):
+        eyes.see(at=LIVING)
+    assert items(body) == {"rover-mug-1"}
+    eyes.see(at=LIVING)
+    assert not items(body)
+
+
+def test_lost_names_and_stands_are_bounded(body, eyes):
+    eyes.see()
+    for k in range(MOST_LOST + 20):
+        body.map.scene.add_object(scene_thing(f"rover-mug-{k}"))
+        body.percept()
+        body._forget(f"rover-mug-{k}")
+    assert len(body._lost) <= MOST_LOST
+    assert len(body._stands) <= 4 and not body._misses
+
+
+# --- what is put down ----------------------------------------------------------------------------
+
+
+def test_what_appears_where_one_puts_a_thing_is_that_thing(body, eyes):
+    eyes.see(MUG)
+    carry(body)
+    eyes.see(at=LIVING)
+    body.motion(Put("rover-mug-1", "table-1"))
+    eyes.see(detected("mug", 6.9, 2.3, 0.75), at=LIVING)  # before the hand says that it let go
+    assert len(items(body)) == 2
+    body.ended(Put("rover-mug-1", "table-1"), DONE)
+    assert items(body) == {"rover-mug-1"}
+    eyes.see(detected("mug", 6.9, 2.3, 0.75), at=LIVING)
+    mug = body.map.scene.objects["rover-mug-1"]
+    assert items(body) == {"rover-mug-1"} and mug.support == "table-1"
+    assert math.dist(mug.box.center[:2], (6.9, 2.3)) < 1e-6
+
+
+def test_what_stood_there_before_is_another_thing(body, eyes):
+    eyes.see(MUG)
+    carry(body)
+    motion = body.motion(Put("rover-mug-1", "table-1"))
+    assert isinstance(motion, Motion)
+    eyes.see(ON_TABLE, at=LIVING)  # seen on the way there
+    body.about_to_put()
+    put = body.map.scene.objects["rover-mug-1"]
+    eyes.see(ON_TABLE, detected("mug", 6.1, 2.2, 0.75), at=LIVING)
+    body.ended(Put("rover-mug-1", "table-1"), DONE)
+    assert items(body) == {"rover-mug-1", "rover-mug-2"}
+    assert math.dist(put.box.center[:2], (6.1, 2.2)) < 1e-6
+
+
+def test_a_hand_that_was_empty_holds_nothing(body, eyes):
+    eyes.see(MUG)
+    carry(body)
+    body.ended(Put("rover-mug-1", "table-1"), SkillResult(Outcome.HAND_EMPTY, "empty"))
+    assert body.holding == ""
+    assert body.percept().result == Result(False, False, "not_holding", "empty")
+
+
+# --- actions -------------------------------------------------------------------------------------
+
+
+def test_actions_become_skills_on_things_of_the_map(body, eyes):
+    eyes.see(MUG)
+    grab = body.motion(Grab("rover-mug-1"))
+    assert isinstance(grab.then, Pick) and grab.then.target.instance == "rover-mug-1"
+    assert isinstance(body.motion(Open("cabinet-1")).then, OpenSkill)
+    assert isinstance(body.motion(Close("cabinet-1")).then, CloseSkill)
+    assert body.motion(Wait()) == Motion(then=Idle(SHAPE.step))
+    walk = body.motion(GoTo("table-1"))
+    assert walk.then is None and len(walk.stands) > 1
+    assert walk.yaw(walk.stands[0]) is not None
+    spot = Spot("living", LIVING)
+    assert body.motion(GoTo("table-1", spot)).stands[0] == LIVING
+    carry(body)
+    put = body.motion(Put("rover-mug-1", "table-1"))
+    assert isinstance(put.then, Place)
+    assert put.then.receptacle.instance == "table-1"
+    assert body.map.scene.objects["table-1"].box.contains(put.then.receptacle.position, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("action", "reason"),
+    [
+        (Grab("nothing"), "gone"),
+        (Grab("counter-1"), None),
+        (Put("rover-mug-1", "table-1"), "not_holding"),
+        (Open("nothing"), "unknown_target"),
+        (GoTo("nowhere"), "unknown_target"),
+        (GoTo("nowhere", Spot("cellar", (0.0, 0.0, 0.0))), "unknown_target"),
+    ],
+)
+def test_what_cannot_be_done_says_why_and_moves_nothing(body, eyes, action, reason):
+    eyes.see(MUG)
+    result = body.motion(action)
+    if reason is not None:
+        assert isinstance(result, Result) and not result.ok
+        assert result.reason == reason and result.text
+
+
+def test_what_is_too_high_is_left_alone(body, eyes):
+    eyes.see(HIGH, at=LIVING)
+    result = body.motion(Grab("rover-vase-1"))
+    assert isinstance(result, Result) and result.reason == "too_far"
+    assert "2.07 m above the floor" in result.text and "0.20 to 1.50 m" in result.text
+
+
+def test_without_floor_to_stand_on_nothing_moves(eyes):
+    scene = two_rooms()
+    scene.add_object(furniture("bar", "counter", "living", (6.5, 3.0, 0.45), (5.0, 3.2, 0.9)))
+    body = HouseBody("rover", scene, SHAPE)
+    Eyes(body).see(detected("mug", 6.5, 3.9, 0.9), at=(5.0, 0.7, 0.0))
+    result = body.motion(Grab("rover-mug-1"))
+    assert isinstance(result, Result) and result.reason == "no_way"
+    assert "no floor to stand on" in result.text
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason"),
+    [
+        (Outcome.UNREACHABLE, "no_way"),
+        (Outcome.OUT_OF_REACH, "too_far"),
+        (Outcome.HAND_FULL, "hands_full"),
+        (Outcome.UNKNOWN_TARGET, "gone"),
+        (Outcome.FAULT, ""),
+        (Outcome.CANCELLED, ""),
+    ],
+)
+def test_outcomes_become_reasons(body, eyes, outcome, reason):
+    eyes.see(MUG)
+    body.ended(Grab("rover-mug-1"), SkillResult(outcome, "why"))
+    assert body.percept().result == Result(False, False, reason, "why")
+    assert ("rover-mug-1" in items(body)) is (outcome is not Outcome.UNKNOWN_TARGET)
+
+
+def test_a_thing_that_something_closed_keeps_goes_into_it(body, eyes):
+    body.map.set_open("cabinet-1", True)
+    eyes.see(detected("milk", 0.3, 3.5, 0.5))
+    body.ended(Grab("rover-milk-1"), SkillResult(Outcome.CLOSED, "closed"))
+    percept = body.percept()
+    assert "rover-milk-1" not in ids(percept)
+    assert next(t for t in percept.things if t.id == "cabinet-1").is_open is False
+
+
+def test_what_nobody_wants_any_more_is_put_on_the_nearest_surface(body, eyes):
+    assert body.put_down() is None
+    eyes.see(MUG)
+    carry(body)
+    motion = body.put_down()
+    assert isinstance(motion.then, Place) and motion.then.receptacle.instance == "counter-1"
+    bare = HouseBody("rover", two_rooms(), SHAPE)
+    bare.map.scene.objects.clear()
+    Eyes(bare).see(MUG)
+    carry(bare)
+    assert bare.put_down().then.receptacle.label == "floor"
+
+
+# --- steps, restarts -----------------------------------------------------------------------------
+
+
+def test_steps_count_from_the_goal_on(body, eyes):
+    eyes.see(MUG)
+    body.moved(KITCHEN, 7.5)
+    body.briefing(GOAL, ["rover"], max_time=10.0)
+    assert body.step == 0 and body.step_at(3.0) == 0
+    body.moved(KITCHEN, 12.0)
+    assert (body.step, body.since_begin, body.step_at(9.6), body.step_at(99.0)) == (4, 4.5, 2, 4)
+
+
+def memory_of(body, held=""):
+    memory = Memory(Settings(), "rover", GOAL)
+    body.briefing(GOAL, ["rover"], max_time=100.0)
+    for thing in body.percept().things:
+        memory.put(Entry(thing, 1))
+    memory.hands = (held,) if held else ()
+    return memory
+
+
+def test_after_a_restart_things_have_the_names_that_they_had(body, eyes):
+    second = detected("mug", 1.2, 0.3, 0.9)
+    eyes.see(MUG)
+    eyes.see(MUG, second)
+    eyes.see(MUG, second, ON_TABLE, at=LIVING)
+    body.moved(KITCHEN, 4.0)
+    memory = memory_of(body)
+    new = HouseBody("rover", two_rooms(), SHAPE)
+    seen = Eyes(new)
+    seen.see(ON_TABLE, at=LIVING)
+    assert items(new) == {"rover-mug-1"}, "named anew before it knew better"
+    new.take_over(memory, "", 0.5)
+    seen.see(ON_TABLE, at=LIVING)
+    name = next(iter(items(new)))
+    assert name not in memory.scene
+    seen.see(MUG, second)
+    assert items(new) == {"rover-mug-1", "rover-mug-2", name}
+
+
+def test_after_a_restart_the_hand_still_holds_what_it_held(body, eyes):
+    eyes.see(MUG)
+    memory = memory_of(body)
+    new = HouseBody("rover", two_rooms(), SHAPE)
+    Eyes(new).see(at=LIVING)
+    new.take_over(memory, "rover-mug-1", 0.5)
+    assert new.percept().hands == ("rover-mug-1",) and new.begun == 0.5
+    put = new.motion(Put("rover-mug-1", "table-1"))
+    assert isinstance(put, Motion)
+    new.ended(Put("rover-mug-1", "table-1"), DONE)
+    assert new.map.scene.objects["rover-mug-1"].support == "table-1"
+
+
+@pytest.mark.parametrize("begun", [math.nan, math.inf, -math.inf, 1e9])
+def test_odd_times_in_a_kept_memory_do_no_harm(body, eyes, begun):
+    eyes.see(MUG)
+    body.take_over(Memory(Settings(), "rover", GOAL), "", begun)
+    assert body.step == 0 and body.since_begin == 0.0
+
+
+# --- labels and notes ----------------------------------------------------------------------------
+
+
+def test_goals_may_use_any_synonym():
+    goal = household_goal(Goal.parse("x", ["ON(dining tables, teapot): 1", "IN(Zorp, fridge): 2"]))
+    assert goal.subgoals[0].item == "table"
+    assert goal.subgoals[1].target == "refrigerator"
+    assert goal.subgoals[1].count == 2
+
+
+@pytest.mark.parametrize("label", ["\x00", "a" * 3000, "☃ ☃", "; DROP", "../../etc", "   "])
+def test_odd_labels_are_things_like_others(body, eyes, label):
+    eyes.see(detected(label, 2.0, 0.4, 0.9), MUG)
+    eyes.see(detected(label, 2.0, 0.4, 0.9), MUG)
+    percept = body.percept([Note("s-1", "slim", "start", label, Facts(item=label, label=label))])
+    assert "rover-mug-1" in ids(percept)
+    assert all(len(t.id) < 80 for t in percept.things)
+    assert len(items(body)) <= 2
+
+
+def test_a_note_about_an_unknown_room_does_no_harm(body, eyes):
+    eyes.see(MUG)
+    seen = (Sighting("slim-mug-1", "mug", "cellar"), Sighting("", "", ""))
+    percept = body.percept([Note("s-1", "slim", "start", "x", Facts(seen=seen))])
+    assert len(percept.notes) == 1 and ids(percept) >= {"rover-mug-1"}
