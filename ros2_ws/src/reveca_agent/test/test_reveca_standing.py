@@ -84,8 +84,9 @@ def test_odd_outlines_do_no_harm(polygon):
     scene.add_floor(Floor("f0", 0, 0.0))
     scene.add_room(Room("r", "r", "hall", "f0", polygon))
     floor, box = FreeFloor(scene, RADIUS), Box((0.1, 0.1, 0.5), (0.2, 0.2, 0.2))
-    for stand in (
-        *floor.beside(box, scene.rooms["r"], REACH),
+    room = scene.rooms["r"]
+    for stand in (*floor.beside(box, room, REACH), floor.nearest(box, room)):
+        assert all(map(math.isfinite, stand))
         floor.nearest(box, scene.rooms["r"]),
     ):
         assert all(map(math.isfinite, stand))
