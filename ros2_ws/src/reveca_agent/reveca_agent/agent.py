@@ -39,7 +39,7 @@ KEPT = 500
 RETRIES = 3
 """Failures at one target after which it counts as missing."""
 WAYS = 2
-"""Failures to get to a target after which one leaves it alone for long."""
+"""Failures to get to a target, or to find room on it, after which it is left alone for long."""
 ASK_AGAIN = 30
 """Steps before the same question is asked again."""
 
@@ -218,7 +218,7 @@ class RevecaAgent:
             return
         count = self._failed[plan.target] = self._failed.get(plan.target, 0) + 1
         trim(self._failed, KEPT)
-        if result.reason in ("no_way", "too_far") and count >= WAYS:
+        if result.reason in ("no_way", "too_far", "full") and count >= WAYS:
             self.memory.block(plan.target)
             self._failed.pop(plan.target)
             self._end_plan(result.reason)

@@ -162,6 +162,7 @@ class HouseBody:
         self._lost: dict[str, SceneObject] = {}
         self._put: set[str] = set()
         self._known: set[str] = set()
+        self._full: dict[str, int] = {}
         self._looks: dict[str, _Look] = {}
         self._mates: dict[str, tuple[float, Teammate]] = {}
         self._stands: dict[str, tuple[Box, list[Vec3]]] = {}
@@ -482,6 +483,7 @@ class HouseBody:
         reason = _REASONS.get(result.outcome, "")
         if isinstance(action, Put) and result.outcome is Outcome.BLOCKED:
             reason = "full"
+            self._full[action.target] = self._full.get(action.target, 0) + 1
         if isinstance(action, Grab):
             if result.outcome is Outcome.UNKNOWN_TARGET:
                 self._forget(action.item)
@@ -573,8 +575,13 @@ class HouseBody:
         stand = self.floor.nearest(surface, room)
         (x0, y0, _), (x1, y1, _) = surface.axis_aligned()
         edge = min(0.12, (x1 - x0) / 2.0, (y1 - y0) / 2.0)
-        x = min(max(stand[0], x0 + edge), x1 - edge)
-        y = min(max(stand[1], y0 + edge), y1 - edge)
+        # Where it was full, another part of it is tried: a third along its longer side.
+        shift = (0.0, 1.0 / 3.0, -1.0 / 3.0)[self._full.get(owner.id, 0) % 3]
+        wide = x1 - x0 > y1 - y0
+        x = stand[0] + (shift * (x1 - x0) if wide else 0.0)
+        y = stand[1] + (0.0 if wide else shift * (y1 - y0))
+        x = min(max(x, x0 + edge), x1 - edge)
+        y = min(max(y, y0 + edge), y1 - edge)
         return (x, y, surface.center[2])
 
     def _changed(self, action: Action) -> None:
