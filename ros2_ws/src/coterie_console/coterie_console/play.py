@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 import threading
+import time
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -29,6 +31,8 @@ from coterie_core.language import Decider, LanguageError, ModelProfile, build_mo
 app = typer.Typer(add_completion=False)
 ENDED = 3
 """Exit code of a session that was ended before its end (it is saved)."""
+INSIST = 0.05
+"""After which a signal that was not heeded is sent again [s]."""
 
 
 @app.command()
@@ -127,7 +131,7 @@ def play_in_terminal(
         if terminal.asking:
             raise KeyboardInterrupt
 
-    with _handler(interrupted):
+    with _handler(interrupted, lambda: terminal.quit):
         try:
             asyncio.run(session.play())
             terminal.questionnaire(session, name)
@@ -215,18 +219,42 @@ def _open(links: Sequence[str]) -> None:
 
 
 @contextlib.contextmanager
-def _handler(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Handle Ctrl-C, SIGTERM and a closed terminal in a way of one's own, where that can be."""
-    if threading.current_thread() is not threading.main_thread():
+def _handler(
+    handler: Callable[[int, FrameType | None], None], heeded: Callable[[], bool]
+) -> Iterator[None]:
+    """Handle Ctrl-C, SIGTERM and a closed terminal in a way of one's own, where that can be.
+
+    A signal that comes in the moment before `input` blocks only leaves a mark that Python looks at
+    when the line is finished. A thread hears of it at once and sends it again until it is heeded.
+    """
+    main = threading.current_thread()
+    if main is not threading.main_thread() or main.ident is None:
         yield
         return
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    ident = main.ident
+
+    def insist() -> None:
+        while told := os.read(reading, 1):
+            time.sleep(INSIST)
+            if not heeded() and told[0] in numbers:
+                signal.pthread_kill(ident, told[0])
+
+    thread = threading.Thread(target=insist, name="signals", daemon=True)
     before = {number: signal.signal(number, handler) for number in numbers}
+    fd = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    thread.start()
     try:
         yield
     finally:
+        signal.set_wakeup_fd(fd)
         for number, old in before.items():
             signal.signal(number, old)
+        os.close(writing)  # the thread reads the end
+        thread.join(1.0)
+        os.close(reading)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
