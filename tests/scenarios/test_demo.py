@@ -122,12 +122,18 @@ def test_up_ask_and_ctrl_c(team_file: Path, ros_domain: int, state_folder: Path)
     team = coterie("up", str(team_file), domain=ros_domain)
     try:
         question = "Is there a chair in the kitchen?"
-        asking = coterie("ask", question, "--json", "--timeout", "60", domain=ros_domain)
-        output, _ = asking.communicate(timeout=120)
-        assert asking.returncode in (0, 3), output
-        answer = json.loads(output)
-        assert answer["answer"] in ("yes", "no", "abstain")
-        assert {a["robot"] for a in answer["answers"]} == {"rover", "walker"}
+        answered: set[str] = set()
+        for _ in range(4):  # one that starts slowly is late for the first question
+            asking = coterie("ask", question, "--json", "--timeout", "60", domain=ros_domain)
+            output, _ = asking.communicate(timeout=120)
+            assert asking.returncode in (0, 3), output
+            answer = json.loads(output)
+            assert answer["answer"] in ("yes", "no", "abstain")
+            answered = {a["robot"] for a in answer["answers"]}
+            if answered == {"rover", "walker"}:
+                break
+            assert answered | set(answer["missing"]) == {"rover", "walker"}
+        assert answered == {"rover", "walker"}
         again = coterie("ask", question, domain=ros_domain)
         shown, _ = again.communicate(timeout=120)
         assert "rover" in shown and "%" in shown
