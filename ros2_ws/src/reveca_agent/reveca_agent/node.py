@@ -50,6 +50,8 @@ OBSERVATION_TIMEOUT = 10.0
 """How long to wait for the observation that follows a skill [s of wall time]."""
 PATIENCE = 20.0
 """How long a goal waits for the map and the first observation [s of wall time]."""
+LONGEST = 1e6
+"""Most simulated time that a goal may take [s]."""
 HEARTBEAT = 1.0
 """Longest time between two reports [s of wall time]."""
 
@@ -221,6 +223,8 @@ class RevecaNode(AgentNode):
             goal_from_msg(goal.name, goal.goal)
         except ConversionError as error:
             return str(error)
+        if not 0.0 <= goal.max_time <= LONGEST:
+            return f"field max_time: expected 0 to {LONGEST:g} s, got {goal.max_time}"
         return None
 
     async def _cooperate(self, context: GoalContext) -> Any:
