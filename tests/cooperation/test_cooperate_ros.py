@@ -1,0 +1,206 @@
+"""Bridge and cooperating robots as nodes: a shared goal, cancel, restart, hostile messages."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+pytestmark = pytest.mark.ros
+
+pytest.importorskip("coterie_msgs")
+
+from rclpy.action import ActionClient  # noqa: E402
+
+import reveca_agent.node as agent_node  # noqa: E402
+from coterie_core.cooperation import Goal, Note  # noqa: E402
+from coterie_core.household import load_household  # noqa: E402
+from coterie_msgs.action import Cooperate  # noqa: E402
+from coterie_msgs.msg import SubGoal, TeamMessage  # noqa: E402
+from coterie_ros.conversions.cooperation import (  # noqa: E402
+    goal_to_msg,
+    note_from_msg,
+    note_to_msg,
+)
+from coterie_ros.qos import profile  # noqa: E402
+from habitat_bridge.embedded.detector import DetectorNoise  # noqa: E402
+from habitat_bridge.embedded.generator import generate_house  # noqa: E402
+from habitat_bridge.embedded.world import EmbeddedWorld  # noqa: E402
+from habitat_bridge.node import BridgeNode  # noqa: E402
+from habitat_bridge.robots import EMBODIMENTS  # noqa: E402
+from reveca_agent.node import RevecaNode  # noqa: E402
+
+SUCCEEDED, CANCELED, ABORTED = 4, 5, 6
+TEAM = {"rover": "wheels", "slim": "slim"}
+GOAL = Goal.parse("tidy", ["ON(bottle, counter): 2"])
+LONG = Goal.parse("long", ["ON(plate, table): 3", "ON(unicorn, counter): 1"])
+LONGER = Goal.parse("longer", ["ON(unicorn, table): 1"])
+
+
+class Graph:
+    """A bridge, two robots that cooperate, and a person, `anna`, who takes part."""
+
+    def __init__(self, ros, folder) -> None:
+        self.ros, self.folder = ros, folder
+        self.world = EmbeddedWorld(
+            generate_house(8, floors=1), seed=8, noise=DetectorNoise.low(), threads=1
+        )
+        bodies = {
+            name: EMBODIMENTS[kind].model_copy(update={"name": name}) for name, kind in TEAM.items()
+        }
+        robots = [{"name": n, "embodiment": body.model_dump()} for n, body in bodies.items()]
+        self.bridge = ros.add(
+            BridgeNode(
+                context=ros.context,
+                world=self.world,
+                parameters={
+                    "robots": json.dumps(robots),
+                    "mode": "lockstep",
+                    "prior_map": "furniture",
+                },
+            )
+        )
+        self.robots = {name: self.robot(name) for name in TEAM}
+        ros.wait_active(self.bridge, *self.robots.values())
+        self.person = ros.node("person")
+        self.clients = {
+            name: ActionClient(self.person, Cooperate, f"{name}/cooperate") for name in TEAM
+        }
+        self.said: list[Note] = []
+        for name in TEAM:
+            self.person.create_subscription(
+                TeamMessage,
+                f"{name}/message",
+                lambda message: self.said.append(note_from_msg(message)),
+                profile("messages"),
+            )
+        self.voice = self.person.create_publisher(TeamMessage, "anna/message", profile("messages"))
+        ros.wait_for_matched(*self.clients.values())
+        ros.wait_for_matched(self.voice, count=2)
+        self.feedback: dict[str, list] = {name: [] for name in TEAM}
+
+    def robot(self, name):
+        return self.ros.add(
+            RevecaNode(
+                "agent",
+                namespace=f"/{name}",
+                context=self.ros.context,
+                parameters={"team": [*TEAM, "anna"], "state_directory": str(self.folder)},
+            )
+        )
+
+    def give(self, name, goal, max_time=900.0):
+        """Send a goal; return its handle."""
+        request = Cooperate.Goal(name=goal.name, goal=goal_to_msg(goal), max_time=max_time)
+        return self.send(name, request)
+
+    def send(self, name, request):
+        return self.ros.result(
+            self.clients[name].send_goal_async(
+                request, feedback_callback=lambda m: self.feedback[name].append(m.feedback)
+            )
+        )
+
+    def end(self, handle):
+        """Wait for a goal's end; return its status and result."""
+        answer = self.ros.result(handle.get_result_async(), timeout=90.0)
+        return answer.status, answer.result
+
+    def in_place(self, item, target):
+        household, truth = load_household(), self.world.truth()
+        holders = {t.id for t in truth.objects.values() if t.label.top == target}
+        return sum(
+            household.canonical(t.label.top) == item and (t.container or t.support) in holders
+            for t in truth.objects.values()
+        )
+
+
+@pytest.fixture
+def graph(ros, tmp_path):
+    return Graph(ros, tmp_path)
+
+
+def test_two_robots_do_a_goal_and_the_world_agrees(graph) -> None:
+    rover = graph.robots["rover"]
+    for wrong, words in (
+        ([], "goal"),
+        ([SubGoal(relation=SubGoal.ON, item="mug", target="table", count=0)], "count"),
+        ([SubGoal(relation=SubGoal.ON, item="mug", target="", count=1)], "target"),
+        ([SubGoal(relation=77, item="mug", target="table", count=1)], "relation"),
+    ):
+        handle = graph.send("rover", Cooperate.Goal(name="x", goal=wrong, max_time=10.0))
+        assert not handle.accepted, words
+    for time in (math.nan, math.inf, -1.0):
+        assert not graph.give("rover", GOAL, max_time=time).accepted, time
+
+    assert graph.in_place("bottle", "counter") < 2
+    handles = {name: graph.give(name, GOAL) for name in TEAM}
+    graph.voice.publish(note_to_msg(Note("slim-99", "slim", "text", "I am slim")))
+    for name, handle in handles.items():
+        status, result = graph.end(handle)
+        assert (status, result.success, result.message) == (SUCCEEDED, True, "met"), name
+        assert (result.placed, result.wanted) == (2, 2)
+        assert result.steps > 0 and result.duration > 0.0
+    assert graph.in_place("bottle", "counter") >= 2
+    assert sum(robot._work.distance for robot in graph.robots.values()) > 1.0
+    assert all(graph.feedback.values())
+    assert all(r.diagnostics.counter("forged_messages") == 1 for r in graph.robots.values())
+
+    # A person asks while nobody has anything to do.
+    before = len(graph.said)
+    graph.voice.publish(note_to_msg(Note("anna-1", "anna", "text", "Did you take the bottle?")))
+    graph.ros.spin_until(
+        lambda: {n.sender for n in graph.said[before:] if "anna" in n.to} == set(TEAM),
+        what="both to answer",
+    )
+    replies = [note for note in graph.said[before:] if "anna" in note.to]
+    assert all(note.facts is not None and note.facts.reply_to == "anna-1" for note in replies)
+    assert not rover._busy and not rover._answering
+
+
+def test_cancel_restart_and_a_newer_goal(graph) -> None:
+    ros = graph.ros
+    handles = {name: graph.give(name, LONG) for name in TEAM}
+    ros.spin_until(lambda: all(map(len, graph.feedback.values())), what="robots at work")
+    ros.result(handles["slim"].cancel_goal_async())
+    status, result = graph.end(handles["slim"])
+    assert (status, result.success, result.message) == (CANCELED, False, "cancelled")
+
+    # A newer goal takes the place of the one in work, and begins when that has ended.
+    graph.give("rover", LONGER)
+    status, result = graph.end(handles["rover"])
+    assert status == ABORTED and result.message == "a newer goal took its place"
+    rover = graph.robots["rover"]
+    ros.spin_until(
+        lambda: rover.agent.memory.goal.name == LONGER.name and rover._work.decisions > 5,
+        what="the newer goal",
+    )
+    assert rover._file.is_file()
+
+    # Another process of this robot goes on with what was kept.
+    begun, known = rover.body.begun, set(rover.agent.memory.scene)
+    ros.remove(rover)
+    again = graph.robots["rover"] = graph.robot("rover")
+    ros.wait_active(again)
+    ros.wait_for_matched(graph.clients["rover"])
+    handle = graph.give("rover", LONGER)
+    ros.spin_until(lambda: again._work is not None and again._work.decisions > 0, what="work")
+    assert again.body.begun == begun
+    assert known & set(again.agent.memory.scene)
+    ros.result(handle.cancel_goal_async())
+    assert graph.end(handle)[0] == CANCELED
+
+
+def test_without_a_map_it_says_what_is_missing(ros, monkeypatch) -> None:
+    monkeypatch.setattr(agent_node, "PATIENCE", 0.2)
+    node = ros.add(RevecaNode("agent", namespace="/rover", context=ros.context, parameters={}))
+    ros.wait_active(node)
+    client = ActionClient(ros.node("person"), Cooperate, "rover/cooperate")
+    ros.wait_for_matched(client)
+    goal = Cooperate.Goal(name="x", goal=goal_to_msg(GOAL))
+    handle = ros.result(client.send_goal_async(goal))
+    answer = ros.result(handle.get_result_async())
+    assert answer.status == ABORTED and not answer.result.success
+    assert "no message on semantic_map within 0.2 s" in answer.result.message
+    assert not node._busy
