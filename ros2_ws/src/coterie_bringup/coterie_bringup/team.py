@@ -309,6 +309,11 @@ class Team(_Part):
             raise ValueError("a leader needs robots with role: worker; give at least one")
         if "cooperation" in self.model_fields_set and not self.cooperators:
             raise ValueError("cooperation needs robots with role: cooperator; give at least one")
+        for name in self.cooperation.people:
+            if any(robot.name == name for robot in self.robots):
+                raise ValueError(
+                    f"cooperation: people: {name!r} is a robot of this team; name people otherwise"
+                )
         return self
 
     @property
