@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import faulthandler
 import logging
 import os
@@ -13,6 +14,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType
+from typing import TypeVar
 
 import rclpy
 from rclpy.context import Context
@@ -50,7 +52,42 @@ class ProcessOptions:
         return f"{self.namespace.rstrip('/')}/{name.strip('/')}"
 
 
+NodeT = TypeVar("NodeT", bound=AgentNode)
 Factory = Callable[[ProcessOptions], "AgentNode | Sequence[AgentNode]"]
+
+
+MANY = 4
+"""With more nodes than this in a process they are made light."""
+
+
+def nodes_of_robots(
+    options: ProcessOptions, make: Callable[..., NodeT], name: str, about: str | None = None
+) -> list[NodeT]:
+    """Make one node for each robot that the command line names with `--robots`.
+
+    Args:
+        options: What the process was started with.
+        make: Makes a node: an AgentNode's class.
+        name: Of each node, below its robot's namespace; without `--robots` one node of this name
+            in the namespace that the process was given.
+        about: What `--help` says.
+    """
+    parser = argparse.ArgumentParser(prog=f"{name}_node", description=about)
+    parser.add_argument(
+        "--robots",
+        nargs="+",
+        metavar="NAME",
+        help="one node per robot, each in the namespace of its robot; without it one node in "
+        "the namespace that the process was given",
+    )
+    robots = parser.parse_args(options.arguments).robots
+    if not robots:
+        return [make(name, namespace=options.namespace, context=options.context)]
+    light = len(robots) > MANY
+    return [
+        make(name, namespace=options.below(robot), context=options.context, light=light)
+        for robot in robots
+    ]
 
 
 def take_namespace(arguments: Sequence[str]) -> tuple[list[str], str]:

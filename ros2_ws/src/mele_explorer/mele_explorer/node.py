@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from collections import OrderedDict
 from dataclasses import replace
@@ -30,7 +29,7 @@ from coterie_msgs.srv import Ask
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
-from coterie_ros.main import ProcessOptions, run_nodes
+from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.names import team_name
 from coterie_ros.parameters import Parameters, ParameterSpec
@@ -346,29 +345,9 @@ def _bounded(request: Any) -> str | None:
     return None
 
 
-def make_nodes(options: ProcessOptions) -> list[AgentNode]:
-    """Make one explorer per robot named on the command line."""
-    parser = argparse.ArgumentParser(prog="explorer_node", description=__doc__)
-    parser.add_argument(
-        "--robots",
-        nargs="+",
-        metavar="NAME",
-        help="one node per robot, each in the namespace of its robot; without it one node in "
-        "the namespace that the process was given",
-    )
-    chosen = parser.parse_args(options.arguments)
-    if not chosen.robots:
-        return [ExplorerNode("explorer", namespace=options.namespace, context=options.context)]
-    many = len(chosen.robots) > 4
-    return [
-        ExplorerNode(
-            "explorer",
-            namespace=options.below(robot),
-            context=options.context,
-            light=many,
-        )
-        for robot in chosen.robots
-    ]
+def make_nodes(options: ProcessOptions) -> list[ExplorerNode]:
+    """Make the nodes of one process: one per robot it serves."""
+    return nodes_of_robots(options, ExplorerNode, "explorer", __doc__)
 
 
 def main() -> None:

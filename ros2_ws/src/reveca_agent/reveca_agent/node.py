@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 from collections import deque
@@ -35,7 +34,7 @@ from coterie_ros.conversions.basics import header, point_from_msg, point_to_msg
 from coterie_ros.conversions.checks import Checks, ConversionError
 from coterie_ros.conversions.cooperation import goal_from_msg, note_from_msg, note_to_msg
 from coterie_ros.lockstep import LockstepServer
-from coterie_ros.main import ProcessOptions, run_nodes
+from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.names import team_name
 from coterie_ros.parameters import Parameters, ParameterSpec
@@ -448,26 +447,7 @@ class _NotReady(Exception):
 
 def make_nodes(options: ProcessOptions) -> list[RevecaNode]:
     """Make the nodes of one process: one per robot it serves."""
-    parser = argparse.ArgumentParser(prog="agent_node", description=__doc__)
-    parser.add_argument(
-        "--robots",
-        nargs="+",
-        metavar="NAME",
-        help="one node per robot, each in the namespace of its robot; without it one node in "
-        "the namespace that the process was given",
-    )
-    chosen = parser.parse_args(options.arguments)
-    if not chosen.robots:
-        return [RevecaNode("agent", namespace=options.namespace, context=options.context)]
-    return [
-        RevecaNode(
-            "agent",
-            namespace=options.below(robot),
-            context=options.context,
-            light=len(chosen.robots) > 4,
-        )
-        for robot in chosen.robots
-    ]
+    return nodes_of_robots(options, RevecaNode, "agent", __doc__)
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import hashlib
 import time
@@ -16,7 +15,7 @@ from coterie_core.yaml_marks import FileProblem
 from coterie_msgs.msg import RobotResume
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.main import ProcessOptions, run_nodes
+from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.parameters import Parameters, ParameterSpec
 from emos_planner.resume.builder import SAMPLES, analyse, resume_from
@@ -163,21 +162,7 @@ class ResumeNode(AgentNode):
 
 def make_nodes(options: ProcessOptions) -> list[ResumeNode]:
     """Make the nodes of one process: one per robot it serves."""
-    parser = argparse.ArgumentParser(prog="resume_node", description=__doc__)
-    parser.add_argument(
-        "--robots",
-        nargs="+",
-        metavar="NAME",
-        help="one node per robot, each in the namespace of its robot; without it one node in "
-        "the namespace that the process was given",
-    )
-    chosen = parser.parse_args(options.arguments)
-    if not chosen.robots:
-        return [ResumeNode("resume", namespace=options.namespace, context=options.context)]
-    return [
-        ResumeNode("resume", namespace=options.below(robot), context=options.context)
-        for robot in chosen.robots
-    ]
+    return nodes_of_robots(options, ResumeNode, "resume", __doc__)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 from functools import partial
@@ -41,7 +40,7 @@ from coterie_ros.conversions.tasks import (
     reflection_to_msg,
     report_to_msg,
 )
-from coterie_ros.main import ProcessOptions, run_nodes
+from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.names import team_name
 from coterie_ros.parameters import Parameters, ParameterSpec
@@ -434,26 +433,7 @@ class RobotNode(AgentNode):
 
 def make_nodes(options: ProcessOptions) -> list[RobotNode]:
     """Make the nodes of one process: one per robot it serves."""
-    parser = argparse.ArgumentParser(prog="robot_node", description=__doc__)
-    parser.add_argument(
-        "--robots",
-        nargs="+",
-        metavar="NAME",
-        help="one node per robot, each in the namespace of its robot; without it one node in "
-        "the namespace that the process was given",
-    )
-    chosen = parser.parse_args(options.arguments)
-    if not chosen.robots:
-        return [RobotNode("robot", namespace=options.namespace, context=options.context)]
-    return [
-        RobotNode(
-            "robot",
-            namespace=options.below(robot),
-            context=options.context,
-            light=len(chosen.robots) > 4,
-        )
-        for robot in chosen.robots
-    ]
+    return nodes_of_robots(options, RobotNode, "robot", __doc__)
 
 
 def main() -> None:
