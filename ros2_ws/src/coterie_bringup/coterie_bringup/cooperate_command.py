@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +21,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, running_teams
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
-from coterie_bringup.teamrun import TeamRun, prepared
+from coterie_bringup.teamrun import TeamRun, ended_by_signals, prepared
 from coterie_core.cooperation import Goal, GoalError
 from coterie_core.files import write_atomically
 
@@ -176,8 +175,8 @@ def _running(domain: int | None) -> list[RunState]:
 async def _with_running(
     state: RunState, options: CooperateOptions, record: CooperationRecord, console: Console
 ) -> None:
-    _until_signal()
-    await _give(state, state.robots, options, record, console, patience=5.0)
+    async with ended_by_signals():
+        await _give(state, state.robots, options, record, console, patience=5.0)
 
 
 def _with_own(given: Goal | None, options: CooperateOptions, console: Console) -> CooperationRecord:
@@ -235,38 +234,9 @@ def _in_world(team: Team, kind: str) -> Team:
 async def _start_and_give(
     run: TeamRun, options: CooperateOptions, record: CooperationRecord, console: Console
 ) -> None:
-    state = RunState(
-        team=run.team.name,
-        pid=os.getpid(),
-        domain=run.domain,
-        directory=str(run.directory),
-        started=0.0,
-        namespace=run.team.namespace,
-        robots=[robot.name for robot in run.team.cooperators],
-        environment=run.environment,
-    )
-    _until_signal()
-    async with run.supervisor.running():
-        work = asyncio.ensure_future(
-            _give(state, state.robots, options, record, console, patience=THERE)
-        )
-        stopped = asyncio.ensure_future(run.supervisor.stopped())
-        try:
-            await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            if work.done():
-                work.result()
-                return
-        finally:
-            for task in (work, stopped):
-                task.cancel()
-            await asyncio.gather(work, stopped, return_exceptions=True)
-    names = ", ".join(run.supervisor.failed) or "the team"
-    lines = "\n".join(
-        f"  {name}: {line}"
-        for name in run.supervisor.failed
-        for line in run.supervisor.last_lines(name)[-5:]
-    )
-    raise CommandError(f"{names} could not be kept running:\n{lines}", exit_code=1)
+    state = run.state([robot.name for robot in run.team.cooperators])
+    async with ended_by_signals():
+        await run.beside(_give(state, state.robots, options, record, console, patience=THERE))
 
 
 async def _give(
@@ -305,13 +275,6 @@ async def _give(
                 raise
             finally:
                 record.seconds = time.monotonic() - begin
-
-
-def _until_signal() -> None:
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, task.cancel)
 
 
 def _view(record: CooperationRecord, seconds: float) -> Group:

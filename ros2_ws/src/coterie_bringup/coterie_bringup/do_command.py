@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, running_teams
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
-from coterie_bringup.teamrun import TeamRun, prepared
+from coterie_bringup.teamrun import TeamRun, ended_by_signals, prepared
 
 TEAM_FILE = "emos.yaml"
 LEADER_THERE = 90.0
@@ -101,7 +100,7 @@ def _save(record: TaskRecord, options: DoOptions, console: Console) -> None:
 async def _with_running(
     state: RunState, options: DoOptions, record: TaskRecord, console: Console
 ) -> None:
-    async with _ended_by_signals():
+    async with ended_by_signals():
         await _give(state, options, record, console, patience=5.0)
 
 
@@ -127,35 +126,9 @@ def _with_own(options: DoOptions, record: TaskRecord, console: Console) -> None:
 async def _start_and_give(
     run: TeamRun, options: DoOptions, record: TaskRecord, console: Console
 ) -> None:
-    state = RunState(
-        team=run.team.name,
-        pid=os.getpid(),
-        domain=run.domain,
-        directory=str(run.directory),
-        started=0.0,
-        namespace=run.team.namespace,
-        robots=[robot.name for robot in run.team.robots],
-        environment=run.environment,
-    )
-    async with _ended_by_signals(), run.supervisor.running():
-        work = asyncio.ensure_future(_give(state, options, record, console, LEADER_THERE))
-        stopped = asyncio.ensure_future(run.supervisor.stopped())
-        try:
-            await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            if work.done():
-                work.result()
-                return
-        finally:
-            for task in (work, stopped):
-                task.cancel()
-            await asyncio.gather(work, stopped, return_exceptions=True)
-    names = ", ".join(run.supervisor.failed) or "the team"
-    lines = "\n".join(
-        f"  {name}: {line}"
-        for name in run.supervisor.failed
-        for line in run.supervisor.last_lines(name)[-5:]
-    )
-    raise CommandError(f"{names} could not be kept running:\n{lines}", exit_code=1)
+    state = run.state([robot.name for robot in run.team.robots])
+    async with ended_by_signals():
+        await run.beside(_give(state, options, record, console, LEADER_THERE))
 
 
 async def _give(
@@ -200,22 +173,6 @@ def _wait_stopped(watcher: Any) -> None:
         if reports and all(report.waiting or not report.skill for report in reports):
             return
         time.sleep(0.1)
-
-
-@contextlib.asynccontextmanager
-async def _ended_by_signals() -> AsyncIterator[None]:
-    """Cancel what runs in this block on Ctrl-C and on being told to end."""
-    loop = asyncio.get_running_loop()
-    task = asyncio.current_task()
-    assert task is not None
-    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    for number in signals:
-        loop.add_signal_handler(number, task.cancel)
-    try:
-        yield
-    finally:
-        for number in signals:
-            loop.remove_signal_handler(number)
 
 
 def with_profile(team: Team, profile: str | None) -> Team:

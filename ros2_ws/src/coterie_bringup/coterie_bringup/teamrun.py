@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
+import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from coterie_bringup import rundir
+from coterie_bringup.errors import CommandError
 from coterie_bringup.plan import ProcessSpec, plan, programs, write_parameters
 from coterie_bringup.supervisor import Event, Supervisor
 from coterie_bringup.team import Team
@@ -25,6 +29,61 @@ class TeamRun:
     specs: tuple[ProcessSpec, ...]
     environment: dict[str, str]
     supervisor: Supervisor
+
+    def state(self, robots: Sequence[str]) -> rundir.RunState:
+        """Return how others find the team, with those of its robots that one speaks to."""
+        return rundir.RunState(
+            team=self.team.name,
+            pid=os.getpid(),
+            domain=self.domain,
+            directory=str(self.directory),
+            started=0.0,
+            namespace=self.team.namespace,
+            robots=list(robots),
+            environment=self.environment,
+        )
+
+    async def beside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run the team's processes until some work with it is done.
+
+        Raises:
+            CommandError: The team could not be kept running; with the last lines of what failed.
+        """
+        async with self.supervisor.running():
+            working = asyncio.ensure_future(work)
+            stopped = asyncio.ensure_future(self.supervisor.stopped())
+            try:
+                await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
+                if working.done():
+                    working.result()
+                    return
+            finally:
+                for task in (working, stopped):
+                    task.cancel()
+                await asyncio.gather(working, stopped, return_exceptions=True)
+        names = ", ".join(self.supervisor.failed) or "the team"
+        lines = "\n".join(
+            f"  {name}: {line}"
+            for name in self.supervisor.failed
+            for line in self.supervisor.last_lines(name)[-5:]
+        )
+        raise CommandError(f"{names} could not be kept running:\n{lines}", exit_code=1)
+
+
+@contextlib.asynccontextmanager
+async def ended_by_signals() -> AsyncIterator[None]:
+    """Cancel what runs in this block on Ctrl-C and on being told to end."""
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    assert task is not None
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for number in signals:
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        yield
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)
 
 
 @contextlib.contextmanager

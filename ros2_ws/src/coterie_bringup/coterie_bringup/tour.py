@@ -16,7 +16,6 @@ from rich.text import Text
 
 from coterie_bringup.ask import plain, way_length
 from coterie_bringup.demo import _or_failure, demo_file, habitat_world
-from coterie_bringup.do_command import _ended_by_signals
 from coterie_bringup.errors import CommandError
 from coterie_bringup.map_watch import MapWatch, Shown
 from coterie_bringup.operator import Operator, operating
@@ -24,7 +23,7 @@ from coterie_bringup.progress import DemoProgress, Timings
 from coterie_bringup.spinning import in_loop
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
-from coterie_bringup.teamrun import TeamRun, prepared
+from coterie_bringup.teamrun import TeamRun, ended_by_signals, prepared
 from coterie_bringup.tour_picture import draw
 from coterie_bringup.tour_record import Asked, TourRecord, questions_of_house
 from coterie_core.observation import Observation
@@ -133,7 +132,7 @@ def tour_team(options: TourOptions) -> Team:
 async def _main(run: TeamRun, record: TourRecord, timings: Timings, console: Console) -> Shown:
     """Start the team, lead it through the tour, end it; a signal ends everything in order."""
     shown: list[Shown] = []
-    async with _ended_by_signals(), run.supervisor.running():
+    async with ended_by_signals(), run.supervisor.running():
         if not record.asked:
             with timings.part("house"):
                 truth = await asyncio.to_thread(_truth, run.team)
