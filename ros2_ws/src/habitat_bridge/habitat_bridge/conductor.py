@@ -72,6 +72,7 @@ class Conductor:
         self._goals: dict[str, Goal] = {}
         self._looks: dict[str, int] = {}
         self._ended: list[tuple[Goal, SkillResult]] = []
+        self._out: set[str] = set()
 
     @property
     def busy(self) -> int:
@@ -121,6 +122,7 @@ class Conductor:
         if goal is None:
             return False
         del self._goals[goal.robot]
+        self._left(goal.robot)
         self._stop(goal, reason)
         return True
 
@@ -129,8 +131,10 @@ class Conductor:
         if self._barrier is None or robot not in self._bodies:
             return
         if value:
+            self._out.discard(robot)
             self._barrier.joins(robot, now)
         else:
+            self._out.add(robot)
             self._barrier.leaves(robot)
 
     def ready(self, now: float) -> bool:
@@ -165,6 +169,7 @@ class Conductor:
                 goal.on_progress(state)
                 continue
             del self._goals[robot]
+            self._left(robot)
             ended.append((goal, result))
         self._ended = ended
         return Step(self.world.time, states, len(ended))
@@ -182,6 +187,11 @@ class Conductor:
         goals, self._goals = list(self._goals.values()), {}
         for goal in goals:
             goal.on_end(SkillResult(outcome, reason), RobotState(goal.robot, _NOWHERE))
+
+    def _left(self, robot: str) -> None:
+        """Let time not wait for a robot whose goal was still on its way when it said so."""
+        if self._barrier is not None and robot in self._out:
+            self._barrier.leaves(robot)
 
     def _start(self, goal: Goal) -> None:
         try:

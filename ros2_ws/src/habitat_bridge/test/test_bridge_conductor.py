@@ -101,6 +101,20 @@ class TestBarrier:
 
 
 class TestLockstep:
+    def test_a_goal_that_was_on_its_way_when_its_robot_left_holds_up_nobody(self):
+        world, conductor, _ = make()
+        ends = Ends()
+        for robot in ("r1", "r2"):
+            conductor.takes_part(robot, True, 0.0)
+        conductor.takes_part("r2", False, 0.0)
+        conductor.submit(ends.goal("late", "r2", Wait(5.0)), 0.1)  # sent before, comes after
+        conductor.submit(ends.goal("g1", "r1", Wait(1.0)), 0.1)
+        assert conductor.cancel("late")
+        conductor.takes_part("r1", False, 0.2)
+        conductor.takes_part("r1", True, 0.2)
+        run(conductor, ends, "g1", now=6.0)
+        assert ends["g1"][0].ok and world.time < 2.0
+
     def test_time_stands_still_until_both_have_a_goal(self):
         world, conductor, _ = make()
         ends = Ends()
