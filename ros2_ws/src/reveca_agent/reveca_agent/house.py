@@ -350,13 +350,16 @@ class HouseBody:
             self.spot = spot
 
     def percept(self, notes: Iterable[Note] = ()) -> Percept:
-        """Return what the agent perceives now; the result is that of its last action."""
+        """Return what the agent perceives now; the result is that of its last action.
+
+        The first one of a goal holds all that the robot knows of the house, from work before too.
+        """
         room = self.spot.room
         first, self._told_all = not self._told_all, True
         shown = [
             thing
             for one in self.map.scene.objects.values()
-            if (one.room == room or (first and one.kind != "item"))
+            if (first or one.room == room)
             and (thing := self._thing(one)) is not None
         ]
         now = self.time
