@@ -1,0 +1,89 @@
+"""The team's map: which known thing each detection of one look shows, one to one."""
+
+from __future__ import annotations
+
+import pytest
+
+from coterie_core.geometry import Box, Pose
+from coterie_core.observation import Detection, Observation
+from coterie_core.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph, SceneObject
+from coterie_core.team_map import SAME, TWICE, TeamMap
+
+
+@pytest.fixture
+def known() -> TeamMap:
+    """A kitchen with a counter 3 m long."""
+    scene = SceneGraph()
+    scene.add_floor(Floor("f0", 0, 0.0))
+    scene.add_room(Room("kitchen", "kitchen", "kitchen", "f0", [(0, 0), (5, 0), (5, 4), (0, 4)]))
+    top = Receptacle("counter-1.0", Box((2.0, 0.3, 0.9), (3.0, 0.6, 0.0)))
+    box = Box((2.0, 0.3, 0.45), (3.0, 0.6, 0.9))
+    scene.add_object(
+        SceneObject(
+            "counter-1", LabelBelief.of("counter"), box, "kitchen", "furniture", receptacles=[top]
+        )
+    )
+    return TeamMap(scene, "rover")
+
+
+def at(label: str, x: float, y: float = 0.3, z: float = 0.95, instance: str = "") -> Detection:
+    return Detection(label, 0.9, Box((x, y, z), (0.1, 0.1, 0.1)), instance=instance)
+
+
+def look(known: TeamMap, *detections: Detection, time: float = 1.0) -> list[str]:
+    return known.observe(
+        Observation("rover", 1, time, Pose((2.0, 1.5, 0.0)), "", None, tuple(detections))
+    )
+
+
+def test_two_alike_side_by_side_are_two_and_stay_who_they_are(known: TeamMap) -> None:
+    assert look(known, at("mug", 1.0), at("mug", 1.2)) == ["rover-mug-1", "rover-mug-2"]
+    assert look(known, at("mug", 1.21), at("mug", 1.01)) == ["rover-mug-2", "rover-mug-1"]
+    assert {o.support for o in known.scene.objects.values() if o.kind == "item"} == {"counter-1"}
+
+
+def test_one_reported_twice_at_one_spot_is_one(known: TeamMap) -> None:
+    first = look(known, at("mug", 1.0))
+    assert look(known, at("mug", 1.0), at("mug", 1.0 + 0.9 * TWICE)) == first * 2
+    assert sum(o.kind == "item" for o in known.scene.objects.values()) == 1
+
+
+def test_a_second_one_that_appears_beside_the_first_is_new(known: TeamMap) -> None:
+    look(known, at("mug", 1.0))
+    assert look(known, at("mug", 1.3), at("mug", 1.0)) == ["rover-mug-2", "rover-mug-1"]
+
+
+def test_large_furniture_reported_in_parts_is_one(known: TeamMap) -> None:
+    parts = [
+        Detection("counter", 0.9, Box((x, 0.3, 0.45), (0.8, 0.6, 0.9))) for x in (0.8, 2.0, 3.2)
+    ]
+    assert look(known, *parts) == ["counter-1"] * 3
+    assert known.scene.objects["counter-1"].box.center == (2.0, 0.3, 0.45)
+
+
+def test_nearest_pairs_come_first(known: TeamMap) -> None:
+    look(known, at("mug", 1.0), at("mug", 1.5))
+    assert look(known, at("mug", 1.4)) == ["rover-mug-2"]
+    assert look(known, at("mug", 1.1), at("mug", 1.45)) == ["rover-mug-1", "rover-mug-2"]
+
+
+def test_other_labels_and_far_things_are_others(known: TeamMap) -> None:
+    look(known, at("mug", 1.0))
+    assert look(known, at("plate", 1.0)) == ["rover-plate-1"]
+    assert look(known, at("mug", 1.0 + SAME + 0.05)) == ["rover-mug-2"]
+    assert look(known, at("cup", 1.0)) == ["rover-mug-1"], "a synonym"
+
+
+def test_a_detectors_own_track_wins_over_the_nearest(known: TeamMap) -> None:
+    look(known, at("mug", 1.0), at("mug", 1.4))
+    assert look(known, at("mug", 1.35, instance="rover-mug-1")) == ["rover-mug-1"]
+
+
+def test_what_has_no_box_or_no_label_is_left_out(known: TeamMap) -> None:
+    assert look(known, Detection("mug", 0.9), at("", 1.0)) == []
+    assert len(known.scene.objects) == 1
+
+
+def test_reserved_names_are_given_to_nothing_new(known: TeamMap) -> None:
+    known.reserve(["rover-mug-1", "rover-mug-2"])
+    assert look(known, at("mug", 1.0)) == ["rover-mug-3"]
