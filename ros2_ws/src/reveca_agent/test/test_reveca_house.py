@@ -382,9 +382,18 @@ def memory_of(body, held=""):
     memory = Memory(Settings(), "rover", GOAL)
     body.briefing(GOAL, ["rover"], max_time=100.0)
     for thing in body.percept().things:
-        memory.put(Entry(thing, 1))
+        if thing.kind != "item" or thing.spot.room == body.spot.room:
+            memory.put(Entry(thing, 1))
     memory.hands = (held,) if held else ()
     return memory
+
+
+def test_a_new_goal_begins_with_what_is_known_of_other_rooms(body, eyes):
+    eyes.see(MUG)
+    eyes.see(ON_TABLE, at=LIVING)
+    body.briefing(GOAL, ["rover"], max_time=100.0)
+    assert {t.spot.room for t in body.percept().things if t.kind == "item"} == {"kitchen", "living"}
+    assert {t.spot.room for t in body.percept().things} == {"living"}
 
 
 def test_after_a_restart_things_have_the_names_that_they_had(body, eyes):
