@@ -359,8 +359,7 @@ class HouseBody:
         shown = [
             thing
             for one in self.map.scene.objects.values()
-            if (first or one.room == room)
-            and (thing := self._thing(one)) is not None
+            if (first or one.room == room) and (thing := self._thing(one)) is not None
         ]
         now = self.time
         mates = [
