@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from coterie_core.cooperation import (
     Action,
@@ -34,7 +35,7 @@ from coterie_core.cooperation import (
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import load_household
 from coterie_core.observation import Observation
-from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
+from coterie_core.scene import LabelBelief, Receptacle, SceneGraph, SceneObject
 from coterie_core.sightings import room_at
 from coterie_core.skills import Close as CloseSkill
 from coterie_core.skills import Open as OpenSkill
@@ -152,6 +153,7 @@ class HouseBody:
                 "the map known beforehand has no room with an outline or places; "
                 "set cooperation: prior_map: rooms or furniture"
             )
+        self._furnished = any(thing.receptacles for thing in scene.objects.values())
         self.names = Naming(name)
         self.holding = ""
         self.time = 0.0
@@ -199,10 +201,35 @@ class HouseBody:
         before = set(self.map.scene.objects)
         seen = set(self.map.observe(observation, self.holding))
         new = [id_ for id_ in sorted(seen) if id_ not in before]
+        self._furnish(new)
         seen = (seen - set(new)) | set(self._back(new))
         self._look(observation)
         self._miss(seen)
         self._revision += 1
+
+    def _furnish(self, new: Sequence[str]) -> None:
+        """Furniture that no map told of is for what such furniture is for, in general.
+
+        What such things are put on has a top; what opens is taken to be closed until it is opened.
+        Where a map told of furniture, what it lacks is more likely taken for something else.
+        """
+        if self._furnished:
+            return
+        objects = self.map.scene.objects
+        found = [objects[id_] for id_ in new if objects[id_].kind != "item"]
+        for thing in found:
+            category = load_household().category(thing.label.top)
+            if category is None:
+                continue
+            if category.opens:
+                thing.is_open = False
+            if category.opens or category.label in _carrying():
+                x, y, _ = thing.box.center
+                top = Box((x, y, thing.box.top), (*thing.box.size[:2], 0.02), thing.box.yaw)
+                thing.receptacles = [Receptacle(f"{thing.id}/top", top)]
+        if found:
+            self.floor.forget()
+            self._stands.clear()
 
     def moved(self, position: Vec3, time: float) -> None:
         """Take in where the robot is now [m], on its way."""
@@ -639,6 +666,14 @@ class HouseBody:
                 owner.is_open = False
                 thing.container = owner.id
         self._revision += 1
+
+
+@cache
+def _carrying() -> frozenset[str]:
+    """Labels of what things are put on in homes."""
+    household = load_household()
+    owners = (name for one in household.categories.values() for name in one.on)
+    return frozenset(member for name in owners for member in (household.members(name) or (name,)))
 
 
 def household_goal(goal: Goal) -> Goal:

@@ -460,3 +460,19 @@ def test_a_note_about_an_unknown_room_does_no_harm(body, eyes):
     seen = (Sighting("slim-mug-1", "mug", "cellar"), Sighting("", "", ""))
     percept = body.percept([Note("s-1", "slim", "start", "x", Facts(seen=seen))])
     assert len(percept.notes) == 1 and ids(percept) >= {"rover-mug-1"}
+
+
+def test_furniture_that_no_map_told_of_is_for_what_such_furniture_is_for():
+    bare = two_rooms()
+    for id_ in list(bare.objects):
+        del bare.objects[id_]
+    body = HouseBody("rover", bare, SHAPE)
+    Eyes(body).see(
+        detected("counter", 2.0, 0.4, 0.0, 0.9),
+        detected("refrigerator", 0.5, 0.4, 0.0, 0.7),
+        detected("mug", 2.0, 0.4, 0.9),
+    )
+    things = {thing.label: thing for thing in body.percept().things}
+    assert things["counter"].kind == "surface"
+    assert things["refrigerator"].kind == "container" and things["refrigerator"].is_open is False
+    assert (things["mug"].parent, things["mug"].relation) == (things["counter"].id, "on")
