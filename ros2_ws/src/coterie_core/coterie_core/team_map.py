@@ -120,7 +120,7 @@ class TeamMap:
         made.room = (
             thing.room if thing.room in self.scene.rooms else room_at(self.scene, box.center)
         )
-        self._rest(made)
+        self.rest(made)
         self.scene.add_object(made)
         self.version += 1
         return made
@@ -143,7 +143,7 @@ class TeamMap:
         )
         holder = self.scene.objects.get(owner)
         thing.room = holder.room if holder else room_at(self.scene, thing.box.center)
-        self._rest(thing)
+        self.rest(thing)
         if holder is not None and not thing.container:
             thing.support = owner
         self.version += 1
@@ -221,7 +221,7 @@ class TeamMap:
             thing.box = detection.box
         if thing.kind == "item":
             thing.box = Box(detection.box.center, thing.box.size, thing.box.yaw)
-            self._rest(thing)
+            self.rest(thing)
         room = detection.room.id if detection.room else ""
         if room in self.scene.rooms:
             thing.room = room
@@ -231,7 +231,8 @@ class TeamMap:
         thing.last_seen = Sighting(observation.time, observation.robot)
         return thing.id
 
-    def _rest(self, thing: SceneObject) -> None:
+    def rest(self, thing: SceneObject) -> None:
+        """Find out what a thing stands on or in, by where it is."""
         holder, inside = resting_on(self.scene, thing)
         thing.support, thing.container = holder, holder if inside else ""
 

@@ -230,6 +230,9 @@ class HouseBody:
         if found:
             self.floor.forget()
             self._stands.clear()
+            for id_ in new:
+                if objects[id_].kind == "item":
+                    self.map.rest(objects[id_])  # it may stand on what is known since now only
 
     def moved(self, position: Vec3, time: float) -> None:
         """Take in where the robot is now [m], on its way."""
