@@ -325,6 +325,7 @@ def ensure_workspace(plan: Plan, environ: Mapping[str, str]) -> None:
         *[str(path.relative_to(layout.workspace)) for path in stand_ins],
         "--cmake-args", "-DBUILD_TESTING=OFF",
         f"-DPython3_EXECUTABLE={layout.python}",
+        f"-DCOTERIE_ROS_FROM_WHEELS={'ON' if plan.installation.wheels else 'OFF'}",
     ]  # fmt: skip
     terminal.run(
         command,

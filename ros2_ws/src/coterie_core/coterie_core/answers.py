@@ -13,7 +13,7 @@ import numpy.typing as npt
 from coterie_core.questions import Answer, Evidence, EvidenceKind, LabelledQuestion, Question
 
 EVIDENCE_KINDS: tuple[EvidenceKind, ...] = get_args(EvidenceKind)
-"""Order of `AnswerTable.evidence`: 0 seen, 1 not_there, 2 prior_only."""
+"""Order of `AnswerTable.evidence`: 0 seen, 1 not_there, 2 prior_only, 3 moved, 4 nothing."""
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from coterie_core.geometry import Vec3
 
-EvidenceKind = Literal["seen", "not_there", "prior_only"]
+EvidenceKind = Literal["seen", "not_there", "prior_only", "moved", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,12 @@ class Evidence:
     """Why a robot answers as it does.
 
     `kind`: "seen" (objects in memory: `objects` are their ids), "not_there" (the room was seen
-    `looks` times and the thing was not), "prior_only" (never been there: common sense).
+    `looks` times and the thing was not), "prior_only" (never been there: common sense),
+    "moved" (the team took it away: `moved_to` names the room, `moved_by` the robot), "nothing" (it
+    cannot tell and has no prior either: the word is unknown, or no detector of it reports such).
     `visited_fraction` (0..1): share of the room's known places the robot has seen well.
     `elsewhere`: names of other rooms in which the robot saw such a thing.
+    `age`: since the newest observation behind it [s]; 0: none, or unknown.
     """
 
     kind: EvidenceKind
@@ -40,6 +43,9 @@ class Evidence:
     prior: float = 0.5
     elsewhere: tuple[str, ...] = ()
     sightings: int = 0
+    moved_to: str = ""
+    moved_by: str = ""
+    age: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,20 +94,20 @@ Skill = NavigateTo | LookAround | Detect | MoveArmTo | Pick | Place | Open | Clo
 class Outcome(enum.IntEnum):
     """How a skill ended; the numbers are those of coterie_msgs/SkillResult."""
 
-    SUCCEEDED = 0
-    CANCELLED = 1
-    REFUSED = 2
-    UNKNOWN_TARGET = 3
-    UNREACHABLE = 4
-    BLOCKED = 5
-    OUT_OF_REACH = 6
-    NOT_VISIBLE = 7
-    HAND_FULL = 8
-    HAND_EMPTY = 9
-    CLOSED = 10
-    UNSUPPORTED = 11
-    TIMED_OUT = 12
-    FAULT = 13
+    SUCCEEDED = 1
+    CANCELLED = 2
+    REFUSED = 3
+    UNKNOWN_TARGET = 4
+    UNREACHABLE = 5
+    BLOCKED = 6
+    OUT_OF_REACH = 7
+    NOT_VISIBLE = 8
+    HAND_FULL = 9
+    HAND_EMPTY = 10
+    CLOSED = 11
+    UNSUPPORTED = 12
+    TIMED_OUT = 13
+    FAULT = 14
 
 
 @dataclass(frozen=True, slots=True)

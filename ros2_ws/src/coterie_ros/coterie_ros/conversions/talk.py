@@ -15,9 +15,11 @@ from coterie_ros.conversions.basics import header
 from coterie_ros.conversions.checks import SENTENCE, Checks
 
 _EVIDENCE: dict[int, EvidenceKind] = {
+    EvidenceMsg.NOTHING: "nothing",
+    EvidenceMsg.PRIOR_ONLY: "prior_only",
     EvidenceMsg.SEEN: "seen",
     EvidenceMsg.NOT_THERE: "not_there",
-    EvidenceMsg.PRIOR_ONLY: "prior_only",
+    EvidenceMsg.MOVED: "moved",
 }
 _EVIDENCE_NUMBERS = {kind: number for number, kind in _EVIDENCE.items()}
 _DECIDERS: dict[int, Literal["model", "rule"]] = {
@@ -27,7 +29,7 @@ _DECIDERS: dict[int, Literal["model", "rule"]] = {
 _FINAL: dict[int, bool | None] = {
     FinalAnswerMsg.NO: False,
     FinalAnswerMsg.YES: True,
-    FinalAnswerMsg.ABSTAIN: None,
+    FinalAnswerMsg.UNKNOWN: None,
 }
 _TURNS = {
     DiscussionTurn.PROPOSE: "PROPOSE",
@@ -92,6 +94,9 @@ def evidence_to_msg(evidence: Evidence) -> EvidenceMsg:
         visited_fraction=float(evidence.visited_fraction),
         prior=float(evidence.prior),
         elsewhere=list(evidence.elsewhere),
+        moved_to=evidence.moved_to,
+        moved_by=evidence.moved_by,
+        age=float(evidence.age),
         sightings=evidence.sightings,
     )
 
@@ -111,6 +116,9 @@ def evidence_from_msg(message: EvidenceMsg, checks: Checks | None = None) -> Evi
         prior=checks.share("prior", message.prior),
         elsewhere=_names(checks, "elsewhere", message.elsewhere),
         sightings=int(message.sightings),
+        moved_to=checks.text("moved_to", message.moved_to),
+        moved_by=checks.text("moved_by", message.moved_by),
+        age=checks.number("age", message.age, 0.0),
     )
 
 
