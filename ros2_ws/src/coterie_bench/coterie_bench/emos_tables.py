@@ -12,7 +12,7 @@ from rich.table import Table
 
 from coterie_bench.emos_paper import BY_TASK, FORMATS, KINDS, METHODS, OBJECTS, OVERALL, PREDICATES
 from coterie_bench.emos_paper import ROBOTS as PAPER_ROBOTS
-from coterie_bench.mele_tables import print_whole
+from coterie_bench.tables import print_whole
 
 Records = Sequence[Mapping[str, Any]]
 TASKS = {

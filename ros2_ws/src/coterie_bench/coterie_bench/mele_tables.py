@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table
 
 from coterie_bench.mele_paper import COLUMNS, paper_accuracy
+from coterie_bench.tables import print_whole
 
 SHORT: Mapping[str, str] = {
     "neural_network": "NN",
@@ -78,17 +78,6 @@ _EXTRAS = {
     "calibration_error": "Expected calibration error [%], mean over houses",
     "ceiling": "No function of these inputs can be right more often [%], mean over houses",
 }
-
-
-def print_whole(table: Table, console: Console) -> None:
-    """Print a table as wide as it is: a narrow terminal wraps it, but no figure is cut off."""
-    wide = console.options.update(max_width=400)
-    before, needed = console.width, Measurement.get(console, wide, table).maximum
-    try:
-        console.width = max(before, needed)
-        console.print(table)
-    finally:
-        console.width = before
 
 
 def _extra(rows: Records, title: str) -> Table:

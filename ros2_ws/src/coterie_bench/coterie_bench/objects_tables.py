@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from coterie_bench.mele_tables import print_whole
+from coterie_bench.tables import print_whole
 from coterie_bench.objects_paper import MEASURES, paper_figure
 
 Records = Sequence[Mapping[str, Any]]

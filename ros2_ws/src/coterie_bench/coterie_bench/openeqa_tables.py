@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from coterie_bench.mele_tables import print_whole
+from coterie_bench.tables import print_whole
 from coterie_bench.openeqa_paper import paper_category, paper_efficiency, paper_score
 from openeqa_agent.categories import CATEGORIES
 from openeqa_agent.judge import bootstrap

@@ -9,6 +9,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from coterie_bench.catalog import BENCHES
+
 app = typer.Typer(
     name="coterie",
     help="A team of household robots explores a house, answers questions and decides together.",
@@ -497,52 +499,18 @@ def play(context: typer.Context) -> None:
     raise typer.Exit(run(context.args))
 
 
-@bench_app.command("mele", context_settings=PASS_THROUGH)
-def bench_mele(context: typer.Context) -> None:
-    """MELE's protocol on every house in a folder; `--help` shows its options."""
-    from coterie_bench.mele import main as run
+def _add_bench(name: str, text: str) -> None:
+    """Make `coterie bench NAME` of a bench that reads its own command line."""
 
-    raise typer.Exit(run(context.args))
+    @bench_app.command(name, context_settings=PASS_THROUGH, help=f"{text} See `--help`.")
+    def bench(context: typer.Context) -> None:
+        from coterie_bench.catalog import run_bench
 
-
-@bench_app.command("objects", context_settings=PASS_THROUGH)
-def bench_objects(context: typer.Context) -> None:
-    """Requests on semantic maps by every workflow; `--help` shows its options."""
-    from coterie_bench.objects import main as run
-
-    raise typer.Exit(run(context.args))
+        raise typer.Exit(run_bench(name, context.args))
 
 
-@bench_app.command("emos", context_settings=PASS_THROUGH)
-def bench_emos(context: typer.Context) -> None:
-    """Habitat-MAS: EMOS, its ablations and fixed assignments on verified episodes."""
-    from coterie_bench.emos_bench import main as run
-
-    raise typer.Exit(run(context.args))
-
-
-@bench_app.command("openeqa", context_settings=PASS_THROUGH)
-def bench_openeqa(context: typer.Context) -> None:
-    """OpenEQA: open questions from memory and exploring; options: --houses, --data, --help."""
-    from coterie_bench.openeqa import main as run
-
-    raise typer.Exit(run(context.args))
-
-
-@bench_app.command("map", context_settings=PASS_THROUGH)
-def bench_map(context: typer.Context) -> None:
-    """Semantic maps of generated houses against the truth; `--help` shows its options."""
-    from coterie_bench.mapping import main as run
-
-    raise typer.Exit(run(context.args))
-
-
-@bench_app.command("reveca", context_settings=PASS_THROUGH)
-def bench_reveca(context: typer.Context) -> None:
-    """REVECA: cooperation under partial observation, its ablations and baselines in lockstep."""
-    from coterie_bench.reveca.bench import main as run
-
-    raise typer.Exit(run(context.args))
+for _name, _bench in BENCHES.items():
+    _add_bench(_name, _bench.help)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

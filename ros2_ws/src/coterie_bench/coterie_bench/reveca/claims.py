@@ -15,7 +15,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from coterie_bench.mele_tables import print_whole
+from coterie_bench.tables import print_whole
 
 Record = dict[str, Any]
 

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from coterie_bench.mele_tables import print_whole
+from coterie_bench.tables import print_whole
 from coterie_bench.records import mean_std
 
 Record = dict[str, Any]
