@@ -141,8 +141,8 @@ def table_of(block: Block, tables: Sequence[PrintedTable]) -> PrintedTable:
     if len(found) != 1:
         titles = "; ".join(table.title for table in tables) or "none"
         raise DocsError(
-            f"{block.page}:{block.line}: {len(found)} tables of 'bench {shlex.join(block.command)}' "
-            f"have a title that begins with {block.title!r}; its tables: {titles}"
+            f"{block.page}:{block.line}: {len(found)} tables of 'bench "
+            f"{shlex.join(block.command)}' have a title that begins with {block.title!r}; its tables: {titles}"
         )
     return found[0]
 

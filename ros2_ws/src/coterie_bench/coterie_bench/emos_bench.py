@@ -43,8 +43,8 @@ from coterie_bench.emos_goals import GoalProblem
 from coterie_bench.emos_run import METHODS, Method, run_episode
 from coterie_bench.emos_scaling import OBJECTS, ROBOTS, with_objects, with_robots
 from coterie_bench.emos_tables import draw, print_results, scaling
-from coterie_bench.tables import print_whole
 from coterie_bench.records import write_csv, write_json
+from coterie_bench.tables import print_whole
 from coterie_core.language import LanguageError, ModelProfile, build_model
 from emos_planner.leader.options import ResumeFormat
 

@@ -18,8 +18,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from scipy.optimize import linear_sum_assignment
 
-from coterie_bench.tables import print_whole
 from coterie_bench.records import write_csv, write_json
+from coterie_bench.tables import print_whole
 from coterie_core.detections import RgbdFrame
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.geometry import iou

@@ -13,13 +13,13 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from coterie_bench.tables import print_whole
 from coterie_bench.objects_data import ObjectData
 from coterie_bench.objects_paper import MEASURES, paper_figure
 from coterie_bench.objects_run import ObjectsResult, run_objects, summarised
 from coterie_bench.objects_tables import NAMES
 from coterie_bench.records import write_csv, write_json
 from coterie_bench.simulated_planner import Rates, SimulatedPlanner
+from coterie_bench.tables import print_whole
 from coterie_core.language import Decider, ModelProfile, build_model
 from object_planner.workflows import Method, Options
 

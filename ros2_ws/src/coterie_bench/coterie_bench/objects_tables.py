@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from coterie_bench.tables import print_whole
 from coterie_bench.objects_paper import MEASURES, paper_figure
+from coterie_bench.tables import print_whole
 
 Records = Sequence[Mapping[str, Any]]
 NAMES = {

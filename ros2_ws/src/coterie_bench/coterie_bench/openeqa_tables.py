@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from coterie_bench.tables import print_whole
 from coterie_bench.openeqa_paper import paper_category, paper_efficiency, paper_score
+from coterie_bench.tables import print_whole
 from openeqa_agent.categories import CATEGORIES
 from openeqa_agent.judge import bootstrap
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from rich.console import Console
+from rich.table import Table
+
 from coterie_bench.docs_blocks import DocsError, as_markdown, blocks_of, changes, filled, table_of
 from coterie_bench.figures import main
 from coterie_bench.tables import PrintedTable, print_whole, recorded_tables
-from rich.console import Console
-from rich.table import Table
 
 TABLE = PrintedTable(
     "Success [%] by task",

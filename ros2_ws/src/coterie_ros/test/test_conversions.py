@@ -400,7 +400,7 @@ def test_broken_answers_are_named(field, value, named):
 def test_unknown_evidence_is_named():
     message = cv.answer_to_msg(ANSWER)
     message.evidence.kind = 9
-    with pytest.raises(ConversionError, match=r"evidence.kind: expected one of 0 \(nothing\).*got 9"):
+    with pytest.raises(ConversionError, match=r"evidence.kind: .*0 \(nothing\).*got 9"):
         cv.answer_from_msg(message)
 
 
