@@ -140,9 +140,10 @@ def table_of(block: Block, tables: Sequence[PrintedTable]) -> PrintedTable:
     found = [table for table in tables if table.title.startswith(block.title)]
     if len(found) != 1:
         titles = "; ".join(table.title for table in tables) or "none"
+        command = shlex.join(block.command)
         raise DocsError(
-            f"{block.page}:{block.line}: {len(found)} tables of 'bench "
-            f"{shlex.join(block.command)}' have a title that begins with {block.title!r}; its tables: {titles}"
+            f"{block.page}:{block.line}: {len(found)} tables of 'bench {command}' have a title "
+            f"that begins with {block.title!r}; its tables: {titles}"
         )
     return found[0]
 
