@@ -1,0 +1,34 @@
+"""English as households speak it: bounded text, words that are none, other languages, problems."""
+
+from coterie_core.understanding.english import (
+    UnknownWord,
+    household_words,
+    is_english,
+    is_name,
+    suggested,
+    unknown_words,
+)
+from coterie_core.understanding.languages import Foreign, foreign_words, language_told
+from coterie_core.understanding.problems import NotUnderstood, Problem, ProblemKind
+from coterie_core.understanding.spelling import nearest
+from coterie_core.understanding.text import MAX_SENTENCE_CHARS, plain_text, shown, words_in
+
+__all__ = [
+    "MAX_SENTENCE_CHARS",
+    "Foreign",
+    "NotUnderstood",
+    "Problem",
+    "ProblemKind",
+    "UnknownWord",
+    "foreign_words",
+    "household_words",
+    "is_english",
+    "is_name",
+    "language_told",
+    "nearest",
+    "plain_text",
+    "shown",
+    "suggested",
+    "unknown_words",
+    "words_in",
+]

@@ -1,0 +1,41 @@
+"""Sentences as they come from outside: bounded, without control characters, in plain letters."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+MAX_SENTENCE_CHARS = 1000
+"""Characters of a sentence that the rules read."""
+_SHOWN_CHARS = 80
+_QUOTES = str.maketrans({
+    "\u2018": "'", "\u2019": "'", "\u201b": "'", "\u2032": "'", "\u00b4": "'", "`": "'",
+    "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u00ab": '"', "\u00bb": '"',
+    "\u2013": " , ", "\u2014": " , ", "\u2026": " . ", "\u00a0": " ",
+})  # fmt: skip
+_WORD = re.compile(r"\b[^\W\d_]+(?:['-][^\W\d_]+)*\b", re.UNICODE)
+
+
+def plain_text(text: str) -> str:
+    """Return a text with typographic quotes and dashes plain, without control characters.
+
+    Lone surrogates, control characters and marks that turn the direction of writing become spaces.
+    """
+    kept = unicodedata.normalize("NFC", text).translate(_QUOTES)
+    kept = "".join(" " if unicodedata.category(c)[0] == "C" else c for c in kept)
+    return " ".join(kept.split())
+
+
+def words_in(text: str) -> list[tuple[str, int]]:
+    """Return the words of a text as they stand, each with its position [characters].
+
+    What has digits or underscores in it ("mug_2") is a name and left out.
+    """
+    return [(found.group(), found.start()) for found in _WORD.finditer(text)]
+
+
+def shown(text: str, limit: int = _SHOWN_CHARS) -> str:
+    """Return a text short enough to be shown in a message; what was cut is told by its count."""
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}... ({len(text) - limit} more characters)"
