@@ -27,6 +27,7 @@ from rich.progress import (
 
 from coterie_bench.command import run as run_command
 from coterie_bench.openeqa_data import DataError, DataQuestion, load_open_eqa, run_episode
+from coterie_bench.openeqa_phrases import PHRASES
 from coterie_bench.openeqa_run import MOST_STEPS, Setup, run_house
 from coterie_bench.openeqa_tables import agreement, draw_plots, print_tables, summarised
 from coterie_bench.records import write_csv, write_json
@@ -189,6 +190,9 @@ def bench_openeqa(
     rooms: Annotated[
         int | None, typer.Option(min=4, max=25, help="Of a house; the seed decides if left out.")
     ] = None,
+    phrases: Annotated[
+        str, typer.Option(help=f"Wordings of questions about houses: {', '.join(PHRASES)}.")
+    ] = PHRASES[0],
     jobs: Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")] = 0,
 ) -> None:
     """Ask open questions of every agent, mark the answers; print the paper's tables with ours."""
@@ -205,6 +209,7 @@ def bench_openeqa(
             rooms=rooms,
             profile=_profile(profile),
             judge=_judge(judge, profile),
+            phrases=_one("--phrases", phrases, PHRASES),  # type: ignore[arg-type]
         )
         if data is not None:
             units = units_of_data(load_open_eqa(data), episodes, setup)
@@ -323,10 +328,10 @@ def _code_digest() -> bytes:
 
     digest = hashlib.sha256()
     bench = Path(str(coterie_bench.__file__)).parent
-    files = [*bench.glob("openeqa_*.py")]
+    files = [*bench.glob("openeqa_*.py"), *bench.glob("data/openeqa_phrases/*.yaml")]
     for package in (coterie_core, habitat_bridge.embedded, openeqa_agent, semantic_mapper):
         folder = Path(str(package.__file__)).parent
-        files += [*folder.glob("*.py"), *folder.glob("data/*.yaml")]
+        files += [*folder.rglob("*.py"), *folder.glob("data/*")]
     for path in sorted(files):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.digest()

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable
-
-import numpy as np
+from collections.abc import Iterable, Sequence
 
 from coterie_bench.openeqa_tour import Episode, Sight
-from coterie_bench.openeqa_world import FAR, Home
-from coterie_core.colors import color_name, color_names
+from coterie_bench.openeqa_world import Home
+from coterie_core.household import load_household
 from coterie_core.relations import gap
-from coterie_core.scene import SceneObject
 from habitat_bridge.image_detector import STRUCTURE
-from habitat_bridge.simulator import FrameRequest
 
 CLEAR = 150
 """Pixels in some image from which a thing is clear enough to be asked about."""
@@ -22,7 +19,21 @@ LOOKS = 3
 _VAGUE = frozenset({"appliance", "decoration", "light switch", "box", "food", "can"})
 """Labels that people would not use, or not agree on."""
 _MIRRORING = ("mirror", "glass")
-_ONE_COLOR = 0.6  # least share of a thing's pixels in its colour
+_SAID: dict[str, tuple[str, ...]] = {
+    **{c: (c,) for c in ("white", "black", "red", "orange", "yellow", "green", "blue", "purple")},
+    "pink": ("pink",),
+    "grey": ("grey", "gray"),
+    "cream": ("beige", "cream", "off-white"),
+    "dark": ("black", "dark grey", "dark gray"),
+    "steel": ("grey", "gray", "silver", "steel"),
+    "oak": ("brown", "light brown", "wood"),
+    "walnut": ("brown", "dark brown", "wood"),
+    "pine": ("beige", "light brown", "tan", "wood"),
+    "brick": ("brown", "reddish brown", "brick red"),
+    "navy": ("blue", "dark blue", "navy"),
+    "teal": ("teal", "turquoise", "blue-green"),
+}
+"""Paint of the household -> words that people have for it, the usual one first."""
 
 
 class Facts:
@@ -50,7 +61,6 @@ class Facts:
             and self.things[k].label.top not in _VAGUE
         }
         self._types = Counter(room.type for room in home.truth.rooms.values())
-        self._colors: dict[str, str] = {}
 
     def label(self, id_: str) -> str:
         """What a thing is called."""
@@ -112,39 +122,28 @@ class Facts:
         ]
         return [k for away, k in sorted(found) if away <= most]
 
-    def color(self, id_: str) -> str:
-        """Name of the colour that a thing plainly has in the images ("" if it is not plain).
+    def colors(self, id_: str) -> tuple[str, ...]:
+        """What people call the paint of a thing, the usual word first; () where it has none.
 
-        The paint must have that name too, also somewhat darker and brighter.
+        The paint alone decides, as the truth has it: no image, and nothing that an agent uses, so
+        that what light or an agent's own names of colors get wrong counts against it.
         """
-        if id_ not in self._colors:
-            self._colors[id_] = self._plain_color(self.things[id_])
-        return self._colors[id_]
-
-    def _plain_color(self, thing: SceneObject) -> str:
+        thing = self.things[id_]
         paint = thing.properties.get("color", "")
         if not paint.startswith("#") or thing.label.top in _MIRRORING:
-            return ""
-        rgb = [int(paint[k : k + 2], 16) for k in (1, 3, 5)]
-        names = {color_name([min(255.0, v * share) for v in rgb]) for share in (0.93, 1.0, 1.07)}
-        if len(names) != 1:
-            return ""
-        (name,) = names
-        pixels = self._pixels(thing.id)
-        if not len(pixels):
-            return ""
-        shown = Counter(color_names(pixels))
-        return name if shown[name] >= _ONE_COLOR * len(pixels) else ""
+            return ()
+        return _SAID.get(paint_name([int(paint[k : k + 2], 16) for k in (1, 3, 5)]), ())
 
-    def _pixels(self, id_: str) -> np.ndarray:
-        """Colours (n, 3) of a thing in the frame that shows it largest."""
-        home, pose = self.home, self.sight.best_view(id_)
-        if pose is None:
-            return np.empty((0, 3))
-        home.put(pose.position, pose.yaw)
-        (frame,) = home.world.render([FrameRequest(home.world.robots[0], "head")])
-        assert frame.semantic is not None and frame.color is not None and frame.depth is not None
-        row = home.world.contents.rows[id_] + home.world.contents.first_instance
-        mask = (frame.semantic == row) & (frame.depth <= FAR)
-        found: np.ndarray = frame.color[mask]
-        return found[:: max(len(found) // 300, 1)]
+    def color(self, id_: str) -> str:
+        """The usual word for the paint of a thing, or ""."""
+        return next(iter(self.colors(id_)), "")
+
+
+def paint_name(rgb: Sequence[float]) -> str:
+    """Name of the household's range of paints (0..255) that holds a color, or lies nearest."""
+
+    def outside(name: str) -> float:
+        low, high = load_household().colors[name]
+        return math.hypot(*(max(a - v, 0.0, v - b) for v, a, b in zip(rgb, low, high, strict=True)))
+
+    return min(load_household().colors, key=outside)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from coterie_bench.openeqa_facts import Facts
+from coterie_bench.openeqa_phrases import Phrases, load_phrases
 from coterie_bench.openeqa_templates import TEMPLATES, Draft
 from openeqa_agent.categories import Category
 
@@ -34,7 +35,9 @@ class HouseQuestion:
     reference: int
 
 
-def ask_house(facts: Facts, seed: int, per_category: int = PER_CATEGORY) -> list[HouseQuestion]:
+def ask_house(
+    facts: Facts, seed: int, per_category: int = PER_CATEGORY, phrases: Phrases | None = None
+) -> list[HouseQuestion]:
     """Return the questions of a house; the same facts and seed give the same.
 
     Only what the episode clearly shows is asked about, what words single out, and what is in view
@@ -44,11 +47,13 @@ def ask_house(facts: Facts, seed: int, per_category: int = PER_CATEGORY) -> list
         facts: The house and the tour through it.
         seed: Of the choice and of the wording.
         per_category: Most questions of each category.
+        phrases: How they are worded; None: the usual set.
     """
+    phrases = phrases or load_phrases()
     questions: list[HouseQuestion] = []
     for number, (category, makers) in enumerate(TEMPLATES.items()):
         rng = np.random.default_rng([0x9E5, seed, number])
-        chosen = _choose(facts, category, makers, rng, per_category)
+        chosen = _choose(facts, category, makers, rng, per_category, phrases)
         for draft, name, reference in chosen:
             questions.append(
                 HouseQuestion(
@@ -69,14 +74,15 @@ def ask_house(facts: Facts, seed: int, per_category: int = PER_CATEGORY) -> list
 def _choose(
     facts: Facts,
     category: Category,
-    makers: dict[str, Callable[[Facts, np.random.Generator], Iterator[Draft]]],
+    makers: dict[str, Callable[[Facts, np.random.Generator, Phrases], Iterator[Draft]]],
     rng: np.random.Generator,
     count: int,
+    phrases: Phrases,
 ) -> list[tuple[Draft, str, int]]:
     """Take questions from each template in turn, about other things and with other answers."""
     pools: dict[str, list[Draft]] = {}
     for name, make in makers.items():
-        drafts = list(make(facts, rng))
+        drafts = list(make(facts, rng, phrases))
         pools[name] = [drafts[k] for k in rng.permutation(len(drafts))]
     chosen: list[tuple[Draft, str, int]] = []
     topics: set[frozenset[str]] = set()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from coterie_bench.openeqa_facts import Facts
+from coterie_bench.openeqa_phrases import PhraseSet, load_phrases
 from coterie_bench.openeqa_questions import HouseQuestion, ask_house
 from coterie_bench.openeqa_tour import Episode, Sight, episode_of, make_tour
 from coterie_bench.openeqa_world import Home, OutOfSteps, Seeker, Shown
@@ -56,6 +57,7 @@ class Setup:
         rooms: Of a generated house; None: its seed decides.
         profile: A model's profile as JSON; "": the rules.
         judge: "rule" or "model".
+        phrases: How questions about generated houses are worded.
     """
 
     methods: tuple[str, ...] = METHODS
@@ -67,6 +69,7 @@ class Setup:
     rooms: int | None = None
     profile: str = ""
     judge: Literal["rule", "model"] = "rule"
+    phrases: PhraseSet = "day"
 
 
 @dataclass(slots=True)
@@ -143,7 +146,9 @@ async def run_house(seed: int, setup: Setup) -> list[dict[str, Any]]:
     asker = Asker.of(setup)
     try:
         tour = make_tour(home, seed)
-        questions = ask_house(Facts(home, tour, Sight(home)), seed, setup.questions)
+        questions = ask_house(
+            Facts(home, tour, Sight(home)), seed, setup.questions, load_phrases(setup.phrases)
+        )
         records: list[dict[str, Any]] = []
         if "em" in setup.settings:
             for one in questions:

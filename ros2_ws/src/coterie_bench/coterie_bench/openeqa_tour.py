@@ -210,7 +210,6 @@ class Sight:
     def __init__(self, home: Home) -> None:
         self.home = home
         self._views: dict[str, list[frozenset[str]]] = {}
-        self._best: dict[str, tuple[int, Pose]] = {}
 
     def views(self, place: str) -> list[frozenset[str]]:
         """Return per heading of a look around the ids of the things in view."""
@@ -221,17 +220,8 @@ class Sight:
                 self.home.put(pose.position, pose.yaw)
                 shown = self.home.shown().pixels
                 views.append(frozenset(i for i, n in shown.items() if n >= VISIBLE))
-                for thing in views[-1]:
-                    if thing not in self._best or shown[thing] > self._best[thing][0]:
-                        self._best[thing] = shown[thing], pose
             self._views[place] = views
         return self._views[place]
-
-    def best_view(self, thing: str) -> Pose | None:
-        """Return from where a thing shows largest, or None where it never is in view."""
-        for place in self.home.stands:
-            self.views(place)
-        return self._best[thing][1] if thing in self._best else None
 
     def reference(
         self, start: str, yaw: float, evidence: Collection[str], anyone: bool = False

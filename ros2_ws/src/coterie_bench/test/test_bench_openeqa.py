@@ -10,12 +10,14 @@ import pytest
 
 from coterie_bench.openeqa import Unit, main, run_unit, run_units
 from coterie_bench.openeqa_data import DataError, find_episode, load_open_eqa
-from coterie_bench.openeqa_facts import Facts
+from coterie_bench.openeqa_facts import Facts, paint_name
+from coterie_bench.openeqa_phrases import PHRASES, load_phrases
 from coterie_bench.openeqa_questions import as_open_eqa, ask_house
 from coterie_bench.openeqa_run import Setup, run_house
 from coterie_bench.openeqa_tables import agreement, summarised
 from coterie_bench.openeqa_tour import Sight, make_tour
 from coterie_bench.openeqa_world import Home, known_part, turns, way_steps
+from coterie_core.household import load_household
 from coterie_core.language import ModelProfile
 from coterie_core.recording import RecordingWriter
 from coterie_core.testing.endpoint import Endpoint
@@ -59,13 +61,32 @@ def test_questions_of_all_categories_with_what_shows_the_answer(house):
     assert len({q.question for q in questions}) == len(questions)
     for one in questions:
         assert one.evidence and one.reference >= 1 and one.answer not in one.extra
-        assert one.question.endswith("?") and one.question[0].isupper()
+        assert one.question[-1] in "?." and one.question[0].isupper()
         shown = [tour.looks[e] > 0 for e in one.evidence]
         assert any(shown) if one.anyone else all(shown)
         again = facts.sight.reference(tour.start, tour.yaw, one.evidence, one.anyone)
         assert again == one.reference
     assert questions == ask_house(facts, 3)
     assert questions != ask_house(facts, 4)
+    first = ask_house(facts, 3, phrases=load_phrases("first"))
+    assert {q.question for q in first}.isdisjoint(q.question for q in questions)
+
+
+def test_phrase_sets_are_whole_and_ask_for_things_that_homes_have():
+    labels = set(load_household().categories)
+    for name in PHRASES:
+        phrases = load_phrases(name)
+        assert set(phrases.activities) <= set(load_household().room_types)
+        for things, _ in (*phrases.asked_for(places=False), *phrases.asked_for(places=True)):
+            assert set(things) <= labels, things
+        assert all(set(things) <= labels for _, things in phrases.hints)
+    with pytest.raises(ValueError, match="held_out"):
+        load_phrases("mine")
+
+
+def test_colors_are_those_of_the_paint():
+    names = [paint_name(rgb) for rgb in ((252, 251, 250), (160, 165, 170), (128, 64, 50))]
+    assert names == ["white", "grey", "walnut"]
 
 
 def test_answers_are_those_of_the_house(house):
