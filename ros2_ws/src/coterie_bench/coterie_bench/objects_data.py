@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from coterie_core.scene import SceneError, SceneGraph
 from coterie_core.scene.voxeland import load_voxeland
+from coterie_core.yaml_marks import FileProblem, load_marked, read_text
 from object_planner.request import parse
 
 QueryType = Literal["descriptive", "affordance", "negation"]
@@ -85,11 +84,9 @@ def load_data(folder: Path) -> ObjectData:
 
 def _queries(file: Path) -> list[Query]:
     try:
-        content = yaml.safe_load(file.read_text("utf-8"))
-    except OSError as error:
-        raise DataError(f"{file}: {error.strerror}; it lists the queries by id") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(f"{file}: not YAML: {error}") from None
+        content = load_marked(read_text(file), str(file)).data
+    except FileProblem as error:
+        raise DataError(f"{error}; it lists the queries by id") from None
     entries = content.get("queries") if isinstance(content, dict) else None
     if not isinstance(entries, dict) or not entries:
         raise DataError(f"{file}: expected 'queries': a map of ids to words")

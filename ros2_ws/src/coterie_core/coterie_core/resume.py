@@ -8,7 +8,7 @@ robot stands on (for flyers above base_link, which hovers at `mobility.flight_he
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,14 +18,21 @@ from coterie_core.workspace import Workspace
 
 SCHEMA = "coterie.resume/1"
 
-Interval = tuple[float, float]
+Angle = Annotated[float, Field(ge=-20.0, le=20.0)]
+Interval = tuple[Angle, Angle]
 WIDEST = math.radians(100.0)
 """Largest vertical field that a camera gets in a world by pitching [rad]."""
 _DOWN = 0.3  # [rad] that a robot looks down at its work
 
 
+Length = Annotated[float, Field(ge=-100.0, le=100.0)]
+"""A coordinate or length of a robot; beyond is a mistake of units [m]."""
+
+Depth = Annotated[float, Field(gt=0.0, le=10_000.0)]
+
+
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class _Section(_Part):
@@ -40,18 +47,20 @@ class Mobility(_Section):
     """How the robot moves."""
 
     kind: MobilityKind
-    radius: float = Field(gt=0.0, description="of the circle about the footprint [m]")
-    footprint: tuple[tuple[float, float], ...] = Field(
-        (), description="convex outline (x, y) in base_link, counter-clockwise [m]"
+    radius: Length = Field(gt=0.0, description="of the circle about the footprint [m]")
+    footprint: tuple[tuple[Length, Length], ...] = Field(
+        (),
+        max_length=10_000,
+        description="convex outline (x, y) in base_link, counter-clockwise [m]",
     )
-    height: float = Field(gt=0.0, description="of the body in its resting posture [m]")
+    height: Length = Field(gt=0.0, description="of the body in its resting posture [m]")
     step_height: float | None = Field(
         None, ge=0.0, description="highest riser it climbs [m]; null: cannot be told"
     )
     climbs_stairs: bool = Field(False, description="risers of 0.15-0.20 m are no obstacle")
-    linear_speed: float = Field(0.5, gt=0.0, description="[m/s]")
-    angular_speed: float = Field(1.0, gt=0.0, description="[rad/s]")
-    flight_height: float = Field(0.0, ge=0.0, description="of base_link; air only [m]")
+    linear_speed: float = Field(0.5, gt=0.0, le=1000.0, description="[m/s]")
+    angular_speed: float = Field(1.0, gt=0.0, le=1000.0, description="[rad/s]")
+    flight_height: Length = Field(0.0, ge=0.0, description="of base_link; air only [m]")
 
     @property
     def passage_radius(self) -> float:
@@ -85,15 +94,15 @@ class ResumeCamera(_Part):
         description="fixed to the base, on joints of its own (pan, tilt, lift), or on an arm"
     )
     channels: tuple[Literal["rgb", "depth", "infrared"], ...] = ("rgb",)
-    height: float = Field(description="in the resting posture [m]")
-    heights: Interval = Field(description="lowest and highest over its joints [m]")
-    forward: float = Field(0.0, description="ahead of base_link in the resting posture [m]")
+    height: Length = Field(description="in the resting posture [m]")
+    heights: tuple[Length, Length] = Field(description="lowest and highest over its joints [m]")
+    forward: Length = Field(0.0, description="ahead of base_link in the resting posture [m]")
     hfov: float = Field(gt=0.0, description="horizontal field of view [rad]")
     vfov: float = Field(gt=0.0, description="vertical field of view [rad]")
-    pitch: float = Field(0.0, description="resting posture; down positive [rad]")
+    pitch: Angle = Field(0.0, description="resting posture; down positive [rad]")
     pitches: Interval = Field((0.0, 0.0), description="over its joints; down positive [rad]")
     yaws: Interval = Field((0.0, 0.0), description="over its joints, about base_link z [rad]")
-    range: Interval = Field((0.05, 8.0), description="nearest and farthest depth [m]")
+    range: tuple[Depth, Depth] = Field((0.05, 8.0), description="nearest and farthest depth [m]")
     width: int = Field(256, ge=1, description="[px]")
     rows: int = Field(256, ge=1, description="[px]")
 
@@ -156,7 +165,9 @@ class Resume(_Part):
     summary: str = Field("", description="the three summaries in short")
     warnings: tuple[str, ...] = Field((), description="what was odd in the URDF, and the remedy")
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False
+    )
 
     def to_json(self, indent: int | None = None) -> str:
         """Return the resume as JSON."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Runs = tuple[tuple[int, int], ...]
+Coordinate = Annotated[float, Field(ge=-100.0, le=100.0)]
+MOST_CELLS = 5000
+"""Most cells along an edge of a workspace; an arm of 10 m has a thousand of 1 cm."""
 
 
 class Workspace(BaseModel):
@@ -24,13 +28,17 @@ class Workspace(BaseModel):
     convex hull (EMOS, section 3.3).
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    cell: float = Field(0.02, gt=0.0, le=0.5, description="edge of a cell [m]")
-    bottom: float = Field(0.0, description="lower edge of row 0 above the floor [m]")
-    rows: tuple[Runs, ...] = Field(description="occupied radius cells per height row")
+    cell: float = Field(0.02, ge=0.001, le=0.5, description="edge of a cell [m]")
+    bottom: float = Field(
+        0.0, ge=-100.0, le=100.0, description="lower edge of row 0 above the floor [m]"
+    )
+    rows: tuple[Runs, ...] = Field(
+        max_length=MOST_CELLS, description="occupied radius cells per height row"
+    )
     bearings: tuple[tuple[float, float], ...] = ((-math.pi, math.pi),)
-    hull: tuple[tuple[float, float, float], ...] = ()
+    hull: tuple[tuple[Coordinate, Coordinate, Coordinate], ...] = ()
     samples: int = Field(0, ge=0, description="joint samples that it was made from")
 
     @model_validator(mode="after")
@@ -43,6 +51,8 @@ class Workspace(BaseModel):
                 if first < 0 or end < first or first <= last + 1:
                     raise ValueError("runs of a row must be rising, apart and not empty")
                 last = end
+            if last >= MOST_CELLS:
+                raise ValueError(f"a row reaches cell {last}, expected at most {MOST_CELLS - 1}")
         return self
 
     @staticmethod

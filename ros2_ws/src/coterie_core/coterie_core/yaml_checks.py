@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, core_schema
 
+from coterie_core.plain_data import shorten
 from coterie_core.yaml_marks import FileProblem, MarkedData, Path_, Problem
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -36,7 +37,9 @@ def suggestion(word: object, choices: Iterable[str]) -> str:
         choices: The valid names.
     """
     names = sorted(set(choices))
-    near = difflib.get_close_matches(str(word).lower(), [n.lower() for n in names], n=1, cutoff=0.6)
+    near = difflib.get_close_matches(
+        str(word)[:100].lower(), [n.lower() for n in names], n=1, cutoff=0.6
+    )
     if near:
         best = next(n for n in names if n.lower() == near[0])
         return f"; did you mean {best!r}?"
@@ -56,8 +59,7 @@ def shown(value: object) -> str:
         return "a map"
     if isinstance(value, list):
         return "a list"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shorten(repr(value) if isinstance(value, str) else value, 60)
 
 
 def check(model: type[Model], marked: MarkedData, file: str, extra: list[Problem]) -> Model:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from coterie_core.plain_data import shorten
 
 Path_ = tuple[str | int, ...]
 """Where a value stands: keys and list indices from the root."""
@@ -16,6 +19,18 @@ LARGEST_FILE = 1_000_000
 
 LARGEST_TREE = 50_000
 """Most values after aliases are followed; a small file can otherwise unfold without end."""
+
+
+MOST_PROBLEMS = 30
+"""Problems of a file that are shown; the rest are counted."""
+
+LONGEST_PROBLEM = 400
+"""Longest text of one problem [characters]."""
+
+# What no name, path or text of a settings file has a use for, and much software stumbles over.
+_UNUSABLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +44,9 @@ class Problem:
     def text(self, file: str) -> str:
         """Return `file:line: path: message`, leaving out what is not known."""
         where = f"{file}:{self.line}" if self.line else file
-        dotted = format_path(self.path)
-        return f"{where}: {dotted}: {self.message}" if dotted else f"{where}: {self.message}"
+        dotted = shorten(format_path(self.path), 120)
+        message = shorten(self.message, LONGEST_PROBLEM)
+        return f"{where}: {dotted}: {message}" if dotted else f"{where}: {message}"
 
 
 @dataclass(slots=True)
@@ -54,7 +70,11 @@ class FileProblem(Exception):
     def __init__(self, file: str, problems: list[Problem]) -> None:
         self.file = file
         self.problems = sorted(problems, key=lambda p: p.line)
-        super().__init__("\n".join(p.text(file) for p in self.problems))
+        lines = [p.text(file) for p in self.problems[:MOST_PROBLEMS]]
+        more = len(self.problems) - len(lines)
+        if more:
+            lines.append(f"{file}: and {more} more problems")
+        super().__init__("\n".join(lines))
 
 
 def format_path(path: Path_) -> str:
@@ -108,8 +128,9 @@ def load_marked(text: str, file: str) -> MarkedData:
     Raises:
         FileProblem: The text is no YAML, or empty, or unfolds beyond `LARGEST_TREE` values.
     """
-    loader = yaml.SafeLoader(text)
+    loader: yaml.SafeLoader | None = None
     try:
+        loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if node is None:
             raise FileProblem(file, [Problem((), 0, "the file is empty")])
@@ -117,13 +138,18 @@ def load_marked(text: str, file: str) -> MarkedData:
         data = reader.read(node, ())
     except yaml.MarkedYAMLError as error:
         raise FileProblem(file, [_syntax_problem(error, text)]) from None
+    except yaml.reader.ReaderError as error:
+        line = text[: error.position].count("\n") + 1
+        what = f"holds a character that YAML does not allow (code {error.character:#04x})"
+        raise FileProblem(file, [Problem((), line, f"{what}; remove it")]) from None
     except yaml.YAMLError as error:
         message = " ".join(str(error).split())
         raise FileProblem(file, [Problem((), 0, f"not YAML: {message}")]) from None
     except RecursionError:
         raise FileProblem(file, [Problem((), 0, "nested too deeply")]) from None
     finally:
-        loader.dispose()
+        if loader is not None:
+            loader.dispose()
     return MarkedData(data, reader.lines, reader.problems)
 
 
@@ -149,13 +175,29 @@ class _Reader:
         if isinstance(node, yaml.SequenceNode):
             return [self.read(child, (*path, i)) for i, child in enumerate(node.value)]
         try:
-            return self._loader.construct_object(node, deep=True)
+            value = self._loader.construct_object(node, deep=True)
         except yaml.constructor.ConstructorError:
             self.problems.append(Problem(path, line, f"the tag {node.tag} is not allowed here"))
-        except ValueError as error:  # for example 2026-13-45, which looks like a date
-            message = f"{node.value!r} cannot be read: {error}; put it in quotes"
+            return None
+        # PyYAML raises all kinds where a tag does not fit the text: `!!bool maybe`, `!!int ""`.
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            kind = node.tag.rpartition(":")[2]
+            why = f": {error}" if isinstance(error, ValueError) else f" as a YAML {kind}"
+            message = f"{shorten(node.value, 80)!r} cannot be read{why}; put it in quotes"
             self.problems.append(Problem(path, line, message))
-        return None
+            return None
+        if isinstance(value, str):
+            return self._usable(value, path, line)
+        return value
+
+    def _usable(self, text: str, path: Path_, line: int) -> str:
+        """Note a character that nothing can use; return the text without any."""
+        found = _UNUSABLE.search(text)
+        if found is None:
+            return text
+        message = f"holds the character U+{ord(found[0]):04X}, which cannot be used; remove it"
+        self.problems.append(Problem(path, line, message))
+        return _UNUSABLE.sub("?", text)
 
     def _mapping(self, node: yaml.MappingNode, path: Path_) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -172,7 +214,7 @@ class _Reader:
             if not isinstance(key_node, yaml.ScalarNode):
                 self.problems.append(Problem(path, line, "a key must be a word, not a list or map"))
                 continue
-            key = str(key_node.value)
+            key = self._usable(str(key_node.value), path, line)
             here = (*path, key)
             if key in first:
                 message = f"stands twice (first on line {first[key]}); keep one"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import load_household
+from coterie_core.plain_data import DataError, read_json, shorten
 from coterie_core.scene import (
     Connection,
     Floor,
@@ -22,6 +22,7 @@ from coterie_core.scene import (
     SceneError,
     SceneGraph,
     SceneObject,
+    checked,
     load,
     save,
 )
@@ -45,8 +46,8 @@ def load_map(path: Path) -> SceneGraph:
     if path.suffix == ".sparkdsg":
         return load_spark(path)
     try:
-        content: Any = json.loads(head)
-    except (ValueError, RecursionError, UnicodeDecodeError):
+        content: Any = read_json(head)
+    except DataError:
         raise SceneError(
             f"{path}: not JSON; a map is a scene graph, a Voxeland map or a spark-dsg file"
         ) from None
@@ -151,14 +152,36 @@ def load_spark(path: Path) -> SceneGraph:
     id as name; parents tell which room a place or an object lies in.
 
     Raises:
-        SceneError: spark-dsg cannot read it.
+        SceneError: spark-dsg cannot read it, or an attribute is not as it should be; names the
+            node.
     """
     import spark_dsg as dsg
 
     try:
         source = dsg.DynamicSceneGraph.load(str(path))
     except Exception as error:  # pybind raises all kinds for broken files
-        raise SceneError(f"{path}: spark-dsg cannot read it: {str(error)[:200]}") from None
+        raise SceneError(f"{path}: spark-dsg cannot read it: {shorten(str(error))}") from None
+    at = ["metadata"]
+    try:
+        graph = _from_spark(source, at)
+    except (
+        AttributeError,
+        LookupError,
+        OverflowError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise SceneError(
+            f"{path}: {at[0]}: not as Hydra or we write it: {shorten(str(error))}"
+        ) from None
+    return checked(graph, str(path))
+
+
+def _from_spark(source: Any, at: list[str]) -> SceneGraph:
+    """Return the graph of a spark-dsg file; `at[0]` names what is being read."""
+    import spark_dsg as dsg
+
     graph = SceneGraph()
     extra = source.metadata.get() or {}
     for floor in extra.get("floors", ()):
@@ -166,6 +189,7 @@ def load_spark(path: Path) -> SceneGraph:
     names = _label_names(source, extra)
     ids: dict[int, str] = {}
     for node in _nodes(source, dsg.DsgLayers.ROOMS):
+        at[0] = f"room {node.id.str(True)}"
         data, id_ = _data(node), _id(node)
         ids[node.id.value] = id_
         polygon = [(float(x), float(y)) for x, y in data.get("polygon", ())]
@@ -173,15 +197,18 @@ def load_spark(path: Path) -> SceneGraph:
         kind = data.get("type") or load_household().room_type(name) or "room"
         graph.add_room(Room(id_, name, kind, data.get("floor", ""), polygon))
     for node in _nodes(source, dsg.DsgLayers.PLACES):
+        at[0] = f"place {node.id.str(True)}"
         data, id_ = _data(node), _id(node)
         ids[node.id.value] = id_
         room = data.get("room", _parent(node, ids))
         graph.add_place(Place(id_, _point(node.attributes.position), room, data.get("floor", "")))
     for node in _nodes(source, dsg.DsgLayers.OBJECTS):
+        at[0] = f"object {node.id.str(True)}"
         data, id_ = _data(node), _id(node)
         ids[node.id.value] = id_
         graph.add_object(_object(node, id_, data, names, ids, graph))
     for edge in source.edges:
+        at[0] = f"edge {edge.source} to {edge.target}"
         _read_edge(graph, ids, edge)
     return graph
 

@@ -12,13 +12,17 @@ from typing import Any
 import numpy as np
 
 from coterie_core.files import write_atomically
+from coterie_core.plain_data import check_values, read_json, shorten
 from coterie_core.scene import LabelBelief
+from coterie_core.scene.limits import FARTHEST
 from semantic_mapper.grid import FloorGrids, GridOptions, grids_from_state
 from semantic_mapper.instances import Instance
 from semantic_mapper.mapper import SemanticMapper
 
 FORMAT = "coterie-mapper/1"
 _STATES = ("present", "moved", "gone")
+LARGEST_STATE = 2**31
+"""Most bytes that a state unfolds to."""
 
 
 class StateError(ValueError):
@@ -88,21 +92,49 @@ def load_state(path: Path) -> MapperState:
         StateError: The file is none, or was cut off.
     """
     try:
+        _check_size(path)
         with np.load(path, allow_pickle=False) as arrays:
-            head = json.loads(bytes(arrays["head"]))
+            head = read_json(bytes(arrays["head"]))
+            check_values(head)
             if head.get("format") != FORMAT:
                 raise ValueError(f"format {head.get('format')!r}, expected {FORMAT!r}")
             things = [_thing(k, item, arrays) for k, item in enumerate(head["things"])]
             grids = {
-                str(id_): (int(c), int(r), arrays[f"free/{k}"], arrays[f"full/{k}"])
+                str(id_): (
+                    int(c),
+                    int(r),
+                    _counts(arrays, f"free/{k}"),
+                    _counts(arrays, f"full/{k}"),
+                )
                 for id_, (k, c, r) in head["floors"].items()
             }
             return MapperState(str(head["frame"]), things, int(head["next"]), grids)
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # numpy and zipfile raise all kinds for damaged files
         raise StateError(
-            f"{path}: not a mapper's state ({type(error).__name__}: {error}); remove it to begin "
-            "with an empty map"
+            f"{path}: not a mapper's state ({type(error).__name__}: {shorten(str(error))}); remove "
+            "it to begin with an empty map"
         ) from None
+
+
+def _check_size(path: Path) -> None:
+    """Refuse a small file that unfolds into more than a house.
+
+    Raises:
+        ValueError: Its parts are larger than LARGEST_STATE together.
+        OSError: It cannot be read.
+        zipfile.BadZipFile: It is damaged.
+    """
+    with zipfile.ZipFile(path) as parts:
+        size = sum(part.file_size for part in parts.infolist())
+    if size > LARGEST_STATE:
+        raise ValueError(f"{size} bytes, expected at most {LARGEST_STATE}")
+
+
+def _counts(arrays: Any, name: str) -> Any:
+    grid = arrays[name]
+    if grid.ndim != 2 or grid.dtype.kind not in "biu":
+        raise ValueError(f"{name}: an array of {grid.dtype} with {grid.ndim} axes, expected counts")
+    return grid
 
 
 def restore(
@@ -130,21 +162,35 @@ def _thing(k: int, item: dict[str, Any], arrays: Any) -> Instance:
     if points.ndim != 2 or points.shape[1] != 3 or low.shape != (3,) or high.shape != (3,):
         raise ValueError(f"thing {k}: points of shape {points.shape}")
     if not len(points) or not np.isfinite(points).all() or item["state"] not in _STATES:
-        raise ValueError(f"thing {k}: no finite points, or state {item['state']!r}")
+        raise ValueError(f"thing {k}: no finite points, or state {shorten(item['state'])!r}")
+    if not (low <= high).all() or max(abs(low).max(), abs(high).max()) > FARTHEST:
+        raise ValueError(f"thing {k}: low {low} and high {high} are no corners of a box")
+    embedding, crop = arrays.get(f"embedding/{k}"), arrays.get(f"crop/{k}")
+    if embedding is not None and (embedding.ndim != 1 or embedding.dtype.kind != "f"):
+        raise ValueError(f"thing {k}: an embedding of shape {embedding.shape}")
+    if crop is not None and (crop.ndim != 3 or crop.shape[2] != 3 or crop.dtype != np.uint8):
+        raise ValueError(f"thing {k}: a crop of shape {crop.shape}")
     thing = Instance(
         str(item["id"]),
         points,
         low,
         high,
-        embedding=arrays.get(f"embedding/{k}"),
-        crop=arrays.get(f"crop/{k}"),
+        embedding=embedding,
+        crop=crop,
     )
     for name in _BELIEFS:
         weights = {str(label): float(w) for label, w in item[name].items()}
         if not all(0.0 <= w < float("inf") for w in weights.values()):
-            raise ValueError(f"thing {k}: {name} of {weights}")
+            raise ValueError(f"thing {k}: {name} of {shorten(weights)}")
         setattr(thing, name, LabelBelief(weights))
     for name in _PLAIN:
         kind = type(getattr(thing, name))
-        setattr(thing, name, kind(item[name]))
+        value = item[name]
+        if kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if type(value) is not kind:
+            raise ValueError(f"thing {k}: {name}: expected {kind.__name__}, got {shorten(value)}")
+        setattr(thing, name, value)
+    if thing.time < 0.0 or thing.observations < 0:
+        raise ValueError(f"thing {k}: a time or a count below 0")
     return thing

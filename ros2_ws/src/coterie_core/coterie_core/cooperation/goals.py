@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from coterie_core.plain_data import shorten
+
 Relation = Literal["on", "in"]
 Kind = Literal["household", "transport"]
 
-_FORM = re.compile(r"^\s*(on|in)\s*\(([^,()]+),([^,()]+)\)\s*(?::\s*(\d+))?\s*$", re.IGNORECASE)
+_FORM = re.compile(r"^\s*(on|in)\s*\(([^,()]+),([^,()]+)\)\s*(?::\s*([0-9]+))?\s*$", re.IGNORECASE)
+
+
+MOST_THINGS = 10_000
+"""Largest count of a sub-goal."""
 
 
 class GoalError(ValueError):
@@ -53,11 +59,16 @@ class SubGoal:
         """
         found = _FORM.match(text)
         if found is None:
-            raise GoalError(f"sub-goal: expected a form like 'ON(plate, table): 2', got {text!r}")
+            got = shorten(repr(text[:200]))
+            raise GoalError(f"sub-goal: expected a form like 'ON(plate, table): 2', got {got}")
         relation, item, target, count = found.groups()
-        number = int(count or 1)
-        if number < 1:
-            raise GoalError(f"sub-goal {text!r}: the count must be at least 1")
+        digits = (count or "1").lstrip("0")
+        # Counted before it is read: Python refuses numbers of thousands of digits.
+        number = int(digits) if 1 <= len(digits) <= len(str(MOST_THINGS)) else 0
+        if not 1 <= number <= MOST_THINGS:
+            raise GoalError(
+                f"sub-goal {shorten(text)!r}: the count must be a number from 1 to {MOST_THINGS}"
+            )
         kind: Relation = "on" if relation.lower() == "on" else "in"
         return SubGoal(kind, item.strip().lower(), target.strip().lower(), number)
 

@@ -16,7 +16,9 @@ import json
 import os
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from coterie_core.language import errors
 from coterie_core.language.errors import BadReply, LanguageError, ReplayMiss
@@ -29,6 +31,7 @@ from coterie_core.language.types import (
     Usage,
     Wrapper,
 )
+from coterie_core.plain_data import LARGEST, DataError, read_json, shorten
 
 _VERSION = 1
 # A miss compares with so many recorded prompts, by so many characters of each.
@@ -179,7 +182,8 @@ class ReplayModel(LanguageModel):
 
     def _read(self) -> list[dict[str, Any]]:
         try:
-            lines = self.path.read_text(encoding="utf-8").splitlines()
+            # Not splitlines: a reply may hold other characters that end lines.
+            lines = self.path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
         except (OSError, UnicodeDecodeError) as error:
             raise LanguageError(
                 f"cassette {self.path} cannot be read ({error}); record one with record_to"
@@ -189,22 +193,14 @@ class ReplayModel(LanguageModel):
             if not line.strip():
                 continue
             try:
-                entry = json.loads(line)
-                valid = (
-                    entry["v"] == _VERSION
-                    and isinstance(entry["key"], str)
-                    and isinstance(entry["request"], dict)
-                    and ("reply" in entry or "error" in entry)
-                )
-            except (ValueError, TypeError, KeyError):
-                valid = False
-            if valid:
-                entries.append(entry)
-            elif number < len(lines):  # only the last line may have been cut by a crash
+                entries.append(_entry(line))
+            except DataError as error:
+                if number == len(lines):  # only the last line may have been cut by a crash
+                    continue
                 raise LanguageError(
-                    f"cassette {self.path}, line {number}: not a version {_VERSION} cassette line; "
-                    "record it anew"
-                )
+                    f"cassette {self.path}, line {number}: not a version {_VERSION} cassette line "
+                    f"({error}); record it anew"
+                ) from None
         return entries
 
     async def complete(self, request: ModelRequest) -> Reply:
@@ -256,6 +252,82 @@ class ReplayModel(LanguageModel):
 
     def __repr__(self) -> str:
         return f"ReplayModel({str(self.path)!r}, model={self.name!r})"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class _Call(_Part):
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+class _Message(_Part):
+    role: str
+    text: str
+    images: list[str]
+    tool_calls: list[_Call]
+    tool_call_id: str
+
+
+class _Request(_Part):
+    model: str
+    messages: list[_Message]
+    schema_: dict[str, Any] | None = Field(alias="schema")
+    tools: list[dict[str, Any]]
+    sampling: dict[str, float | int | None]
+
+
+class _Usage(_Part):
+    prompt_tokens: int = Field(ge=0, le=2**53)
+    completion_tokens: int = Field(ge=0, le=2**53)
+    cost: float = Field(ge=0.0, le=LARGEST)
+    estimated: bool
+
+
+class _Reply(_Part):
+    text: str
+    parsed: dict[str, Any] | None
+    tool_calls: list[_Call]
+    usage: _Usage
+    model: str
+    finish_reason: str
+
+
+class _Error(_Part):
+    kind: str
+    message: str
+    text: str
+    usage: _Usage
+
+
+class _Line(_Part):
+    v: Literal[1]
+    key: str
+    request: _Request
+    reply: _Reply | None = None
+    error: _Error | None = None
+
+
+def _entry(line: str) -> dict[str, Any]:
+    """Return a line of a cassette as plain data of the shape that `Recording` writes.
+
+    Raises:
+        DataError: It is no such line; says which field is wrong.
+    """
+    entry = read_json(line)
+    try:
+        checked = _Line.model_validate(entry)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = shorten(".".join(str(part) for part in first["loc"]) or "line")
+        raise DataError(f"{where}: {first['msg']}") from None
+    if (checked.reply is None) == (checked.error is None):
+        raise DataError("expected a reply or an error")
+    found: dict[str, Any] = entry
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _as_lines(canonical: dict[str, Any]) -> list[str]:

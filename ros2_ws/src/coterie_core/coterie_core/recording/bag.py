@@ -350,7 +350,7 @@ def _files_of(path: Path) -> list[Path]:
             remedy = "unpack the files (zstd -d) or convert the bag: ros2 bag convert"
             raise RecordingError(path, "its files are compressed as a whole", remedy)
         names = [str(name) for name in info["relative_file_paths"]]
-    except (OSError, yaml.YAMLError, UnicodeDecodeError, LookupError, TypeError, AttributeError):
+    except (OSError, yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError):
         names = []  # cut off, or never written: the files tell what is there
     there = [path / name for name in names if PurePosixPath(name).name == name]
     there = [file for file in there if file.is_file()]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
+from coterie_core.plain_data import shorten
 from coterie_core.recording.mcap_file import Found, Where
 from coterie_core.recording.types import RecordingError
 
@@ -31,7 +32,7 @@ class Db3File:
             self._base = sqlite3.connect(address, uri=True)
             rows = self._base.execute("SELECT id, name, type, serialization_format FROM topics")
             self._topics = {int(i): (str(n), str(t)) for i, n, t, form in rows if form == "cdr"}
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeError, ValueError, TypeError) as error:
             what = "no rosbag2 file"
             remedy = "give a bag of rosbag2; from ROS 1, convert it with rosbags-convert"
             if "malformed" in str(error):
@@ -49,8 +50,9 @@ class Db3File:
                 name, kind = self._topics[topic]
                 if isinstance(data, bytes):
                     yield Found(name, kind, (int(row), 0, len(data)), data)
-        except sqlite3.Error as error:
-            self.problems.append(f"{self.path.name}: damaged; what comes before is used ({error})")
+        except (sqlite3.Error, UnicodeError, ValueError, TypeError) as error:
+            text = shorten(str(error))
+            self.problems.append(f"{self.path.name}: damaged; what comes before is used ({text})")
 
     def read(self, where: Where) -> bytes:
         """Return a message's data.
@@ -60,7 +62,7 @@ class Db3File:
         """
         try:
             row = self._base.execute("SELECT data FROM messages WHERE id = ?", where[:1]).fetchone()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeError) as error:
             raise RecordingError(self.path, f"damaged ({error})", "copy it again") from None
         if row is None or not isinstance(row[0], bytes):
             raise RecordingError(self.path, f"message {where[0]} is gone", "copy it again")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.plain_data import shorten
 from coterie_core.scene import SceneGraph
 
 
@@ -64,7 +65,8 @@ class RecordingError(Exception):
 
     def __init__(self, file: str | Path, what: str, remedy: str = "") -> None:
         self.file = str(file)
-        super().__init__(f"{file}: {what}" + (f"; {remedy}" if remedy else ""))
+        text = f"{file}: {shorten(what, 600)}" + (f"; {shorten(remedy, 600)}" if remedy else "")
+        super().__init__(text)
 
 
 def sample_evenly(recording: Recording, k: int) -> list[int]:

@@ -14,7 +14,7 @@ from coterie_core.scene.model import (
     SceneObject,
     Sighting,
 )
-from coterie_core.scene.serial import SceneError, from_json, load, save, to_json
+from coterie_core.scene.serial import SceneError, checked, from_json, load, save, to_json
 from coterie_core.scene.text import objects_text, room_lists, rooms_text
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "SceneGraph",
     "SceneObject",
     "Sighting",
+    "checked",
     "from_json",
     "load",
     "merge",

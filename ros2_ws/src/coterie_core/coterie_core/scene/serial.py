@@ -8,13 +8,18 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from coterie_core.files import write_atomically
+from coterie_core.plain_data import LONGEST_ERROR, DataError, check_values, shorten
 from coterie_core.scene.graph import SceneGraph
+from coterie_core.scene.limits import beyond_limits
 
 FORMAT = "coterie-scene/1"
 
 
 class SceneError(ValueError):
     """A scene graph cannot be read: says which file and field, what was expected, what to do."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(shorten(text, LONGEST_ERROR))
 
 
 @cache
@@ -35,29 +40,69 @@ def from_json(text: str | bytes, source: str = "scene graph") -> SceneGraph:
         source: What to call it in errors, for example the file's name.
 
     Raises:
-        SceneError: Not JSON, a field missing or of the wrong type, or a dangling reference.
+        SceneError: Not JSON, a field missing or of the wrong type, a number beyond all houses, or
+            a dangling reference.
     """
     try:
         graph = _adapter().validate_json(text)
     except ValidationError as error:
-        lines = [
-            f"{'.'.join(str(part) for part in e['loc']) or 'top level'}: {e['msg']}"
-            for e in error.errors()[:5]
-        ]
-        more = error.error_count() - len(lines)
-        raise SceneError(
-            f"{source}: not a scene graph: {'; '.join(lines)}"
-            + (f"; and {more} more" if more > 0 else "")
-            + ". Write it with coterie_core.scene.save, or mend the fields named."
-        ) from None
+        raise _not_a_graph(error, source) from None
+    _check(graph, source)
+    return graph
+
+
+def checked(graph: SceneGraph, source: str) -> SceneGraph:
+    """Return a graph that was made from another format, checked as `from_json` checks ours.
+
+    Args:
+        graph: What was read; its fields may hold values of any type.
+        source: What to call it in errors, for example the file's name.
+
+    Raises:
+        SceneError: A field of the wrong type, a number beyond all houses, a dangling reference.
+    """
+    try:
+        data = _adapter().dump_python(graph, warnings=False)
+        graph = _adapter().validate_python(data)
+    except ValidationError as error:
+        raise _not_a_graph(error, source) from None
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise SceneError(f"{source}: not a scene graph: {error}") from None
+    _check(graph, source)
+    return graph
+
+
+def _not_a_graph(error: ValidationError, source: str) -> SceneError:
+    lines = [
+        f"{shorten('.'.join(str(part) for part in e['loc']) or 'top level')}: {e['msg']}"
+        for e in error.errors(include_input=False, include_url=False)[:5]
+    ]
+    more = error.error_count() - len(lines)
+    return SceneError(
+        f"{source}: not a scene graph: {'; '.join(lines)}"
+        + (f"; and {more} more" if more > 0 else "")
+        + ". Write it with coterie_core.scene.save, or mend the fields named."
+    )
+
+
+def _check(graph: SceneGraph, source: str) -> None:
+    try:
+        check_values(_adapter().dump_python(graph, warnings=False))
+    except DataError as error:
+        raise SceneError(f"{source}: {error}") from None
+    problems = beyond_limits(graph)
+    if problems:
+        raise SceneError(f"{source}: {problems[0]}" + _more(problems))
     problems = dangling_references(graph)
     if problems:
         raise SceneError(
-            f"{source}: {problems[0]}"
-            + (f" (and {len(problems) - 1} more)" if len(problems) > 1 else "")
-            + ". Every id that is named must exist in the same file."
+            f"{source}: {problems[0]}{_more(problems)}. "
+            "Every id that is named must exist in the same file."
         )
-    return graph
+
+
+def _more(problems: list[str]) -> str:
+    return f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
 
 
 def dangling_references(graph: SceneGraph) -> list[str]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
 from coterie_core.files import write_atomically
 from coterie_core.geometry import Box
+from coterie_core.plain_data import DataError, check_values, read_json, shorten
 from coterie_core.scene.graph import SceneGraph
 from coterie_core.scene.model import LabelBelief, SceneObject
-from coterie_core.scene.serial import SceneError
+from coterie_core.scene.serial import SceneError, checked
 
 UNKNOWN = "unknown"
 """Label of what Voxeland could not tell; instances that are most likely this are left out."""
@@ -31,17 +31,18 @@ def from_voxeland(text: str | bytes, source: str = "map") -> SceneGraph:
         SceneError: Not JSON, or an instance is wrong; names the instance and the field.
     """
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise SceneError(f"{source}: not JSON: {error}") from None
+        data = read_json(text)
+        check_values(data)
+    except DataError as error:
+        raise SceneError(f"{source}: {error}") from None
     if not isinstance(data, dict) or not isinstance(data.get("instances"), dict):
         raise SceneError(f"{source}: expected an object with 'instances': a map of Voxeland")
     graph = SceneGraph()
     for name, entry in data["instances"].items():
-        thing = _thing(name, entry, f"{source}: instances.{name}")
+        thing = _thing(name, entry, f"{source}: instances.{shorten(name, 60)}")
         if thing.label.top != UNKNOWN:
             graph.add_object(thing)
-    return graph
+    return checked(graph, source)
 
 
 def to_voxeland(graph: SceneGraph) -> str:
@@ -90,13 +91,17 @@ def _thing(name: str, entry: Any, where: str) -> SceneObject:
     weights: dict[str, float] = {}
     for label, weight in results.items():
         if isinstance(weight, bool) or not isinstance(weight, int | float):
-            raise SceneError(f"{where}.results[{label!r}]: expected a number, got {weight!r}")
-        if not math.isfinite(weight) or weight < 0.0:
-            raise SceneError(f"{where}.results[{label!r}]: expected at least 0, got {weight}")
+            raise SceneError(
+                f"{where}.results[{shorten(label, 60)!r}]: expected a number, got {shorten(weight)}"
+            )
+        if weight < 0.0:
+            raise SceneError(
+                f"{where}.results[{shorten(label, 60)!r}]: expected at least 0, got {weight}"
+            )
         weights[str(label)[:200]] = float(weight)
     count = entry.get("n_observations", 0)
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-        raise SceneError(f"{where}.n_observations: expected a whole number, got {count!r}")
+        raise SceneError(f"{where}.n_observations: expected a whole number, got {shorten(count)}")
     return SceneObject(
         id=str(name), label=LabelBelief(weights), box=Box(center, size), observations=count
     )
@@ -107,9 +112,8 @@ def _three(value: Any, where: str) -> tuple[float, float, float]:
         not isinstance(value, list)
         or len(value) != 3
         or any(isinstance(v, bool) or not isinstance(v, int | float) for v in value)
-        or not all(math.isfinite(v) for v in value)
     ):
-        raise SceneError(f"{where}: expected three finite numbers [m], got {value!r}"[:300])
+        raise SceneError(f"{where}: expected three finite numbers [m], got {shorten(value)}")
     return (float(value[0]), float(value[1]), float(value[2]))
 
 

@@ -72,11 +72,8 @@ def pose_from_msg(message: PoseMsg, checks: Checks | None = None, field: str = "
         ConversionError: Position not finite, or no rotation (quaternion far from unit length).
     """
     inner = (checks or Checks("pose")).at(field)
-    q = message.orientation
-    norm = math.sqrt(q.x**2 + q.y**2 + q.z**2 + q.w**2)
-    if not abs(norm - 1.0) < 0.01:
-        raise inner.fail("orientation", "a quaternion of length 1", f"length {norm:g}")
-    return Pose(point_from_msg(message.position, inner), quaternion_to_yaw((q.x, q.y, q.z, q.w)))
+    rotation = inner.rotation("orientation", message.orientation)
+    return Pose(point_from_msg(message.position, inner), quaternion_to_yaw(rotation))
 
 
 def box_to_msg(box: Box) -> BoxMsg:

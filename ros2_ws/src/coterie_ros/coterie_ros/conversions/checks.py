@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from coterie_core.geometry import Quaternion
+from coterie_core.plain_data import shorten
+
 T = TypeVar("T")
+
+_UNUSABLE = re.compile("[\x00\ud800-\udfff]")
 
 # Longest texts and lists that anything in the stack has a use for.
 NAME = 200
@@ -23,8 +29,9 @@ class ConversionError(ValueError):
 
     def __init__(self, where: str, field: str, expected: str, got: object) -> None:
         self.where, self.field, self.expected = where, field, expected
-        self.got = _short(got)
-        super().__init__(f"{where}, field {field}: expected {expected}, got {self.got}")
+        self.got = shorten(got, 80)
+        text = f"{shorten(where)}, field {shorten(field)}: expected {shorten(expected, 800)}"
+        super().__init__(f"{text}, got {self.got}")
 
 
 class Checks:
@@ -62,9 +69,17 @@ class Checks:
             raise self.fail(field, f"at most {limit} characters", f"{len(value)} characters")
         if not value and not empty:
             raise self.fail(field, "a text that is not empty", "''")
-        if "\x00" in value:
-            raise self.fail(field, "a text without NUL characters", value)
+        if _UNUSABLE.search(value):
+            raise self.fail(field, "a text without NUL and without lone surrogates", value)
         return value
+
+    def rotation(self, field: str, value: Any) -> Quaternion:
+        """Return a quaternion (x, y, z, w) of length 1."""
+        x, y, z, w = (float(getattr(value, axis)) for axis in "xyzw")
+        length = math.hypot(x, y, z, w)  # does not overflow, as squares do
+        if not abs(length - 1.0) < 0.01:
+            raise self.fail(field, "a quaternion of length 1", f"length {length:g}")
+        return (x, y, z, w)
 
     def items(self, field: str, value: Sequence[T], limit: int = LIST) -> Sequence[T]:
         """Return a list of at most `limit` items."""
@@ -86,8 +101,3 @@ def _range(low: float, high: float) -> str:
     if math.isinf(high):
         return f"of at least {low:g}"
     return f"of at most {high:g}" if math.isinf(low) else f"from {low:g} to {high:g}"
-
-
-def _short(value: object) -> str:
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

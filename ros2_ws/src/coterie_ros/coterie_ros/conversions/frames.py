@@ -73,12 +73,10 @@ def transform_from_msg(message: TransformStamped, topic: str = "tf") -> Pose:
         ConversionError: A number that is not finite, or no rotation.
     """
     checks = Checks(topic).at(f"transform({message.header.frame_id}->{message.child_frame_id})")
-    t, q = message.transform.translation, message.transform.rotation
+    t = message.transform.translation
     x, y, z = (checks.number(f"translation.{a}", getattr(t, a), -FAR, FAR) for a in "xyz")
-    norm = math.sqrt(q.x**2 + q.y**2 + q.z**2 + q.w**2)
-    if not abs(norm - 1.0) < 0.01:
-        raise checks.fail("rotation", "a quaternion of length 1", f"length {norm:g}")
-    return Pose((x, y, z), quaternion_to_yaw((q.x, q.y, q.z, q.w)))
+    rotation = checks.rotation("rotation", message.transform.rotation)
+    return Pose((x, y, z), quaternion_to_yaw(rotation))
 
 
 def transforms_from_msg(
@@ -95,12 +93,9 @@ def transforms_from_msg(
         part = checks.at(f"transforms[{k}]")
         parent = part.text("header.frame_id", item.header.frame_id, empty=False)
         child = part.text("child_frame_id", item.child_frame_id, empty=False)
-        t, q = item.transform.translation, item.transform.rotation
+        t = item.transform.translation
         x, y, z = (part.number(f"translation.{a}", getattr(t, a), -FAR, FAR) for a in "xyz")
-        norm = math.sqrt(q.x**2 + q.y**2 + q.z**2 + q.w**2)
-        if not abs(norm - 1.0) < 0.01:
-            raise part.fail("rotation", "a quaternion of length 1", f"length {norm:g}")
-        rotation = (float(q.x), float(q.y), float(q.z), float(q.w))
+        rotation = part.rotation("rotation", item.transform.rotation)
         out.append((parent, child, (x, y, z), rotation, time_from_msg(item.header.stamp)))
     return out
 

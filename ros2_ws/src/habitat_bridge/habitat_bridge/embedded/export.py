@@ -13,9 +13,11 @@ from pydantic import TypeAdapter, ValidationError
 from coterie_core.frames import quaternion_zup_to_yup, zup_to_yup
 from coterie_core.geometry import Box, yaw_to_quaternion
 from coterie_core.household import load_household
+from coterie_core.plain_data import DataError, check_values, read_json, shorten
 from coterie_core.scene import SceneError, save
 from habitat_bridge.embedded.glb import glb_bytes
 from habitat_bridge.embedded.house import House
+from habitat_bridge.embedded.house_checks import unusable
 from habitat_bridge.embedded.mesh import object_mesh, structure_meshes
 
 FORMAT = "coterie-house/1"
@@ -38,24 +40,30 @@ def house_from_json(text: str | bytes, source: str = "house") -> House:
     """Read a house written by `house_to_json`.
 
     Raises:
-        SceneError: Not JSON, another format, or a field is missing or of the wrong type.
+        SceneError: Not JSON, another format, a field is missing or of the wrong type, or no world
+            can be made of it.
     """
     try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise SceneError(f"{source}: not JSON ({error}); generate the house again") from None
+        data = read_json(text)
+        check_values(data)
+    except DataError as error:
+        raise SceneError(f"{source}: {error}; generate the house again") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         found = data.get("format") if isinstance(data, dict) else type(data).__name__
         raise SceneError(
-            f'{source}: expected "format": "{FORMAT}", got {found!r}; this is no house file of this'
-            " version, generate the house again from its seed"
+            f'{source}: expected "format": "{FORMAT}", got {shorten(found)!r}; this is no house '
+            "file of this version, generate the house again from its seed"
         )
     try:
-        return _adapter().validate_python(data.get("house"))
+        house = _adapter().validate_python(data.get("house"))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "house"
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = shorten(".".join(str(part) for part in first["loc"]) or "house")
         raise SceneError(f"{source}: {where}: {first['msg']}") from None
+    problem = unusable(house)
+    if problem:
+        raise SceneError(f"{source}: {problem}")
+    return house
 
 
 def save_glb(house: House, path: str | Path) -> None:

@@ -29,7 +29,7 @@ def validate_house(house: House) -> list[str]:
     """Return what is wrong with a house, in words; empty if nothing is."""
     if not house.rooms or not house.floors:
         return ["the house has no rooms or no floors"]
-    problems = [*_ids(house), *_rooms(house)]
+    problems = [*check_ids(house), *_rooms(house)]
     if problems:
         # What follows needs rooms and ids that are as they should be.
         return problems
@@ -42,7 +42,8 @@ def validate_house(house: House) -> list[str]:
     return problems
 
 
-def _ids(house: House) -> Iterator[str]:
+def check_ids(house: House) -> Iterator[str]:
+    """Yield what is wrong with names: empty ones, twice the same, and ids that do not exist."""
     for what, ids in (
         ("floor", [f.id for f in house.floors]),
         ("room", [r.id for r in house.rooms]),
