@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from coterie_bringup.memory import memory_folder, memory_parameters
 from coterie_bringup.program import Program
 from coterie_bringup.team import (
     LeaderSpec,
@@ -192,8 +193,8 @@ def bridge_parameters(team: Team) -> dict[str, Any]:
         parameters["prior_map"] = team.cooperation.prior_map
     elif team.mapper is not None:
         parameters["prior_map"] = team.mapper.prior_map
-    if team.mapper is not None:
-        # The mapper takes it up and publishes the map: one publisher of a topic.
+    if team.mapper is not None or team.leader is not None:
+        # The mapper, or the leader, takes it up and publishes the map: one publisher of a topic.
         parameters["prior_topic"] = "prior_map"
     return parameters
 
@@ -259,12 +260,13 @@ def explorer_parameters(team: Team, robot: RobotSpec, run_directory: Path | None
     whose process is started again goes on with what it knew.
     """
     index = [r.name for r in team.robots].index(robot.name)
+    folder = memory_folder(team, run_directory)
     return {
         "robot": robot.name,
         "model_profile": _profile(team, robot.model),
         "seed": (team.seed * 1009 + index) % 2**31,
         "malicious": robot.malicious,
-        "state_directory": "" if run_directory is None else str(run_directory / "memory"),
+        "state_directory": "" if folder is None else str(folder / "memory"),
     }
 
 
@@ -284,6 +286,10 @@ def leader_parameters(team: Team, leader: LeaderSpec, run_directory: Path | None
         **{name: getattr(leader, name) for name in limits},
         "seed": team.seed,
         "state_directory": "" if run_directory is None else str(run_directory / "leader"),
+        # A mapper has seen what the robots see, and publishes the map.
+        "map_topic": "prior_map" if team.mapper is None else "semantic_map",
+        "observers": [r.name for r in team.robots] if team.mapper is None else [],
+        **memory_parameters(team, run_directory),
     }
 
 
@@ -296,6 +302,7 @@ def worker_parameters(team: Team, robot: RobotSpec, run_directory: Path | None) 
         "model_profile": _profile(team, robot.model),
         "seed": (team.seed * 1009 + index) % 2**31,
         "state_directory": "" if run_directory is None else str(run_directory / "robots"),
+        **memory_parameters(team, run_directory),
     }
 
 
@@ -332,7 +339,8 @@ def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[
         return {}
     names = [robot.name for robot in team.robots]
     chosen = {key: getattr(spec, key) for key in ("color", "near", "far", "looks", "most_things")}
-    kept = "" if run_directory is None else str(run_directory / "map")
+    folder = memory_folder(team, run_directory)
+    kept = "" if folder is None else str(folder / "map")
     # No map before what is known beforehand is in it: who asks would take it for the whole.
     known = {"prior_patience": 10.0} if bridge_parameters(team)["prior_map"] != "nothing" else {}
     cameras = list(spec.cameras) or [

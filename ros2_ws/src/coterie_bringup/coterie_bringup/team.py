@@ -6,7 +6,15 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    field_validator,
+    model_validator,
+)
 
 from coterie_bringup.team_checks import (
     MAX_ROBOTS,
@@ -269,6 +277,25 @@ class OpenQuestionsSpec(_Part):
     max_distance: float = Field(40.0, ge=0.0, le=10_000.0, description="how far it may go [m]")
 
 
+class MemorySpec(_Part):
+    """What the team remembers from one start to the next."""
+
+    keep: bool = Field(
+        False, description="whether it goes on at the next start; a simulated world begins anew"
+    )
+    folder: str = Field(
+        "", description="below the team file's folder; empty: the state folder's memory/<name>"
+    )
+
+    @field_validator("folder")
+    @classmethod
+    def _below(cls, folder: str) -> str:
+        path = Path(folder)
+        if folder and (path.is_absolute() or ".." in path.parts or folder.startswith("~")):
+            raise ValueError(f"{folder!r} leads out of the team file's folder; give one below it")
+        return folder
+
+
 class ProcessesSpec(_Part):
     """How robots are spread over processes; 0: chosen by the number of robots."""
 
@@ -293,6 +320,7 @@ class Team(_Part):
     mapper: MapperSpec | None = Field(None, description="makes the semantic map")
     planner: PlannerSpec | None = Field(None, description="answers ./coterie find")
     open_questions: OpenQuestionsSpec | None = Field(None, description="answers open questions")
+    memory: MemorySpec = MemorySpec()
     processes: ProcessesSpec = ProcessesSpec()
     domain: int | None = Field(None, ge=0, le=101, description="ROS domain; none: a free one")
     namespace: str = Field("", description="ROS namespace of the whole team; empty: none")
@@ -400,6 +428,7 @@ __all__ = [
     "ExplorationSpec",
     "FileProblem",
     "LeaderSpec",
+    "MemorySpec",
     "PoseSpec",
     "ProcessesSpec",
     "QuestionsSpec",

@@ -14,7 +14,13 @@ from typing import Any
 
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
-from coterie_bringup.plan import ProcessSpec, plan, programs, write_parameters
+from coterie_bringup.memory import check_memory, house_identity, memory_folder
+from coterie_bringup.plan import (
+    ProcessSpec,
+    plan,
+    programs,
+    write_parameters,
+)
 from coterie_bringup.supervisor import Event, Supervisor
 from coterie_bringup.team import Team
 
@@ -107,6 +113,9 @@ def prepared(
         DomainError: No domain is free.
     """
     with rundir.domain(domain if domain is not None else team.domain) as number:
+        kept = memory_folder(team, None)
+        if kept is not None:
+            check_memory(kept, house_identity(team))
         directory = rundir.new_run(team.name)
         specs = tuple(plan(team, run_directory=directory))
         parameter_file = directory / "parameters.yaml"

@@ -7,8 +7,16 @@ from collections.abc import Iterable, Sequence
 
 from coterie_core.geometry import Box, distance
 from coterie_core.household import load_household
+from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Detection, Observation
-from coterie_core.scene import AgentState, LabelBelief, SceneGraph, SceneObject, Sighting
+from coterie_core.scene import (
+    AgentState,
+    LabelBelief,
+    SceneGraph,
+    SceneObject,
+    Sighting,
+    associate,
+)
 from coterie_core.sightings import note_found, resting_on, room_at
 from coterie_core.tasks import Thing
 
@@ -34,6 +42,7 @@ class TeamMap:
         self.version = 0
         self._numbers: dict[str, int] = {}
         self._reserved: set[str] = set()
+        self._carried: dict[str, str] = {}
 
     def adopt(self, scene: SceneGraph) -> None:
         """Take over a map given to the team; what this robot has seen itself stays."""
@@ -41,8 +50,10 @@ class TeamMap:
         agents = self.scene.agents
         self.scene = copy.deepcopy(scene)
         self.scene.agents.update(agents)
-        for thing in seen:
-            if thing.id not in self.scene.objects:
+        new = [thing for thing in seen if thing.id not in self.scene.objects]
+        known = {id(mine) for _, mine in associate(list(self.scene.objects.values()), new)}
+        for thing in new:
+            if id(thing) not in known:
                 self.scene.add_object(thing)
         self.version += 1
 
@@ -124,6 +135,29 @@ class TeamMap:
         self.scene.add_object(made)
         self.version += 1
         return made
+
+    def note(self, event: ObjectEvent) -> None:
+        """Take in what another robot did to a thing; what was seen since then counts more."""
+        meant = Thing(label=event.label, id=event.object, position=event.position)
+        kind = event.kind
+        if kind == "placed":
+            thing = self.scene.objects.get(self._carried.pop(event.robot, ""))
+            thing = thing or self.resolve(meant) or self.learn(meant)
+            if thing is not None and not _seen_since(thing, event):
+                self.put(thing.id, event.holder, event.position)
+            return
+        thing = self.resolve(meant)
+        if thing is None or _seen_since(thing, event):
+            return
+        if kind in ("opened", "closed"):
+            self.set_open(thing.id, kind == "opened")
+        elif distance(thing.box.center, event.position) <= 2 * SAME:
+            if kind == "picked":
+                self._carried[event.robot] = thing.id
+                self.take(thing.id)
+            elif kind == "gone" or thing.observations <= 2:
+                del self.scene.objects[thing.id]
+                self.version += 1
 
     def take(self, id_: str) -> None:
         """Take down that a thing is in a hand."""
@@ -244,6 +278,10 @@ class TeamMap:
             name = f"{stem}-{self._numbers[stem]}"
             if name not in self.scene.objects and name not in self._reserved:
                 return name
+
+
+def _seen_since(thing: SceneObject, event: ObjectEvent) -> bool:
+    return thing.last_seen is not None and thing.last_seen.time > event.time
 
 
 def as_thing(thing: SceneObject) -> Thing:

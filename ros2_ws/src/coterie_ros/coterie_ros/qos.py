@@ -29,6 +29,7 @@ _PROFILES: dict[str, Callable[[], QoSProfile]] = {
     "latched": _profile(1, latched=True),
     "questions": _profile(1000, latched=True),
     "answers": _profile(1000, latched=True),
+    "object_events": _profile(1000, latched=True),
     "messages": _profile(1000),
     "diagnostics": _profile(10),
     "clock": _profile(1, reliable=False),

@@ -1,7 +1,7 @@
 """Scene graphs: rooms, places, objects and agents of a house."""
 
 from coterie_core.scene.graph import SceneGraph
-from coterie_core.scene.merge import MergeReport, MergeRule, merge
+from coterie_core.scene.merge import MergeReport, MergeRule, absorb, associate, merge
 from coterie_core.scene.model import (
     AgentState,
     Connection,
@@ -32,6 +32,8 @@ __all__ = [
     "SceneGraph",
     "SceneObject",
     "Sighting",
+    "absorb",
+    "associate",
     "checked",
     "from_json",
     "load",

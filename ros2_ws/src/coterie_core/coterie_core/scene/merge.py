@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -175,7 +176,7 @@ def _merge_objects(
 ) -> None:
     for thing in guest.objects.values():
         thing.room = report.rooms.get(thing.room, thing.room)
-    pairs = _assign(list(result.objects.values()), list(guest.objects.values()), rule)
+    pairs = associate(list(result.objects.values()), list(guest.objects.values()), rule)
     for mine, theirs in pairs:
         report.matched[theirs.id] = mine.id
     for thing in guest.objects.values():
@@ -193,10 +194,13 @@ def _merge_objects(
         result.add_object(thing)
 
 
-def _assign(
-    ours: list[SceneObject], theirs: list[SceneObject], rule: MergeRule
+def associate(
+    ours: Sequence[SceneObject], theirs: Sequence[SceneObject], rule: MergeRule = MergeRule()
 ) -> list[tuple[SceneObject, SceneObject]]:
-    """Pair things one to one; only near ones are compared, so that 5 000 things are no trouble."""
+    """Pair things that are the same, one to one, so that the sum of `same_thing` is greatest.
+
+    Only near ones are compared, so that 5 000 things are no trouble.
+    """
     by_id = {thing.id: thing for thing in ours if not has_geometry(thing)}
     pairs = [
         (by_id[thing.id], thing)

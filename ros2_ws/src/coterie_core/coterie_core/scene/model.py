@@ -161,7 +161,7 @@ class SceneObject:
     """A thing: belief over labels, box, where it is, what it stands on or in.
 
     `room`, `support` and `container` are ids ("" where unknown). `is_open` is None for things
-    that cannot be opened.
+    that cannot be opened. `confidence` (0..1) that it is there now, 0: not estimated.
     """
 
     id: str
@@ -176,6 +176,7 @@ class SceneObject:
     observations: int = 0
     last_seen: Sighting | None = None
     properties: dict[str, str] = field(default_factory=dict)
+    confidence: float = 0.0
 
     def __deepcopy__(self, memo: dict[int, object]) -> SceneObject:
         """Copy it with all that can change in it."""
@@ -193,6 +194,7 @@ class SceneObject:
             self.observations,
             None if seen is None else Sighting(seen.time, seen.robot),
             dict(self.properties),
+            self.confidence,
         )
 
 

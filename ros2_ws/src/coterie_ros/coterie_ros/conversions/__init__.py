@@ -72,6 +72,7 @@ from coterie_ros.conversions.images import (
     intrinsics_from_msg,
 )
 from coterie_ros.conversions.markers import objects_to_markers, rooms_to_markers
+from coterie_ros.conversions.object_events import object_event_from_msg, object_event_to_msg
 from coterie_ros.conversions.open import open_answer_from_msg, open_answer_to_msg
 from coterie_ros.conversions.perception import (
     detection_from_msg,
@@ -204,6 +205,8 @@ __all__ = [
     "navigate_from_msg",
     "navigate_to_msg",
     "objects_to_markers",
+    "object_event_from_msg",
+    "object_event_to_msg",
     "observation_from_msg",
     "observation_to_msg",
     "odom_frame",

@@ -101,9 +101,11 @@ def map_object_to_msg(thing: SceneObject) -> MapObject:
         container=thing.container,
         opening=openings[thing.is_open],
         observations=thing.observations,
+        confidence=float(thing.confidence),
     )
     if thing.last_seen is not None:
-        message.last_seen = time_to_msg(thing.last_seen.time)
+        # A memory of before the world's clock began anew lies before its beginning.
+        message.last_seen = time_to_msg(max(thing.last_seen.time, 0.0))
         message.last_seen_by = thing.last_seen.robot
     return message
 
@@ -132,4 +134,5 @@ def map_object_from_msg(message: MapObject, checks: Checks | None = None) -> Sce
         is_open=checks.choice("opening", message.opening, _OPENING),
         observations=int(message.observations),
         last_seen=Sighting(time_from_msg(message.last_seen), seen_by) if seen_by else None,
+        confidence=checks.share("confidence", message.confidence),
     )

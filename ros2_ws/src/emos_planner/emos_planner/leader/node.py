@@ -32,8 +32,10 @@ from coterie_ros.conversions.tasks import (
 )
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import node_decider
+from coterie_ros.outlet import Outlet
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
+from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from emos_planner.leader.leader import Agreement, Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import Outcome
@@ -46,6 +48,8 @@ TICK = 0.5
 """How often silence and time are looked at [s of wall time]."""
 GATHER = 5.0
 """How long to wait for robots that are not there when a task comes [s of wall time]."""
+MAP_PERIOD = 1.0
+"""Least time between two maps that it publishes [s of wall time]."""
 SETTLE = 0.2
 """How long further news is waited for before sub-tasks are given anew [s of wall time]."""
 _LONGEST_RESUME = 8_000_000
@@ -77,6 +81,16 @@ class LeaderNode(AgentNode):
         ),
         ParameterSpec("seed", 0, "Of the solver.", minimum=0),
         ParameterSpec("state_directory", "", "Where state and talks are kept; empty: nowhere."),
+        ParameterSpec(
+            "map_topic",
+            "semantic_map",
+            "What is known of the house. Where it is another topic than semantic_map, the leader "
+            "publishes the team's memory as semantic_map.",
+        ),
+        ParameterSpec(
+            "observers", [], "Robots whose observations count; empty where a mapper makes the map."
+        ),
+        *MEMORY_PARAMETERS,
     )
 
     def on_setup(self, parameters: Parameters) -> None:
@@ -90,7 +104,8 @@ class LeaderNode(AgentNode):
         )
         directory = parameters["state_directory"]
         self._folder = Path(directory) if directory else None
-        self._scene: SceneGraph | None = None
+        self.keeper = MemoryKeeper(self, "leader")
+        self._has_map = False
         self._resumes: dict[str, Resume] = {}
         self._reports: dict[str, RobotReport] = {}
         self._heard_at: dict[str, float] = {}
@@ -105,14 +120,22 @@ class LeaderNode(AgentNode):
         self.leader: Leader | None = None
         self._discussion = self.publisher(DiscussionTurn, "discussion", "messages")
         self._assignment = self.publisher(Assignment, "assignment", "latched")
+        self._map_out: Outlet | None = None
+        self._told_map = -1
+        if parameters["map_topic"] != "semantic_map":
+            self._map_out = self.publisher(SemanticMap, "semantic_map", "latched")
         self.serve_action(ExecuteTask, "execute_task", self._execute)
         self.diagnostics.add_source("task", self._figures)
 
     def on_start(self) -> None:
         """Listen to map and robots; go on with a task that a stop has interrupted."""
-        self.subscribe(
-            SemanticMap, "semantic_map", "latched", self._on_map, convert=conversions.scene_from_msg
+        parameters = self.parameters
+        self.keeper.begin(
+            map_topic=parameters["map_topic"],
+            observers=parameters["observers"],
+            on_map=self._on_map,
         )
+        self.every(MAP_PERIOD, self._tell_map, "map")
         self.subscribe(
             DiscussionTurn,
             "discussion",
@@ -139,9 +162,22 @@ class LeaderNode(AgentNode):
 
     # -- what comes in --------------------------------------------------------------------------
 
-    def _on_map(self, scene: SceneGraph) -> None:
-        self._scene = scene
+    def _on_map(self) -> None:
+        self._has_map = True
+        self._tell_map()
         self._news.set()
+
+    def _tell_map(self) -> None:
+        """Publish what the team remembers, if it has changed."""
+        memory = self.keeper.memory
+        if self._map_out is None or not self._has_map or memory.version == self._told_map:
+            return
+        self._told_map = memory.version
+        self._map_out.publish(conversions.scene_to_msg(memory.scene(), time=max(memory.time, 0.0)))
+
+    def on_release(self) -> None:
+        """Keep the memory for the next start."""
+        self.keeper.save()
 
     def _on_resume(self, robot: str, resume: Resume) -> None:
         if resume.robot != robot:
@@ -245,8 +281,8 @@ class LeaderNode(AgentNode):
         limit = float(goal.request.max_time) or self.parameters["max_time"]
         try:
             starts = await self._gather()
-            assert self._scene is not None
-            self.leader = self._new_leader(self._scene)
+            # What the team did and saw since the first map counts for this task, too.
+            self.leader = self._new_leader(self.keeper.memory.scene())
             agreement = await self.leader.discuss(self._busy, words, starts)
             self.leader.progress.expect(starts, time.monotonic())
             self._after(agreement)
@@ -300,18 +336,18 @@ class LeaderNode(AgentNode):
             self._news.clear()
             there = [r for r in self.robots if r in self._resumes and self._alive(r)]
             waited = time.monotonic() - begin
-            if self._scene is not None and len(there) == len(self.robots):
+            if self._has_map and len(there) == len(self.robots):
                 break
             starting = time.monotonic() - self._since < self.parameters["start_time"]
-            if self._scene is not None and waited >= GATHER and not starting:
+            if self._has_map and waited >= GATHER and not starting:
                 break
-            if self._scene is None and waited >= self.parameters["map_timeout"]:
+            if not self._has_map and waited >= self.parameters["map_timeout"]:
                 break
             try:
                 await in_time(self._news.wait(), 0.2)
             except asyncio.TimeoutError:
                 pass
-        if self._scene is None:
+        if not self._has_map:
             raise ValueError(
                 "no map came on 'semantic_map'; is the bridge running, with prior_map?"
             )
@@ -456,7 +492,7 @@ class LeaderNode(AgentNode):
         self._busy, self._words = state.task, state.words
         self._ended = asyncio.get_running_loop().create_future()
         try:
-            self._scene = self._scene or state.scene
+            self._has_map = True  # its own of before will do
             await self._gather()
             self.leader = self._new_leader(state.scene)
             self.leader.restore(state)
@@ -498,7 +534,7 @@ class LeaderNode(AgentNode):
                 states[one.state.name.lower()] = states.get(one.state.name.lower(), 0) + 1
         return {
             "task": self._busy,
-            "map": self._scene is not None,
+            "map": self._has_map,
             "robots_there": sum(1 for robot in self.robots if self._alive(robot)),
             **states,
         }

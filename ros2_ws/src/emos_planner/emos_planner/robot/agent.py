@@ -13,11 +13,13 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from coterie_core.geometry import Vec3
+from coterie_core.geometry import Vec3, distance
 from coterie_core.household import load_household
 from coterie_core.language import Decider, inline_data
+from coterie_core.object_events import EventKind, ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.resume import Resume
+from coterie_core.scene import SceneObject
 from coterie_core.skills import Outcome, Pick, Place, Skill, SkillResult, Target
 from coterie_core.tasks import (
     Proposal,
@@ -38,6 +40,10 @@ from emos_planner.tools.write_check import second_opinion
 
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
+_NEAR = 3.0
+"""Who looks for a thing from nearer than this sees whether it is there [m]."""
+_LOOKS = 2
+"""So many looks in vain say that a thing is gone."""
 MOST_OFFERS = 100
 """Offers that a report tells, the latest ones."""
 
@@ -115,6 +121,7 @@ class RobotAgent:
         self._seen: dict[str, int] = {}
         self._noted: set[str] = set()
         self._outbox: list[HelpMessage] = []
+        self._events: list[ObjectEvent] = []
         self._offers: dict[str, None] = {}
         self._messages = 0
         self._stuck_holding = ""
@@ -505,13 +512,63 @@ class RobotAgent:
         """What a skill that succeeded changes in hand and map."""
         if isinstance(skill, Pick):
             self.holding = skill.target.instance or (work.sub_task.id if work else "?")
+            self._happened("picked", self.map.thing(self.holding))
             self.map.take(self.holding)
         elif isinstance(skill, Place):
             owner = skill.receptacle.instance
             self.map.put(self.holding, owner, skill.receptacle.position)
+            self._happened("placed", self.map.thing(self.holding))
             self.holding = ""
         elif hasattr(skill, "target"):
-            self.map.set_open(skill.target.instance, type(skill).__name__ == "Open")
+            is_open = type(skill).__name__ == "Open"
+            self.map.set_open(skill.target.instance, is_open)
+            thing = self.map.thing(skill.target.instance)
+            self._happened("opened" if is_open else "closed", thing)
+
+    def _happened(self, kind: EventKind, thing: SceneObject | None) -> None:
+        """Note for the team what this robot did to a thing, or saw of it, by its own map."""
+        if thing is None or not thing.label.top:
+            return
+        placed = kind == "placed"
+        x, y, z = thing.box.center
+        self._events.append(
+            ObjectEvent(
+                id="not told yet",
+                kind=kind,
+                robot=self.robot,
+                object=thing.id,
+                label=thing.label.top,
+                time=self._time,
+                position=(x, y, thing.box.bottom if placed else z),
+                from_room=thing.room if not placed else "",
+                to_room=thing.room if placed else "",
+                holder=(thing.container or thing.support) if placed else "",
+                task=self.task,
+            )
+        )
+
+    def events(self) -> list[ObjectEvent]:
+        """Return what became of things since the last call; whoever tells it gives the ids."""
+        told, self._events = self._events, []
+        return told
+
+    def hear(self, event: ObjectEvent) -> None:
+        """Take in what another robot did to a thing."""
+        if event.robot != self.robot:
+            self.map.note(event)
+
+    def _not_there(self, work: _Work) -> None:
+        """Tell the team of a thing that was looked for where it was said to be, in vain."""
+        one = work.sub_task
+        thing = self.map.resolve(one.object) if one.object is not None else None
+        if thing is None or thing.kind != "item" or one.kind not in ("pick", "detect"):
+            return
+        missed = (Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET)
+        looks = [a for a in work.attempts if a.outcome in missed]
+        since = min((a.step for a in looks), default=self._step)
+        near = self._position is not None and distance(self._position, thing.box.center) <= _NEAR
+        if len(looks) >= _LOOKS and near and self._seen.get(thing.id, -1) < since:
+            self._happened("gone", thing)
 
     def _end(self, work: _Work, state: SubTaskState, reason: str) -> None:
         work.sub_task = work.sub_task.model_copy(
@@ -524,6 +581,7 @@ class RobotAgent:
     def _give_up(self, work: _Work, option: Option) -> None:
         obstacle = option.obstacle.value if option.obstacle else "other"
         reason = option.reason or option.words
+        self._not_there(work)
         self._ask_help(work, reason)
         self._end(work, _FAILED, f"{obstacle}: {reason}")
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from std_msgs.msg import Bool
 
 from coterie_core.files import write_atomically
+from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
@@ -26,7 +27,6 @@ from coterie_msgs.msg import (
     DiscussionTurn,
     RobotResume,
     RobotStatus,
-    SemanticMap,
     TeamMessage,
 )
 from coterie_msgs.msg import Observation as ObservationMsg
@@ -44,6 +44,7 @@ from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.names import team_name
 from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.node import resume_from_msg
 from emos_planner.leader.options import LeaderOptions
@@ -80,6 +81,7 @@ class RobotNode(AgentNode):
             "resume_format", "json", "In prompts.", choices=("json", "words", "markdown", "xml")
         ),
         ParameterSpec("state_directory", "", "Where the state is kept; empty: nowhere."),
+        *MEMORY_PARAMETERS,
     )
 
     def on_setup(self, parameters: Parameters) -> None:
@@ -94,6 +96,7 @@ class RobotNode(AgentNode):
         self.agent: RobotAgent | None = None
         self._resume: Resume | None = None
         self._scene: SceneGraph | None = None
+        self.keeper = MemoryKeeper(self, self.robot, self._on_event)
         self._latest: Observation | None = None
         self._observed = asyncio.Event()
         self._wake = asyncio.Event()
@@ -110,6 +113,7 @@ class RobotNode(AgentNode):
         self._discussion = self.publisher(
             DiscussionTurn, team_name(namespace, "discussion"), "messages"
         )
+        self.keeper.announce(team_name(namespace, ""))
         self._navigate = ActionClient(self, NavigateToAction, "navigate_to")
         self._manipulate = ActionClient(self, Manipulate, "manipulate")
 
@@ -126,13 +130,7 @@ class RobotNode(AgentNode):
             self._on_observation,
             convert=conversions.observation_from_msg,
         )
-        self.subscribe(
-            SemanticMap,
-            team_name(namespace, "semantic_map"),
-            "latched",
-            self._on_map,
-            convert=conversions.scene_from_msg,
-        )
+        self.keeper.begin(team_name(namespace, ""), on_map=self._on_map)
         self.subscribe(
             DiscussionTurn,
             team_name(namespace, "discussion"),
@@ -162,6 +160,7 @@ class RobotNode(AgentNode):
     def on_release(self) -> None:
         """Keep the state for the next start."""
         self._keep()
+        self.keeper.save()
 
     # -- what comes in --------------------------------------------------------------------------
 
@@ -177,11 +176,15 @@ class RobotNode(AgentNode):
             self.agent.resume = self._resume
         self._begin()
 
-    def _on_map(self, scene: SceneGraph) -> None:
-        self._scene = scene
-        if self.agent is not None:
-            self.agent.map.adopt(scene)
+    def _on_map(self) -> None:
+        self._scene = self.keeper.memory.scene()
+        if self.agent is not None and self.agent.waiting:
+            self.agent.map.adopt(self._scene)  # not under its feet: a task has its own names
         self._begin()
+
+    def _on_event(self, event: ObjectEvent) -> None:
+        if self.agent is not None:
+            self.agent.hear(event)
 
     def _begin(self) -> None:
         """Make the agent once body and house are known."""
@@ -303,6 +306,7 @@ class RobotNode(AgentNode):
                 await self._observation_after(-1)
             skill = await agent.next_skill()
             self._speak()
+            self.keeper.tell(agent.events())
             self._tell()
             if skill is None:
                 self._takes_part.publish(Bool(data=False))
@@ -326,6 +330,7 @@ class RobotNode(AgentNode):
             if result.outcome is not Outcome.REFUSED or result.duration:
                 await self._observation_after(step)
             agent.skill_ended(skill, result)
+            self.keeper.tell(agent.events())
             if not result.ok:
                 self.get_logger().info(f"{type(skill).__name__}: {result.reason}")
             self._keep()

@@ -1,0 +1,101 @@
+"""Maps that are given to a team, taken into its memory."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+from coterie_core.geometry import Box
+from coterie_core.scene import MergeRule, SceneGraph, SceneObject, associate
+from coterie_core.sightings import kind_of
+from coterie_core.team_memory.store import NEVER, UNSIZED, Belief, Store
+
+RULE = MergeRule(distance=0.5)
+"""When a thing that is seen, or on a map, is one that is remembered."""
+
+
+def adopt(store: Store, given: SceneGraph) -> None:
+    """Take in a map: one that was known beforehand, or the latest of a mapper.
+
+    What the team has moved or seen since the map saw it stays as it is. A thing that an earlier
+    map had and this one lacks is forgotten, unless the team itself saw or moved it.
+    """
+    given = copy.deepcopy(given)
+    things, given.objects = list(given.objects.values()), {}
+    for part in ("floors", "rooms", "connections", "places", "links"):
+        getattr(store.graph, part).update(getattr(given, part))
+    store.graph.frame = given.frame
+    same = _matches(store, things)
+    renamed = {thing.id: _adopt(store, thing, same.get(thing.id)) for thing in things}
+    for thing in things:
+        if store.graph.objects.get(thing.id) is thing:  # it is new
+            thing.support = renamed.get(thing.support, "")
+            thing.container = renamed.get(thing.container, "")
+    for source, id_ in list(store.sources.items()):
+        if source in renamed:
+            continue
+        del store.sources[source]
+        belief = store.beliefs.get(id_)
+        if belief is not None and belief.source == source and belief.moved == NEVER:
+            store.drop(id_)
+    store.version += 1
+    store.bound()
+
+
+def _matches(store: Store, things: Sequence[SceneObject]) -> dict[str, str]:
+    """Return id in the map -> id here ("": it has gone), for things that are known.
+
+    Known are those of the same id, those at the same place, and those that have left the place
+    since the map saw them there.
+    """
+    objects = store.graph.objects
+    same: dict[str, str] = {}
+    for thing in things:
+        known = store.sources.get(thing.id, thing.id)
+        if known in objects and (
+            thing.id in store.sources
+            or kind_of(objects[known].label.top) == kind_of(thing.label.top)
+        ):
+            same[thing.id] = known
+    taken = {*same.values(), *store.sources.values()}
+    free = [t for t in objects.values() if t.id not in taken and not store.beliefs[t.id].held_by]
+    for mine, theirs in associate(free, [t for t in things if t.id not in same], RULE):
+        same[theirs.id] = mine.id
+        taken.add(mine.id)
+    for thing in things:
+        if thing.id in same or thing.kind != "item":
+            continue
+        seen = thing.last_seen.time if thing.last_seen is not None else NEVER
+        trace = store.left_from(thing.label.top, thing.box.center, seen, but=taken)
+        if trace is not None:
+            same[thing.id] = trace.object if trace.object in objects else ""
+            taken.add(trace.object)
+    return same
+
+
+def _adopt(store: Store, thing: SceneObject, known: str | None) -> str:
+    """Take in a thing of a map; return its id here ("" where it has gone)."""
+    if known == "":
+        return ""
+    seen = thing.last_seen.time if thing.last_seen is not None else NEVER
+    if known is None:
+        since = seen if thing.last_seen is not None else store.time
+        source, thing.id = thing.id, store.free(thing.id)
+        store.graph.add_object(thing)
+        store.beliefs[thing.id] = Belief(since, max(thing.observations, 1) + 1, source=source)
+        store.sources[source] = thing.id
+        return thing.id
+    store.sources[thing.id] = known
+    mine, belief = store.graph.objects[known], store.beliefs[known]
+    mine.receptacles = mine.receptacles or thing.receptacles
+    mine.kind = thing.kind
+    if seen > max(belief.since, belief.moved):
+        mine.box, mine.room = thing.box, thing.room
+        mine.is_open, mine.label, mine.last_seen = thing.is_open, thing.label, thing.last_seen
+        mine.properties = {**mine.properties, **thing.properties}
+        store.rest(mine)
+        belief.since, belief.misses, belief.held_by = seen, 0.0, ""
+    elif mine.box.size == UNSIZED:
+        mine.box = Box(mine.box.center, thing.box.size, mine.box.yaw)
+    belief.sightings = max(belief.sightings, thing.observations + 1)
+    return known
