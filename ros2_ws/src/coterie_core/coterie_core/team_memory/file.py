@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from coterie_core.files import write_atomically
 from coterie_core.geometry import Pose
 from coterie_core.object_events import ObjectEvent
-from coterie_core.scene import SceneGraph
-from coterie_core.scene.serial import dangling_references
+from coterie_core.scene import SceneError, SceneGraph, checked
 from coterie_core.team_memory.memory import TeamMemory
 from coterie_core.team_memory.store import Belief, Bounds, Trace
 
@@ -95,18 +94,21 @@ def load_memory(path: str | Path, house: str = "") -> tuple[TeamMemory, list[Obj
         raise MemoryFault(
             f"{path}: not a team's memory: {where}: {first['msg']}; remove the file to begin anew"
         ) from None
-    problems = dangling_references(data.graph)
-    if data.graph.objects.keys() != data.beliefs.keys():
-        problems.append("beliefs: expected one for every object")
-    if problems:
-        raise MemoryFault(f"{path}: {problems[0]}; remove the file to begin anew")
+    try:
+        graph = checked(data.graph, str(path))
+    except SceneError as error:
+        raise MemoryFault(f"{error} Remove the file to begin anew.") from None
+    if graph.objects.keys() != data.beliefs.keys():
+        raise MemoryFault(
+            f"{path}: beliefs: expected one for every object; remove the file to begin anew"
+        )
     if house and data.house and data.house != house:
         raise OtherHouse(
             f"{path}: is the memory of another house ({data.house}); this team is in {house}. "
             "Give another folder, or remove the file to begin anew"
         )
     memory = TeamMemory(house or data.house, data.bounds)
-    memory.graph, memory.beliefs, memory.traces = data.graph, data.beliefs, data.traces
+    memory.graph, memory.beliefs, memory.traces = graph, data.beliefs, data.traces
     memory.events = dict.fromkeys(data.events)
     memory.time, memory.made, memory.sources = data.time, data.made, data.sources
     memory.views = data.views

@@ -200,9 +200,9 @@ class Store:
     def shift(self, by: float) -> None:
         """Move all times by so many seconds."""
         self.time += by
-        for thing in self.graph.objects.values():
-            if thing.last_seen is not None:
-                thing.last_seen.time += by
+        for seen in (*self.graph.objects.values(), *self.graph.agents.values()):
+            if seen.last_seen is not None:  # what a map tells cannot be before the clock's 0
+                seen.last_seen.time = max(seen.last_seen.time + by, 0.0)
         for belief in self.beliefs.values():
             belief.since, belief.moved = belief.since + by, belief.moved + by
         self.traces = [
