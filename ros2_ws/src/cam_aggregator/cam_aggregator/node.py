@@ -16,6 +16,7 @@ from std_srvs.srv import Trigger
 from cam_aggregator.base import Aggregator, AggregatorError
 from cam_aggregator.collector import Collector, OpenQuestion
 from cam_aggregator.debate import Debate, LastWords
+from cam_aggregator.moved import after_moves
 from cam_aggregator.registry import accepted_options, aggregator_names, make_aggregator
 from cam_aggregator.store import ModelFileError, load_model, save_model
 from coterie_core.answers import AnswerTable
@@ -188,7 +189,7 @@ class AggregatorNode(AgentNode):
                 final = replace(
                     final, explanation=f"{self.method} failed ({error}); {final.explanation}"
                 )
-            self._publish(entry, final)
+            self._publish(entry, after_moves(final, entry.answers, self.robots))
 
     async def _decide(self, entry: OpenQuestion) -> FinalAnswer:
         if self.method == Debate.name:

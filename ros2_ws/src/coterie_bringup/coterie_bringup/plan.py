@@ -267,6 +267,7 @@ def explorer_parameters(team: Team, robot: RobotSpec, run_directory: Path | None
         "seed": (team.seed * 1009 + index) % 2**31,
         "malicious": robot.malicious,
         "state_directory": "" if folder is None else str(folder / "memory"),
+        **memory_parameters(team, run_directory),
     }
 
 

@@ -13,7 +13,9 @@ from coterie_core.common_sense import CommonSense
 from coterie_core.language import Decider, Decision, Message, as_data, decide_by_rule
 from coterie_core.questions import Answer, Evidence, Question
 from coterie_core.scene import Room
+from coterie_core.team_memory import TeamMemory
 from mele_explorer.memory import Memory
+from mele_explorer.moves import after_moves, moved_text
 
 _NUMBER = re.compile(r"\s*\d+$")
 SYNONYM = 0.7
@@ -105,6 +107,8 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
                 if evidence.sightings
                 else "something seen there may be one"
             )
+        elif evidence.kind == "moved":
+            text = moved_text(evidence)
         elif evidence.kind == "not_there":
             share = f"{evidence.visited_fraction:.0%}"
             text = (
@@ -143,6 +147,7 @@ class Answerer:
         self.sense = sense
         self.decider = decider
         self.detector = detector or DetectorModel()
+        self.team: TeamMemory | None = None  # what robots did to objects, where anybody tells
         self._notes: tuple[tuple[str, tuple[str, ...]], ...] | None = None
         self._notes_at = -1
         self._alike_labels: dict[str, tuple[str, ...]] = {}
@@ -175,6 +180,8 @@ class Answerer:
             evidence, p_yes = self._any_of(label, rooms, _NUMBER.sub("", asked))
         if evidence.kind == "seen" and label not in self.memory.labels:
             note = f"{' or '.join(self._alike(label))} taken for it"
+        rooms = self._rooms(asked) if asked not in ANYWHERE else []
+        evidence, p_yes = after_moves(evidence, p_yes, label, rooms, self.team, self.memory)
         return PresenceState(self.memory.robot, question, self._dictionary(), evidence, p_yes, note)
 
     def _dictionary(self) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -228,6 +228,33 @@ class Memory:
                 self.seen.pop(place, None)
         del self.log[: max(0, len(self.log) - self.limits.log)]
 
+    def remove(self, key: str) -> None:
+        """Forget an object, and that its label was seen in the rooms it was seen in."""
+        thing = self.graph.objects.pop(key)
+        label = thing.label.top
+        for room, count in self.room_votes.pop(key, {}).items():
+            seen = self.sightings.get(room, {})
+            left = seen.get(label, 0) - count
+            if left > 0:
+                seen[label] = left
+            else:
+                seen.pop(label, None)
+        for keys in self._by_label.values():
+            keys.discard(key)
+        self.revision, self._labels = self.revision + 1, None
+
+    def insert(self, thing: SceneObject) -> None:
+        """Remember an object that another robot put into a room, as if seen there once."""
+        label = _clean(thing.label.top)
+        thing.label = LabelBelief.of(label)
+        self.graph.add_object(thing)
+        self.room_votes[thing.id] = {thing.room: 1}
+        counts = self.sightings.setdefault(thing.room, {})
+        counts[label] = counts.get(label, 0) + 1
+        self._by_label.setdefault(label, set()).add(thing.id)
+        self.revision, self._labels = self.revision + 1, None
+        self._forget()
+
     def restore_index(self) -> None:
         """Rebuild the index label -> objects after the graph was read from a file."""
         self._by_label, self._labels = {}, None

@@ -13,6 +13,7 @@ from std_srvs.srv import Trigger
 
 from coterie_core.common_sense import load_common_sense
 from coterie_core.debate import LocalSpeaker
+from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.parsing import NotAQuestion, understand
 from coterie_core.questions import Answer, Question
@@ -34,10 +35,12 @@ from coterie_ros.model import node_decider
 from coterie_ros.names import team_name
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
+from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from mele_explorer.answering import Answerer
 from mele_explorer.explorer import Explorer, ExplorerLimits
 from mele_explorer.memory import Memory
 from mele_explorer.memory_file import MemoryFileError, load_memory, memory_to_json, save_memory
+from mele_explorer.moves import note_event
 
 OBSERVATION_TIMEOUT = 10.0
 """How long to wait for the observation that follows a hop [s of wall time]."""
@@ -58,6 +61,7 @@ class ExplorerNode(AgentNode):
         ),
         ParameterSpec("state_directory", "", "Where the memory is kept; empty: nowhere."),
         ParameterSpec("step_limit", 0, "Most hops of any exploration; 0: no limit.", minimum=0),
+        *MEMORY_PARAMETERS,
         ParameterSpec("concurrency", 8, "Questions worked on at a time.", minimum=1, maximum=256),
     )
 
@@ -78,6 +82,9 @@ class ExplorerNode(AgentNode):
         self._slots = asyncio.Semaphore(parameters["concurrency"])
         self.sense = load_common_sense()
         self.answerer = Answerer(self.memory, self.sense, self.decider)
+        self.keeper = MemoryKeeper(self, f"{self.robot}.explorer", self._on_event)
+        self.answerer.team = self.keeper.memory
+        self._early: list[ObjectEvent] = []
         self._answers = self.publisher(AnswerMsg, "answer", "answers")
         self._takes_part = self.publisher(Bool, "takes_part", "latched")
         self._discussion = self.publisher(
@@ -100,6 +107,7 @@ class ExplorerNode(AgentNode):
             self._on_observation,
             convert=conversions.observation_from_msg,
         )
+        self.keeper.begin(team_name(namespace, ""), on_map=self._on_map)
         self.subscribe(
             QuestionMsg,
             team_name(namespace, "question"),
@@ -118,6 +126,7 @@ class ExplorerNode(AgentNode):
     def on_release(self) -> None:
         """Keep the memory for the next start."""
         self._save()
+        self.keeper.save()
 
     # -- seeing ---------------------------------------------------------------------------------
 
@@ -136,6 +145,21 @@ class ExplorerNode(AgentNode):
             self.memory.update(observation)
         self._observed.set()
         self._observed.clear()
+
+    def _on_event(self, event: ObjectEvent) -> None:
+        """Take in what a robot did to an object, as if seen."""
+        room = self.keeper.memory.graph.rooms.get(event.to_room)
+        if event.to_room and (room is None or not room.type):
+            self._early.append(event)  # no map has told yet which room that is
+            return
+        if note_event(self.memory, event, room):
+            self.keeper.save()  # an event counts once: both files know of it
+            self._save()
+
+    def _on_map(self) -> None:
+        early, self._early = self._early, []
+        for event in early:
+            self._on_event(event)
 
     async def _observation_after(self, step: int) -> Observation | None:
         """Wait for an observation newer than `step`; the latest one, or None, after a while."""
