@@ -50,6 +50,7 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
     "urdf_parser_py": ("urdf-parser-py", "python3-urdfdom-py"),
     "viser": ("viser", None),
     "websockets": ("websockets", None),
+    "xacro": ("xacro", "xacro"),
     "xgboost": ("xgboost-cpu", None),
     "yaml": ("pyyaml", "python3-yaml"),
     "zstandard": ("zstandard", None),
@@ -65,7 +66,10 @@ MORE_ROS = {
     "rosidl_default_generators", "rosidl_default_runtime", "ament_index_python",
 }  # fmt: skip
 # Declared for other reasons than an import.
-NOT_IMPORTED = {"python3-pytest", "python3-pydantic", "rosidl_default_runtime"}
+# trimesh reads COLLADA with pycollada.
+NOT_IMPORTED = {
+    "python3-pytest", "python3-pydantic", "python3-collada", "rosidl_default_runtime",
+}  # fmt: skip
 
 
 def packages() -> dict[str, Path]:

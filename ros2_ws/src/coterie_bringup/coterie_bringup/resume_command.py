@@ -114,7 +114,6 @@ def _one(file: Path, options: ResumeOptions, decider: Decider) -> _Made:
         found = resume_from(
             analysis,
             name=options.name,
-            overrides=overrides,
             samples=options.samples,
             seed=options.seed,
         )

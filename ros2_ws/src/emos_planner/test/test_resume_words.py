@@ -126,7 +126,7 @@ def test_overrides_are_stated_as_evidence(tmp_path, resume):
         "arms: {arm: {payload: 2}, left: {payload: 3}}\n"
     )
     overrides = load_overrides(file)
-    assert overrides_for("Robot", tmp_path) == overrides
+    assert overrides_for("Robot", tmp_path) == overrides.model_copy(update={"by_name": True})
     assert overrides_for("other", tmp_path) is None
     made = resume_of(robot_urdf().text(), overrides=overrides, samples=2000)
     assert (made.mobility.linear_speed, made.mobility.step_height) == (0.9, 0.05)

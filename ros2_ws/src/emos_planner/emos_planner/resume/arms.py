@@ -13,7 +13,7 @@ from coterie_core.resume import ArmJoint, Gripper, ResumeArm
 from emos_planner.resume.chain import Chain, resolved
 from emos_planner.resume.collision import SelfCollision
 from emos_planner.resume.limbs import Limb
-from emos_planner.resume.locomotion import Scene
+from emos_planner.resume.locomotion import Scene, foot_offset
 from emos_planner.resume.mobility import Stance
 from emos_planner.resume.reach import Prober, workspace_of
 from emos_planner.resume.tree import Joint, plain
@@ -57,7 +57,7 @@ def arm_models(scene: Scene, stance: Stance) -> list[ArmModel]:
         rest = {joint.name: 0.0 for joint in limb.fingers} | stance.rest
         chain = Chain(scene.tree, tip, stance.base, offset, stance.frozen)
         collision = SelfCollision(scene.tree, scene.bodies, chain, rest)
-        floor = stance.mobility.kind != "air"
+        floor = stance.stands
         models.append(
             ArmModel(name, limb, tip, offset, chain, Prober(chain, collision, floor), why, warnings)
         )
@@ -179,8 +179,12 @@ def _grasp(scene: Scene, limb: Limb, stance: Stance) -> tuple[str, Array, str, l
     named = [name for name in hand if HAND.search(plain(name))]
     if named:
         return named[-1], np.zeros(3), f"{named[-1]}: named as a hand", []
-    far = _far_end(scene, limb.tip, stance)
-    return limb.tip, far, f"the end of the last link {limb.tip}: no hand and no named tool", []
+    far = foot_offset(scene, limb)
+    why = f"the end of the last link {limb.tip}: no hand and no named tool"
+    odd = []
+    if not any(scene.bodies.measured(name) for name in hand) and len(hand) == 1:
+        odd = [f"the size of {limb.tip} is not known: taken as long as the link before it"]
+    return limb.tip, far, why, odd
 
 
 def _finger_end(scene: Scene, stance: Stance, limb: Limb, finger: Joint) -> Array:
@@ -200,14 +204,6 @@ def _finger_end(scene: Scene, stance: Stance, limb: Limb, finger: Joint) -> Arra
             away = np.linalg.norm(points - start, axis=1)
             ends.append(points[away > 0.95 * away.max()].mean(axis=0))
     return max(ends, key=lambda point: float(np.linalg.norm(point - start)))
-
-
-def _far_end(scene: Scene, link: str, stance: Stance) -> Array:
-    """Return the end of a last link (3,): the farthest frame fixed to it."""
-    poses = scene.tree.poses(stance.rest)
-    inverse = np.linalg.inv(poses[link])
-    ends = [(inverse @ poses[name])[:3, 3] for name in scene.tree.rigid(link)]
-    return max(ends, key=lambda point: float(np.linalg.norm(point)))
 
 
 def _gripper(scene: Scene, stance: Stance, model: ArmModel) -> tuple[Gripper | None, str]:

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coterie_core.resume import Manipulation, Resume
+from coterie_core.resume import Manipulation, Mobility, Perception, Resume
 from emos_planner.resume.arms import ArmModel, arm_models, describe_arms
 from emos_planner.resume.cameras import find_cameras, looks
 from emos_planner.resume.errors import UrdfError
-from emos_planner.resume.frame import face_ahead, find_base
+from emos_planner.resume.frame import Base, face_ahead, find_base
 from emos_planner.resume.geometry import Bodies
 from emos_planner.resume.locomotion import Drive, Scene, find_drive
 from emos_planner.resume.mobility import Stance, measure
-from emos_planner.resume.overrides import RobotOverrides, apply_overrides
-from emos_planner.resume.reading import Description, read_description
+from emos_planner.resume.overrides import RobotOverrides, apply_overrides, foreign_version
+from emos_planner.resume.reading import MAX_METERS, Description, read_description
 from emos_planner.resume.stated import stated_drive, without_ignored
-from emos_planner.resume.tree import build_tree
+from emos_planner.resume.tree import Tree, build_tree
 
 SAMPLES = 100_000
 _MOST_WARNINGS = 40
@@ -32,6 +32,7 @@ class Analysis:
     drive: Drive
     stance: Stance
     arms: list[ArmModel]
+    overrides: RobotOverrides | None = None
 
 
 def analyse(
@@ -50,9 +51,13 @@ def analyse(
     Raises:
         UrdfError: The URDF cannot be used; the message names the element and the remedy.
     """
-    description = read_description(urdf)
+    description = read_description(urdf, packages)
     try:
         tree = build_tree(description)
+        foreign = foreign_version(overrides, tree) if overrides is not None else ""
+        if foreign:
+            description.warnings.append(foreign)
+            overrides = None
         if overrides is not None:
             tree = without_ignored(tree, overrides)
     except UrdfError as error:
@@ -60,6 +65,7 @@ def analyse(
     folders = [*([description.folder] if description.folder is not None else []), *packages]
     bodies = Bodies(tree, folders)
     base = find_base(tree, bodies)
+    _refuse_unbounded(tree, base, description)
     bodies.guess(tree.body(base.link))
     drive = find_drive(tree, bodies, base, description)
     scene = Scene(tree, bodies, base, description)
@@ -75,7 +81,21 @@ def analyse(
         base = face_ahead(base, axles, looks(scene, description))
         scene = Scene(tree, bodies, base, description)
     stance = measure(scene, drive)
-    return Analysis(description, scene, drive, stance, arm_models(scene, stance))
+    return Analysis(description, scene, drive, stance, arm_models(scene, stance), overrides)
+
+
+def _refuse_unbounded(tree: Tree, base: Base, description: Description) -> None:
+    """Refuse slides without an end, but for those that only place the robot in the world."""
+    virtual = {joint.name for joint in base.virtual}
+    for joint in tree.joints.values():
+        endless = max(abs(joint.lower), abs(joint.upper)) >= MAX_METERS
+        if joint.kind == "prismatic" and endless and joint.name not in virtual:
+            raise UrdfError(
+                f"slides farther than {MAX_METERS:g} m: its reach cannot be told",
+                element=f'joint "{joint.name}"',
+                remedy="correct its limits",
+                file=description.file,
+            )
 
 
 def resume_of(
@@ -103,14 +123,13 @@ def resume_of(
     if samples < 1:
         raise ValueError(f"samples: expected at least 1, not {samples}")
     found = analyse(urdf, packages=packages, overrides=overrides)
-    return resume_from(found, name=name, overrides=overrides, samples=samples, seed=seed)
+    return resume_from(found, name=name, samples=samples, seed=seed)
 
 
 def resume_from(
     found: Analysis,
     *,
     name: str | None = None,
-    overrides: RobotOverrides | None = None,
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> Resume:
@@ -127,9 +146,25 @@ def resume_from(
         warnings = [*warnings[:_MOST_WARNINGS], f"and {more} more of this kind"]
     resume = Resume(
         robot=name or description.name,
-        mobility=stance.mobility,
+        mobility=_above_cameras(stance.mobility, perception, warnings),
         perception=perception,
         manipulation=Manipulation(arms=arms, evidence=evidence),
         warnings=tuple(dict.fromkeys(warnings)),
     )
-    return resume if overrides is None else apply_overrides(resume, overrides)
+    return resume if found.overrides is None else apply_overrides(resume, found.overrides)
+
+
+def _above_cameras(mobility: Mobility, perception: Perception, warnings: list[str]) -> Mobility:
+    """Return the mobility with a height that is not below the robot's own cameras at rest."""
+    if mobility.kind == "air":  # heights of cameras count from the body's frame there
+        return mobility
+    tops = {c.height: c.name for c in perception.cameras if c.mount != "arm"}
+    top = max(tops, default=0.0)
+    if top <= mobility.height + 0.005:
+        return mobility
+    warnings.append(
+        f"the shapes that are known end at {mobility.height:.2f} m, but camera {tops[top]} looks "
+        f"from {top:.2f} m: the robot is taken as that high"
+    )
+    evidence = mobility.evidence | {"height": f"height of camera {tops[top]}"}
+    return mobility.model_copy(update={"height": round(top, 3), "evidence": evidence})

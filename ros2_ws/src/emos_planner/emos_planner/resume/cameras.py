@@ -23,6 +23,7 @@ Array = npt.NDArray[np.float64]
 
 NOT_CAMERA = re.compile(
     r"accel|gyro|(^|_)imu|optical_flow|_led(_|$)|laser|lidar|respeaker"
+    r"|aruco|april_?tag|fiducial|marker|charuco|checkerboard|calibration"
     r"|cam(era)?s?_?(tower|mount|bracket|holder|post|pole|stand|plate)"
 )
 OPTICAL = re.compile(r"optical")

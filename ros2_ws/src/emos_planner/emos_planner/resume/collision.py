@@ -23,6 +23,7 @@ _ALWAYS = 0.95
 _OFTEN = 0.1
 _FAR = 0.15
 _MOST_LINKS = 300
+_DIRECTIONS = 162
 
 
 class SelfCollision:
@@ -216,14 +217,29 @@ def _solid(bodies: Bodies, shape: Shape) -> tuple[Any, Array]:
 
 
 def _convex(points: Array) -> Any:
-    try:
-        hull = ConvexHull(points)
-    except (QhullError, ValueError):
-        return None
-    corners = coal.StdVec_Vec3s()
-    for point in points:
-        corners.append(point)
-    faces = coal.StdVec_Triangle()
-    for a, b, c in hull.simplices:
-        faces.append(coal.Triangle(int(a), int(b), int(c)))
-    return coal.Convex(corners, faces)
+    """Return the convex hull as coal's solid; None where it has no volume."""
+    for corners in (points, _farthest(points)):
+        try:
+            hull = ConvexHull(corners)
+            solid_points = coal.StdVec_Vec3s()
+            for point in corners:
+                solid_points.append(point)
+            faces = coal.StdVec_Triangle()
+            for a, b, c in hull.simplices:
+                faces.append(coal.Triangle(int(a), int(b), int(c)))
+            return coal.Convex(solid_points, faces)
+        except (QhullError, ValueError):
+            return None
+        except RuntimeError:
+            continue  # coal takes no corner with more than 255 neighbors, as the tip of a cone has
+    return None
+
+
+def _farthest(points: Array) -> Array:
+    """Return the points that are farthest out in each of some hundred directions."""
+    steps = np.arange(_DIRECTIONS) + 0.5
+    polar, around = np.arccos(1.0 - 2.0 * steps / _DIRECTIONS), np.pi * (1.0 + 5.0**0.5) * steps
+    ways = np.column_stack(
+        [np.cos(around) * np.sin(polar), np.sin(around) * np.sin(polar), np.cos(polar)]
+    )
+    return points[np.unique((points @ ways.T).argmax(axis=0))]

@@ -11,7 +11,6 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -365,12 +364,3 @@ def _height_reason(space: Workspace, low: float, high: float) -> str:
             f"theirs leaves out the top {space.max_height - high:.2f} m that the arm gets to"
         )
     return "; ".join(parts) or "the same within 0.03 m"
-
-
-def as_markdown(robots: Mapping[str, list[Difference]]) -> str:
-    """Return the comparison as Markdown tables."""
-    lines: list[str] = []
-    for robot, rows in robots.items():
-        lines += [f"**{robot}**", "", "| field | ours | theirs | why |", "|---|---|---|---|"]
-        lines += [f"| {r.field} | {r.ours} | {r.theirs} | {r.why} |" for r in rows] + [""]
-    return "\n".join(lines)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from emos_planner.resume.meshes import Meshes
+from emos_planner.resume.reading import MAX_METERS
 from emos_planner.resume.tree import Link, Shape, Tree
 
 Array = npt.NDArray[np.float64]
@@ -85,6 +86,9 @@ class Bodies:
                 self.missing[shape.file] = corners
                 return np.empty((0, 3))
             points = corners * np.array(shape.size)
+            if np.abs(points).max() > MAX_METERS:
+                self.missing[shape.file] = "is hundreds of meters large: is its scale right?"
+                return np.empty((0, 3))
         else:
             points = outline(shape)
         return points @ shape.pose[:3, :3].T + shape.pose[:3, 3]

@@ -11,8 +11,12 @@ from emos_planner.resume.tree import Joint, Tree, plain
 
 FINGER = re.compile(
     r"finger|fngr|jaw|claw|thumb|knuckle|gripper.*(pad|tip)|gripper_(l|r|left|right)([_.]|$)"
-    r"|hand_(l|r)_(proximal|distal)|(l|r|left|right)_gripper(_joint|_link)?$"
+    r"|hand_(l|r)_(proximal|distal)"
 )
+GRIPPER = re.compile(r"(^|[_.])gripper([_.]|$)")
+WRIST = re.compile(r"wrist|elbow|shoulder|forearm|pitch|(^|[_.])roll|yaw|flex|(^|[_.])arm([_.]|$)")
+# A jaw swings or slides less than this; what turns farther is a wrist.
+_JAW = {"revolute": 2.3, "prismatic": 0.25}
 HEAD = re.compile(r"(^|[_.])(head|neck|ptu|gimbal)|(^|[_.])(pan|tilt)([_.]|$)")
 CAMERA = re.compile(
     r"camera|(^|[_.])cam([_.0-9]|$)|optical|(^|[_.])rgbd?([_.]|$)|realsense|kinect|xtion"
@@ -137,10 +141,20 @@ def _limb(tree: Tree, mount: str, first: Joint, sizes: dict[str, tuple[int, floa
 
 
 def _finger(tree: Tree, joint: Joint) -> bool:
-    names = [joint.name, joint.child]
-    if not moving_below(tree, joint.child):
-        names += tree.rigid(joint.child)
-    return any(FINGER.search(plain(name)) for name in names)
+    """Whether a joint moves a finger or jaw: by its own name, else by what it carries and does.
+
+    A wrist that carries a hand with rigid fingers, or a link named gripper, is none.
+    """
+    own = [plain(joint.name), plain(joint.child)]
+    if any(FINGER.search(name) for name in own):
+        return True
+    if moving_below(tree, joint.child) or WRIST.search(own[0]):
+        return False
+    if joint.kind not in _JAW or joint.upper - joint.lower > _JAW[joint.kind]:
+        return False
+    if any(GRIPPER.search(name) for name in own):
+        return True
+    return any(FINGER.search(plain(name)) for name in tree.rigid(joint.child))
 
 
 def _single_finger(tree: Tree, mount: str, joints: list[Joint]) -> Limb:

@@ -34,6 +34,9 @@ LEG = re.compile(
     r"|_(leg|hip|knee|foot|haa|hfe|kfe)([_.]|$)|ankle|knee"
 )
 CASTER = re.compile(r"caster|castor|swivel")
+ANCHOR = re.compile(r"^(world|map|odom|table|ground|pedestal|wall|mount)([_.]|$)")
+MAX_LIMB_JOINTS = 64
+"""Longer chains are neither arms nor legs: nothing is sampled or held against itself for them."""
 SENSOR = re.compile(r"camera|optical|laser|lidar|imu|gps|sonar|scan|velodyne")
 
 
@@ -71,7 +74,9 @@ class Scene:
         self.description = description
         self.rest = resting(tree)
         self.poses = base.poses(tree, self.rest)
-        _, self.limbs = find_limbs(tree, tree.body(base.link))
+        _, limbs = find_limbs(tree, tree.body(base.link))
+        self.limbs = [limb for limb in limbs if len(limb.joints) <= MAX_LIMB_JOINTS]
+        self.too_long = [limb for limb in limbs if len(limb.joints) > MAX_LIMB_JOINTS]
 
     def axis(self, joint: Joint) -> Array:
         """Return a joint's axis (3,) in the base frame."""
@@ -116,7 +121,7 @@ def find_wheels(scene: Scene) -> list[Joint]:
     tree, bodies = scene.tree, scene.bodies
     found: list[tuple[Joint, float, bool]] = []
     for joint in tree.joints.values():
-        names = f"{plain(joint.name)} {plain(joint.child)}"
+        names = _named(joint)
         named = bool(WHEEL.search(names))
         if not joint.turns or not (joint.free or named) or abs(scene.axis(joint)[2]) > 0.35:
             continue
@@ -255,7 +260,7 @@ def _on_legs(scene: Scene) -> Drive | None:
     floor = min(low for _, low, _, _ in best)
     limbs = {n for limb in scene.limbs for n in tree.subtree(limb.joints[0].child)}
     if not named:
-        anchored = tree.root.lower() in ("world", "map", "odom", "table") and not scene.base.virtual
+        anchored = bool(ANCHOR.search(plain(tree.root))) and not scene.base.virtual
         if anchored or floor > scene.trunk_lowest(limbs) - 0.1 * size:
             return None
         if len(best) == 2 and not all(_hangs(scene, limb) for limb, _, _, _ in best):
@@ -266,7 +271,14 @@ def _on_legs(scene: Scene) -> Drive | None:
         f"{len(legs)} chains of {len(legs[0].joints)} moving joints reach lower than the body: "
         + ", ".join(f"{limb.joints[0].name} to {limb.tip}" for limb in legs)
     )
+    rolling = [joint.name for joint in joints if joint.free and WHEEL.search(_named(joint))]
+    if rolling:
+        evidence += f"; it also rolls, on wheels at their ends: {', '.join(rolling)}"
     return Drive("legs", evidence, joints, legs=legs)
+
+
+def _named(joint: Joint) -> str:
+    return f"{plain(joint.name)} {plain(joint.child)}"
 
 
 def _lowest_reach(scene: Scene, limb: Limb) -> tuple[float, float]:
@@ -373,7 +385,14 @@ def _otherwise(scene: Scene) -> Drive:
             + ", ".join(skids),
             parts=skids,
         )
-    return Drive("fixed", "no wheels, tracks, legs or rotors, and nothing that says it moves")
+    evidence = "no wheels, tracks, legs or rotors, and nothing that says it moves"
+    if ANCHOR.search(plain(tree.root)):
+        return Drive("fixed", evidence)
+    warning = (
+        "nothing was found that moves this robot, so it is taken as fixed in its place; if it "
+        "drives, state mobility.kind in a file of overrides"
+    )
+    return Drive("fixed", evidence, warnings=[warning])
 
 
 def _side_bodies(scene: Scene) -> tuple[str, ...]:

@@ -54,6 +54,9 @@ class Meshes:
             loaded = trimesh.load(io.BytesIO(path.read_bytes()), file_type=kind, process=False)
             mesh = loaded.to_mesh() if hasattr(loaded, "to_mesh") else loaded
             points = np.asarray(mesh.vertices, dtype=np.float64)
+            if kind == "dae":
+                # COLLADA states its unit, which counts; its up axis is left aside, as RViz does.
+                points = points * _unit(getattr(loaded, "units", None))
         except Exception as error:  # whatever a broken file makes the reader raise
             return f"cannot be read ({type(error).__name__})"
         points = points[np.isfinite(points).all(axis=1)] if points.ndim == 2 else np.empty((0, 3))
@@ -84,6 +87,13 @@ class Meshes:
                 except (OSError, ValueError):
                     continue
         return "lies outside of the URDF's folder" if outside else "is missing"
+
+
+def _unit(text: object) -> float:
+    """Return the unit that trimesh read of a file [m], such as ``0.01 * meters``."""
+    import trimesh
+
+    return float(trimesh.units.unit_conversion(str(text or "meters"), "meters"))
 
 
 def hull_corners(points: Array) -> Array:

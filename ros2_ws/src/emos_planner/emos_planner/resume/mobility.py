@@ -11,14 +11,15 @@ from scipy.spatial import ConvexHull, QhullError
 
 from coterie_core.resume import Mobility
 from emos_planner.resume.limbs import Limb, is_arm
-from emos_planner.resume.locomotion import CASTER, FLIPPER, Drive, Scene
+from emos_planner.resume.locomotion import CASTER, FLIPPER, MAX_LIMB_JOINTS, Drive, Scene
 from emos_planner.resume.standing import Standing, stand
 from emos_planner.resume.tree import plain
 
 Array = npt.NDArray[np.float64]
 
 FLIGHT_HEIGHT = 1.5
-STAIR = 0.15
+STAIR = 0.18
+"""Riser of a house's stairs that a robot must take to be said to climb them [m]."""
 # A wheel pulled against an edge of height h by its own traction mu times its load gets up when
 # tan(angle of the edge seen from the axle) <= mu: h = r (1 - 1 / sqrt(1 + mu^2)). With mu = 1
 # that is 0.29 r; makers state as much (TurtleBot3 Waffle: 10 mm with wheels of 33 mm radius).
@@ -38,6 +39,8 @@ class Stance:
         rest: Joint -> position at rest.
         body: The base link.
         mobility: The section.
+        stands: Whether hands end at the height 0: not of flyers, nor of what is fixed to something
+            whose height nobody knows.
         frozen: Joints that arms and cameras do not move with, at rest.
         arms: The limbs that are arms.
     """
@@ -49,6 +52,7 @@ class Stance:
     frozen: dict[str, float]
     arms: list[Limb]
     warnings: list[str] = field(default_factory=list)
+    stands: bool = True
 
 
 def measure(scene: Scene, drive: Drive) -> Stance:
@@ -68,10 +72,16 @@ def measure(scene: Scene, drive: Drive) -> Stance:
     top, evidence["height"] = _height(drive, parts, floor)
     step, evidence["step_height"] = _step(scene, drive, parts, floor, standing)
     speed, evidence["linear_speed"] = _speed(drive, scene, floor)
+    warnings += [
+        f"chain {limb.joints[0].name} to {limb.tip} left out: {len(limb.joints)} moving joints "
+        f"are more than the {MAX_LIMB_JOINTS} of any arm or leg"
+        for limb in scene.too_long
+    ]
     if parts.unknown:
         warnings.append(
             "meshes not read, so that sizes are known from joints and the other shapes alone: "
             + _listed(parts.unknown)
+            + _why_not_read(scene)
         )
     if drive.kind == "air":
         evidence["flight_height"] = f"assumed {FLIGHT_HEIGHT} m: a URDF does not say"
@@ -97,7 +107,20 @@ def measure(scene: Scene, drive: Drive) -> Stance:
         frozen=virtual | {joint.name: rest.get(joint.name, 0.0) for joint in drive.joints},
         arms=arms,
         warnings=warnings,
+        stands=drive.kind != "air" and (drive.kind != "fixed" or floor < 0.0),
     )
+
+
+def _why_not_read(scene: Scene) -> str:
+    """Return why meshes were not read, with one file for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for file, why in scene.bodies.missing.items():
+        reasons.setdefault(why, []).append(file.rsplit("/", 1)[-1])
+    told = [
+        f"{files[0]} {why}" + (f" (and {len(files) - 1} more)" if len(files) > 1 else "")
+        for why, files in reasons.items()
+    ]
+    return f" ({'; '.join(told[:4])})" if told else ""
 
 
 class _Parts:
@@ -146,7 +169,10 @@ def _floor(
     if drive.kind == "fixed":
         if -0.001 > lowest > -3.0:
             return lowest, "the lowest shape; fixed, so it stands on it"
-        return 0.0, f"the frame of {scene.base.link}: fixed there"
+        return 0.0, (
+            f"the frame of {scene.base.link}: fixed there, on what is not known, so reach below it "
+            "is not cut"
+        )
     bottoms = {
         joint.name: float(parts.poses[joint.child][2, 3]) - radius
         for joint in drive.wheels

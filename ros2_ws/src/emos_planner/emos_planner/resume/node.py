@@ -124,7 +124,6 @@ class ResumeNode(AgentNode):
         resume = resume_from(
             found,
             name=self.robot,
-            overrides=self._overrides,
             samples=self.parameters["samples"],
             seed=self.parameters["seed"],
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -14,10 +15,10 @@ from coterie_core.embodiment import MobilityKind
 from coterie_core.resume import Manipulation, Mobility, Perception, Resume, ResumeCamera
 from coterie_core.yaml_checks import check, suggestion
 from coterie_core.yaml_marks import FileProblem, load_marked, read_text
+from emos_planner.resume.mobility import STAIR
+from emos_planner.resume.tree import Tree
 
 Channel = Literal["rgb", "depth", "infrared"]
-STAIR = 0.15
-"""Riser of a house's stairs, the lowest that is usual [m]."""
 
 
 class _Part(BaseModel):
@@ -67,6 +68,10 @@ class RobotOverrides(_Part):
     """One file of config/robots. Names of cameras and arms may hold * and ?."""
 
     urdf: tuple[str, ...] = Field((), description="names in URDFs that the file is for; * and ?")
+    versions: dict[str, str] = Field(
+        default_factory=dict,
+        description="version -> digest of its skeleton, where versions share a name",
+    )
     source: str = Field("", max_length=300, description="where the values come from")
     mobility: MobilityOverrides = MobilityOverrides()
     cameras: dict[str, CameraOverrides] = Field(default_factory=dict)
@@ -75,6 +80,7 @@ class RobotOverrides(_Part):
     wheels: tuple[str, ...] = Field((), description="joints of wheels, where they are not found")
     legs: tuple[str, ...] = Field((), description="first joints of legs, where not found")
     file: str = Field("", exclude=True, description="set on reading")
+    by_name: bool = Field(False, exclude=True, description="set where only the name chose it")
 
     def is_for(self, name: str) -> bool:
         """Whether the file is meant for a URDF whose robot has this name."""
@@ -101,8 +107,32 @@ def overrides_for(name: str, folder: Path) -> RobotOverrides | None:
     for file in sorted(folder.glob("*.yaml")) if folder.is_dir() else []:
         found = load_overrides(file)
         if found.is_for(name):
-            return found
+            return found.model_copy(update={"by_name": True})
     return None
+
+
+def skeleton_digest(tree: Tree) -> str:
+    """Return what tells versions of a robot apart: names and types of joints, and the mass [kg].
+
+    Origins and limits are left out, because calibration changes them from robot to robot.
+    """
+    joints = sorted(f"{joint.name} {joint.kind}" for joint in tree.joints.values())
+    mass = sum(link.mass or 0.0 for link in tree.links.values())
+    return hashlib.sha256("\n".join([*joints, f"{mass:.1f}"]).encode()).hexdigest()[:12]
+
+
+def foreign_version(overrides: RobotOverrides, tree: Tree) -> str:
+    """Return why overrides that a name chose are not for this robot; empty: they are."""
+    if not overrides.by_name or not overrides.versions:
+        return ""
+    digest = skeleton_digest(tree)
+    if digest in overrides.versions.values():
+        return ""
+    return (
+        f"{overrides.file} holds values of {', '.join(overrides.versions)}; this robot bears the "
+        f"same name and is another version (skeleton {digest}): its values are left out. Give "
+        "--overrides FILE to state some"
+    )
 
 
 def apply_overrides(resume: Resume, overrides: RobotOverrides) -> Resume:

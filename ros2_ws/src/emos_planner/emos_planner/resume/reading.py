@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
@@ -17,17 +18,20 @@ from xml.parsers import expat
 from emos_planner.resume.errors import UrdfError
 from emos_planner.resume.gazebo import Sensor, read_gazebo
 from emos_planner.resume.values import joined, number, three, vector
-from emos_planner.resume.xacro import resolve
+from emos_planner.resume.xacro import expand, needs_expansion, unify
 
 MAX_BYTES = 32 * 2**20
 MAX_ELEMENTS = 400_000
 MAX_DEPTH = 60
-MAX_LINKS = 20_000
+MAX_LINKS = 5_000
+MAX_MOVING = 500
+"""Joints that move: more than any robot has, mecanum rollers and hands included."""
+MAX_METERS = 200.0
+"""Sizes, places and slides beyond this are no robot's [m]."""
 
 MOVABLE = ("revolute", "continuous", "prismatic", "planar", "floating")
 TYPES = (*MOVABLE, "fixed")
 _SHAPES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",)}
-_FAR = 1e4
 
 
 @dataclass
@@ -62,18 +66,25 @@ class Description:
         return ET.tostring(bare, encoding="unicode")
 
 
-def read_description(urdf: str | Path | bytes) -> Description:
-    """Read and check a URDF.
+def read_description(urdf: str | Path | bytes, packages: Sequence[Path] = ()) -> Description:
+    """Read and check a URDF; one that is written for xacro is expanded.
 
     Args:
         urdf: Path of the file, or the document itself: bytes, or a str that begins with "<".
+        packages: Folders of packages that xacro may read beside the file's own.
 
     Raises:
         UrdfError: Not a file, not XML, or not a URDF; the message says what to do.
     """
     data, file, folder = _load(urdf)
     try:
-        return _describe(parse(data), file, folder)
+        root = parse(data)
+        unify(root)
+        odd: list[str] = []
+        if needs_expansion(root):
+            text, odd = expand(root, folder / file if folder is not None else None, packages)
+            root = parse(text)
+        return _describe(root, file, folder, odd)
     except UrdfError as error:
         raise (error if error.file or not file else error.within(file)) from error.__cause__
 
@@ -158,7 +169,7 @@ def parse(data: bytes) -> ET.Element:
         raise UrdfError(f"cannot be decoded ({error})", remedy="save it as UTF-8") from error
 
 
-def _describe(root: ET.Element, file: str, folder: Path | None) -> Description:
+def _describe(root: ET.Element, file: str, folder: Path | None, warnings: list[str]) -> Description:
     if root.tag != "robot":
         hint = "an SDF: convert it to URDF" if root.tag == "sdf" else "give a URDF"
         if root.tag == "mujoco":
@@ -166,7 +177,6 @@ def _describe(root: ET.Element, file: str, folder: Path | None) -> Description:
         raise UrdfError(
             f"the root element is <{root.tag}>, expected <robot>", element="document", remedy=hint
         )
-    warnings = resolve(root)
     name = root.get("name", "").strip()
     if not name:
         name = Path(file).stem or "robot"
@@ -244,8 +254,10 @@ def _shape(shape: ET.Element, out: ET.Element, link: str, warnings: list[str]) -
             for key in _SHAPES[found.tag]:
                 count = 3 if key == "size" else 1
                 values = vector(found.get(key, ""), count, f"{where} {found.tag} {key}")
-                if min(values) < 0.0:
-                    raise UrdfError("negative", element=f"{where} {found.tag} {key}")
+                if min(values) < 0.0 or max(values) > MAX_METERS:
+                    raise UrdfError(
+                        f"not within 0 to {MAX_METERS:g} m", element=f"{where} {found.tag} {key}"
+                    )
                 kept.set(key, joined(values))
         else:
             raise UrdfError("is not a box, cylinder, sphere or mesh", element=f"<{found.tag}>")
@@ -258,6 +270,7 @@ def _shape(shape: ET.Element, out: ET.Element, link: str, warnings: list[str]) -
 def _joints(root: ET.Element, plain: ET.Element, links: set[str], warnings: list[str]) -> None:
     names: set[str] = set()
     mimics: list[tuple[str, str, ET.Element]] = []
+    moving = 0
     for joint in root.findall("joint"):
         name = joint.get("name", "").strip()
         where = f'joint "{name}"'
@@ -283,6 +296,9 @@ def _joints(root: ET.Element, plain: ET.Element, links: set[str], warnings: list
                     element=where,
                     remedy=f'add <link name="{ends[end]}"/> or correct the {end}',
                 )
+        moving += kind != "fixed"
+        if moving > MAX_MOVING:
+            raise UrdfError(f"more than {MAX_MOVING} joints that move", remedy="is it one robot?")
         out = ET.SubElement(plain, "joint", name=name, type=kind)
         _origin(joint, out, where)
         ET.SubElement(out, "parent", link=ends["parent"])
@@ -359,10 +375,10 @@ def _limit(joint: ET.Element, out: ET.Element, where: str, warnings: list[str]) 
             element=where,
             remedy="swap them",
         )
-    if kind == "prismatic" and max(abs(lower), abs(upper)) > _FAR:
-        raise UrdfError(
-            f"slides from {lower:g} to {upper:g} m: unbounded", element=where, remedy="correct it"
-        )
+    if kind == "prismatic" and max(abs(lower), abs(upper)) > MAX_METERS:
+        # As joints have that only place a robot in its world; `builder` refuses it of any other.
+        warnings.append(f"{where}: slides from {lower:g} to {upper:g} m: taken as unbounded")
+        lower, upper = -MAX_METERS, MAX_METERS
     ET.SubElement(out, "limit", {"lower": repr(lower), "upper": repr(upper), **given})
 
 
@@ -372,9 +388,11 @@ def _origin(element: ET.Element, out: ET.Element, where: str) -> None:
     if origin is not None:
         if origin.get("xyz"):
             values = vector(origin.get("xyz", ""), 3, f"{where}: origin xyz")
-            if max(abs(value) for value in values) > _FAR:
+            if max(abs(value) for value in values) > MAX_METERS:
                 raise UrdfError(
-                    "farther than 10 km", element=f"{where}: origin xyz", remedy="correct it"
+                    f"farther than {MAX_METERS:g} m",
+                    element=f"{where}: origin xyz",
+                    remedy="correct it: URDFs count in meters",
                 )
             xyz = joined(values)
         if origin.get("rpy"):

@@ -1,296 +1,156 @@
-"""Variables that xacro left in a URDF: properties, arguments and simple arithmetic, nothing else.
+"""Documents written for xacro (macros, includes, properties), expanded by xacro itself.
 
-A URDF "in the wild" often is a xacro file whose names and numbers still read `${...}`. What its own
-properties define is worked out here by walking the syntax tree of the expression (never by running
-it). Macros and includes need xacro itself and are refused with that remedy.
+Nearly every maker's robot is written so. xacro evaluates Python expressions of the document, which
+is somebody's text: it runs in a child process that may read the robot's package and nothing else
+(see `xacro_child`), with a time-out.
 """
 
 from __future__ import annotations
 
-import ast
-import math
-import operator
-import re
+import json
+import os
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Sequence
+from pathlib import Path
 
+from emos_planner.resume import xacro_child
 from emos_planner.resume.errors import UrdfError
 
+REMEDY = "mend it, or expand it first: xacro FILE > robot.urdf"
 PREFIX = "xacro"
-REMEDY = "expand it first: xacro FILE > robot.urdf"
-
-_EXPRESSION = re.compile(r"\$\$|\$\{([^{}]*)\}|\$\(([^()]*)\)")
-_BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-}
-_COMPARE: dict[type[ast.cmpop], Callable[[object, object], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: lambda a, b: float(a) < float(b),  # type: ignore[arg-type]
-    ast.LtE: lambda a, b: float(a) <= float(b),  # type: ignore[arg-type]
-    ast.Gt: lambda a, b: float(a) > float(b),  # type: ignore[arg-type]
-    ast.GtE: lambda a, b: float(a) >= float(b),  # type: ignore[arg-type]
-}
-_FUNCTIONS: dict[str, Callable[[float], float]] = {
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "asin": math.asin,
-    "acos": math.acos,
-    "atan": math.atan,
-    "sqrt": math.sqrt,
-    "radians": math.radians,
-    "degrees": math.degrees,
-    "abs": abs,
-    "float": float,
-    "int": int,
-}
-_DEPTH = 40
-_LENGTH = 400
-
-Value = float | str | bool
+TIMEOUT_S = 20.0
+MAX_PACKAGES = 5000
 
 
-class UndefinedVariable(LookupError):
-    """A variable that the file does not define."""
+def needs_expansion(root: ET.Element) -> bool:
+    """Whether a document holds anything that xacro would expand."""
+    return any(
+        element.tag.startswith(f"{PREFIX}:")
+        or "${" in (element.text or "")
+        or any("${" in value or "$(" in value for value in element.attrib.values())
+        for element in root.iter()
+    )
 
 
-class Variables:
-    """Properties and arguments of one file; values are worked out when they are asked for.
+def expand(
+    root: ET.Element, file: Path | None, packages: Sequence[Path] = ()
+) -> tuple[bytes, list[str]]:
+    """Return the expanded document, and what was odd.
 
     Args:
-        properties: Name -> text of the property, unevaluated.
-        arguments: Name -> default of a `xacro:arg`, None where it has none.
-    """
-
-    def __init__(self, properties: dict[str, str], arguments: dict[str, str | None]) -> None:
-        self._properties = properties
-        self._arguments = arguments
-        self.missing: set[str] = set()
-
-    def substitute(self, text: str, *, depth: int = 0, lenient: bool = True) -> str:
-        """Return `text` with its `${...}` and `$(arg ...)` replaced.
-
-        Args:
-            text: Attribute or text of an element.
-            depth: Properties that led here; more than 40 is taken for a circle.
-            lenient: Replace what is not defined by nothing and note it in `missing`.
-
-        Raises:
-            UrdfError: The expression is none, or defined through itself.
-            UndefinedVariable: A name without a value, unless `lenient`.
-        """
-        if "$" not in text:
-            return text
-
-        def one(match: re.Match[str]) -> str:
-            if match.group(0) == "$$":
-                return "$"
-            try:
-                if match.group(1) is not None:
-                    return _text(self.evaluate(match.group(1), depth=depth))
-                return self._command(match.group(2))
-            except UndefinedVariable as error:
-                if not lenient:
-                    raise
-                self.missing.add(str(error.args[0]))
-                return ""
-
-        return _EXPRESSION.sub(one, text)
-
-    def evaluate(self, expression: str, *, depth: int = 0) -> Value:
-        """Return the value of what stands between `${` and `}`.
-
-        Raises:
-            UrdfError: Not simple arithmetic, or defined through itself.
-            UndefinedVariable: A name without a value.
-        """
-        if depth > _DEPTH:
-            raise UrdfError(
-                "a property is defined through itself", element=expression[:60], remedy=REMEDY
-            )
-        if len(expression) > _LENGTH:
-            raise UrdfError(f"an expression of more than {_LENGTH} characters", remedy=REMEDY)
-        try:
-            tree = ast.parse(expression.strip(), mode="eval")
-            return self._node(tree.body, depth)
-        except (SyntaxError, TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
-            if isinstance(error, UrdfError):
-                raise
-            raise UrdfError(
-                f"cannot work out ${{{expression[:60]}}} ({error}); sums of numbers and "
-                "properties of the same file are understood",
-                remedy=REMEDY,
-            ) from error
-
-    def _command(self, text: str) -> str:
-        words = text.split()
-        if len(words) == 2 and words[0] == "arg":
-            value = self._arguments.get(words[1])
-            if value is None:
-                raise UndefinedVariable(words[1])
-            return value
-        if len(words) == 2 and words[0] == "find":
-            return f"package://{words[1]}"
-        raise UndefinedVariable(text.strip())
-
-    def _node(self, node: ast.expr, depth: int) -> Value:
-        if isinstance(node, ast.Constant) and isinstance(node.value, int | float | str):
-            return node.value
-        if isinstance(node, ast.Name):
-            return self._name(node.id, depth)
-        if isinstance(node, ast.UnaryOp):
-            value = self._node(node.operand, depth)
-            if isinstance(node.op, ast.Not):
-                return not _truth(value)
-            if isinstance(node.op, ast.USub | ast.UAdd):
-                return -float(value) if isinstance(node.op, ast.USub) else float(value)
-        if isinstance(node, ast.BinOp):
-            left, right = self._node(node.left, depth), self._node(node.right, depth)
-            if isinstance(node.op, ast.Pow):
-                if abs(float(right)) > 8:
-                    raise ValueError("powers above 8")
-                return float(float(left) ** float(right))
-            if isinstance(node.op, ast.Add) and isinstance(left, str) and isinstance(right, str):
-                return left + right
-            if type(node.op) in _BINARY:
-                return _BINARY[type(node.op)](float(left), float(right))
-        if isinstance(node, ast.BoolOp):
-            values = [_truth(self._node(each, depth)) for each in node.values]
-            return all(values) if isinstance(node.op, ast.And) else any(values)
-        if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARE:
-            left, right = self._node(node.left, depth), self._node(node.comparators[0], depth)
-            return _COMPARE[type(node.ops[0])](left, right)
-        if isinstance(node, ast.Call) and not node.keywords and len(node.args) == 1:
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-            name = node.func.id if isinstance(node.func, ast.Name) else name
-            if name in _FUNCTIONS:
-                return _FUNCTIONS[name](float(self._node(node.args[0], depth)))
-        raise ValueError(f"{type(node).__name__} is not simple arithmetic")
-
-    def _name(self, name: str, depth: int) -> Value:
-        if name in ("pi", "M_PI"):
-            return math.pi
-        if name in ("True", "true", "False", "false"):
-            return name.lower() == "true"
-        if name not in self._properties:
-            raise UndefinedVariable(name)
-        text = self.substitute(self._properties[name], depth=depth + 1, lenient=False)
-        try:
-            return float(text)
-        except ValueError:
-            return text
-
-
-def resolve(root: ET.Element) -> list[str]:
-    """Replace xacro's variables and conditions below `root` in place.
-
-    Returns:
-        What was odd: undefined variables and what they were taken for.
+        root: The document; xacro's elements have the prefix ``xacro`` (see `unify`).
+        file: Where it came from, for relative includes; None: includes are refused.
+        packages: Folders of packages, or of workspaces with packages, beside its own.
 
     Raises:
-        UrdfError: Macros, includes or expressions that only xacro can expand.
+        UrdfError: xacro refuses it, it reads what it must not, or it takes too long.
     """
-    _unify(root)
-    properties: dict[str, str] = {}
-    arguments: dict[str, str | None] = {}
-    used = False
-    for element in root.iter():
-        kind = _xacro(element)
-        if kind is None:
-            used = used or any("$" in value for value in element.attrib.values())
-            continue
-        used = True
-        name = element.get("name", "")
-        if kind == "property":
-            value = element.get("value", element.get("default"))
-            if value is None:
-                raise UrdfError(
-                    "a block of elements as property cannot be inserted here",
-                    element=f'xacro:property "{name}"',
-                    remedy=REMEDY,
-                )
-            properties.setdefault(name, value)
-        elif kind == "arg":
-            arguments.setdefault(name, element.get("default"))
-        elif kind not in ("if", "unless"):
-            what = element.get("filename") or name
-            raise UrdfError(
-                "macros, includes and inserted blocks need xacro itself",
-                element=f"xacro:{kind}" + (f' "{what}"' if what else ""),
-                remedy=REMEDY,
-            )
-    if not used:
-        return []
-    variables = Variables(properties, arguments)
-    _replace(root, variables, 0)
-    return [
+    if file is None:
+        _refuse_includes(root)
+    folders = [str(file.resolve().parent)] if file is not None else []
+    known = _packages(file, packages)
+    request = {
+        "text": ET.tostring(root, encoding="unicode"),
+        "file": str(file.resolve()) if file is not None else "",
+        "arguments": {},
+        "folders": folders,
+        "packages": known,
+    }
+    # Isolated: neither the caller's environment nor what lies in the current folder comes along.
+    command = [sys.executable, "-I", xacro_child.__file__]
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps(request),
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            env={
+                "PATH": os.defpath,
+                "LC_ALL": "C.UTF-8",
+                # Wheels of ROS would start Python a second time for their libraries.
+                "_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1",
+            },
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise UrdfError(
+            f"xacro did not end within {TIMEOUT_S:g} s: does a macro call itself?", remedy=REMEDY
+        ) from None
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError:
+        why = (
+            "ran out of memory" if "MemoryError" in done.stderr else f"ended with {done.returncode}"
+        )
+        raise UrdfError(f"xacro {why}", remedy=REMEDY) from None
+    if "error" in answer:
+        raise UrdfError(f"xacro refuses it: {answer['error']}", remedy=REMEDY)
+    return answer["xml"].encode(), [
         f"variable {name!r} of xacro has no value in this file: taken as empty; {REMEDY}"
-        for name in sorted(variables.missing)
+        for name in sorted(answer["missing"])
     ]
 
 
-def _unify(root: ET.Element) -> None:
+def unify(root: ET.Element) -> None:
     """Give xacro's elements the usual prefix, whatever the document calls its namespace."""
     others = tuple(
         f"{key[6:]}:"
         for key, value in root.attrib.items()
         if key.startswith("xmlns:") and "xacro" in value and key != f"xmlns:{PREFIX}"
     )
-    if others:
-        for element in root.iter():
-            if element.tag.startswith(others):
-                element.tag = f"{PREFIX}:{element.tag.partition(':')[2]}"
+    for element in root.iter():
+        if others and element.tag.startswith(others):
+            element.tag = f"{PREFIX}:{element.tag.partition(':')[2]}"
+    if any(element.tag.startswith(f"{PREFIX}:") for element in root.iter()):
+        root.attrib.setdefault(f"xmlns:{PREFIX}", "http://www.ros.org/wiki/xacro")
 
 
-def _replace(element: ET.Element, variables: Variables, depth: int) -> None:
-    for key, value in element.attrib.items():
-        if "$" in value:
-            element.set(key, variables.substitute(value))
-    if element.text and "$" in element.text:
-        element.text = variables.substitute(element.text)
-    children: list[ET.Element] = []
-    for child in element:
-        children += _kept(child, variables)
-    element[:] = children
-    for child in element:
-        _replace(child, variables, depth + 1)
+def _refuse_includes(root: ET.Element) -> None:
+    """A document that came as text has no folder that its includes could be relative to."""
+    for element in root.iter(f"{PREFIX}:include"):
+        name = element.get("filename", "")
+        if not name.startswith("$(find"):
+            raise UrdfError(
+                "includes another file, but came as text without a folder",
+                element=f'{PREFIX}:include "{name[:80]}"',
+                remedy="give the path of the file, or expand it first: xacro FILE > robot.urdf",
+            )
 
 
-def _kept(child: ET.Element, variables: Variables) -> list[ET.Element]:
-    kind = _xacro(child)
-    if kind is None:
-        return [child]
-    if kind not in ("if", "unless"):
-        return []
-    value = variables.substitute(child.get("value", ""))
-    if _truth(value) != (kind == "if"):
-        return []
-    return [kept for each in child for kept in _kept(each, variables)]
+def _packages(file: Path | None, folders: Sequence[Path]) -> dict[str, str]:
+    """Return name -> folder of the packages that a document may name in $(find ...).
+
+    That is its own, those given, those directly below a folder given, and those installed.
+    """
+    found: dict[str, str] = {}
+    given = [folder.resolve() for folder in folders]
+    for folder in given:
+        try:
+            inside = sorted(each for each in folder.iterdir() if each.is_dir())[:MAX_PACKAGES]
+        except OSError:
+            inside = []
+        for place in [folder, *inside]:
+            found.setdefault(_package_name(place) or place.name, str(place))
+    if file is not None:
+        for place in file.resolve().parents:
+            if (place / "package.xml").is_file():
+                found.setdefault(_package_name(place) or place.name, str(place))
+                break
+    for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(":"):
+        share = Path(prefix) / "share"
+        if prefix and share.is_dir():
+            for place in share.iterdir():
+                if (place / "package.xml").is_file():
+                    found.setdefault(place.name, str(place))
+    return found
 
 
-def _xacro(element: ET.Element) -> str | None:
-    prefix, colon, kind = element.tag.partition(":")
-    if colon and prefix == PREFIX:
-        return kind
-    # Before prefixes were asked for, xacro took these bare.
-    return element.tag if element.tag in ("macro", "include") else None
-
-
-def _truth(value: Value) -> bool:
-    if isinstance(value, str):
-        return value.strip().lower() not in ("", "false", "0", "0.0")
-    return bool(value)
-
-
-def _text(value: Value) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return repr(value)
-    return str(value)
+def _package_name(folder: Path) -> str:
+    try:
+        name = ET.parse(folder / "package.xml").findtext("name")
+    except (OSError, ET.ParseError):
+        return ""
+    return (name or "").strip()
