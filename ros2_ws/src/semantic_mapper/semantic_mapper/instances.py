@@ -11,8 +11,8 @@ from scipy.spatial import cKDTree
 
 from coterie_core.geometry import Box
 from coterie_core.scene import LabelBelief
+from semantic_mapper.cloud import EvidenceCloud, Points
 
-Points = npt.NDArray[np.float32]
 State = Literal["present", "moved", "gone"]
 ELSEWHERE = 0.15
 """A camera that moved by so much looks from another viewpoint [m]."""
@@ -24,12 +24,21 @@ CUT = 1.0
 class Instance:
     """A thing of the map.
 
-    `points` (n, 3) [m] thinned; `low` and `high` corners of the box about them [m]; `labels`
-    evidence per label; `embedding` mean look; `seen_through` how often in a row its place was seen
-    and it was not there; `reports` and `misses` count viewpoints, no farther than `reach` [m], from
-    which something is in its place, and it was reported or was not; `viewpoint` the last of them;
-    `crop` (rows, cols, 3) its best picture, of `crop_quality`; `colors`
-    evidence per colour name; `openings` evidence for "open" and "closed", the latest counts most.
+    Attributes:
+        points: Points that belong to it, (n, 3) [m].
+        low, high: Corners of the box about them [m].
+        labels: Evidence per label.
+        embedding: Mean look.
+        seen_through: Times in a row its place was seen and it was not there.
+        reports, misses: Viewpoints, no farther than `reach` [m], from which something is in its
+            place, and it was reported or was not.
+        viewpoint: The last of them [m].
+        crop: Its best picture (rows, cols, 3), of `crop_quality`.
+        colors: Evidence per colour name.
+        openings: Evidence for "open" and "closed"; the latest counts most.
+        cloud: All points with their evidence.
+        beside: How often others were seen next to it in one image, by id.
+        clustered: Points it had when it was last looked at whether it is one.
     """
 
     id: str
@@ -51,6 +60,21 @@ class Instance:
     crop_quality: float = 0.0
     colors: LabelBelief = field(default_factory=LabelBelief)
     openings: LabelBelief = field(default_factory=LabelBelief)
+    cloud: EvidenceCloud = field(
+        default_factory=lambda: EvidenceCloud(np.empty((0, 3), np.float32))
+    )
+    beside: dict[str, int] = field(default_factory=dict)
+    clustered: int = 0
+
+    def __post_init__(self) -> None:
+        """Points without evidence have been seen once."""
+        if not len(self.cloud.points):
+            self.cloud = EvidenceCloud(self.points)
+
+    def settle(self) -> None:
+        """Take points and box from the evidence."""
+        self.points = self.cloud.members(self.observations)
+        self.low, self.high = corners(self.points)
 
     def viewed_anew(self, eye: npt.NDArray[np.float64]) -> bool:
         """Whether a camera at `eye` [m] looks from elsewhere than at the last count."""
@@ -91,19 +115,6 @@ def corners(points: Points) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.flo
     return ordered[k].astype(np.float64), ordered[-1 - k].astype(np.float64)
 
 
-def merged_points(a: Points, b: Points, voxel: float, most: int) -> Points:
-    """Both clouds, one point per voxel, at most `most` (evenly left out)."""
-    points = np.concatenate([a, b])
-    keys = np.floor(points / voxel).astype(np.int64)
-    keys -= keys.min(axis=0)
-    span = keys.max(axis=0) + 1
-    flat = (keys[:, 0] * span[1] + keys[:, 1]) * span[2] + keys[:, 2]
-    _, first = np.unique(flat, return_index=True)
-    if len(first) > most:
-        first = first[np.linspace(0, len(first) - 1, most).astype(np.int64)]
-    return points[first]
-
-
 def boxes_near(
     low: npt.NDArray[np.float64],
     high: npt.NDArray[np.float64],
@@ -137,6 +148,17 @@ def point_overlap(a: Points, b: Points, within: float) -> float:
     return float(np.isfinite(away).mean())
 
 
+def size_similarity(
+    low: npt.NDArray[np.float64],
+    high: npt.NDArray[np.float64],
+    other_low: npt.NDArray[np.float64],
+    other_high: npt.NDArray[np.float64],
+) -> float:
+    """How alike two boxes' sizes are (0..1): the fourth root of the ratio of their volumes."""
+    volumes = (np.prod(high - low + 0.02), np.prod(other_high - other_low + 0.02))
+    return float((min(volumes) / max(volumes)) ** 0.25)
+
+
 def label_similarity(a: LabelBelief, b: LabelBelief) -> float:
     """Overlap of two distributions: sum over labels of the smaller probability (0..1)."""
     p, q = a.distribution(), b.distribution()
@@ -151,3 +173,20 @@ def embedding_similarity(
         return None
     norm = float(np.linalg.norm(a) * np.linalg.norm(b))
     return None if norm == 0.0 else max(0.0, float(a @ b) / norm)
+
+
+def mean_embedding(
+    a: npt.NDArray[np.float32] | None,
+    weight_a: int,
+    b: npt.NDArray[np.float32] | None,
+    weight_b: int,
+) -> npt.NDArray[np.float32] | None:
+    """Mean of two looks weighted by observations; of another length, the one seen more counts."""
+    if a is None or b is None:
+        return a if b is None else b
+    if a.shape != b.shape:
+        return a if weight_a > weight_b else b
+    mean: npt.NDArray[np.float32] = ((a * weight_a + b * weight_b) / (weight_a + weight_b)).astype(
+        np.float32
+    )
+    return mean

@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, Sighting
+from coterie_core.sizes import oversize
+from semantic_mapper.cloud import EvidenceCloud
 from semantic_mapper.instances import (
     Instance,
     box_overlap,
@@ -22,12 +24,31 @@ from semantic_mapper.instances import (
     corners,
     embedding_similarity,
     label_similarity,
-    merged_points,
+    mean_embedding,
     point_overlap,
+    size_similarity,
 )
 from semantic_mapper.lift import Lifted, LiftOptions, lift
 from semantic_mapper.looks import color_evidence, note_opening
 from semantic_mapper.regions import Regions
+from semantic_mapper.views import crop, seen_through, set_supports
+
+NEXT_TO = 0.3
+"""Gap up to which objects of one image are noted as being next to one another [m]."""
+MOST_BESIDE = 60
+"""Neighbors that an instance remembers."""
+APART = 0.1
+"""Fraction of the looks in which two were seen at once, from which they are two objects."""
+SAME_LABEL = 0.5
+"""Least agreement of the labels of two parts of one object."""
+TOUCHING = 0.05
+"""Least fraction of the smaller part's points that touch the other."""
+MISTAKEN = 0.2
+"""An instance with no more than this fraction of another's looks may be a mistake about it."""
+WITHIN = 0.8
+"""Fraction of such an instance's points that lie on the other."""
+IN_TURNS = 1.4
+"""Two clusters whose mean fractions sum to no more were seen in turns, not at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,44 +147,116 @@ class SemanticMapper:
         report = UpdateReport()
         lifted = lift(frame, detections, self.options.lift)
         pairs = self._matches(lifted)
+        to_camera = np.linalg.inv(frame.camera_to_map).astype(np.float64)
+        ids = []
         for k, one in enumerate(lifted):
             known = pairs.get(k)
             if known is None:
-                report.added.append(self._add(frame, one))
+                ids.append(self._add(frame, one))
+                report.added.append(ids[-1])
             else:
-                self._merge(self._things[known], frame, one)
+                self._merge(self._things[known], frame, to_camera, one)
+                ids.append(known)
                 report.matched.append(known)
-        self._look_through(frame, {*report.matched, *report.added}, report)
+        self._note_beside(lifted, ids)
+        self._look_through(frame, to_camera, {*report.matched, *report.added}, report)
         self._reindex()
         self._forget()
         return report
 
     def tidy(self) -> int:
-        """Join things that turn out to be one; return how many were joined.
+        """Part and join what turns out to be several objects, or one; return how many were joined.
 
-        Two views of a large thing can start as two instances and grow together.
+        Two views of a large object can start as two instances and grow together; what was seen
+        next to one another in one image stays apart. An instance whose points have fallen into
+        two clusters that masks hold one at a time is two objects.
         """
+        self._split()
         joined = 0
         for id_ in sorted(self._things, key=lambda i: -self._things[i].observations):
             thing = self._things.get(id_)
             if thing is None:
                 continue
-            near = boxes_near(thing.low, thing.high, self._lows, self._highs, 0.0)
+            touch = 2.0 * self.options.touch
+            near = boxes_near(thing.low, thing.high, self._lows, self._highs, touch)
             for other_id in [self._order[k] for k in near]:
                 other = self._things.get(other_id)
                 if other is None or other_id == id_ or other.state != thing.state:
                     continue
-                where = self._place(thing, other.points, other.low, other.high)
-                alike = label_similarity(thing.labels, other.labels)
-                if where < self.options.least_overlap or not self._fits(
-                    where, alike, _sizes_alike(thing, other.low, other.high)
-                ):
+                if not self._one(thing, other):
                     continue
                 self._absorb(thing, other)
                 del self._things[other_id]
                 joined += 1
         self._reindex()
         return joined
+
+    def _one(self, thing: Instance, other: Instance) -> bool:
+        """Whether two instances are one object, by place, labels, and having been seen at once."""
+        at_once = thing.beside.get(other.id, 0)
+        if at_once >= max(2, APART * min(thing.observations, other.observations)):
+            return False
+        where = self._place(thing, other.points, other.low, other.high)
+        alike = label_similarity(thing.labels, other.labels)
+        if where >= self.options.least_overlap and self._fits(
+            where, alike, size_similarity(thing.low, thing.high, other.low, other.high)
+        ):
+            return True
+        if at_once:
+            return False
+        if other.observations <= MISTAKEN * thing.observations:
+            # A part of it, under another label at times, and never beside it: a mistake.
+            if point_overlap(thing.points, other.points, self.options.touch) >= WITHIN:
+                return True
+        # Parts of one object (back and seat of a chair) touch and are never seen at once.
+        if alike < SAME_LABEL or min(thing.observations, other.observations) < 2:
+            return False
+        touching = point_overlap(thing.points, other.points, 2.0 * self.options.touch)
+        size = np.maximum(thing.high, other.high) - np.minimum(thing.low, other.low)
+        return touching > TOUCHING and oversize(thing.labels.top, tuple(size.tolist())) <= 1.0
+
+    def _split(self) -> None:
+        """Part instances whose points are those of two objects."""
+        options = self.options
+        for thing in list(self._things.values()):
+            cloud = thing.cloud
+            if thing.state == "gone" or len(cloud.points) < 1.5 * thing.clustered:
+                continue
+            thing.clustered = len(cloud.points)
+            eps = max(options.lift.eps, 2.5 * options.lift.voxel, 0.03 * thing.reach)
+            main, *others = cloud.clusters(eps)
+            for part in others:
+                # Seen together their fractions are near one each, in turns they sum to one.
+                turns = float(cloud.share[main].mean() + cloud.share[part].mean())
+                if turns > IN_TURNS or cloud.inside[part].mean() < 2.0:
+                    continue
+                fraction = float(cloud.inside[part].mean() / cloud.inside[main | part].mean() / 2.0)
+                self._part(thing, cloud.part(part), min(fraction, 0.5))
+                main = main.copy()
+                cloud = thing.cloud = cloud.part(~part)
+                main = main[~part]
+                others = [one[~part] for one in others]
+                thing.settle()
+                break  # what is left is looked at again when it has grown
+        self._reindex()
+
+    def _part(self, thing: Instance, cloud: EvidenceCloud, fraction: float) -> None:
+        """Make a part of an instance one of its own, with a fraction of its evidence."""
+        id_ = f"object_{self._next}"
+        self._next += 1
+        looks = max(round(fraction * thing.observations), 1)
+        own = Instance(
+            id_, cloud.points, thing.low, thing.high, cloud=cloud, observations=looks,
+            labels=_scaled(thing.labels, fraction), colors=_scaled(thing.colors, fraction),
+            embedding=thing.embedding, robot=thing.robot, time=thing.time,
+            reports=max(round(fraction * thing.reports), 1), reach=thing.reach,
+        )  # fmt: skip
+        own.settle()
+        thing.labels = _scaled(thing.labels, 1.0 - fraction)
+        thing.colors = _scaled(thing.colors, 1.0 - fraction)
+        thing.observations = max(thing.observations - looks, 1)
+        own.beside[thing.id] = thing.beside[own.id] = looks
+        self._things[id_] = own
 
     def scene(self, time: float | None = None) -> SceneGraph:
         """Return the map: rooms and floors as known, and every thing that counts as real.
@@ -208,7 +301,7 @@ class SemanticMapper:
                 look = embedding_similarity(one.detection.embedding, thing.embedding)
                 if look is not None:
                     alike = max(alike, look)
-                if self._fits(where, alike, _sizes_alike(thing, low, high)):
+                if self._fits(where, alike, size_similarity(thing.low, thing.high, low, high)):
                     scored.append((where + alike, k, thing.id))
         pairs: dict[int, str] = {}
         taken: set[str] = set()
@@ -254,13 +347,34 @@ class SemanticMapper:
         self._note(thing, frame, one)
         return id_
 
-    def _merge(self, thing: Instance, frame: RgbdFrame, one: Lifted) -> None:
+    def _merge(
+        self,
+        thing: Instance,
+        frame: RgbdFrame,
+        to_camera: npt.NDArray[np.float64],
+        one: Lifted,
+    ) -> None:
         options = self.options
-        thing.points = merged_points(
-            thing.points, one.points, options.lift.voxel, options.most_points
-        )
-        thing.low, thing.high = corners(thing.points)
+        thing.cloud.look(frame, to_camera, one.detection)
+        thing.cloud.add(one.points, options.lift.voxel, options.most_points)
         self._note(thing, frame, one)
+        thing.settle()
+
+    def _note_beside(self, lifted: Sequence[Lifted], ids: Sequence[str]) -> None:
+        """Note which objects were found next to one another in one image: they are several."""
+        if len(lifted) < 2:
+            return
+        ends = [corners(one.points) for one in lifted]
+        lows, highs = np.array([low for low, _ in ends]), np.array([high for _, high in ends])
+        for k, (low, high) in enumerate(ends):
+            for i in boxes_near(low, high, lows[:k], highs[:k], NEXT_TO):
+                # Two detections of one object overlap and are of one size.
+                overlap = box_overlap(low, high, lows[i], highs[i])
+                if overlap * size_similarity(low, high, lows[i], highs[i]) < 0.5:
+                    for a, b in ((ids[k], ids[i]), (ids[i], ids[k])):
+                        beside = self._things[a].beside
+                        if b in beside or len(beside) < MOST_BESIDE:
+                            beside[b] = beside.get(b, 0) + 1
 
     def _note(self, thing: Instance, frame: RgbdFrame, one: Lifted) -> None:
         detection = one.detection
@@ -270,12 +384,9 @@ class SemanticMapper:
             thing.labels.add(
                 LabelBelief({k: weight * v / max(total, 1.0) for k, v in detection.scores.items()})
             )
-        if detection.embedding is not None:
-            old, new = thing.embedding, detection.embedding
-            if old is not None and old.shape == new.shape:
-                mean = (old * thing.observations + new) / (thing.observations + 1)
-                new = mean.astype(np.float32)
-            thing.embedding = new
+        thing.embedding = mean_embedding(
+            thing.embedding, thing.observations, detection.embedding, 1
+        )
         thing.colors.add(
             LabelBelief({k: weight * v for k, v in color_evidence(frame.color, detection).items()})
         )
@@ -293,11 +404,16 @@ class SemanticMapper:
             thing.crop = crop(frame.color, detection.box, self.options.crop)
             thing.crop_quality = quality
 
-    def _look_through(self, frame: RgbdFrame, seen: set[str], report: UpdateReport) -> None:
+    def _look_through(
+        self,
+        frame: RgbdFrame,
+        to_camera: npt.NDArray[np.float64],
+        seen: set[str],
+        report: UpdateReport,
+    ) -> None:
         """Note things whose place was looked at, and through, without seeing them."""
         if not self._order:
             return
-        to_camera = np.linalg.inv(frame.camera_to_map).astype(np.float64)
         centers = (self._lows + self._highs) / 2.0
         ahead = centers @ to_camera[2, :3] + to_camera[2, 3]
         within = (ahead > self.options.lift.near) & (ahead < self.options.lift.far)
@@ -337,10 +453,10 @@ class SemanticMapper:
 
     def _absorb(self, thing: Instance, other: Instance) -> None:
         options = self.options
-        thing.points = merged_points(
-            thing.points, other.points, options.lift.voxel, options.most_points
+        thing.cloud.join(other.cloud, options.lift.voxel, options.most_points)
+        thing.embedding = mean_embedding(
+            thing.embedding, thing.observations, other.embedding, other.observations
         )
-        thing.low, thing.high = corners(thing.points)
         thing.labels.add(other.labels)
         thing.colors.add(other.colors)
         thing.openings.add(other.openings)
@@ -352,6 +468,12 @@ class SemanticMapper:
             thing.time, thing.robot = other.time, other.robot
         if other.crop_quality > thing.crop_quality:
             thing.crop, thing.crop_quality = other.crop, other.crop_quality
+        for id_, count in other.beside.items():
+            if id_ != thing.id:
+                thing.beside[id_] = thing.beside.get(id_, 0) + count
+                if id_ in self._things:
+                    self._things[id_].beside[thing.id] = thing.beside[id_]
+        thing.settle()
 
     def _reindex(self) -> None:
         self._order = list(self._things)
@@ -375,88 +497,5 @@ class SemanticMapper:
         self._reindex()
 
 
-def _sizes_alike(
-    thing: Instance, low: npt.NDArray[np.float64], high: npt.NDArray[np.float64]
-) -> float:
-    """How alike two sizes are (0..1): the fourth root of the ratio of the volumes."""
-    sizes = np.sort([np.prod(thing.high - thing.low + 0.02), np.prod(high - low + 0.02)])
-    return float((sizes[0] / sizes[1]) ** 0.25)
-
-
-def seen_through(
-    frame: RgbdFrame,
-    to_camera: npt.NDArray[np.float64],
-    points: npt.NDArray[np.float32],
-    margin: float = 0.12,
-) -> bool | None:
-    """Whether a frame looks through the place of points: True, False (something is there), or None.
-
-    None: the place is not in view, or hidden behind something nearer.
-
-    Args:
-        frame: The frame.
-        to_camera: Map to optical frame (4, 4).
-        points: (n, 3) [m] in the map.
-        margin: How much farther the measured depth must be [m].
-    """
-    chosen = points[:: max(len(points) // 64, 1)].astype(np.float64)
-    local = chosen @ to_camera[:3, :3].T + to_camera[:3, 3]
-    rows, cols = frame.depth.shape
-    fx, fy, cx, cy = frame.intrinsics
-    z = local[:, 2]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        u = np.floor(local[:, 0] / z * fx + cx)
-        v = np.floor(local[:, 1] / z * fy + cy)
-    inside = (z > 0.1) & (u >= 0) & (u < cols) & (v >= 0) & (v < rows)
-    if inside.mean() < 0.7:
-        return None
-    measured = frame.depth[v[inside].astype(np.int64), u[inside].astype(np.int64)]
-    expected = z[inside]
-    known = np.isfinite(measured) & (measured > 0.0)
-    if known.mean() < 0.7:
-        return None
-    nearer = (measured < expected - margin)[known].mean()
-    through = (measured > expected + margin)[known].mean()
-    if nearer > 0.5:
-        return None
-    return bool(through > 0.7)
-
-
-def crop(
-    color: npt.NDArray[np.uint8], box: tuple[int, int, int, int], longest: int
-) -> npt.NDArray[np.uint8]:
-    """A picture of a detection with a margin of a tenth, its longest side at most `longest` px."""
-    u0, v0, width, height = box
-    mu, mv = width // 10 + 2, height // 10 + 2
-    part = color[max(v0 - mv, 0) : v0 + height + mv, max(u0 - mu, 0) : u0 + width + mu]
-    step = max(-(-max(part.shape[:2]) // longest), 1)
-    return part[::step, ::step].copy()
-
-
-def set_supports(graph: SceneGraph, slack: float = 0.08) -> None:
-    """Say of every thing what it stands on or in, by boxes: the smallest that carries it."""
-    things = sorted(graph.objects.values(), key=lambda t: t.box.volume)
-    if len(things) < 2:
-        return
-    lows = np.array([t.box.axis_aligned()[0] for t in things])
-    highs = np.array([t.box.axis_aligned()[1] for t in things])
-    for k, thing in enumerate(things):
-        middle = np.array(thing.box.center[:2])
-        over = ((lows[:, :2] <= middle) & (highs[:, :2] >= middle)).all(axis=1)
-        over &= np.arange(len(things)) > k  # only larger ones carry it
-        top = np.abs(highs[:, 2] - lows[k, 2]) <= slack
-        within = (lows[:, 2] - slack <= lows[k, 2]) & (highs[:, 2] + slack >= highs[k, 2])
-        carriers = np.flatnonzero(over & top)
-        holders = np.flatnonzero(over & within & ~top)
-        thing.support = things[int(carriers[0])].id if len(carriers) else ""
-        thing.container = things[int(holders[0])].id if len(holders) and not len(carriers) else ""
-
-
-def merge_maps(maps: Iterable[SceneGraph]) -> SceneGraph:
-    """Merge the maps of several robots into one (coterie_core.scene.merge, thing by thing)."""
-    from coterie_core.scene import merge
-
-    merged = SceneGraph()
-    for one in maps:
-        merge(merged, one)
-    return merged
+def _scaled(belief: LabelBelief, fraction: float) -> LabelBelief:
+    return LabelBelief({name: weight * fraction for name, weight in belief.weights.items()})

@@ -15,6 +15,7 @@ from coterie_core.files import write_atomically
 from coterie_core.plain_data import check_values, read_json, shorten
 from coterie_core.scene import LabelBelief
 from coterie_core.scene.limits import FARTHEST
+from semantic_mapper.cloud import EvidenceCloud
 from semantic_mapper.grid import FloorGrids, GridOptions, grids_from_state
 from semantic_mapper.instances import Instance
 from semantic_mapper.mapper import SemanticMapper
@@ -44,7 +45,9 @@ def state_bytes(mapper: SemanticMapper, grids: FloorGrids, frame: str) -> bytes:
     arrays: dict[str, Any] = {}
     things = []
     for k, thing in enumerate(mapper.instances):
-        arrays[f"points/{k}"] = thing.points
+        cloud = thing.cloud
+        arrays[f"points/{k}"] = cloud.points
+        arrays[f"evidence/{k}"] = np.stack([cloud.inside, cloud.outside])
         if thing.embedding is not None:
             arrays[f"embedding/{k}"] = thing.embedding
         if thing.crop is not None:
@@ -54,6 +57,7 @@ def state_bytes(mapper: SemanticMapper, grids: FloorGrids, frame: str) -> bytes:
                 "id": thing.id,
                 "low": thing.low.tolist(),
                 "high": thing.high.tolist(),
+                "beside": thing.beside,
                 **{name: getattr(thing, name).weights for name in _BELIEFS},
                 **{name: getattr(thing, name) for name in _PLAIN},
             }
@@ -158,6 +162,10 @@ _BELIEFS = ("labels", "colors", "openings")
 
 def _thing(k: int, item: dict[str, Any], arrays: Any) -> Instance:
     points = np.asarray(arrays[f"points/{k}"], np.float32)
+    # Files of earlier versions hold points without evidence: as if seen once.
+    evidence = np.asarray(
+        arrays.get(f"evidence/{k}", np.stack([np.ones(len(points)), np.zeros(len(points))]))
+    )
     low, high = np.array(item["low"], np.float64), np.array(item["high"], np.float64)
     if points.ndim != 2 or points.shape[1] != 3 or low.shape != (3,) or high.shape != (3,):
         raise ValueError(f"thing {k}: points of shape {points.shape}")
@@ -170,6 +178,9 @@ def _thing(k: int, item: dict[str, Any], arrays: Any) -> Instance:
         raise ValueError(f"thing {k}: an embedding of shape {embedding.shape}")
     if crop is not None and (crop.ndim != 3 or crop.shape[2] != 3 or crop.dtype != np.uint8):
         raise ValueError(f"thing {k}: a crop of shape {crop.shape}")
+    if evidence.shape != (2, len(points)) or not (evidence >= 0.0).all():
+        raise ValueError(f"thing {k}: evidence of shape {evidence.shape}")
+    inside, outside = evidence.astype(np.float32)
     thing = Instance(
         str(item["id"]),
         points,
@@ -177,6 +188,8 @@ def _thing(k: int, item: dict[str, Any], arrays: Any) -> Instance:
         high,
         embedding=embedding,
         crop=crop,
+        cloud=EvidenceCloud(points, inside, outside),
+        beside={str(id_): int(count) for id_, count in item.get("beside", {}).items()},
     )
     for name in _BELIEFS:
         weights = {str(label): float(w) for label, w in item[name].items()}
@@ -193,4 +206,6 @@ def _thing(k: int, item: dict[str, Any], arrays: Any) -> Instance:
         setattr(thing, name, value)
     if thing.time < 0.0 or thing.observations < 0:
         raise ValueError(f"thing {k}: a time or a count below 0")
+    if f"evidence/{k}" in arrays:
+        thing.settle()
     return thing

@@ -1,0 +1,57 @@
+"""How plausible a size is for an object of a label, by the household's general knowledge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from coterie_core.household import load_household
+
+TOLERANCE = 1.5
+"""A side may be so many times the largest known of its kind, or so many times smaller."""
+
+
+@cache
+def _ranges(label: str) -> tuple[tuple[float, float], ...] | None:
+    """Least and greatest length [m] of the sides of a label's objects, longest side first."""
+    house = load_household()
+    category = house.categories.get(house.canonical(label))
+    if category is None or category.size is None:
+        return None
+    least = sorted((low for low, _ in category.size), reverse=True)
+    most = sorted((high for _, high in category.size), reverse=True)
+    return tuple(zip(least, most, strict=True))
+
+
+def oversize(label: str, size: Sequence[float]) -> float:
+    """How far the worst side exceeds TOLERANCE times what is known of a label (1: it does not).
+
+    Args:
+        label: What it is taken for.
+        size: Lengths of the sides [m], in any order.
+    """
+    ranges = _ranges(label)
+    if ranges is None:
+        return 1.0
+    sides = zip(sorted(size, reverse=True), ranges, strict=True)
+    return max(1.0, *(side / (TOLERANCE * most) for side, (_, most) in sides))
+
+
+def plausible_size(label: str, size: Sequence[float]) -> float:
+    """How plausible a box is for a label (0..1); 1 where the label's sizes are not known.
+
+    A side beyond TOLERANCE times what is known counts by how far beyond. Too small is what was
+    seen in parts as well, so that it counts less: by the square root, and of the two longer sides
+    only, since depth cameras see front faces.
+
+    Args:
+        label: What it is taken for.
+        size: Lengths of the sides [m], in any order.
+    """
+    ranges = _ranges(label)
+    if ranges is None:
+        return 1.0
+    worth = 1.0 / oversize(label, size)
+    for side, (least, _) in list(zip(sorted(size, reverse=True), ranges, strict=True))[:2]:
+        worth *= min(side * TOLERANCE / least, 1.0) ** 0.5
+    return worth

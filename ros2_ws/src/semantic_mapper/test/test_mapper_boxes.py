@@ -1,0 +1,100 @@
+"""Boxes of mapped objects: leaking masks, two that were one, one that was several."""
+
+import numpy as np
+import pytest
+
+from coterie_core.detections import ImageDetection
+from coterie_core.sizes import plausible_size
+from semantic_mapper.cloud import EvidenceCloud
+from semantic_mapper.mapper import MapperOptions, SemanticMapper
+from semantic_mapper.testing import looking, view
+
+CRATE = ((1.8, -0.15, 0.7), (2.1, 0.15, 1.0))
+TOP = ((1.5, -0.9, 0.6), (2.8, 0.9, 0.7))
+EYES = [looking(0.2, y, 1.1, -y / 2.0) for y in (-0.6, -0.3, 0.0, 0.3, 0.6)]
+
+
+def leaking(detection, pixels):
+    """The detection with a mask that is its box grown on all sides: what lies behind leaks in."""
+    u, v, width, height = detection.box
+    box = (u - pixels, v - pixels, width + 2 * pixels, height + 2 * pixels)
+    return ImageDetection(box, detection.scores, np.ones((box[3], box[2]), bool))
+
+
+def test_one_leaking_mask_does_not_spoil_a_box_for_good():
+    mapper = SemanticMapper(MapperOptions())
+    for k, eye in enumerate([*EYES, *EYES]):
+        frame, found = view({"crate": CRATE, "table": TOP}, eye, time=float(k))
+        crate = next(one for one in found if one.label == "crate")
+        # One mask in five takes in the table around it.
+        mapper.update(frame, [leaking(crate, 5) if k in (1, 6) else crate])
+    (thing,) = mapper.scene().objects.values()
+    assert thing.box.size == pytest.approx((0.3, 0.3, 0.3), abs=0.07)
+
+
+def test_two_that_were_taken_for_one_are_parted():
+    books = {
+        "book#1": ((1.8, -0.2, 0.7), (2.1, -0.06, 0.8)),
+        "book#2": ((1.8, 0.06, 0.7), (2.1, 0.2, 0.8)),
+    }
+    mapper = SemanticMapper(MapperOptions())
+    for k, eye in enumerate([*EYES, *EYES, *EYES]):
+        frame, found = view(books, eye, time=float(k))
+        if k < 3:  # masks over both make one instance of both
+            boxes = np.array([one.box for one in found])
+            low = boxes[:, :2].min(axis=0)
+            width, height = (boxes[:, :2] + boxes[:, 2:]).max(axis=0) - low
+            mask = np.zeros((height, width), bool)
+            for one in found:
+                u, v = one.box[0] - low[0], one.box[1] - low[1]
+                mask[v : v + one.box[3], u : u + one.box[2]] = one.mask
+            found = [ImageDetection((*low.tolist(), int(width), int(height)), {"book": 0.9}, mask)]
+        mapper.update(frame, found if k < 3 else [found[k % 2]])
+    mapper.tidy()
+    things = mapper.scene().objects.values()
+    assert len(things) == 2
+    assert sorted(round(t.box.center[1], 1) for t in things) == [-0.1, 0.1]
+    assert all(max(t.box.size) < 0.4 for t in things)
+
+
+def test_what_is_seen_side_by_side_in_one_image_stays_two():
+    screens = {
+        "television#1": ((2.0, -0.8, 1.0), (2.1, -0.02, 1.5)),
+        "television#2": ((2.0, 0.0, 1.0), (2.1, 0.78, 1.5)),
+    }
+    mapper = SemanticMapper(MapperOptions())
+    for k, eye in enumerate([*EYES, *EYES]):
+        frame, found = view(screens, eye, time=float(k))
+        mapper.update(frame, [leaking(one, 3) for one in found])
+    mapper.tidy()
+    assert len(mapper.scene().objects) == 2
+
+
+def test_parts_that_are_never_seen_at_once_are_one():
+    parts = {
+        "chair#back": ((2.35, -0.22, 0.5), (2.4, 0.22, 0.95)),
+        "chair#seat": ((1.95, -0.22, 0.42), (2.4, 0.22, 0.47)),
+    }
+    mapper = SemanticMapper(MapperOptions())
+    for k, eye in enumerate([*EYES, *EYES]):
+        frame, found = view(parts, eye, time=float(k))
+        mapper.update(frame, [found[k % 2]])  # the detector reports the one or the other
+    mapper.tidy()
+    (thing,) = mapper.scene().objects.values()
+    assert thing.observations == 10
+    assert thing.box.size[2] == pytest.approx(0.53, abs=0.08)
+
+
+def test_memory_of_evidence_is_bounded():
+    rng = np.random.default_rng(0)
+    cloud = EvidenceCloud(rng.uniform(0, 1, (500, 3)).astype(np.float32))
+    for _ in range(20):
+        cloud.add(rng.uniform(0, 1, (500, 3)).astype(np.float32), 0.02, 1000)
+    assert len(cloud.points) == len(cloud.inside) == len(cloud.outside) == 1000
+
+
+def test_sizes_of_the_household():
+    assert plausible_size("mug", (0.1, 0.1, 0.1)) == 1.0
+    assert plausible_size("mug", (0.9, 0.1, 0.1)) < 0.3
+    assert plausible_size("chair", (0.5, 0.03, 0.03)) < 0.5
+    assert plausible_size("frobnicator", (9.0, 9.0, 9.0)) == 1.0, "nothing is known of it"
