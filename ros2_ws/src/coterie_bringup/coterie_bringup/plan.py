@@ -146,10 +146,10 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
         arguments = ("--name", *nodes)
         specs.append(process(name, "semantic_mapper", "mapper_node", nodes, arguments))
     if team.planner is not None:
-        nodes = {"object_planner": planner_parameters(team, team.planner)}
+        nodes = {"object_planner": planner_parameters(team, team.planner, run_directory)}
         specs.append(process("planner", "object_planner", "planner_node", nodes))
     if team.open_questions is not None:
-        nodes = {"open_questions": open_parameters(team, team.open_questions)}
+        nodes = {"open_questions": open_parameters(team, team.open_questions, run_directory)}
         specs.append(process("open_questions", "openeqa_agent", "open_node", nodes))
     for robots in explorers:
         parameters = {
@@ -350,26 +350,30 @@ def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[
         for camera in robot_body(team, robot).cameras
     ]
     common = {**chosen, **known, "cameras": cameras, "state_directory": kept}
+    memory = memory_parameters(team, run_directory)
     if not spec.per_robot:
-        return {"mapper": {"mapper": {**common, "robots": names}}}
+        return {"mapper": {"mapper": {**common, "robots": names, **memory}}}
     alone = {
         f"mapper.{name}": {f"mapper_{name}": {**common, "robots": [name], "output": name}}
         for name in names
     }
-    merged = {"robots": names, "merge": True, "state_directory": kept}
+    merged = {"robots": names, "merge": True, "state_directory": kept, **memory}
     return {**alone, "mapper": {"mapper": merged}}
 
 
-def planner_parameters(team: Team, spec: PlannerSpec) -> dict[str, Any]:
+def planner_parameters(team: Team, spec: PlannerSpec, run_directory: Path | None) -> dict[str, Any]:
     """Return the object planner's parameters."""
     return {
         "method": spec.method,
         "mode": spec.mode,
         "model_profile": _profile(team, spec.model),
+        **memory_parameters(team, run_directory),
     }
 
 
-def open_parameters(team: Team, spec: OpenQuestionsSpec) -> dict[str, Any]:
+def open_parameters(
+    team: Team, spec: OpenQuestionsSpec, run_directory: Path | None
+) -> dict[str, Any]:
     """Return the parameters of the node that answers open questions.
 
     Without a mapper nobody goes to look: what is seen would not come onto the map.
@@ -383,6 +387,7 @@ def open_parameters(team: Team, spec: OpenQuestionsSpec) -> dict[str, Any]:
         "robot": "" if robot == "none" else robot,
         "max_distance": spec.max_distance,
         "seed": team.seed,
+        **memory_parameters(team, run_directory),
     }
 
 

@@ -9,7 +9,7 @@ The confidence c that an object is there now, `age` seconds after it was last se
 R is the probability that it is no phantom (f: share of single reports that are of nothing; a map
 that was given, and a robot that had it in its hand, count as reports too). S is the survival of its
 kind with half-life T, as in the persistence filter (Rosen, Mason, Leonard, ICRA 2016): fixtures
-stay for years, small things for a day. m is the probability that a look at its place misses an
+stay for years, small things for days. m is the probability that a look at its place misses an
 object that was seen there before.
 """
 
@@ -22,7 +22,12 @@ from coterie_core.household import load_household
 from coterie_core.scene import SceneObject
 
 DAY = 86400.0
-HALF_LIFE = {"fixture": 3650.0 * DAY, "furniture": 90.0 * DAY, "large": 7.0 * DAY, "small": DAY}
+HALF_LIFE = {
+    "fixture": 3650.0 * DAY,
+    "furniture": 90.0 * DAY,
+    "large": 14.0 * DAY,
+    "small": 3.0 * DAY,
+}
 """Time after which half of such things are no longer where they were [s]."""
 LARGE = 0.5
 """An item of at least this length is large: a chair is moved less often than a cup [m]."""

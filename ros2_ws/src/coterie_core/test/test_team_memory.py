@@ -201,7 +201,7 @@ def test_doors_are_remembered_as_they_were_left() -> None:
 def test_confidence_falls_with_age_by_kind_and_with_looks_that_miss_rises_with_sightings() -> None:
     small, sofa = thing("a", "vase", 1.0), thing("b", "sofa", 1.0, kind="furniture")
     chair = thing("c", "chair", 1.0)
-    assert confidence(small, DAY, 9) == pytest.approx(0.5, abs=1e-6)
+    assert confidence(small, HALF_LIFE["small"], 9) == pytest.approx(0.5, abs=1e-6)
     assert confidence(sofa, HALF_LIFE["furniture"], 9) == pytest.approx(0.5, abs=1e-6)
     assert confidence(small, DAY, 9) < confidence(chair, DAY, 9) < confidence(sofa, DAY, 9)
     by_misses = [confidence(small, 60.0, 1, k) for k in range(5)]
@@ -268,6 +268,25 @@ def test_a_mapper_that_no_longer_has_a_thing_takes_it_off_unless_the_team_moved_
     later = Sighting(9.0, "eve")
     memory.adopt(house(thing("object_7", "vase", 6.1, room="pantry", last_seen=later)))
     assert list(vases(memory).values()) == ["pantry"]
+
+
+def test_what_a_map_says_of_supports_stays() -> None:
+    """A mapper knows no surfaces; what it says stands on what is all there is."""
+    memory = TeamMemory()
+    for time in (5.0, 9.0):
+        seen = Sighting(time, "eve")
+        shelf = thing("object_1", "shelf", 1.0, kind="furniture", last_seen=seen)
+        memory.adopt(
+            SceneGraph(
+                rooms=house().rooms,
+                objects={
+                    "object_1": shelf,
+                    "object_2": thing("object_2", "vase", 1.0, support="object_1", last_seen=seen),
+                },
+            )
+        )
+        assert memory.scene().objects["object_2"].support == "object_1"
+    assert memory.scene().objects["object_2"].last_seen == Sighting(9.0, "eve")
 
 
 def test_memory_is_bounded_the_surest_stay() -> None:

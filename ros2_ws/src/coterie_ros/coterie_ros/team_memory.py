@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -55,6 +56,7 @@ class MemoryKeeper:
         self, node: AgentNode, name: str, on_change: Callable[[ObjectEvent], object] | None = None
     ) -> None:
         self._node = node
+        self.lock = threading.Lock()  # for nodes that also use it in another thread
         self._on_change = on_change
         house, directory = node.parameters["house"], node.parameters["memory_directory"]
         self._file = Path(directory) / f"{name}.json" if directory else None
@@ -72,7 +74,6 @@ class MemoryKeeper:
                 count = len(self.memory.graph.objects)
                 node.get_logger().info(f"remembers {count} things of the team ({self._file})")
         self._saved = self._stamp()
-        self._map = ""
         self._count = 0
 
     def begin(
@@ -147,7 +148,8 @@ class MemoryKeeper:
         if self._file is None or stamp == self._saved:
             return
         try:
-            save_memory(self.memory, self._file, self._own)
+            with self.lock:
+                save_memory(self.memory, self._file, self._own)
             self._saved = stamp
         except OSError as error:
             self._node.problem(f"the team's memory was not saved: {error}")
@@ -156,7 +158,9 @@ class MemoryKeeper:
         return self.memory.version, self.memory.time
 
     def _on_event(self, event: ObjectEvent) -> None:
-        if self.memory.note(event) and self._on_change is not None:
+        with self.lock:
+            new = self.memory.note(event)
+        if new and self._on_change is not None:
             self._on_change(event)
 
     def _on_observation(self, robot: str, observation: Observation) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from coterie_core.scene import SceneGraph
-from coterie_msgs.msg import SemanticMap
 from coterie_msgs.srv import QueryObjects
-from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from object_planner.workflows import METHODS, Options, Roles, plan_objects
 
 MOST_CHARACTERS = 600
@@ -31,6 +29,7 @@ class PlannerNode(AgentNode):
         ParameterSpec("members", 6, "Planners of an ensemble.", minimum=1, maximum=20),
         ParameterSpec("limit", 10, "Most objects in an answer.", minimum=1, maximum=50),
         ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
+        *MEMORY_PARAMETERS,
     )
 
     def on_setup(self, parameters: Parameters) -> None:
@@ -39,21 +38,20 @@ class PlannerNode(AgentNode):
         self.options = Options(
             mode=parameters["mode"], rounds=parameters["rounds"], members=parameters["members"]
         )
-        self._scene: SceneGraph | None = None
+        self.keeper = MemoryKeeper(self, "object_planner")
+        self._has_map = False
         self.serve(QueryObjects, "query_objects", self._on_query, timeout=600.0)
 
     def on_start(self) -> None:
-        """Listen to the map."""
-        self.subscribe(
-            SemanticMap,
-            "semantic_map",
-            "latched",
-            self._on_map,
-            convert=conversions.scene_from_msg,
-        )
+        """Listen to the map, and to what robots do to objects."""
+        self.keeper.begin(on_map=self._on_map)
 
-    def _on_map(self, scene: SceneGraph) -> None:
-        self._scene = scene
+    def on_release(self) -> None:
+        """Keep the memory for the next start."""
+        self.keeper.save()
+
+    def _on_map(self) -> None:
+        self._has_map = True
 
     async def _on_query(self, request: QueryObjects.Request) -> QueryObjects.Response:
         words = " ".join(request.query.split())
@@ -62,12 +60,16 @@ class PlannerNode(AgentNode):
                 message=f"query: expected 1 to {MOST_CHARACTERS} characters, got {len(words)}; "
                 'for example "something to sit on that is not a chair"'
             )
-        if self._scene is None:
+        if not self._has_map:
             return QueryObjects.Response(
                 message="there is no map yet on topic semantic_map; is a mapper running?"
             )
         answer = await plan_objects(
-            self._scene, words, Roles(self.decider), self.parameters["method"], self.options
+            self.keeper.memory.scene(),
+            words,
+            Roles(self.decider),
+            self.parameters["method"],
+            self.options,
         )
         limit = request.limit or self.parameters["limit"]
         return QueryObjects.Response(

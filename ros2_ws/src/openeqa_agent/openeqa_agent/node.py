@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 
+from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.questions import OpenAnswer
 from coterie_core.recording import Recording, RecordingError, open_recording
@@ -21,10 +22,12 @@ from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.explore import ExplorerOptions
 from openeqa_agent.looking import Walk, go_and_look
+from openeqa_agent.moved import moved_since
 from openeqa_agent.question import parse_open
 from openeqa_agent.words import LONGEST
 
@@ -67,6 +70,7 @@ class OpenNode(AgentNode):
             maximum=3600.0,
         ),
         ParameterSpec("seed", 0, "For methods that draw lots; none of them does so far."),
+        *MEMORY_PARAMETERS,
     )  # fmt: skip
 
     def on_setup(self, parameters: Parameters) -> None:
@@ -82,6 +86,7 @@ class OpenNode(AgentNode):
             except RecordingError as error:
                 raise ValueError(f"parameter 'recording': {error}") from None
         self.robot = parameters["robot"].strip("/")
+        self.keeper = MemoryKeeper(self, "open_questions", self._on_event)
         self._scene: SceneGraph | None = None
         self._maps = 0
         self._mapped = asyncio.Event()
@@ -96,7 +101,8 @@ class OpenNode(AgentNode):
         self.serve(AskOpen, "ask_open", self._on_ask, timeout=1800.0)
 
     def on_start(self) -> None:
-        """Listen to the map, and to the robot that goes to look."""
+        """Listen to the map, to what robots do to objects, to the robot that goes to look."""
+        self.keeper.begin(map_topic="")
         self.subscribe(
             SemanticMap,
             "semantic_map",
@@ -123,10 +129,20 @@ class OpenNode(AgentNode):
                 f"{frame!r} are expected; set parameter 'frame', or transform the map"
             )
             return
-        self._scene = scene
+        self.keeper.memory.adopt(scene)
+        self._scene = self.keeper.memory.scene()
         self._maps += 1
         self._mapped.set()
         self._mapped.clear()
+
+    def _on_event(self, event: ObjectEvent) -> None:
+        """What robots moved is where they put it, whatever an older map says."""
+        if self._scene is not None:
+            self._scene = self.keeper.memory.scene()
+
+    def on_release(self) -> None:
+        """Keep the memory for the next start."""
+        self.keeper.save()
 
     def _on_observation(self, observation: Observation) -> None:
         if observation.robot != self.robot.rpartition("/")[2]:
@@ -200,6 +216,10 @@ class OpenNode(AgentNode):
         if reply.reason:
             notes.append(reply.reason)
         answer = _answer(request.question.id, reply, walk)
+        moved = moved_since(parse_open(text), self.keeper.memory)
+        if moved and answer.text:
+            told = "; ".join(part for part in (moved, answer.explanation) if part)
+            answer = dataclasses.replace(answer, explanation=told)
         if not answer.text:
             return AskOpen.Response(message="no answer was found; " + "; ".join(notes))
         message = conversions.open_answer_to_msg(

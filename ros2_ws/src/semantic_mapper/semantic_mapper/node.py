@@ -15,6 +15,7 @@ from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import PointCloud2
 from visualization_msgs.msg import MarkerArray
 
+from coterie_core.object_events import ObjectEvent
 from coterie_core.scene import SceneError, SceneGraph
 from coterie_core.transforms import TransformBuffer
 from coterie_msgs.msg import SemanticMap
@@ -25,6 +26,7 @@ from coterie_ros.conversions.detections import Detection2DArray
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.outlet import Outlet
 from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from semantic_mapper.builder import (
     BuilderOptions,
     FrameMismatch,
@@ -114,6 +116,7 @@ class MapperNode(AgentNode):
             "save_period", 30.0, "Time between saves of the state.", "s", minimum=0.5,
             maximum=3600.0,
         ),
+        *MEMORY_PARAMETERS,
     )  # fmt: skip
 
     def on_setup(self, parameters: Parameters) -> None:
@@ -143,6 +146,9 @@ class MapperNode(AgentNode):
             self._resume(self._state)
         if parameters["prior_file"]:
             self._take_file(Path(parameters["prior_file"]))
+        # The team's map tells what robots moved; one robot's own map only what it saw.
+        self.keeper = None if parameters["output"] else MemoryKeeper(self, "mapper", self._on_event)
+        self._moves = 0
         self._make_outlets(f"{parameters['output']}/" if parameters["output"] else "")
 
     def _make_outlets(self, prefix: str) -> None:
@@ -170,6 +176,8 @@ class MapperNode(AgentNode):
         self._publish_due = self._picture_due = self._keep_due = 0.0
         self._prior_due = time.monotonic() + parameters["prior_patience"]
         self.worker.start()
+        if self.keeper is not None:
+            self.keeper.begin(map_topic="")
         self.diagnostics.add_source("map", self._figures)
         if parameters["prior_map"]:
             topic = parameters["prior_map"]
@@ -200,6 +208,8 @@ class MapperNode(AgentNode):
             self.problem("the mapping thread did not end within 3 s; its state was not kept")
             return
         self._keep()
+        if self.keeper is not None:
+            self.keeper.save()
 
     # -- what comes in, in the loop's thread ---------------------------------------------------
 
@@ -245,6 +255,7 @@ class MapperNode(AgentNode):
         """Publish what has changed, if it is time; keep the state now and then."""
         now = time.monotonic()
         version = self.builder.version if self.team is None else self.team.version
+        version += self._moves
         if now < self._prior_due and not self.builder.has_prior:
             return
         if now >= self._publish_due and version != self._published:
@@ -270,8 +281,17 @@ class MapperNode(AgentNode):
         now = time.monotonic()
         return begun + max(period, _PARTS * (now - begun))
 
+    def _on_event(self, event: ObjectEvent) -> None:
+        self._moves += 1
+        self.worker.call(lambda: None)  # wakes it: what was moved is told at once
+
     def _scene(self) -> SceneGraph:
-        return self.builder.scene() if self.team is None else self.team.scene()
+        scene = self.builder.scene() if self.team is None else self.team.scene()
+        if self.keeper is None:
+            return scene
+        with self.keeper.lock:
+            self.keeper.memory.adopt(scene)
+            return self.keeper.memory.scene()
 
     def _publish_pictures(self) -> None:
         head = conversions.header(self.builder.time, self.frame)

@@ -26,11 +26,16 @@ def adopt(store: Store, given: SceneGraph) -> None:
         getattr(store.graph, part).update(getattr(given, part))
     store.graph.frame = given.frame
     same = _matches(store, things)
-    renamed = {thing.id: _adopt(store, thing, same.get(thing.id)) for thing in things}
+    stands = {thing.id: (thing.support, thing.container) for thing in things}
+    renamed: dict[str, str] = {}
     for thing in things:
-        if store.graph.objects.get(thing.id) is thing:  # it is new
-            thing.support = renamed.get(thing.support, "")
-            thing.container = renamed.get(thing.container, "")
+        source = thing.id
+        renamed[source], news = _adopt(store, thing, same.get(source))
+        if not news:
+            del stands[source]
+    for source, (support, container) in stands.items():
+        mine = store.graph.objects[renamed[source]]
+        mine.support, mine.container = renamed.get(support, ""), renamed.get(container, "")
     for source, id_ in list(store.sources.items()):
         if source in renamed:
             continue
@@ -73,29 +78,30 @@ def _matches(store: Store, things: Sequence[SceneObject]) -> dict[str, str]:
     return same
 
 
-def _adopt(store: Store, thing: SceneObject, known: str | None) -> str:
-    """Take in a thing of a map; return its id here ("" where it has gone)."""
+def _adopt(store: Store, thing: SceneObject, known: str | None) -> tuple[str, bool]:
+    """Take in a thing of a map; return its id here ("": it has gone), and whether it is news."""
     if known == "":
-        return ""
+        return "", False
     seen = thing.last_seen.time if thing.last_seen is not None else NEVER
+    store.time = max(store.time, seen)
     if known is None:
         since = seen if thing.last_seen is not None else store.time
         source, thing.id = thing.id, store.free(thing.id)
         store.graph.add_object(thing)
         store.beliefs[thing.id] = Belief(since, max(thing.observations, 1) + 1, source=source)
         store.sources[source] = thing.id
-        return thing.id
+        return thing.id, True
     store.sources[thing.id] = known
     mine, belief = store.graph.objects[known], store.beliefs[known]
     mine.receptacles = mine.receptacles or thing.receptacles
     mine.kind = thing.kind
-    if seen > max(belief.since, belief.moved):
+    news = seen > max(belief.since, belief.moved)
+    if news:
         mine.box, mine.room = thing.box, thing.room
         mine.is_open, mine.label, mine.last_seen = thing.is_open, thing.label, thing.last_seen
         mine.properties = {**mine.properties, **thing.properties}
-        store.rest(mine)
         belief.since, belief.misses, belief.held_by = seen, 0.0, ""
     elif mine.box.size == UNSIZED:
         mine.box = Box(mine.box.center, thing.box.size, mine.box.yaw)
     belief.sightings = max(belief.sightings, thing.observations + 1)
-    return known
+    return known, news

@@ -17,7 +17,7 @@ from coterie_core.scene import SceneGraph
 from coterie_core.team_memory import looks, maps, moves
 from coterie_core.team_memory.store import Store, Trace, alike
 
-LEAST = 0.2
+LEAST = 0.1
 """Things below this confidence are not in `scene`: nobody should plan with them."""
 
 

@@ -200,9 +200,11 @@ class Store:
     def shift(self, by: float) -> None:
         """Move all times by so many seconds."""
         self.time += by
-        for seen in (*self.graph.objects.values(), *self.graph.agents.values()):
-            if seen.last_seen is not None:  # what a map tells cannot be before the clock's 0
-                seen.last_seen.time = max(seen.last_seen.time + by, 0.0)
+        seen = [thing.last_seen for thing in self.graph.objects.values()]
+        seen += [agent.last_seen for agent in self.graph.agents.values()]
+        for sighting in seen:
+            if sighting is not None:  # what a map tells cannot be before the clock's 0
+                sighting.time = max(sighting.time + by, 0.0)
         for belief in self.beliefs.values():
             belief.since, belief.moved = belief.since + by, belief.moved + by
         self.traces = [
