@@ -191,6 +191,7 @@ def test_launch_and_up_start_the_same_processes(
         for node in nodes.values():
             node["ros__parameters"].pop("model_directory", None)
             node["ros__parameters"].pop("state_directory", None)
+            node["ros__parameters"].pop("memory_directory", None)
     assert parameters == expected
 
 
