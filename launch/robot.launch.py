@@ -1,25 +1,24 @@
-"""Start the nodes of one robot of a team, for example on the robot's own computer.
+"""Start the nodes of one robot of a team, its own mapper and resume too, on its own computer.
 
-ros2 launch launch/robot.launch.py team:=config/teams/demo.yaml robot:=rover
+ros2 launch coterie_bringup robot.launch.py team:=my_team.yaml robot:=rover
+ros2 launch coterie_bringup team.launch.py team:=my_team.yaml without:=rover   (the rest, elsewhere)
 """
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
 
-from coterie_bringup.launching import team_actions
+from coterie_bringup.launching import description
 
 
 def generate_launch_description() -> LaunchDescription:
-    return LaunchDescription(
-        [
-            DeclareLaunchArgument("team", description="team file (YAML)"),
-            DeclareLaunchArgument("robot", description="name of a robot in the team file"),
-            OpaqueFunction(
-                function=lambda context: team_actions(
-                    LaunchConfiguration("team").perform(context),
-                    robot=LaunchConfiguration("robot").perform(context),
-                )
-            ),
-        ]
+    return description(
+        "team",
+        "robot",
+        "packages",
+        "namespace",
+        "domain",
+        "use_sim_time",
+        "log_level",
+        "params_file",
+        "use_respawn",
+        "trust",
     )

@@ -1,23 +1,21 @@
 """Start only a team's world: the bridge, without explorers and aggregator.
 
-ros2 launch launch/sim.launch.py team:=config/teams/demo.yaml
+ros2 launch coterie_bringup sim.launch.py team:=demo
 """
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
 
-from coterie_bringup.launching import team_actions
+from coterie_bringup.launching import description
 
 
 def generate_launch_description() -> LaunchDescription:
-    return LaunchDescription(
-        [
-            DeclareLaunchArgument("team", description="team file (YAML)"),
-            OpaqueFunction(
-                function=lambda context: team_actions(
-                    LaunchConfiguration("team").perform(context), packages=["habitat_bridge"]
-                )
-            ),
-        ]
+    return description(
+        "team",
+        "namespace",
+        "domain",
+        "log_level",
+        "params_file",
+        "use_respawn",
+        "trust",
+        packages=["habitat_bridge"],
     )

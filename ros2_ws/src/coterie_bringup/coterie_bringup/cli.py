@@ -24,7 +24,9 @@ team_app = typer.Typer(help="Team files.", no_args_is_help=True)
 app.add_typer(bench_app, name="bench")
 app.add_typer(team_app, name="team")
 
-TeamFile = Annotated[Path, typer.Argument(metavar="TEAM", help="Team file (YAML).")]
+TeamFile = Annotated[
+    Path, typer.Argument(metavar="TEAM", help="Team file, or the name of one of ours: demo.")
+]
 Domain = Annotated[
     int | None,
     typer.Option(min=0, max=232, help="ROS domain; default: ROS_DOMAIN_ID, or a free one."),
@@ -47,9 +49,10 @@ def up(
     ] = False,
 ) -> None:
     """Run a team until Ctrl-C."""
+    from coterie_bringup.resources import team_file
     from coterie_bringup.up import up as run
 
-    raise typer.Exit(run(team, domain=domain, quiet=quiet, explore=explore))
+    raise typer.Exit(run(team_file(team), domain=domain, quiet=quiet, explore=explore))
 
 
 @app.command()
@@ -401,9 +404,10 @@ def view(
     ] = None,
 ) -> None:
     """Show a team in RViz, or write the configuration that does."""
+    from coterie_bringup.resources import team_file
     from coterie_bringup.view_command import view as run
 
-    raise typer.Exit(run(team, out=out))
+    raise typer.Exit(run(team_file(team), out=out))
 
 
 @app.command()
@@ -448,6 +452,7 @@ def tour(
 def team_check(files: Annotated[list[Path], typer.Argument(metavar="FILE...")]) -> None:
     """Check team files; all mistakes with line, field and the nearest valid name."""
     from coterie_bringup.team import FileProblem, load_team
+    from coterie_bringup.trust import acts, untrusted
 
     failed = False
     for file in files:
@@ -458,6 +463,9 @@ def team_check(files: Annotated[list[Path], typer.Argument(metavar="FILE...")]) 
             failed = True
         else:
             print(f"{file}: team {team.name}, {len(team.robots)} robots, {team.mode}: good")
+            new = set(untrusted(team))
+            for act in acts(team):
+                print(f"  {act}" + ("; not agreed to yet: --trust" if act in new else ""))
     raise typer.Exit(2 if failed else 0)
 
 
@@ -516,11 +524,14 @@ for _name, _bench in BENCHES.items():
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line; a mistake is one clear line and exit code 2, without traceback.
 
-    `--debug` anywhere (or COTERIE_DEBUG=1) shows the traceback.
+    `--debug` anywhere (or COTERIE_DEBUG=1) shows the traceback; `--trust` (or COTERIE_TRUST=1)
+    agrees to what a team file runs, sends, reads and writes.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words or os.environ.get("COTERIE_DEBUG") == "1"
-    words = [w for w in words if w != "--debug"]
+    if "--trust" in words:  # what a team file runs, sends, reads and writes (docs/team_file.md)
+        os.environ["COTERIE_TRUST"] = "1"
+    words = [w for w in words if w not in ("--debug", "--trust")]
     try:
         app(args=words, prog_name="coterie")
     except KeyboardInterrupt:

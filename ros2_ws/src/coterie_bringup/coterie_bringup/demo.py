@@ -20,6 +20,7 @@ from coterie_bringup.progress import DemoProgress, Timings
 from coterie_bringup.record import DemoRecord
 from coterie_bringup.referee import Examination, bank_of_file, bank_of_house, examination
 from coterie_bringup.report import percent, write_report
+from coterie_bringup.resources import TEAMS, resource
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.teamrun import TeamRun, prepared
@@ -122,13 +123,7 @@ def demo_team(options: DemoOptions) -> Team:
 
 def demo_file() -> Path:
     """Return the demonstration's team file."""
-    roots = [Path(os.environ["COTERIE_ROOT"])] if "COTERIE_ROOT" in os.environ else []
-    roots += list(Path(__file__).resolve().parents)
-    for root in roots:
-        file = root / "config" / "teams" / "demo.yaml"
-        if file.is_file():
-            return file
-    raise CommandError("config/teams/demo.yaml is not there; run from a clone, or give --team FILE")
+    return resource(f"{TEAMS}/demo.yaml")
 
 
 def habitat_world(world: WorldSpec) -> WorldSpec:

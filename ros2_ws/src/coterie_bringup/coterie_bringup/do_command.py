@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from coterie_bringup.ask import choose_team
 from coterie_bringup.do_record import TaskRecord
 from coterie_bringup.do_view import TaskView, result_panel
 from coterie_bringup.errors import CommandError
+from coterie_bringup.resources import TEAMS, resource
 from coterie_bringup.rundir import RunState, running_teams
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
@@ -205,14 +205,4 @@ def repository_team(name: str) -> Path:
     Raises:
         CommandError: It is not there.
     """
-    for root in _roots():
-        file = root / "config" / "teams" / name
-        if file.is_file():
-            return file
-    raise CommandError(f"config/teams/{name} is not there; run from a clone, or give --team FILE")
-
-
-def _roots() -> Iterator[Path]:
-    if "COTERIE_ROOT" in os.environ:
-        yield Path(os.environ["COTERIE_ROOT"])
-    yield from Path(__file__).resolve().parents
+    return resource(f"{TEAMS}/{name}")

@@ -1,15 +1,62 @@
-"""What the launch files share: a team's processes as actions of `ros2 launch`."""
+"""What the launch files share: a team's processes as actions of `ros2 launch`.
+
+Whatever decides something is free of the ROS package launch, and the same as for `./coterie up`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import dataclasses
+import os
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_bringup.plan import ProcessSpec, plan, write_parameters
-from coterie_bringup.team import Team, load_team
+from coterie_bringup.program import describe_exit
+from coterie_bringup.resources import team_file
+from coterie_bringup.restarts import Restarts
+from coterie_bringup.team import Team, load_team, with_namespace
+from coterie_bringup.trust import require_trust
+from coterie_core.yaml_checks import suggestion
+
+DEAF_AT_FIRST = "env --ignore-signal=INT"
+"""Prefix of a command: SIGINT is ignored until the node handles it, not while it imports."""
+
+ARGUMENTS: Mapping[str, tuple[str | None, str]] = {
+    "team": (None, "team file (YAML), or the name of one that comes with Coterie, such as demo"),
+    "robot": (None, "name of a robot of the team: only its own nodes are started"),
+    "packages": ("", "start only the processes of these packages, with commas; empty: of all"),
+    "without": ("", "robots whose nodes run elsewhere (robot.launch.py), with commas"),
+    "namespace": ("", "ROS namespace of the team; empty: the team file's"),
+    "domain": ("", "ROS domain; empty: the team file's, else ROS_DOMAIN_ID, else 0"),
+    "use_sim_time": ("true", "whether nodes take the time from the bridge's /clock"),
+    "log_level": ("info", "debug, info, warn, error or fatal"),
+    "params_file": ("", "YAML file of ROS parameters that win over those of the team file"),
+    "use_respawn": (
+        "true",
+        "whether nodes that died are started again, up to the team file's limit",
+    ),
+    "trust": ("false", "agree to what the team file runs, sends, reads and writes"),
+}
+"""Arguments of the launch files: default (None: has to be given) and description."""
+
+LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchPlan:
+    """What to start: processes, their parameter file and what is laid over the environment."""
+
+    team: Team
+    specs: tuple[ProcessSpec, ...]
+    directory: Path
+    parameter_file: Path
+    environment: Mapping[str, str]
+    more_ros_arguments: tuple[str, ...] = ()
 
 
 def chosen(
@@ -18,6 +65,7 @@ def chosen(
     *,
     packages: Collection[str] = (),
     robot: str = "",
+    without: Collection[str] = (),
 ) -> list[ProcessSpec]:
     """Return the processes of a team, all or those asked for.
 
@@ -25,58 +73,200 @@ def chosen(
         team: The team.
         run_directory: Where learned models go.
         packages: Only processes of these packages; empty: of all.
-        robot: Only this robot's process, which then holds no other robot.
+        robot: Only this robot's nodes, its own mapper and resume among them; "": everybody's.
+        without: Robots whose own nodes are left out.
 
     Raises:
-        CommandError: There is no such robot.
+        CommandError: There is no such robot or package in the team, or nothing would start.
     """
-    if not robot:
-        return [s for s in plan(team, run_directory=run_directory) if _wanted(s, packages)]
     names = [r.name for r in team.robots]
-    if robot not in names:
-        raise CommandError(f"no robot {robot!r} in the team; it has {', '.join(names)}")
-    alone = team.model_copy(
-        update={"processes": team.processes.model_copy(update={"robots_per_process": 1})}
-    )
-    specs = plan(alone, run_directory=run_directory)
-    return [s for s in specs if any(n.startswith(f"{robot}/") for n in s.parameters)]
+    for name in (*([robot] if robot else []), *without):
+        if name not in names:
+            raise CommandError(
+                f"no robot {name!r} in the team{suggestion(name, names)}; it has {', '.join(names)}"
+            )
+    if robot or without:
+        processes = team.processes.model_copy(update={"robots_per_process": 1})
+        team = team.model_copy(update={"processes": processes})
+    specs = plan(team, run_directory=run_directory)
+    known = list(dict.fromkeys(spec.package for spec in specs))
+    for package in packages:
+        if package not in known:
+            raise CommandError(
+                f"packages: no process of the team is of {package!r}{suggestion(package, known)}; "
+                f"there are {', '.join(known)}"
+            )
+    if robot:
+        specs = [spec.only((robot,)) for spec in specs if robot in spec.robots]
+    elif without:
+        kept = [name for name in names if name not in without]
+        specs = [
+            spec.only(kept) for spec in specs if not spec.robots or set(spec.robots) & set(kept)
+        ]
+    specs = [spec for spec in specs if not packages or spec.package in packages]
+    if not specs:
+        raise CommandError("nothing to start: the packages and the robots do not meet")
+    return specs
 
 
-def team_actions(file: str, *, packages: Collection[str] = (), robot: str = "") -> list[Any]:
-    """Return launch actions for the team of a file; needs the ROS package launch_ros.
+def launch_plan(values: Mapping[str, str], packages: Collection[str] = ()) -> LaunchPlan:
+    """Return what a launch file starts.
 
-    A node that dies is started again after 2 s, as the supervisor of `./coterie up` does.
+    Args:
+        values: Of the launch file's arguments, as `ros2 launch` gives them.
+        packages: Only these packages, whatever the arguments say.
+
+    Raises:
+        CommandError: An argument is wrong, or the team file was not agreed to.
+        FileProblem: The team file is wrong.
     """
-    import launch_ros.actions
-
-    team = load_team(Path(file))
+    given = {name: default or "" for name, (default, _) in ARGUMENTS.items()} | dict(values)
+    team = load_team(team_file(given["team"]))
+    if given["namespace"]:
+        team = with_namespace(team, given["namespace"])
+    require_trust(team, trust=True if _flag(given, "trust") else None, ask=lambda text: "")
+    level = given["log_level"].lower()
+    if level not in LOG_LEVELS:
+        raise CommandError(f"log_level: {level!r}{suggestion(level, LOG_LEVELS)}")
     directory = rundir.new_run(team.name)
-    specs = chosen(team, directory, packages=packages, robot=robot)
+    specs = chosen(
+        team,
+        directory,
+        packages=packages or _names(given["packages"]),
+        robot=given["robot"],
+        without=_names(given["without"]),
+    )
+    if not _flag(given, "use_respawn"):
+        specs = [dataclasses.replace(spec, restart_limit=0) for spec in specs]
+    if not _flag(given, "use_sim_time"):
+        specs = [spec.with_parameters({"use_sim_time": False}) for spec in specs]
+    more = ["--log-level", level] if level != "info" else []
+    if given["params_file"]:
+        override = Path(given["params_file"]).expanduser().resolve()
+        if not override.is_file():
+            raise CommandError(f"params_file: there is no {override}")
+        more += ["--params-file", str(override)]
     parameter_file = directory / "parameters.yaml"
     write_parameters(specs, parameter_file)
-    return [
-        launch_ros.actions.Node(
-            package=spec.package,
-            executable=spec.executable,
-            arguments=list(spec.arguments),
-            ros_arguments=spec.ros_arguments(parameter_file)[1:],
-            additional_env={"PYTHONUNBUFFERED": "1"},
-            output="both",
-            emulate_tty=True,
-            respawn=spec.restart_limit > 0,
-            respawn_delay=2.0,
-            respawn_max_retries=spec.restart_limit,
+    domain = _domain(given["domain"], team)
+    environment = {
+        "PYTHONUNBUFFERED": "1",
+        # Nodes end with whoever launched them, however that ends.
+        "COTERIE_PARENT": str(os.getpid()),
+        **specs[0].environment,
+        **({} if domain is None else {"ROS_DOMAIN_ID": str(domain)}),
+    }
+    return LaunchPlan(team, tuple(specs), directory, parameter_file, environment, tuple(more))
+
+
+def team_actions(values: Mapping[str, str], packages: Collection[str] = ()) -> list[Any]:
+    """Return launch actions for a team; needs the ROS packages launch and launch_ros.
+
+    As with `./coterie up`, a node that dies is started again, up to a limit in a row, and
+    everything ends with a process that the team cannot do without.
+
+    Args:
+        values: Of the launch file's arguments.
+        packages: Only these packages, whatever the arguments say.
+    """
+    from launch.actions import LogInfo
+
+    planned = launch_plan(values, packages)
+    rundir.announce(
+        rundir.RunState(
+            team=planned.team.name,
+            pid=os.getpid(),
+            pid_birth=rundir.process_birth(os.getpid()),
+            domain=int(planned.environment.get("ROS_DOMAIN_ID") or 0),
+            directory=str(planned.directory),
+            started=time.time(),
+            namespace=planned.team.namespace,
+            robots=[r.name for r in planned.team.robots],
+            environment={
+                k: v for k, v in planned.environment.items() if k.startswith(("ROS_", "FAST"))
+            },
         )
-        for spec in specs
-    ]
+    )
+    domain = planned.environment.get("ROS_DOMAIN_ID", os.environ.get("ROS_DOMAIN_ID", "0"))
+    note = f"team {planned.team.name}: ROS_DOMAIN_ID={domain}, run folder {planned.directory}"
+    return [LogInfo(msg=note), *(node_action(spec, planned) for spec in planned.specs)]
 
 
-def view_actions(file: str, config: str = "") -> list[Any]:
+def node_action(spec: ProcessSpec, planned: LaunchPlan, restarts: Restarts | None = None) -> Any:
+    """Return the launch action of one process, which follows up on its own end."""
+    import launch_ros.actions
+    from launch.actions import LogInfo, Shutdown, TimerAction
+
+    counted = restarts or Restarts(spec.restart_limit)
+    begun = time.monotonic()
+
+    def on_exit(event: Any, context: Any) -> list[Any] | None:
+        if context.is_shutdown:
+            return None
+        end = describe_exit(event.returncode)
+        verdict = counted.died(event.returncode, time.monotonic() - begun, end)
+        said = LogInfo(msg=f"{spec.name}: {end}; {verdict.text}")
+        if verdict.wait is not None:
+            again = TimerAction(
+                period=verdict.wait, actions=[_later(lambda: node_action(spec, planned, counted))]
+            )
+            return [said, again]
+        if spec.essential:
+            return [said, Shutdown(reason=f"the team cannot go on without {spec.name}")]
+        return [said]
+
+    return launch_ros.actions.Node(
+        package=spec.package,
+        executable=spec.executable,
+        exec_name=spec.name,
+        arguments=list(spec.arguments),
+        ros_arguments=[
+            *spec.ros_arguments(planned.parameter_file)[1:],
+            *planned.more_ros_arguments,
+        ],
+        additional_env=dict(planned.environment),
+        prefix=DEAF_AT_FIRST,
+        sigterm_timeout="2",
+        sigkill_timeout="2",
+        output="both",
+        emulate_tty=True,
+        on_exit=on_exit,
+    )
+
+
+def description(*names: str, packages: Collection[str] = ()) -> Any:
+    """Return a launch description with arguments of ARGUMENTS that starts a team's processes.
+
+    Args:
+        names: The arguments that it has.
+        packages: Only processes of these packages.
+    """
+    return _described(names, lambda values: team_actions(values, packages))
+
+
+def view_description() -> Any:
+    """Return a launch description that shows a team in RViz."""
+    import launch
+    from launch.actions import DeclareLaunchArgument
+
+    made = _described(
+        ("namespace", "domain"),
+        lambda values: view_actions(values["team"], values["config"], values),
+        more=("team", "config"),
+    )
+    team = DeclareLaunchArgument("team", default_value="", description=ARGUMENTS["team"][1])
+    text = "RViz configuration to use instead of one made for the team"
+    config = DeclareLaunchArgument("config", default_value="", description=text)
+    return launch.LaunchDescription([team, config, *made.entities])
+
+
+def view_actions(file: str, config: str = "", values: Mapping[str, str] | None = None) -> list[Any]:
     """Return launch actions that show a team in RViz; needs the ROS packages launch_ros and rviz2.
 
     Args:
-        file: The team file.
+        file: The team file, or the name of one that comes with Coterie.
         config: A configuration of RViz instead; "": one made for the team.
+        values: The arguments `namespace` and `domain`.
 
     Raises:
         CommandError: Neither is given.
@@ -85,23 +275,72 @@ def view_actions(file: str, config: str = "") -> list[Any]:
 
     if not file and not config:
         raise CommandError("give team:=FILE, or config:=FILE.rviz")
-    if not config:
-        from coterie_bringup.view import team_config, write_config
+    given = dict(values or {})
+    namespace, domain = given.get("namespace", ""), None
+    if file:
+        team = load_team(team_file(file))
+        team = with_namespace(team, namespace) if namespace else team
+        namespace, domain = team.namespace, _domain(given.get("domain", ""), team)
+        if not config:
+            from coterie_bringup.view import team_config, write_config
 
-        team = load_team(Path(file))
-        path = rundir.new_run(f"{team.name}-view") / "coterie.rviz"
-        write_config(team_config(team), path)
-        config = str(path)
+            path = rundir.new_run(f"{team.name}-view") / "coterie.rviz"
+            write_config(team_config(team), path)
+            config = str(path)
+    prefix = f"/{namespace.strip('/')}" if namespace else ""
     return [
         launch_ros.actions.Node(
             package="rviz2",
             executable="rviz2",
             arguments=["-d", config],
             parameters=[{"use_sim_time": True}],
+            remappings=[(f"/{t}", f"{prefix}/{t}") for t in ("tf", "tf_static", "clock")],
+            additional_env={} if domain is None else {"ROS_DOMAIN_ID": str(domain)},
             output="screen",
         )
     ]
 
 
-def _wanted(spec: ProcessSpec, packages: Collection[str]) -> bool:
-    return not packages or spec.package in packages
+def _described(names: Collection[str], make: Any, more: Collection[str] = ()) -> Any:
+    from launch import LaunchDescription
+    from launch.actions import DeclareLaunchArgument, OpaqueFunction
+    from launch.substitutions import LaunchConfiguration
+
+    def start(context: Any) -> list[Any]:
+        made: list[Any] = make(
+            {name: LaunchConfiguration(name).perform(context) for name in (*names, *more)}
+        )
+        return made
+
+    declared = [
+        DeclareLaunchArgument(name, default_value=default, description=text)
+        for name, (default, text) in ((name, ARGUMENTS[name]) for name in names)
+    ]
+    return LaunchDescription([*declared, OpaqueFunction(function=start)])
+
+
+def _later(make: Any) -> Any:
+    """Return an action that makes another one when it is due: its clock starts then."""
+    from launch.actions import OpaqueFunction
+
+    return OpaqueFunction(function=lambda context: [make()])
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _flag(values: Mapping[str, str], name: str) -> bool:
+    text = values[name].strip().lower()
+    if text not in ("true", "false", "1", "0"):
+        raise CommandError(f"{name}: expected true or false, got {values[name]!r}")
+    return text in ("true", "1")
+
+
+def _domain(given: str, team: Team) -> int | None:
+    """Return the domain to set; None: what the environment says stands."""
+    if not given.strip():
+        return team.domain
+    if not given.strip().isdigit() or int(given) > 232:
+        raise CommandError(f"domain: expected a number from 0 to 232, got {given!r}")
+    return int(given)

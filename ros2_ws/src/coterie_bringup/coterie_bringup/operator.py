@@ -67,6 +67,8 @@ class Operator(AgentNode):
         on_observation: Hears of every robot's observations.
     """
 
+    SAYS_READY = False  # it talks to a person, who asked for something else
+
     def __init__(
         self, robots: Sequence[str], *, namespace: str = "", context: Context | None = None
     ) -> None:

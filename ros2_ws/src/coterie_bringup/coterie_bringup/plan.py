@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import yaml
 
 from coterie_bringup.memory import memory_folder, memory_parameters
 from coterie_bringup.program import Program
+from coterie_bringup.resources import DDS_PROFILE, resource
 from coterie_bringup.team import (
     LeaderSpec,
     OpenQuestionsSpec,
@@ -43,7 +44,8 @@ class ProcessSpec:
     """One process of a team.
 
     `parameters` holds the parameters of each node in it, by the node's name below the team's
-    namespace (`bridge`, `scout/explorer`). `environment` is laid over the caller's.
+    namespace (`bridge`, `scout/explorer`). `environment` is laid over the caller's; `robots` are
+    those whose own nodes it holds.
     """
 
     name: str
@@ -55,6 +57,24 @@ class ProcessSpec:
     environment: Mapping[str, str] = field(default_factory=dict)
     restart_limit: int = 3
     essential: bool = False
+    robots: tuple[str, ...] = ()
+
+    def only(self, robots: Sequence[str]) -> ProcessSpec:
+        """Return the process with the nodes of these of its robots; a team's process as it is."""
+        kept = tuple(robot for robot in self.robots if robot in robots)
+        if kept == self.robots:
+            return self
+        parameters = {
+            node: values
+            for node, values in self.parameters.items()
+            if any(node.startswith(f"{robot}/") for robot in kept)
+        }
+        return replace(self, parameters=parameters, arguments=("--robots", *kept), robots=kept)
+
+    def with_parameters(self, values: Mapping[str, Any]) -> ProcessSpec:
+        """Return the process with these parameters of all its nodes set."""
+        parameters = {node: {**old, **values} for node, old in self.parameters.items()}
+        return replace(self, parameters=parameters)
 
     def ros_arguments(self, parameter_file: Path) -> list[str]:
         """Return what follows the program's own arguments on the command line."""
@@ -85,11 +105,11 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
         + (team.planner is not None)
         + (team.open_questions is not None)
     )
-    environment = discovery_environment(count)
+    environment = {**discovery_environment(count), **dds_environment()}
 
     def process(
         name: str, package: str, executable: str, parameters: Mapping[str, Mapping[str, Any]],
-        arguments: tuple[str, ...] = (), *, essential: bool = False,
+        arguments: tuple[str, ...] = (), *, essential: bool = False, robots: Sequence[str] = (),
     ) -> ProcessSpec:  # fmt: skip
         return ProcessSpec(
             name,
@@ -101,7 +121,8 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
             environment=environment,
             restart_limit=limit,
             essential=essential,
-        )
+            robots=tuple(robots),
+        ).with_parameters({"use_sim_time": True})
 
     specs = [
         process(
@@ -140,33 +161,46 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
                 "resume_node",
                 {f"{r.name}/resume": resume_parameters(team, r) for r in team.robots if r.urdf},
                 ("--robots", *described),
+                robots=described,
             )
         )
     for name, nodes in mappers.items():
         arguments = ("--name", *nodes)
-        specs.append(process(name, "semantic_mapper", "mapper_node", nodes, arguments))
+        mine = name.partition(".")[2]
+        robots = [mine] if mine else []
+        specs.append(
+            process(name, "semantic_mapper", "mapper_node", nodes, arguments, robots=robots)
+        )
     if team.planner is not None:
         nodes = {"object_planner": planner_parameters(team, team.planner, run_directory)}
         specs.append(process("planner", "object_planner", "planner_node", nodes))
     if team.open_questions is not None:
         nodes = {"open_questions": open_parameters(team, team.open_questions, run_directory)}
         specs.append(process("open_questions", "openeqa_agent", "open_node", nodes))
-    for robots in explorers:
+    for group in explorers:
         parameters = {
-            f"{r.name}/explorer": explorer_parameters(team, r, run_directory) for r in robots
+            f"{r.name}/explorer": explorer_parameters(team, r, run_directory) for r in group
         }
-        name, arguments = _named("explorer", robots)
-        specs.append(process(name, "mele_explorer", "explorer_node", parameters, arguments))
-    for robots in workers:
-        parameters = {f"{r.name}/robot": worker_parameters(team, r, run_directory) for r in robots}
-        name, arguments = _named("robot", robots)
-        specs.append(process(name, "emos_planner", "robot_node", parameters, arguments))
-    for robots in cooperators:
+        name, arguments = _named("explorer", group)
+        specs.append(
+            process(
+                name, "mele_explorer", "explorer_node", parameters, arguments, robots=arguments[1:]
+            )
+        )
+    for group in workers:
+        parameters = {f"{r.name}/robot": worker_parameters(team, r, run_directory) for r in group}
+        name, arguments = _named("robot", group)
+        specs.append(
+            process(name, "emos_planner", "robot_node", parameters, arguments, robots=arguments[1:])
+        )
+    for group in cooperators:
         parameters = {
-            f"{r.name}/agent": cooperator_parameters(team, r, run_directory) for r in robots
+            f"{r.name}/agent": cooperator_parameters(team, r, run_directory) for r in group
         }
-        name, arguments = _named("agent", robots)
-        specs.append(process(name, "reveca_agent", "agent_node", parameters, arguments))
+        name, arguments = _named("agent", group)
+        specs.append(
+            process(name, "reveca_agent", "agent_node", parameters, arguments, robots=arguments[1:])
+        )
     return specs
 
 
@@ -443,6 +477,16 @@ def discovery_environment(processes: int) -> dict[str, str]:
     return {"ROS_AUTOMATIC_DISCOVERY_RANGE": given or "LOCALHOST"}
 
 
+def dds_environment() -> dict[str, str]:
+    """Return Fast DDS's profile, without which images between processes get lost.
+
+    A profile that the user chose stands.
+    """
+    if {"FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"} & os.environ.keys():
+        return {}
+    return {"FASTRTPS_DEFAULT_PROFILES_FILE": str(resource(DDS_PROFILE))}
+
+
 def write_parameters(specs: Sequence[ProcessSpec], file: Path) -> None:
     """Write the parameters of all nodes into one file, each under its full name."""
     nodes = {
@@ -482,6 +526,7 @@ def programs(
             environment={"PYTHONUNBUFFERED": "1", **spec.environment, **environment},
             restart_limit=spec.restart_limit,
             essential=spec.essential,
+            deaf_at_first=True,
         )
         for spec in specs
     ]

@@ -35,6 +35,8 @@ class Program:
     """What to run and how often it may be started again.
 
     `essential`: the team cannot go on without it. `environment` is laid over the supervisor's own.
+    `deaf_at_first`: SIGINT is ignored until the program handles it itself: an interpreter that is
+    still importing would otherwise end with a page of traceback.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Program:
     directory: Path | None = None
     restart_limit: int = 3
     essential: bool = False
+    deaf_at_first: bool = False
 
 
 class Running:
@@ -86,7 +89,7 @@ class Running:
             env={**os.environ, **program.environment},
             cwd=program.directory,
             start_new_session=True,
-            preexec_fn=_Leash(os.getpid()),
+            preexec_fn=_Leash(os.getpid(), deaf=program.deaf_at_first),
         )
 
     async def wait(self) -> int:
@@ -145,15 +148,16 @@ class Running:
 class _Leash:
     """Runs in the child before it becomes the program: ties its life to the supervisor's."""
 
-    def __init__(self, parent: int) -> None:
+    def __init__(self, parent: int, *, deaf: bool = False) -> None:
         self._parent = parent
+        self._interrupt = signal.SIG_IGN if deaf else signal.SIG_DFL
 
     def __call__(self) -> None:
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != self._parent:  # it died before the leash was on
             os._exit(127)
         # A supervisor that runs in a shell's background ignores SIGINT, and children inherit that.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, self._interrupt)
 
 
 def printable(line: str) -> str:

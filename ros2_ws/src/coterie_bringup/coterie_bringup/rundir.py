@@ -94,13 +94,19 @@ def new_run(team: str) -> Path:
     raise FileExistsError(f"no free run directory in {root}")
 
 
-@contextlib.contextmanager
-def registered(state: RunState) -> Iterator[None]:
-    """Let others find the running team while the block runs."""
+def announce(state: RunState) -> Path:
+    """Let others find the running team as long as its process lives; return the file."""
     file = Path(state.directory) / "state.json"
     temporary = file.with_suffix(".tmp")
     temporary.write_text(json.dumps(asdict(state), indent=1), encoding="utf-8")
     temporary.replace(file)
+    return file
+
+
+@contextlib.contextmanager
+def registered(state: RunState) -> Iterator[None]:
+    """Let others find the running team while the block runs."""
+    file = announce(state)
     try:
         yield
     finally:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from coterie_bringup.program import Program, Running, describe_exit
+from coterie_bringup.restarts import DEFAULT_PATIENCE, Patience, Restarts
 from coterie_core.waiting import in_time
 
 EventKind = Literal["started", "died", "restarting", "given_up", "failed", "ended"]
@@ -29,22 +30,6 @@ class Event:
     lines: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """Times of the supervisor [s].
-
-    A program that ran for `healthy` starts with a clean slate; the n-th restart in a row waits
-    `backoff * 2**(n-1)`, at most `longest_backoff`. On the way out everybody gets SIGINT, after
-    `interrupt` SIGTERM and after `terminate` SIGKILL: together well below 5 s.
-    """
-
-    backoff: float = 0.5
-    longest_backoff: float = 10.0
-    healthy: float = 60.0
-    interrupt: float = 2.0
-    terminate: float = 1.2
-
-
 class Supervisor:
     """Runs programs until it is told to stop, or until an essential one cannot be kept alive.
 
@@ -58,7 +43,7 @@ class Supervisor:
         *,
         on_line: Callable[[str, str], None] = lambda name, line: None,
         on_event: Callable[[Event], None] = lambda event: None,
-        patience: Patience = Patience(),
+        patience: Patience = DEFAULT_PATIENCE,
     ) -> None:
         """Args: `programs` to run, the folder for their `logs`, and who hears of lines and events.
 
@@ -177,7 +162,7 @@ class Supervisor:
     async def _keep(self, program: Program) -> None:
         """Start a program, and start it again when it dies, up to its limit in a row."""
         assert self._stop is not None
-        in_a_row = 0
+        restarts = Restarts(program.restart_limit, self._patience)
         while not self._stop.is_set():
             log = self.logs / f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', program.name)}.log"
             running = Running(program, log, self._on_line)
@@ -194,20 +179,15 @@ class Supervisor:
                 self._tell("ended", program, describe_exit(code))
                 return
             age = time.monotonic() - running.started
-            if age >= self._patience.healthy:
-                in_a_row = 0
             self._tell("died", program, f"{describe_exit(code)} after {age:.1f} s", lines)
-            if in_a_row >= program.restart_limit:
-                times = f"{in_a_row} restart{'' if in_a_row == 1 else 's'}"
-                self._give_up(program, f"given up after {times} ({describe_exit(code)})", lines)
+            verdict = restarts.died(code, age, describe_exit(code))
+            if verdict.wait is None:
+                self._give_up(program, verdict.text, lines)
                 return
-            in_a_row += 1
             self.restarts[program.name] += 1
-            wait = min(self._patience.backoff * 2 ** (in_a_row - 1), self._patience.longest_backoff)
-            text = f"restart {in_a_row} of {program.restart_limit} in {wait:g} s"
-            self._tell("restarting", program, text)
+            self._tell("restarting", program, verdict.text)
             with contextlib.suppress(asyncio.TimeoutError):
-                await in_time(self._stop.wait(), wait)
+                await in_time(self._stop.wait(), verdict.wait)
 
     def _give_up(self, program: Program, text: str, lines: tuple[str, ...]) -> None:
         self._failed.append(program.name)

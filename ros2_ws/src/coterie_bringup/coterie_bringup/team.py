@@ -16,12 +16,17 @@ from pydantic import (
     model_validator,
 )
 
+from coterie_bringup.errors import CommandError
+from coterie_bringup.resources import SCHEME, package_path
 from coterie_bringup.team_checks import (
     MAX_ROBOTS,
     as_written,
+    check_files,
     check_map,
     check_models,
     check_names,
+    check_roles,
+    check_writes,
     expand_groups,
 )
 from coterie_core.cooperation import SubGoal
@@ -87,6 +92,19 @@ def _robot_name(value: object) -> object:
     return value
 
 
+def _namespace(value: object) -> object:
+    """Return a namespace without the slashes at its ends: `/lab` is ROS's way to write `lab`."""
+    if not isinstance(value, str):
+        return value
+    name = value.strip("/")
+    if name and not all(NAME.fullmatch(part) for part in name.split("/")):
+        raise ValueError(
+            f"{shown(value)} cannot be a ROS namespace: names of letters, digits and _, a letter "
+            "first, with / between them; for example 'lab' or 'building_2/lab'"
+        )
+    return name
+
+
 def _embodiment(value: object) -> object:
     if isinstance(value, str) and value not in EMBODIMENTS:
         raise ValueError(f"unknown embodiment {value!r}{suggestion(value, EMBODIMENTS)}")
@@ -94,6 +112,7 @@ def _embodiment(value: object) -> object:
 
 
 RobotName = Annotated[str, BeforeValidator(_robot_name)]
+Namespace = Annotated[str, BeforeValidator(_namespace)]
 EmbodimentName = Annotated[str, BeforeValidator(_embodiment)]
 
 
@@ -102,7 +121,7 @@ OpenMethod = Literal["blind", "captions", "scene_graph", "frames", "ours"]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class PoseSpec(_Part):
@@ -323,26 +342,9 @@ class Team(_Part):
     memory: MemorySpec = MemorySpec()
     processes: ProcessesSpec = ProcessesSpec()
     domain: int | None = Field(None, ge=0, le=101, description="ROS domain; none: a free one")
-    namespace: str = Field("", description="ROS namespace of the whole team; empty: none")
+    namespace: Namespace = Field("", description="ROS namespace of the whole team; empty: none")
 
     _file: Path | None = PrivateAttr(None)
-
-    @model_validator(mode="after")
-    def _leader_and_workers(self) -> Team:
-        if self.workers and self.leader is None:
-            raise ValueError(
-                f"{self.workers[0].name} is a worker and there is no leader; add `leader: {{}}`"
-            )
-        if self.leader is not None and not self.workers:
-            raise ValueError("a leader needs robots with role: worker; give at least one")
-        if "cooperation" in self.model_fields_set and not self.cooperators:
-            raise ValueError("cooperation needs robots with role: cooperator; give at least one")
-        for name in self.cooperation.people:
-            if any(robot.name == name for robot in self.robots):
-                raise ValueError(
-                    f"cooperation: people: {name!r} is a robot of this team; name people otherwise"
-                )
-        return self
 
     @property
     def explorers(self) -> tuple[RobotSpec, ...]:
@@ -390,9 +392,30 @@ class Team(_Part):
         return found.model_copy(update=files)
 
     def resolve(self, path: str) -> Path:
-        """Return a path of the team file, which is relative to that file."""
+        """Return a path of the team file, relative to that file, or `package://PACKAGE/PATH`."""
+        if path.startswith(SCHEME):
+            # Where there is no such file the path says so when it is read.
+            return package_path(path) or Path(path)
         base = self._file.parent if self._file else Path.cwd()
-        return (base / Path(path).expanduser()).resolve()
+        try:
+            return (base / Path(path).expanduser()).resolve()
+        except (OSError, RuntimeError):  # a home that does not exist, links in a circle
+            return base / path
+
+
+def with_namespace(team: Team, namespace: str) -> Team:
+    """Return a team in another namespace.
+
+    Raises:
+        CommandError: It cannot be a ROS namespace.
+    """
+    try:
+        name = _namespace(namespace)
+    except ValueError as error:
+        raise CommandError(f"namespace: {error}") from None
+    moved = team.model_copy(update={"namespace": name})
+    moved._file = team._file
+    return moved
 
 
 def load_team(file: Path) -> Team:
@@ -401,13 +424,13 @@ def load_team(file: Path) -> Team:
     Raises:
         FileProblem: With every problem found: line, field, what was expected, the nearest name.
     """
-    team = parse_team(read_text(file), str(file))
+    team = parse_team(read_text(file), str(file), file.resolve().parent)
     team._file = file.resolve()
     return team
 
 
-def parse_team(text: str, file: str = "team.yaml") -> Team:
-    """Check the text of a team file; see `load_team`."""
+def parse_team(text: str, file: str = "team.yaml", folder: Path | None = None) -> Team:
+    """Check the text of a team file that lies in `folder`; see `load_team`."""
     marked = load_marked(text, file)
     problems: list[Problem] = []
     origin: list[int] = []
@@ -416,8 +439,16 @@ def parse_team(text: str, file: str = "team.yaml") -> Team:
         check_names(marked, problems)
         check_models(marked, problems)
         check_map(marked, problems)
+        check_roles(marked, problems)
+        check_writes(marked, folder, problems)
     try:
-        return check(Team, marked, file, problems)
+        team = check(Team, marked, file, problems)
+        if folder is not None:
+            team._file = folder / Path(file).name
+            check_files(marked, team, problems)
+            if problems:
+                raise FileProblem(file, problems)
+        return team
     except FileProblem as error:
         raise FileProblem(file, as_written(error.problems, origin)) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from coterie_core.yaml_checks import shown, suggestion
@@ -75,6 +76,70 @@ def check_names(marked: MarkedData, problems: list[Problem]) -> None:
         first.setdefault(name.lower(), line)
 
 
+def check_roles(marked: MarkedData, problems: list[Problem]) -> None:
+    """Leader, cooperation and people must fit to the roles and names of the robots."""
+    data: dict[str, Any] = marked.data
+    robots = data.get("robots")
+    entries = list(enumerate(robots if isinstance(robots, list) else []))
+
+    def of_role(role: str) -> list[int]:
+        return [i for i, r in entries if isinstance(r, dict) and r.get("role") == role]
+
+    def add(path: tuple[str | int, ...], message: str) -> None:
+        problems.append(Problem(path, marked.line(path), message))
+
+    workers = of_role("worker")
+    if workers and data.get("leader") is None:
+        name = shown(entries[workers[0]][1].get("name"))
+        message = f"{name} is a worker and there is no leader; add `leader: {{}}`"
+        add(("robots", workers[0], "role"), message)
+    if data.get("leader") is not None and not workers and entries:
+        add(("leader",), "a leader needs robots with role: worker; give at least one")
+    if "cooperation" in data and not of_role("cooperator") and entries:
+        add(("cooperation",), "needs robots with role: cooperator; give at least one")
+    people = _at(data, ("cooperation", "people"))
+    names = {r.get("name") for _, r in entries if isinstance(r, dict) if _is_text(r.get("name"))}
+    for k, person in enumerate(people if isinstance(people, list) else []):
+        if isinstance(person, str) and person in names:
+            message = f"{person!r} is a robot of this team; name people otherwise"
+            add(("cooperation", "people", k), message)
+
+
+def check_files(marked: MarkedData, team: Any, problems: list[Problem]) -> None:
+    """Files and folders that a team reads must be there.
+
+    Args:
+        marked: The file.
+        team: The team that it describes (a `Team`), which tells where its paths lead.
+        problems: Found ones are added.
+    """
+    places: list[tuple[str | int, ...]] = [
+        ("world", "house"), ("world", "directory"), ("world", "dataset"), ("questions", "path"),
+    ]  # fmt: skip
+    places += [("models", name, "cassette") for name in team.models]
+    robots = marked.data["robots"]
+    places += [("robots", i, name) for i in range(len(robots)) for name in ("urdf", "overrides")]
+    for path in places:
+        value = _at(marked.data, path)
+        if isinstance(value, str) and value and not team.resolve(value).exists():
+            message = f"there is no {team.resolve(value)}"
+            problems.append(Problem(path, marked.line(path), message))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _at(data: Any, path: tuple[str | int, ...]) -> Any:
+    """Return the value at a path, None where there is none."""
+    for part in path:
+        if isinstance(part, int) and isinstance(data, list) and part < len(data):
+            data = data[part]
+        else:
+            data = data.get(part) if isinstance(data, dict) else None
+    return data
+
+
 def check_models(marked: MarkedData, problems: list[Problem]) -> None:
     """Every model that is named must be a profile of the file, or `rules`."""
     models = marked.data.get("models")
@@ -95,6 +160,41 @@ def check_models(marked: MarkedData, problems: list[Problem]) -> None:
                 value = value.get(part) if isinstance(value, dict) else None
         if isinstance(value, str) and value not in known:
             message = f"unknown model profile {value!r}{suggestion(value, known)}"
+            problems.append(Problem(path, marked.line(path), message))
+
+
+def check_writes(marked: MarkedData, folder: Path | None, problems: list[Problem]) -> None:
+    """What a team writes must lie below the folder of its file, and a cassette must be one.
+
+    Args:
+        marked: The file.
+        folder: That it lies in; None: not known.
+        problems: Found ones are added.
+    """
+    places: list[tuple[tuple[str | int, ...], bool]] = [(("aggregator", "model_directory"), False)]
+    models = marked.data.get("models")
+    places += [
+        (("models", n, "record_to"), True) for n in (models if isinstance(models, dict) else {})
+    ]
+    for path, cassette in places:
+        value: Any = marked.data
+        for part in path:
+            value = value.get(part) if isinstance(value, dict) else None
+        if not isinstance(value, str) or not value:
+            continue
+        base = folder or Path.cwd()
+        try:
+            inside = (base / Path(value).expanduser()).resolve().is_relative_to(base.resolve())
+        except (OSError, RuntimeError, ValueError) as error:
+            problems.append(Problem(path, marked.line(path), f"no path: {error}"))
+            continue
+        if not inside:
+            message = (
+                f"{shown(value)} lies outside of the team file's folder; nothing is written there"
+            )
+            problems.append(Problem(path, marked.line(path), message))
+        elif cassette and Path(value).suffix not in (".jsonl", ".json"):
+            message = f"a cassette's name ends in .jsonl, got {shown(value)}"
             problems.append(Problem(path, marked.line(path), message))
 
 

@@ -23,6 +23,7 @@ from coterie_bringup.plan import (
 )
 from coterie_bringup.supervisor import Event, Supervisor
 from coterie_bringup.team import Team
+from coterie_bringup.trust import require_trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +110,11 @@ def prepared(
         on_event: Hears of starts, deaths and restarts.
 
     Raises:
+        CommandError: The team file reaches for something that was not agreed to.
         PlanError: A package is not installed.
         DomainError: No domain is free.
     """
+    require_trust(team)
     with rundir.domain(domain if domain is not None else team.domain) as number:
         kept = memory_folder(team, None)
         if kept is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -16,7 +17,10 @@ import yaml
 from coterie_bringup import launching
 from coterie_bringup.errors import CommandError
 from coterie_bringup.plan import PlanError, find_executable, plan, programs, write_parameters
+from coterie_bringup.resources import package_path, roots
 from coterie_bringup.team import FileProblem, parse_team
+
+URDF = package_path("package://coterie_description/urdf/fetch.urdf")
 
 TEAM = """\
 name: trio
@@ -149,50 +153,135 @@ def test_what_is_not_installed_is_named(fake_prefix: Path) -> None:
 
 
 class FakeLaunch:
-    """Stands for the ROS package launch_ros, which has no wheels: records what is constructed."""
+    """Stands for the ROS packages launch and launch_ros, which have no wheels: records actions."""
 
-    def __init__(self) -> None:
-        self.nodes: list[dict[str, Any]] = []
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        made = {
+            kind: type(kind, (), {"__init__": lambda self, *a, **k: vars(self).update(k, given=a)})
+            for kind in ("Node", "LogInfo", "Shutdown", "TimerAction", "OpaqueFunction")
+        }
+        for name in ("launch", "launch_ros"):
+            package, actions = types.ModuleType(name), types.ModuleType(f"{name}.actions")
+            vars(actions).update(made)
+            package.actions = actions  # type: ignore[attr-defined]
+            monkeypatch.setitem(sys.modules, name, package)
+            monkeypatch.setitem(sys.modules, f"{name}.actions", actions)
 
-    def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        package, actions = types.ModuleType("launch_ros"), types.ModuleType("launch_ros.actions")
-        actions.Node = lambda **options: self.nodes.append(options)  # type: ignore[attr-defined]
-        package.actions = actions  # type: ignore[attr-defined]
-        monkeypatch.setitem(sys.modules, "launch_ros", package)
-        monkeypatch.setitem(sys.modules, "launch_ros.actions", actions)
+
+@pytest.fixture
+def trio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
+    FakeLaunch(monkeypatch)
+    file = tmp_path / "team.yaml"
+    file.write_text(TEAM)
+    return file
+
+
+def nodes_of(actions: list[Any]) -> list[Any]:
+    return [action for action in actions if type(action).__name__ == "Node"]
 
 
 def test_launch_and_up_start_the_same_processes(
-    fake_prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fake_prefix: Path, tmp_path: Path, trio: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
-    file = tmp_path / "team.yaml"
-    file.write_text(TEAM)
-    fake = FakeLaunch()
-    fake.install(monkeypatch)
-    launching.team_actions(str(file))
+    monkeypatch.delenv("FASTRTPS_DEFAULT_PROFILES_FILE", raising=False)
+    nodes = nodes_of(launching.team_actions({"team": str(trio)}))
     specs = plan(parse_team(TEAM))
     made = programs(specs, Path("p.yaml"), {})
-    assert len(fake.nodes) == len(made)
-    for options, program in zip(fake.nodes, made, strict=True):
-        ros_arguments = [*options["ros_arguments"][:-1], "p.yaml"]
+    assert [node.exec_name for node in nodes] == [program.name for program in made]
+    for node, program in zip(nodes, made, strict=True):
+        ros_arguments = [*node.ros_arguments[:-1], "p.yaml"]
         command = [
-            str(find_executable(options["package"], options["executable"])),
-            *options["arguments"],
+            str(find_executable(node.package, node.executable)),
+            *node.arguments,
             "--ros-args",
             *ros_arguments,
         ]
         assert command == list(program.command)
-    written = Path(fake.nodes[0]["ros_arguments"][-1])
+        own = {"COTERIE_PARENT": str(os.getpid())}
+        assert node.additional_env == {**program.environment, **own}
+        assert "fastdds.xml" in node.additional_env["FASTRTPS_DEFAULT_PROFILES_FILE"]
+        assert node.additional_env["ROS_AUTOMATIC_DISCOVERY_RANGE"]
+    written = Path(nodes[0].ros_arguments[-1])
     parameters = yaml.safe_load(written.read_text())
     write_parameters(specs, tmp_path / "p.yaml")
     expected = yaml.safe_load((tmp_path / "p.yaml").read_text())
-    for nodes in (parameters, expected):  # kept in the run directory, which differs
-        for node in nodes.values():
+    for found in (parameters, expected):  # kept in the run directory, which differs
+        for node in found.values():
+            assert node["ros__parameters"]["use_sim_time"] is True
             node["ros__parameters"].pop("model_directory", None)
             node["ros__parameters"].pop("state_directory", None)
             node["ros__parameters"].pop("memory_directory", None)
     assert parameters == expected
+
+
+def test_arguments_of_the_launch_files(fake_prefix: Path, tmp_path: Path, trio: Path) -> None:
+    more = tmp_path / "more.yaml"
+    more.write_text("/**: {ros__parameters: {rate: 20.0}}")
+    values = {
+        "team": str(trio), "namespace": "/lab", "domain": "77", "use_sim_time": "false",
+        "log_level": "debug", "params_file": str(more), "use_respawn": "false",
+    }  # fmt: skip
+    planned = launching.launch_plan(values)
+    assert {spec.namespace for spec in planned.specs} == {"/lab"}
+    assert {spec.restart_limit for spec in planned.specs} == {0}
+    assert planned.environment["ROS_DOMAIN_ID"] == "77"
+    assert planned.more_ros_arguments == ("--log-level", "debug", "--params-file", str(more))
+    written = yaml.safe_load(planned.parameter_file.read_text())
+    assert set(written) >= {"/lab/bridge", "/lab/rover/explorer"}
+    assert not any(node["ros__parameters"]["use_sim_time"] for node in written.values())
+    trio.write_text(TEAM + "domain: 66\n")
+    assert launching.launch_plan({"team": str(trio)}).environment["ROS_DOMAIN_ID"] == "66"
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"packages": "mele_explorr"}, "did you mean 'mele_explorer'"),
+        ({"robot": "rovr"}, "did you mean 'rover'"),
+        ({"without": "rover,nobody"}, "no robot 'nobody'"),
+        ({"robot": "rover", "packages": "habitat_bridge"}, "nothing to start"),
+        ({"domain": "900"}, "from 0 to 232"),
+        ({"namespace": "a/b-c"}, "cannot be a ROS namespace"),
+        ({"log_level": "loud"}, "log_level"),
+        ({"use_respawn": "maybe"}, "expected true or false"),
+        ({"params_file": "nosuch.yaml"}, "there is no"),
+    ],
+)
+def test_wrong_arguments_of_launch_files_are_refused(
+    trio: Path, values: dict[str, str], words: str
+) -> None:
+    with pytest.raises(CommandError, match=words):
+        launching.launch_plan({"team": str(trio), **values})
+
+
+def test_launch_ends_with_an_essential_process_and_counts_restarts_in_a_row(
+    fake_prefix: Path, trio: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kinds(actions: list[Any]) -> list[str]:
+        return [type(action).__name__ for action in actions]
+
+    now = [100.0]
+    monkeypatch.setattr(launching.time, "monotonic", lambda: now[0])
+    planned = launching.launch_plan({"team": str(trio)})
+    bridge, rover = planned.specs[0], planned.specs[2]
+    running, closing = types.SimpleNamespace(is_shutdown=False), types.SimpleNamespace(
+        is_shutdown=True
+    )  # fmt: skip
+    died, wrong = types.SimpleNamespace(returncode=-9), types.SimpleNamespace(returncode=78)
+    node = launching.node_action(bridge, planned)
+    assert node.on_exit(died, closing) is None
+    for _ in range(bridge.restart_limit):
+        said, again = node.on_exit(died, running)
+        assert "killed by SIGKILL" in said.msg and kinds([again]) == ["TimerAction"]
+        (node,) = again.actions[0].function(running)
+    assert kinds(node.on_exit(died, running)) == ["LogInfo", "Shutdown"]
+    # One that ran for long begins anew; one that was told something impossible is not restarted.
+    now[0] += 3600.0
+    assert kinds(node.on_exit(died, running)) == ["LogInfo", "TimerAction"]
+    assert kinds(launching.node_action(bridge, planned).on_exit(wrong, running))[1] == "Shutdown"
+    node = launching.node_action(rover, planned)
+    assert kinds(node.on_exit(wrong, running)) == ["LogInfo"]
 
 
 def test_one_robot_alone(tmp_path: Path) -> None:
@@ -203,6 +292,51 @@ def test_one_robot_alone(tmp_path: Path) -> None:
     assert bridge.name == "bridge"
     with pytest.raises(CommandError, match="it has rover, walker, drone"):
         launching.chosen(team, tmp_path, robot="walkr")
+
+
+def test_a_robot_of_its_own_computer_takes_its_mapper_and_only_its_resume(tmp_path: Path) -> None:
+    text = TEAM.replace("embodiment: wheels", f"urdf: {URDF}").replace(
+        "embodiment: legs", f"urdf: {URDF}"
+    )
+    team = parse_team(text + "mapper: {per_robot: true}\nplanner: {}\n")
+    mine = launching.chosen(team, tmp_path, robot="rover")
+    nodes = {node for spec in mine for node in spec.parameters}
+    assert nodes == {"rover/explorer", "rover/resume", "mapper_rover"}
+    rest = launching.chosen(team, tmp_path, without=["rover"])
+    others = {node for spec in rest for node in spec.parameters}
+    assert not nodes & others
+    everything = {node for spec in plan(team, run_directory=tmp_path) for node in spec.parameters}
+    assert nodes | others == everything
+
+
+def test_launch_files_and_what_they_need_are_installed() -> None:
+    """The data files that setup.py names hold all launch files, teams, profiles and RViz files."""
+    root = roots()[0]
+    setup = root / "ros2_ws" / "src" / "coterie_bringup" / "setup.py"
+    done = subprocess.run(
+        [sys.executable, "-c", SHOW_DATA_FILES], cwd=setup.parent, capture_output=True, text=True
+    )
+    installed = json.loads(done.stdout.splitlines()[-1])
+    for folder, there in (
+        ("launch", "launch"), ("config/teams", "config/teams"), ("config/rviz", "config/rviz"),
+        ("config/dds", "config/dds"), ("config/robots", "config/robots"),
+    ):  # fmt: skip
+        files = {f.name for f in (root / folder).iterdir() if f.is_file()}
+        found = {Path(f).name for f in installed[f"share/coterie_bringup/{there}"]}
+        assert files and found == files
+        assert all(
+            (setup.parent / f).is_file() for f in installed[f"share/coterie_bringup/{there}"]
+        )
+    hooks = json.loads((setup.parent / "colcon.pkg").read_text())["hooks"]
+    names = {f"{where}/{Path(f).name}" for where, files in installed.items() for f in files}
+    assert set(hooks) <= names
+
+
+SHOW_DATA_FILES = """
+import json, runpy, setuptools
+setuptools.setup = lambda **given: print(json.dumps(dict(given["data_files"])))
+runpy.run_path("setup.py")
+"""
 
 
 def test_launch_files_run_with_the_real_launch() -> None:
@@ -315,7 +449,7 @@ def test_every_parameter_of_the_plan_is_one_of_its_node() -> None:
         for spec in plan(parse_team(text)):
             node = nodes.get(spec.name.partition(".")[0])
             for given in spec.parameters.values() if node else ():
-                assert set(given) <= {p.name for p in node.PARAMETERS}
+                assert set(given) <= {p.name for p in node.PARAMETERS} | {"use_sim_time"}
 
 
 @pytest.mark.parametrize(

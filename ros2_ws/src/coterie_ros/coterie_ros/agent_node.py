@@ -15,6 +15,7 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
+from coterie_core.plain_data import LONGEST_ERROR, shorten
 from coterie_ros import serving
 from coterie_ros.diagnostics import Diagnostics
 from coterie_ros.loop import LoopThread
@@ -57,6 +58,7 @@ class AgentNode(LifecycleNode):
     """
 
     PARAMETERS: ClassVar[Sequence[ParameterSpec]] = ()
+    SAYS_READY: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -79,6 +81,7 @@ class AgentNode(LifecycleNode):
             start_parameter_services=not light,
         )
         self.failure = ""  # why the process has to end, if it has to
+        self.misconfigured = False  # what it was told is impossible: no restart helps
         self._trouble = ""
         self._scopes: dict[str, list[Callable[[], object]]] = {"setup": [], "start": []}
         self._scope = "setup"
@@ -187,6 +190,8 @@ class AgentNode(LifecycleNode):
         self._starter = None
         if self.trigger_configure() != _OK or self.trigger_activate() != _OK:
             self.failure = self._trouble or "could not start"
+        elif self.SAYS_READY:
+            self.get_logger().info("ready")
 
     def _attempt(
         self, what: str, hook: Callable[[], object], undo: str | None
@@ -194,7 +199,8 @@ class AgentNode(LifecycleNode):
         try:
             hook()
         except Exception as error:
-            self._trouble = f"could not {what}: {error}"
+            self._trouble = f"could not {what}: {shorten(str(error), LONGEST_ERROR)}"
+            self.misconfigured = isinstance(error, ValueError)
             self.get_logger().error(self._trouble)
             if not isinstance(error, (ValueError, OSError)):
                 self.get_logger().error(traceback.format_exc())

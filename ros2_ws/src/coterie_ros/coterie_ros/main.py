@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import faulthandler
 import logging
 import os
@@ -29,6 +30,10 @@ from coterie_ros.outlet import RCLError
 _PATIENCE = 4.0
 # A second signal so long after the first ends the process without more ado [s].
 _INSIST = 1.0
+_PR_SET_PDEATHSIG = 1
+
+MISCONFIGURED = os.EX_CONFIG
+"""Exit code that says: started in the same way it would fail again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +117,38 @@ def take_namespace(arguments: Sequence[str]) -> tuple[list[str], str]:
     return left, "" if namespace == "/" else namespace
 
 
+def team_remaps(arguments: Sequence[str], namespace: str) -> list[str]:
+    """Return ROS arguments that move /tf, /tf_static and /clock into a team's namespace.
+
+    With them two teams in one domain do not see one another's frames and time. Rules that the
+    command line has for these topics stand.
+    """
+    if not namespace:
+        return []
+    rules: list[str] = []
+    for topic in ("/tf", "/tf_static", "/clock"):
+        if not any(word.startswith(f"{topic}:=") for word in arguments):
+            rules += ["-r", f"{topic}:={namespace.rstrip('/')}{topic}"]
+    return ["--ros-args", *rules, "--"] if rules else []
+
+
+def end_with_parent() -> None:
+    """Have the kernel end this process with the one that COTERIE_PARENT names, if it is the parent.
+
+    `ros2 launch` that is told to end by SIGTERM, or is killed, leaves its nodes behind.
+    """
+    parent = os.environ.get("COTERIE_PARENT", "")
+    if not parent.isdigit() or int(parent) != os.getppid() or not sys.platform.startswith("linux"):
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+
 def run_nodes(factory: Factory, args: Sequence[str] | None = None) -> int:
     """Make the nodes, spin them until SIGINT or SIGTERM, end them, return the exit code.
 
-    0 after a signal, 1 where making the nodes failed, a node with autostart could not start, or
-    something raised that nobody caught (its message and traceback go to stderr).
+    0 after a signal; MISCONFIGURED where a parameter or what it names cannot be used, so that no
+    restart would help; 1 where anything else kept a node from starting, or something raised that
+    nobody caught (its message and traceback go to stderr).
 
     Args:
         factory: Makes the node or nodes.
@@ -134,6 +166,8 @@ def run_nodes(factory: Factory, args: Sequence[str] | None = None) -> int:
 
 def _run_nodes(factory: Factory, args: Sequence[str] | None) -> int:
     arguments, namespace = take_namespace(sys.argv if args is None else args)
+    arguments += team_remaps(arguments, namespace)
+    end_with_parent()
     context = Context()
     stop = threading.Event()
 
@@ -164,7 +198,7 @@ def _run_nodes(factory: Factory, args: Sequence[str] | None) -> int:
         # What rcl says about a command line needs no traceback, nor do errors of the user's input.
         if not isinstance(error, (ValueError, OSError, RCLError)):
             traceback.print_exc()
-        return 1
+        return MISCONFIGURED if isinstance(error, ValueError) else 1
     finally:
         context.try_shutdown()
         for number, handler in before.items():
@@ -180,7 +214,7 @@ def spin_nodes(nodes: Sequence[AgentNode], context: Context, stop: threading.Eve
     try:
         spin(executor, context, until=lambda: stop.is_set() or any(n.failure for n in nodes))
         if any(node.failure for node in nodes):
-            code = 1
+            code = MISCONFIGURED if any(node.misconfigured for node in nodes) else 1
     except Exception:
         traceback.print_exc()
         code = 1

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import textwrap
+import time
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +16,7 @@ pytest.importorskip("coterie_msgs")
 
 from std_msgs.msg import String
 
-from coterie_ros.main import take_namespace
+from coterie_ros.main import take_namespace, team_remaps
 from coterie_ros.qos import NAMES, profile
 
 pytestmark = pytest.mark.ros
@@ -64,10 +67,14 @@ PROGRAM = """
 """
 
 
-def start(ros, tmp_path, *arguments):
+def write_node(tmp_path):
     file = tmp_path / "program.py"
     file.write_text(textwrap.dedent(PROGRAM))
-    return ros.start_process([sys.executable, str(file), *arguments])
+    return file
+
+
+def start(ros, tmp_path, *arguments):
+    return ros.start_process([sys.executable, str(write_node(tmp_path)), *arguments])
 
 
 def hear(ros, topic):
@@ -97,16 +104,16 @@ def test_a_task_that_never_ends_does_not_keep_it(ros, tmp_path):
     assert "did not end within 2 s" in process.output
 
 
-def test_failing_setup_ends_with_1_and_the_message(ros, tmp_path):
+def test_failing_setup_ends_with_the_message_and_a_code_that_forbids_restarts(ros, tmp_path):
     process = start(ros, tmp_path, "--ros-args", "-p", "word:=fail")
-    assert process.wait() == 1
+    assert process.wait() == os.EX_CONFIG
     assert "no word; give one with -p word:=WORD" in process.output
     assert "Traceback" not in process.output
 
 
-def test_wrong_parameter_ends_with_1_and_the_nearest_name(ros, tmp_path):
+def test_wrong_parameter_ends_with_the_nearest_name(ros, tmp_path):
     process = start(ros, tmp_path, "--ros-args", "-p", "wrod:=x")
-    assert process.wait() == 1
+    assert process.wait() == os.EX_CONFIG
     assert "no parameter 'wrod'; did you mean 'word'?" in process.output
 
 
@@ -128,6 +135,34 @@ def test_namespace_is_taken_out_of_ros_arguments_only():
     rest, namespace = take_namespace(line)
     assert namespace == "/t"
     assert rest == ["x", "-r", "__ns:=/own", "--ros-args", "-p", "a:=1", "-r", "b:=c"]
+
+
+def test_time_and_frames_move_into_the_teams_namespace():
+    remaps = team_remaps(["x", "--ros-args", "-r", "/tf:=/mine/tf"], "/lab")
+    assert "/clock:=/lab/clock" in remaps and "/tf_static:=/lab/tf_static" in remaps
+    assert not any(word.startswith("/tf:=") for word in remaps)
+    assert team_remaps(["x"], "") == []
+
+
+def test_nodes_end_with_the_process_that_launched_them(ros, tmp_path):
+    pid = tmp_path / "pid"
+    code = (
+        "import os, subprocess, sys; os.environ['COTERIE_PARENT'] = str(os.getpid());"
+        f"p = subprocess.Popen([sys.executable, {str(write_node(tmp_path))!r}]);"
+        f"open({str(pid)!r}, 'w').write(str(p.pid)); p.wait()"
+    )
+    parent = ros.start_process([sys.executable, "-c", code])
+    words = hear(ros, "speaker/word")
+    ros.spin_until(lambda: words)
+    parent.send(signal.SIGKILL)
+    node = int(pid.read_text())
+    deadline = time.monotonic() + 20.0
+    while os.path.exists(f"/proc/{node}") and time.monotonic() < deadline:
+        if Path(f"/proc/{node}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+            break
+        time.sleep(0.05)
+    else:
+        assert not os.path.exists(f"/proc/{node}")
 
 
 def test_profiles_are_those_of_the_page():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import signal
 import sys
 from pathlib import Path
@@ -506,10 +507,10 @@ def test_process_serves_a_generated_house_and_ends_with_0(ros, tmp_path, number)
         ({"raet": 10.0}, "did you mean 'rate'"),
     ],
 )
-def test_process_with_wrong_parameters_says_which_and_ends_with_1(
+def test_process_with_wrong_parameters_says_which_and_is_not_to_be_restarted(
     ros, tmp_path, parameters, message
 ):
     process = start_process(ros, tmp_path, **parameters)
-    assert process.wait(30.0) == 1
+    assert process.wait(30.0) == os.EX_CONFIG
     assert message in process.output
     assert "Traceback" not in process.output

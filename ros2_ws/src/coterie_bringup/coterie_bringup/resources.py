@@ -1,0 +1,91 @@
+"""Files that come with Coterie, by name: from the clone, or from this package's share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources as package_files
+from pathlib import Path
+
+from coterie_bringup.errors import CommandError
+from coterie_core.plain_data import shorten
+from coterie_core.yaml_checks import suggestion
+
+PACKAGE = "coterie_bringup"
+DDS_PROFILE = "config/dds/fastdds.xml"
+TEAMS = "config/teams"
+SCHEME = "package://"
+
+
+@cache
+def roots() -> tuple[Path, ...]:
+    """Return the folders that hold `config/teams`: the clone first, then shares of this package."""
+    return tuple(dict.fromkeys(p.resolve() for p in _candidates() if (p / TEAMS).is_dir()))
+
+
+def _candidates() -> Iterator[Path]:
+    if "COTERIE_ROOT" in os.environ:
+        yield Path(os.environ["COTERIE_ROOT"])
+    yield from Path(__file__).resolve().parents
+    for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
+        if prefix:
+            yield Path(prefix) / "share" / PACKAGE
+
+
+def resource(name: str) -> Path:
+    """Return a file by its name below the clone, such as `config/dds/fastdds.xml`.
+
+    Raises:
+        CommandError: It is not there.
+    """
+    for root in roots():
+        if (root / name).is_file():
+            return root / name
+    raise CommandError(f"{name} is not there; run from a clone, or build {PACKAGE} again")
+
+
+def team_file(name: str | Path) -> Path:
+    """Return the file of a team: a path, or the name of one that comes with Coterie (`demo`).
+
+    Raises:
+        CommandError: There is neither such a file nor such a name.
+    """
+    path = Path(name).expanduser()
+    if path.exists() or path.parent != Path("."):
+        return path  # whoever reads it says what is wrong with it
+    known: dict[str, Path] = {}
+    for root in reversed(roots()):
+        known |= {file.stem: file for file in (root / TEAMS).glob("*.yaml")}
+    found = known.get(path.stem) if path.suffix in ("", ".yaml") else None
+    if found is None:
+        hint = suggestion(path.stem, known)
+        raise CommandError(
+            f"no file and no team that comes with Coterie: {shorten(str(name))}{hint}"
+        )
+    return found
+
+
+def shipped(path: Path) -> bool:
+    """Whether a file comes with Coterie."""
+    real = path.resolve()
+    return any(real.is_relative_to(root) for root in roots())
+
+
+def package_path(address: str) -> Path | None:
+    """Return the file of `package://PACKAGE/PATH`: in the package's share, or in its modules.
+
+    None where there is no such package or file.
+    """
+    package, _, inner = address.removeprefix(SCHEME).partition("/")
+    if not package.isidentifier() or not inner or ".." in Path(inner).parts:
+        return None
+    for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
+        path = Path(prefix) / "share" / package / inner
+        if prefix and path.exists():
+            return path.resolve()
+    try:
+        path = Path(str(package_files.files(package))) / inner
+    except (ImportError, TypeError):
+        return None
+    return path.resolve() if path.exists() else None
