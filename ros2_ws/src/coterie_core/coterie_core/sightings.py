@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from coterie_core.geometry import Box, Vec2, Vec3, distance
@@ -26,19 +27,33 @@ def kind_of(label: str) -> str:
 
 
 def note_found(
-    scene: SceneGraph, thing: Thing, robot: str, time: float
+    scene: SceneGraph,
+    thing: Thing,
+    robot: str,
+    time: float,
+    known_as: str = "",
+    apart: Collection[str] = (),
 ) -> tuple[SceneObject, bool] | None:
     """Put a thing that a robot saw into the map; return it and whether that is news.
 
     Known is what has its id and label, or lies where one of its label does; None: the robot says
     too little to tell.
+
+    Args:
+        scene: The map.
+        thing: What was seen.
+        robot: By whom.
+        time: When [s].
+        known_as: Id in this map of what the robot calls so ("" if it is new).
+        apart: Ids in this map of other things that the robot has told of: those it is not.
     """
     label = thing.label.strip()
     if not label:
         return None
     kind = kind_of(label)
     alike = [o for o in scene.objects.values() if kind_of(o.label.top) == kind]
-    same = next((o for o in alike if o.id == thing.id), None)
+    same = next((o for o in alike if o.id == (known_as or thing.id)), None)
+    alike = [o for o in alike if o.id not in apart or o is same]
     at = thing.position
     if at is None:
         return (same, False) if same is not None else None
@@ -79,10 +94,34 @@ def put_down(scene: SceneGraph, thing: str, owner: str) -> None:
         return
     open_tops = [r for r in place.receptacles if not r.inside]
     surfaces = open_tops or place.receptacles
-    x, y, z = surfaces[0].surface.center if surfaces else place.box.center
-    item.box = Box((x, y, z + item.box.size[2] / 2.0), item.box.size, item.box.yaw)
+    item.box = _free_spot(scene, item, surfaces[0].surface if surfaces else place.box)
     item.room, item.support = place.room, place.id
     item.container = "" if open_tops or not surfaces else place.id
+
+
+def _free_spot(scene: SceneGraph, item: SceneObject, surface: Box) -> Box:
+    """Return a box for a thing on a surface, clear of what is known to stand there.
+
+    Where exactly it was put nobody has told; two things in one spot would hide one another.
+    """
+    x, y, z = surface.center
+    c, s = math.cos(surface.yaw), math.sin(surface.yaw)
+    others = [
+        o.box
+        for o in scene.objects.values()
+        if o.id != item.id and o.kind == "item" and abs(o.box.bottom - z) < 0.1
+    ]
+    for share in (0.0, 0.25, -0.25, 0.4, -0.4, 0.12, -0.12, 0.33, -0.33):
+        along, across = share * surface.size[0], share * surface.size[1]
+        if surface.size[0] > surface.size[1]:
+            across = 0.0
+        else:
+            along = 0.0
+        at = (x + c * along - s * across, y + s * along + c * across, z + item.box.size[2] / 2.0)
+        reach = max(item.box.size[:2])
+        if all(distance(o.center, at) > (reach + max(o.size[:2])) / 2.0 for o in others):
+            return Box(at, item.box.size, item.box.yaw)
+    return Box((x, y, z + item.box.size[2] / 2.0), item.box.size, item.box.yaw)
 
 
 def taken_up(scene: SceneGraph, thing: str) -> None:
@@ -123,12 +162,13 @@ def room_at(scene: SceneGraph, point: Vec3) -> str:
     below = [f.id for f in floors if f.elevation <= point[2] + 0.3]
     for room in scene.rooms.values():
         if room.polygon and (not room.floor or not below or room.floor == below[-1]):
-            if _inside(room.polygon, point[:2]):
+            if within(room.polygon, point[:2]):
                 return room.id
     return ""
 
 
-def _inside(polygon: Sequence[Vec2], point: Vec2) -> bool:
+def within(polygon: Sequence[Vec2], point: Vec2) -> bool:
+    """Tell whether a point [m] lies in an outline."""
     x, y = point
     inside = False
     for (ax, ay), (bx, by) in zip(polygon, [*polygon[1:], polygon[0]], strict=True):

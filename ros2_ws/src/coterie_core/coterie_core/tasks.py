@@ -23,13 +23,15 @@ class Thing(_Part):
     """A thing that a task is about: its label, and what is known of it.
 
     `id` is that of the team's scene graph ("" while nobody has found it), `position` its centre in
-    the map frame [m], `room` a room id.
+    the map frame [m], `room` a room id. `sightings` counts the looks that have shown it (0: not
+    told, or a map made earlier has it).
     """
 
     label: str
     id: str = ""
     position: Vec3 | None = None
     room: str = ""
+    sightings: int = Field(0, ge=0)
 
 
 class Predicate(_Part):
@@ -66,6 +68,9 @@ class SubTask(_Part):
     `receptacle` or the first of `rooms`. `depends_on` are ids of sub-tasks that must be done
     before; `same_robot_as` is the id of the one whose robot must do this too (who picked, places).
     A hand-over between robots is a place where both reach and a pick by the other.
+    A search ends when the expected number of unseen things in its rooms is below `enough`; `looked`
+    tells what other robots' looks have left open (robot -> region -> chance of a miss). `seen`: the
+    robot has looked at what it brought about, and saw it.
     """
 
     id: str = Field(min_length=1, max_length=60)
@@ -79,6 +84,9 @@ class SubTask(_Part):
     description: str = Field("", description="in words")
     state: SubTaskState = SubTaskState.PENDING
     reason: str = Field("", description="why it failed or was handed back")
+    enough: float = Field(0.0, ge=0.0, description="of a search: unseen things that may be left")
+    looked: dict[str, dict[str, float]] = {}
+    seen: bool = False
 
     @model_validator(mode="after")
     def _arguments(self) -> SubTask:
@@ -91,6 +99,10 @@ class SubTask(_Part):
         if self.id in self.depends_on:
             raise ValueError(f"sub-task {self.id} depends on itself")
         return self
+
+    def __hash__(self) -> int:
+        """Tell sub-tasks apart by what is few: `looked` is large, and a mapping."""
+        return hash((self.id, self.kind, self.robot, self.state))
 
     @property
     def target(self) -> Thing | None:
@@ -111,6 +123,7 @@ class Obstacle(str, enum.Enum):
     OCCLUDED = "occluded"
     NO_PATH = "no_path"  # stairs, a narrow door, another floor
     UNKNOWN_THING = "unknown_thing"
+    NOT_THERE = "not_there"  # looked for where it is said to be, from several sides
     CLOSED = "closed"
     HANDS_FULL = "hands_full"
     OVERLOADED = "overloaded"
@@ -156,7 +169,8 @@ class RobotReport(_Part):
 
     `position` in the map frame [m], `room` a room id, `holding` the label of what it holds,
     `skill` what it does just now, `help` what it asks others for ("" for nothing), `offers` the ids
-    of others' sub-tasks that it would do.
+    of others' sub-tasks that it would do. `looked` tells what its looks for things of a label leave
+    open: label -> region (`coterie_core.search_belief`) -> chance (0..1) that a thing was missed.
     """
 
     robot: str
@@ -171,3 +185,4 @@ class RobotReport(_Part):
     offers: tuple[str, ...] = Field((), max_length=100)
     sub_tasks: tuple[SubTask, ...] = ()
     found: tuple[Thing, ...] = Field((), description="things of the task that it has seen")
+    looked: dict[str, dict[str, float]] = {}

@@ -246,6 +246,8 @@ class TeamMap:
                 LabelBelief(dict(detection.scores) or {detection.label: detection.score}),
                 detection.box,
                 kind=category.kind if category is not None else "item",
+                # Nobody has looked into it: taken for shut until it is opened.
+                is_open=False if category is not None and category.opens else None,
             )
             self.scene.add_object(made)
             known = made.id
@@ -286,4 +288,10 @@ def _seen_since(thing: SceneObject, event: ObjectEvent) -> bool:
 
 def as_thing(thing: SceneObject) -> Thing:
     """Return a thing of a map as tasks name it."""
-    return Thing(label=thing.label.top, id=thing.id, position=thing.box.center, room=thing.room)
+    return Thing(
+        label=thing.label.top,
+        id=thing.id,
+        position=thing.box.center,
+        room=thing.room,
+        sightings=thing.observations,
+    )

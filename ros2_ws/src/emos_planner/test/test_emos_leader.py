@@ -102,9 +102,9 @@ def who(leader) -> dict[str, str]:
     return {one.description.split(" in ")[0]: one.robot for one in leader.assignment}
 
 
-def say(leader, robot, state, *ids, found=(), reason="", task="t", waiting=False):
+def say(leader, robot, state, *ids, found=(), reason="", task="t", waiting=False, looked=True):
     mine = [
-        one.model_copy(update={"state": state, "reason": reason})
+        one.model_copy(update={"state": state, "reason": reason, "seen": state is DONE and looked})
         for one in leader.assignment
         if one.id in ids
     ]
@@ -362,7 +362,7 @@ async def test_things_found_become_sub_tasks_and_other_searches_end(tools) -> No
     await leader.discuss("t", "bring a mug to the kitchen counter", STARTS)
     assert {o.kind for o in leader.assignment} == {"search"}
     robot = leader.assignment[0].robot
-    mug = Thing(label="mug", id="m7", position=(10.0, 3.5, 0.8), room="living")
+    mug = Thing(label="mug", id="m7", position=(10.0, 3.5, 0.8), room="living", sightings=2)
     changes = say(leader, robot, RUNNING, leader.assignment[0].id, found=[mug])
     assert "found" in {c.kind for c in changes}
     await leader.replan(STARTS)
@@ -402,13 +402,13 @@ async def test_reports_about_others_or_other_tasks_change_nothing(tools) -> None
 
 async def test_a_leader_goes_on_from_its_file(tools, tmp_path) -> None:
     leader, _ = make(tools, house=small_house(items=False))
-    await leader.discuss("t", "bring all mugs to the kitchen counter", STARTS)
-    mug = Thing(label="mug", id="mug-1", position=(10.0, 3.5, 0.8), room="living")
+    await leader.discuss("t", "bring a mug to the kitchen counter", STARTS)
+    mug = Thing(label="mug", id="mug-1", position=(10.0, 3.5, 0.8), room="living", sightings=2)
     leader.update(RobotReport(robot="rover", task="t", found=(mug,)))
     await leader.replan(STARTS)
     pick = next(o for o in leader.assignment if o.kind == "pick")
     say(leader, pick.robot, DONE, pick.id)
-    save_state(leader, "bring all mugs to the kitchen counter", tmp_path / "leader.json")
+    save_state(leader, "bring a mug to the kitchen counter", tmp_path / "leader.json")
 
     other, _ = make(tools)
     other.restore(load_state(tmp_path / "leader.json"))

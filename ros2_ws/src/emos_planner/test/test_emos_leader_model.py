@@ -27,7 +27,7 @@ from emos_planner.robot.agent import RobotAgent
 from emos_planner.team import LocalChannel
 from emos_planner.tools.toolbox import Toolbox
 
-WORDS = "Bring all mugs to the kitchen counter"
+WORDS = "Bring two mugs to the kitchen counter"
 
 
 @pytest.fixture(scope="module")

@@ -57,8 +57,11 @@ def seen_from(position, *detections, robot="rover", step=0):
     )
 
 
-def run(agent, world, limit=40):
-    """Let an agent work until it waits; `world(skill)` says how each skill goes."""
+def run(agent, world, limit=40, sees=lambda skill: ()):
+    """Let an agent work until it waits; `world(skill)` says how each skill goes.
+
+    `sees(skill)` says what is in view after it.
+    """
 
     async def work():
         skills = []
@@ -72,7 +75,7 @@ def run(agent, world, limit=40):
             if isinstance(skill, NavigateTo) and result.ok:
                 here = skill.position
             agent.skill_ended(skill, result)
-            agent.observe(seen_from(here, robot=agent.robot, step=step))
+            agent.observe(seen_from(here, *sees(skill), robot=agent.robot, step=step))
         return skills
 
     return asyncio.run(work())
@@ -85,11 +88,37 @@ def states(agent):
 def test_picks_before_it_places_and_looks_at_what_it_put_down():
     agent = agent_of()
     agent.assign("t", "bring the mug", bring())
-    done = [name for name, _ in run(agent, lambda skill: OK)]
+    there = Detection("mug", 0.9, box=Box((1.5, 3.7, 0.95), (0.1, 0.1, 0.1)))
+
+    def sees(skill):
+        return [there] if isinstance(skill, Detect) else []
+
+    done = [name for name, _ in run(agent, lambda skill: OK, sees=sees)]
     assert done == ["NavigateTo", "Pick", "NavigateTo", "Place", "Detect"]
     assert states(agent) == {"pick-1": DONE, "place-1": DONE}
     report = agent.report()
+    assert {one.id: one.seen for one in report.sub_tasks} == {"pick-1": False, "place-1": True}
     assert report.waiting and report.holding == "" and report.task == "t"
+
+
+def test_what_was_put_down_and_is_not_seen_there_is_not_said_to_be_seen():
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+    done = [name for name, _ in run(agent, lambda skill: OK)]
+    assert done.count("Detect") >= 3, "it looks from other sides, too"
+    place = next(one for one in agent.report().sub_tasks if one.kind == "place")
+    assert place.state is DONE and not place.seen
+
+
+def test_a_thing_that_several_looks_do_not_show_is_not_there():
+    agent = agent_of()
+    look = SubTask(id="d", kind="detect", object=MUG, robot="rover")
+    agent.assign("t", "find the mug", (look,))
+    other = Detection("mug", 0.9, box=Box((8.5, 0.5, 0.8), (0.1, 0.1, 0.1)))
+    done = run(agent, lambda skill: OK, sees=lambda skill: [other])
+    (told,) = agent.report().sub_tasks
+    assert told.state is FAILED and told.reason.startswith(Obstacle.NOT_THERE.value), told
+    assert [name for name, _ in done].count("Detect") >= 3
 
 
 @pytest.mark.parametrize(
@@ -215,13 +244,18 @@ def test_search_looks_at_all_its_rooms_and_tells_what_it_saw():
         object=Thing(label="mug"),
         rooms=("kitchen", "hall", "living"),
         robot="rover",
+        enough=0.5,
     )
     agent.assign("t", "find all mugs", (search,))
     mug = Detection("mug", 0.9, box=Box((10.0, 3.5, 0.8), (0.1, 0.1, 0.1)))
     agent.observe(seen_from((9.0, 2.0, 0.0), mug, step=1))
     names = [name for name, _ in run(agent, lambda skill: OK)]
-    assert names.count("LookAround") == names.count("NavigateTo") == 3
+    assert names.count("LookAround") >= 4
     report = agent.report()
+    seen = [
+        room for room in search.rooms if any(key.startswith(room) for key in report.looked["mug"])
+    ]
+    assert seen == list(search.rooms)
     assert report.sub_tasks[0].state is DONE
     assert [thing.label for thing in report.found] == ["mug"]
     assert report.found[0].room == "living"

@@ -25,6 +25,7 @@ from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.phrases import Vocabulary
 from emos_planner.leader.progress import Change, Progress
 from emos_planner.leader.resolve import as_thing
+from emos_planner.leader.searches import Searches
 from emos_planner.leader.state_file import Kept, LeaderState, StateError, WantState
 from emos_planner.leader.transcript import Transcript, Turn
 from emos_planner.leader.understand import Understanding, from_goals, understand
@@ -222,7 +223,7 @@ class Leader:
         if goals is not None:
             return from_goals(goals, self.scene, robots, words), ""
         try:
-            return understand(words, self.scene, robots), ""
+            return understand(words, self.scene, robots, unseen=self.options.unseen), ""
         except NotUnderstood as error:
             return from_goals((), self.scene, robots, words), str(error)
 
@@ -444,11 +445,18 @@ class Leader:
             sub_tasks=progress.sub_tasks,
             only=board.only,
             seen=tuple(sorted(board.seen)),
+            checks=tuple(sorted(board.checks)),
+            looked={r: dict(report.looked) for r, report in progress.reports.items()},
+            searched={
+                label: {room: sorted(by) for room, by in rooms.items()}
+                for label, rooms in board.book.tried.items()
+            },
             wants=tuple(
                 WantState(
                     given=want.given,
                     met=tuple(sorted(want.met)),
                     searches=tuple(want.searches),
+                    rooms=want.rooms,
                     target_searches=tuple(want.target_searches),
                     goals=want.goals,
                 )
@@ -472,7 +480,17 @@ class Leader:
         state = kept.state
         self.scene = copy.deepcopy(kept.scene)
         self._toolbox = None
-        board = Board(state.robots, only=dict(state.only), seen=set(state.seen))
+        book = Searches(self.scene, self.options.unseen)
+        for robot, looked in state.looked.items():
+            book.hear(robot, looked)
+        book.tried = {k: {r: set(by) for r, by in v.items()} for k, v in state.searched.items()}
+        board = Board(
+            state.robots,
+            book,
+            only=dict(state.only),
+            seen=set(state.seen),
+            checks=set(state.checks),
+        )
         try:
             wants = (
                 wants_of(parse_task(state.words, Vocabulary.of(self.scene, state.robots)))
@@ -488,6 +506,7 @@ class Leader:
         for want, was in zip(wants, state.wants, strict=True):
             want.given, want.met = dict(was.given), set(was.met)
             want.searches, want.target_searches = list(was.searches), list(was.target_searches)
+            want.rooms = was.rooms
             want.goals = dict(was.goals)
         board.adopt(state.sub_tasks)
         meant = Understanding(state.words, wants, board, self.scene)

@@ -6,6 +6,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ from coterie_ros.serving import GoalContext
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from emos_planner.leader.leader import Agreement, Leader
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.outcome import Outcome
+from emos_planner.leader.outcome import Outcome, TaskState
 from emos_planner.leader.progress import Change
 from emos_planner.leader.state_file import StateError, load_state, save_state
 from emos_planner.leader.transcript import Turn
@@ -53,6 +54,13 @@ MAP_PERIOD = 1.0
 SETTLE = 0.2
 """How long further news is waited for before sub-tasks are given anew [s of wall time]."""
 _LONGEST_RESUME = 8_000_000
+_CANCELLED = Outcome(False, "cancelled: all robots stop", {}, TaskState.CANCELLED)
+_OUTCOMES = {
+    TaskState.DONE: ExecuteTask.Result.DONE,
+    TaskState.PARTIAL: ExecuteTask.Result.PARTIAL,
+    TaskState.NOT_DONE: ExecuteTask.Result.NOT_DONE,
+    TaskState.CANCELLED: ExecuteTask.Result.CANCELLED,
+}
 _STATEMENT = 4000
 
 
@@ -70,6 +78,7 @@ class LeaderNode(AgentNode):
         ParameterSpec("reassign_limit", 3, "Times a sub-task is given anew.", minimum=0),
         ParameterSpec("silence", 10.0, "After which a robot is dead.", "s", minimum=0.2),
         ParameterSpec("revive", 15.0, "Wait for a dead one that holds things.", "s", minimum=0.0),
+        ParameterSpec("unseen", 0.05, "Unseen things expected that end a search.", minimum=0.001),
         ParameterSpec("max_time", 3600.0, "Of a task, simulated.", "s", minimum=1.0),
         ParameterSpec("start_time", 20.0, "Robots may take it to start.", "s", minimum=0.0),
         ParameterSpec("map_timeout", 30.0, "Wait for the map.", "s", minimum=0.0),
@@ -292,7 +301,7 @@ class LeaderNode(AgentNode):
             return goal.abort(self._result(Outcome(False, str(error), {})))
         except asyncio.CancelledError:
             self._stop("cancelled")
-            return goal.cancel(self._result(Outcome(False, "cancelled: all robots stop", {})))
+            return goal.cancel(self._result(_CANCELLED))
         except Exception:
             self._stop("an internal error")
             raise
@@ -310,7 +319,7 @@ class LeaderNode(AgentNode):
                 await asyncio.wait({ended}, timeout=1.0)
         except asyncio.CancelledError:
             self._stop("cancelled")
-            return goal.cancel(self._result(Outcome(False, "cancelled: all robots stop", {})))
+            return goal.cancel(self._result(_CANCELLED))
         outcome = ended.result()
         result = self._result(outcome)
         return result if outcome.success else goal.abort(result)
@@ -384,8 +393,13 @@ class LeaderNode(AgentNode):
             if self._world_time() - begin > limit:
                 outcome = leader.progress.outcome()
                 self._stop(f"its time of {limit:g} s is over")
-                return Outcome(
-                    False, f"the time of {limit:g} s is over. {outcome.message}", outcome.left
+                # What was reached until then was reached, but what is under way is not.
+                state = TaskState.PARTIAL if outcome.achieved else TaskState.NOT_DONE
+                return replace(
+                    outcome,
+                    success=False,
+                    state=state,
+                    message=f"the time of {limit:g} s is over. {outcome.message}",
                 )
             self._news.clear()
             try:
@@ -466,7 +480,14 @@ class LeaderNode(AgentNode):
 
     def _result(self, outcome: Outcome) -> ExecuteTask.Result:
         leader = self.leader
-        result = ExecuteTask.Result(success=outcome.success, message=outcome.message[:4000])
+        result = ExecuteTask.Result(
+            outcome=_OUTCOMES[outcome.state],
+            success=outcome.success,
+            message=outcome.message[:4000],
+            achieved=outcome.achieved,
+            wanted=outcome.wanted,
+            not_searched=list(outcome.not_searched),
+        )
         if leader is not None and leader.task:
             notes = "; ".join([*leader.notes, *([self._missing] if self._missing else [])])
             if notes:

@@ -26,6 +26,9 @@ class LeaderOptions(BaseModel):
     revive: float = Field(
         15.0, ge=0.0, le=3600.0, description="wait for a dead robot that holds something [s]"
     )
+    unseen: float = Field(
+        0.05, gt=0.0, le=10.0, description="expected number of unseen things that ends a search"
+    )
     numbers: bool = True
     resume: bool = True
     discussion: bool = True

@@ -1,35 +1,75 @@
-"""How a task ended, told by what was asked for: done, or what is left and why."""
+"""How a task ended, told by what was seen to be so: done, in part, or not, and what is left."""
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from coterie_core.language import inline_data
 from coterie_core.tasks import SubTask, SubTaskState, Verdict
+from emos_planner.leader.searches import Searches
 from emos_planner.leader.wants import Want
 
 _DONE = SubTaskState.DONE
+_LISTED = 6
+
+
+class TaskState(str, enum.Enum):
+    """How a task stands at its end."""
+
+    DONE = "done"  # all that was asked for was seen to be so
+    PARTIAL = "partial"  # some of it was, or there may be more where nobody could look
+    NOT_DONE = "not_done"
+    CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a task ended; `left` says for every sub-task that was not done why."""
+    """How a task ended.
+
+    `left` says for every sub-task that was not done why; `achieved` counts things (or places) for
+    which the goal was seen to be reached, `wanted` those known to be asked for; `not_searched`
+    names rooms and floors where there may be more; `present` answers a check (None: no check, or
+    nobody can tell).
+    """
 
     success: bool
     message: str
     left: Mapping[str, str]
+    state: TaskState = TaskState.NOT_DONE
+    achieved: int = 0
+    wanted: int = 0
+    not_searched: tuple[str, ...] = ()
+    present: bool | None = None
+
+
+@dataclass(slots=True)
+class _Told:
+    """How one want ended."""
+
+    fine: bool
+    text: str
+    achieved: int = 0
+    wanted: int = 0
+    open: list[str] = field(default_factory=list)
+    present: bool | None = None
+    partly: bool = False
 
 
 def outcome_of(
-    wants: Iterable[Want], sub_tasks: Sequence[SubTask], given_up: Mapping[str, str]
+    wants: Iterable[Want],
+    sub_tasks: Sequence[SubTask],
+    given_up: Mapping[str, str],
+    book: Searches | None = None,
 ) -> Outcome:
-    """Return whether what was asked for is reached, and what is left and why.
+    """Return what of a task is reached, and what is left and why.
 
     Args:
         wants: What was asked for.
         sub_tasks: All that count, as they are now.
         given_up: Sub-task -> why nobody does it.
+        book: What the searches have left unseen.
     """
     left = {
         one.id: f"{one.description or one.id}: "
@@ -38,44 +78,115 @@ def outcome_of(
         if one.state is not _DONE
     }
     done = sum(1 for one in sub_tasks if one.state is _DONE)
-    told = [_told(want, sub_tasks) for want in wants]
+    told = [_told(want, sub_tasks, book) for want in wants]
     if not told:
-        told = [(not left, f"{done} of {len(sub_tasks)} sub-tasks done")]
-    success = all(fine for fine, _ in told)
-    text = "; ".join(dict.fromkeys(text for _, text in told))
-    if left and not success:
-        text += ". Left: " + "; ".join(list(left.values())[:8])
-    return Outcome(success, f"{text[:1].upper()}{text[1:]}", left)
+        text = f"{done} of {len(sub_tasks)} sub-tasks done"
+        told = [_Told(not left, text, done, len(sub_tasks))]
+    success = all(one.fine for one in told)
+    text = "; ".join(dict.fromkeys(one.text for one in told))
+    some = any(one.fine or one.achieved or one.partly for one in told)
+    state = TaskState.DONE if success else TaskState.PARTIAL if some else TaskState.NOT_DONE
+    failed = [why for id, why in left.items() if not _is_search(id, sub_tasks)]
+    if failed and not success:
+        text += ". Left: " + "; ".join(failed[:8])
+    answers = [one.present for one in told if one.present is not None]
+    return Outcome(
+        success,
+        f"{text[:1].upper()}{text[1:]}",
+        left,
+        state,
+        sum(one.achieved for one in told),
+        sum(one.wanted for one in told),
+        tuple(dict.fromkeys(name for one in told for name in one.open)),
+        answers[0] if len(answers) == 1 and len(told) == 1 else None,
+    )
 
 
-def _told(want: Want, sub_tasks: Sequence[SubTask]) -> tuple[bool, str]:
+def _is_search(id: str, sub_tasks: Sequence[SubTask]) -> bool:
+    return any(one.id == id and one.kind == "search" for one in sub_tasks)
+
+
+def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _Told:
     """Return whether a want is met, and how it went, in words."""
     served = [id for id in want.given if _served(id, want, sub_tasks)]
     count = len(served) + len(want.met)
     name = want.label or want.text
-    looked = [one for one in sub_tasks if one.id in want.searches]
-    all_looked = all(one.state is _DONE for one in looked)
+    known = len(want.given) + len(want.met)
+    unseen, partly = (
+        book.told(want.label, want.rooms) if book is not None and want.rooms else ([], [])
+    )
+    complete = not want.searches or (book is not None and book.is_enough(want.label, want.rooms))
+    if complete:
+        unseen, partly = [], []
+    where = _where(unseen, partly)
+    names = ", ".join([*served, *sorted(want.met)][:10])
     if want.kind == "check":
-        if count:
-            return True, f"yes, there is {_a(name)} ({', '.join([*served, *want.met])})"
-        return all_looked, f"no {name} was seen" + ("" if all_looked else " yet")
-    if not want.given and not want.met:
-        return False, f"no {name} was found"
-    wanted = want.need or len(want.given) + len(want.met)
+        if count >= max(want.need, 1):
+            return _Told(True, f"yes, there is {_a(name)} ({names})", count, count, present=True)
+        if complete:
+            text = f"no {name} was seen, and {_covered(want, book)}"
+            return _Told(True, text, 0, 0, present=False)
+        text = f"no {name} was seen so far; there may be one: {where}"
+        return _Told(False, text, 0, 0, [*unseen, *partly], partly=_any_done(want, sub_tasks))
+    if not known:
+        more = f"; there may be more: {where}" if where else f"; {_covered(want, book)}"
+        return _Told(False, f"no {name} was found{more}", 0, want.need, [*unseen, *partly])
     words = {
         "bring": "brought", "take": "picked up", "detect": "found", "go": "reached",
         "open": "opened", "close": "closed",
     }[want.kind]  # fmt: skip
-    names = ", ".join([*served, *sorted(want.met)][:10])
+    wanted = want.need or known
+    if count >= wanted and (want.need or complete):
+        return _Told(True, f"{words}: {names}", count, wanted)
     if count >= wanted:
-        return True, f"{words}: {names}"
-    return False, f"{count} of {wanted} {name or 'places'} {words}" + (
-        f" ({names})" if names else ""
+        text = f"{count} {name} {words} ({names}); there may be more: {where}"
+        return _Told(False, text, count, wanted, [*unseen, *partly])
+    text = f"{count} of {wanted} {name or 'places'} {words}" + (f" ({names})" if names else "")
+    if where:
+        text += f"; there may be more: {where}"
+    elif known < wanted:
+        text += f"; no more were seen, and {_covered(want, book)}"
+    return _Told(False, text, count, wanted, [*unseen, *partly])
+
+
+def _any_done(want: Want, sub_tasks: Sequence[SubTask]) -> bool:
+    return any(one.id in want.searches and one.state is _DONE for one in sub_tasks)
+
+
+def _where(unseen: Sequence[str], partly: Sequence[str]) -> str:
+    """Return where nobody has looked, or not enough, as the end of a sentence."""
+    told = []
+    if unseen:
+        was = "was" if len(unseen) == 1 else "were"
+        told.append(f"{_listed(unseen)} {was} not searched")
+    if partly:
+        was = "was" if len(partly) == 1 else "were"
+        told.append(f"{_listed(partly)} {was} searched in part only")
+    return " and ".join(told)
+
+
+def _covered(want: Want, book: Searches | None) -> str:
+    """Return what "none was seen" rests on."""
+    if book is None or not want.rooms:
+        return "nobody searched for it"
+    left = book.left(want.label, want.rooms)
+    rooms = (
+        f"{len(want.rooms)} rooms"
+        if len(want.rooms) > 1
+        else (book.scene.rooms[want.rooms[0]].name)
     )
+    return f"all of {rooms} was looked over (unseen ones expected: {left:.2f})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = list(names[:_LISTED])
+    if len(names) > _LISTED:
+        shown.append(f"{len(names) - _LISTED} more rooms")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def _served(id: str, want: Want, sub_tasks: Sequence[SubTask]) -> bool:
-    """Whether all sub-tasks for a thing (or room) of a want are done."""
+    """Whether all sub-tasks for a thing (or room) of a want are done, and what came of it seen."""
     ids = set(want.given[id])
     kinds = {"bring": ("pick", "place"), "take": ("pick",)}.get(want.kind, ())
     mine = [

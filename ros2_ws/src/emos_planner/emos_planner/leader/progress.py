@@ -18,15 +18,17 @@ from coterie_core.sightings import (
     support_at,
     taken_up,
 )
-from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing, Verdict
+from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing, Verdict
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import Outcome, outcome_of, why_nobody
 from emos_planner.leader.state_file import LeaderState
 from emos_planner.leader.understand import Understanding
 from emos_planner.leader.wants import unused
 
-ChangeKind = Literal["state", "failed", "found", "silent", "back", "help", "problem"]
+ChangeKind = Literal["state", "failed", "found", "silent", "back", "help", "problem", "doubted"]
 
+SURE = 2
+"""Looks that have to show a thing before it counts as seen."""
 MOST_FOUND = 2000
 """Things that robots may report in one task."""
 
@@ -65,12 +67,14 @@ class Progress:
     failures: dict[str, dict[str, str]] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
     offers: dict[str, dict[str, None]] = field(default_factory=dict)
+    doubted: dict[str, int] = field(default_factory=dict)
     _tasks: dict[str, SubTask] = field(default_factory=dict)
     _heard: dict[str, float] = field(default_factory=dict)
     _died: dict[str, float] = field(default_factory=dict)
     _now: float = 0.0
     _grown: bool = False
     _found: int = 0
+    _alias: dict[str, str] = field(default_factory=dict)
 
     @property
     def sub_tasks(self) -> tuple[SubTask, ...]:
@@ -103,6 +107,7 @@ class Progress:
                 reason = why_nobody(unassigned.get(one.id, {}), self.failures.get(one.id, {}))
             if not one.robot:
                 self.given_up[one.id] = reason
+                self._grown = self._grown or one.kind == "search"
             else:
                 self.given_up.pop(one.id, None)
             self._tasks[one.id] = one.model_copy(update={"state": _PENDING, "reason": reason})
@@ -151,6 +156,7 @@ class Progress:
                     changes.append(Change("help", f"{robot} offers to do {id}", robot, id))
             if id in self._tasks:
                 self.offers.setdefault(id, {})[robot] = None
+        self.meant.board.book.hear(robot, report.looked)
         same = before is not None and before.task == report.task
         if not (same and before and before.found == report.found):
             for thing in report.found:
@@ -174,12 +180,17 @@ class Progress:
         if told.state is _PENDING:
             return  # it begins again after a restart: what it does next will tell
         reason = inline_data(told.reason, limit=300) if told.state is _FAILED else ""
-        self._tasks[mine.id] = mine.model_copy(update={"state": told.state, "reason": reason})
+        update = {"state": told.state, "reason": reason, "seen": told.seen}
+        self._tasks[mine.id] = mine.model_copy(update=update)
         what = mine.description or mine.id
         if told.state is _DONE:
-            self._done(mine)
+            self._done(self._tasks[mine.id])
             changes.append(Change("state", f"{report.robot} did: {what}", report.robot, mine.id))
+        elif told.state is _FAILED and self._doubts(mine, reason):
+            self._drop(mine, reason, changes)
         elif told.state is _FAILED:
+            if mine.kind == "search":
+                self._searched(mine)
             text = f"{report.robot} could not {what}: {reason or 'no reason given'}"
             changes.append(Change("failed", text, report.robot, mine.id))
         else:
@@ -195,11 +206,56 @@ class Progress:
             taken_up(self.scene, thing)
         elif one.kind == "place" and one.receptacle is not None:
             put_down(self.scene, thing, one.receptacle.id)
+            if not one.seen:
+                self._look_again(one)
         elif one.kind in ("open", "close") and item is not None:
             item.is_open = one.kind == "open"
         elif one.kind == "search":
-            # All rooms are looked at: what was found is on the map, the rest is not there.
-            self._grown = True
+            self._searched(one)
+
+    def _searched(self, one: SubTask) -> None:
+        """Take down that a robot has searched rooms as well as it can."""
+        if one.object is not None:
+            self.meant.board.book.ended(one.object.label, one.robot, one.rooms)
+        self._grown = True
+
+    def _look_again(self, place: SubTask) -> None:
+        """Have somebody look at what was put down: who did it has not seen it there."""
+        board, item, owner = self.meant.board, place.object, place.receptacle
+        want = next((w for w in self.meant.wants if item and item.id in w.given), None)
+        known = self.scene.objects.get(item.id) if item is not None else None
+        if want is None or known is None or item is None or owner is None:
+            return
+        id = board.add(
+            "detect",
+            f"see that {item.id} is on {owner.id or owner.label}",
+            object=Thing(label=item.label, id=item.id, position=known.box.center, room=known.room),
+        )
+        board.checks.add(id)
+        want.given[item.id] = (*want.given[item.id], id)
+        self._tasks[id] = board.sub_tasks[id]
+
+    def _doubts(self, one: SubTask, reason: str) -> bool:
+        """Whether a thing that was reported turns out not to be there."""
+        if one.id in self.meant.board.checks or one.kind != "detect" or one.object is None:
+            return False
+        return reason.startswith(Obstacle.NOT_THERE.value)
+
+    def _drop(self, one: SubTask, reason: str, changes: list[Change]) -> None:
+        """Forget a thing that is not where it was reported: it blocks nothing any longer."""
+        thing = one.object.id if one.object else ""
+        for want in self.meant.wants:
+            want.given.pop(thing, None)
+            want.goals.pop(thing, None)
+        for other in list(self._tasks.values()):
+            if other.object is not None and other.object.id == thing and other.kind != "search":
+                self.dropped.add(other.id)
+                self.given_up.pop(other.id, None)
+        known = self.scene.objects.pop(thing, None)
+        self.doubted[thing] = known.observations if known is not None else 0
+        self._grown = True
+        text = f"{thing} is taken for a mistake: {one.robot} {reason.partition(': ')[2]}"
+        changes.append(Change("doubted", text, one.robot, one.id))
 
     def _see(self, thing: Thing, report: RobotReport, changes: list[Change]) -> None:
         if self._found >= MOST_FOUND or not self._wanted(thing):
@@ -210,12 +266,24 @@ class Progress:
                 return  # it is in somebody's hand, or already where it should be
         if self._brought_there(thing):
             return
-        noted = note_found(self.scene, thing, report.robot, report.time)
+        name = f"{report.robot}/{thing.id}"
+        if thing.sightings < self.doubted.get(self._alias.get(name, ""), 0) + SURE:
+            if self._alias.get(name, "") in self.doubted:
+                return
+        mine = {a for r, a in self._alias.items() if r.startswith(f"{report.robot}/") and r != name}
+        noted = note_found(
+            self.scene, thing, report.robot, report.time, self._alias.get(name, ""), mine
+        )
         if noted is None:
             return
         found, news = noted
+        self._alias[name] = found.id
+        found.observations = max(found.observations, thing.sightings)
         first = found.id not in self.meant.board.seen
-        self.meant.board.seen.add(found.id)
+        if thing.sightings >= SURE:
+            self.meant.board.seen.add(found.id)
+        elif not news:
+            return  # one look may err: somebody looks again before anything is done with it
         if news or first:
             self._found += 1
             self._grown = True
@@ -354,6 +422,7 @@ class Progress:
             one = self._tasks[id]
             self._tasks[id] = one.model_copy(update={"state": _PENDING, "robot": "", "reason": ""})
         self._block()
+        forbidden.update(self.meant.board.never)
         return [self._tasks[id] for id in again if id not in self.given_up]
 
     def _put_aside(self, place: SubTask) -> None:
@@ -378,6 +447,7 @@ class Progress:
         self._grown = False
         for id in self.meant.grow():
             self._tasks[id] = self.meant.board.sub_tasks[id]
+        self._search_on()
         for id in unused(self.meant.board, self.meant.wants):
             one = self._tasks.get(id)
             if one is not None and one.state in _OPEN:
@@ -385,6 +455,23 @@ class Progress:
                     update={"state": _DONE, "reason": "no longer needed: found"}
                 )
                 self.given_up.pop(id, None)
+
+    def _search_on(self) -> None:
+        """Where all searches for something are over and too much is unseen, have others go on."""
+        board = self.meant.board
+        for want in self.meant.wants:
+            mine = [self._tasks[id] for id in want.searches if id in self._tasks]
+            over = all(one.state is _DONE or one.id in self.given_up for one in mine)
+            if not mine or not over or want.enough:
+                continue
+            for one in mine:
+                if one.id in self.given_up and one.state is not _DONE and len(one.rooms) == 1:
+                    for robot in board.robots:
+                        board.book.ended(want.label, robot, one.rooms)
+            if board.book.is_enough(want.label, want.rooms):
+                continue
+            for id in board.search_again(want, self.scene):
+                self._tasks[id] = board.sub_tasks[id]
 
     def replace(self, old: str, new: Sequence[SubTask]) -> None:
         """Put other sub-tasks in the place of one that failed."""
@@ -433,4 +520,4 @@ class Progress:
     def outcome(self) -> Outcome:
         """Return whether what was asked for is reached, and what is left and why."""
         open_ = [t for t in self._tasks.values() if t.id not in self.dropped]
-        return outcome_of(self.meant.wants, open_, self.given_up)
+        return outcome_of(self.meant.wants, open_, self.given_up, self.meant.board.book)

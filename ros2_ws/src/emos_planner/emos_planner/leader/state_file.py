@@ -32,6 +32,7 @@ class WantState(BaseModel):
     given: dict[str, tuple[str, ...]] = {}
     met: tuple[str, ...] = ()
     searches: tuple[str, ...] = ()
+    rooms: tuple[str, ...] = ()
     target_searches: tuple[str, ...] = ()
     goals: dict[str, Predicate] = {}
 
@@ -50,6 +51,9 @@ class LeaderState(BaseModel):
     sub_tasks: tuple[SubTask, ...] = ()
     only: dict[str, str] = {}
     seen: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    looked: dict[str, dict[str, dict[str, float]]] = {}
+    searched: dict[str, dict[str, list[str]]] = {}
     wants: tuple[WantState, ...] = ()
     forbidden: tuple[tuple[str, str], ...] = ()
     tries: dict[str, int] = {}

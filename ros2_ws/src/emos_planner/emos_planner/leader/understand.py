@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, SubTask
 from emos_planner.leader.commands import parse_task
+from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.phrases import Phrase, Vocabulary
+from emos_planner.leader.searches import Searches
 from emos_planner.leader.verbs import NotUnderstood
 from emos_planner.leader.wants import (
     Board,
@@ -19,6 +21,8 @@ from emos_planner.leader.wants import (
     wants_of,
     wants_of_goals,
 )
+
+_UNSEEN = LeaderOptions().unseen
 
 __all__ = ["NotUnderstood", "Understanding", "goals_of", "sub_tasks_of", "understand"]
 
@@ -47,20 +51,23 @@ class Understanding:
         return expand(self.wants, self.scene, self.board)
 
 
-def understand(words: str, scene: SceneGraph, robots: Iterable[str] = ()) -> Understanding:
+def understand(
+    words: str, scene: SceneGraph, robots: Iterable[str] = (), *, unseen: float = _UNSEEN
+) -> Understanding:
     """Return what a task in words means on this map.
 
     Args:
         words: For example "Bring all mugs to the kitchen counter".
         scene: The map; read again by `Understanding.grow`.
         robots: Names of the robots, so that one may be spoken to.
+        unseen: Expected number of unseen things that ends a search.
 
     Raises:
         NotUnderstood: Words that mean nothing to robots, or a room that is not there.
     """
     names = tuple(robots)
     wants = wants_of(parse_task(words, Vocabulary.of(scene, names)))
-    board = Board(names)
+    board = Board(names, Searches(scene, unseen))
     for want in wants:
         _note_ignored(want, board)
     understanding = Understanding(words, wants, board, scene)
@@ -72,7 +79,8 @@ def from_goals(
     goals: Iterable[Predicate], scene: SceneGraph, robots: Iterable[str] = (), words: str = ""
 ) -> Understanding:
     """Return the same for goals that are given as predicates."""
-    understanding = Understanding(words, wants_of_goals(goals), Board(tuple(robots)), scene)
+    board = Board(tuple(robots), Searches(scene))
+    understanding = Understanding(words, wants_of_goals(goals), board, scene)
     understanding.grow()
     return understanding
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from coterie_core.geometry import distance
+from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.sightings import kind_of
 from coterie_core.tasks import Predicate, SubTask, SubTaskKind, Thing
 from emos_planner.leader.commands import Wish
 from emos_planner.leader.phrases import Phrase
 from emos_planner.leader.resolve import Resolver, as_thing
+from emos_planner.leader.searches import Searches
 from emos_planner.leader.verbs import NotUnderstood
 
 ROOMS_PER_SEARCH = 4
@@ -28,7 +31,8 @@ class Want:
 
     Either `phrase` (and `target`) say what is meant, in words, or `thing` (and `receptacle`) do.
     `need` is how many things (0: all). `given` maps the id of a thing (or room) to the sub-tasks
-    that serve it; `met` are things that fit already; `searches` the sub-tasks that look for more.
+    that serve it; `met` are things that fit already; `searches` the sub-tasks that look for more,
+    in `rooms` (ids).
     """
 
     kind: WantKind
@@ -44,6 +48,7 @@ class Want:
     given: dict[str, tuple[str, ...]] = field(default_factory=dict)
     met: set[str] = field(default_factory=set)
     searches: list[str] = field(default_factory=list)
+    rooms: tuple[str, ...] = ()
     target_searches: list[str] = field(default_factory=list)
     goals: dict[str, Predicate] = field(default_factory=dict)
 
@@ -106,10 +111,13 @@ class Board:
     """Makes sub-tasks: ids, dependencies, who must do them."""
 
     robots: tuple[str, ...]
+    book: Searches
     sub_tasks: dict[str, SubTask] = field(default_factory=dict)
     only: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
+    never: dict[tuple[str, str], str] = field(default_factory=dict)
+    checks: set[str] = field(default_factory=set)
     _detect_of: dict[str, str] = field(default_factory=dict)
     _open_of: dict[str, str] = field(default_factory=dict)
     _search_of: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
@@ -126,6 +134,7 @@ class Board:
         after: Iterable[str] = (),
         same_robot_as: str = "",
         robot: str = "",
+        enough: float = 0.0,
     ) -> str:
         """Add a sub-task and return its id."""
         self._count += 1
@@ -140,6 +149,7 @@ class Board:
             depends_on=tuple(dict.fromkeys(i for i in after if i)),
             same_robot_as=same_robot_as,
             description=description,
+            enough=enough,
         )
         self.sub_tasks[sub_task.id] = sub_task
         if robot:
@@ -188,7 +198,7 @@ class Board:
         return (self._detect_of[thing.id],)
 
     def searches(
-        self, label: str, rooms: Sequence[str], names: Sequence[str], robot: str
+        self, label: str, rooms: Sequence[str], names: Sequence[str], robot: str, of: int = 1
     ) -> list[str]:
         """Return the sub-tasks that look for a label in rooms; one that exists is used again."""
         key = (label, tuple(rooms))
@@ -200,8 +210,36 @@ class Board:
                 object=Thing(label=label),
                 rooms=rooms,
                 robot=robot,
+                enough=self.book.share(rooms, of),
             )
         return [self._search_of[key]]
+
+    def search_again(self, want: Want, scene: SceneGraph) -> list[str]:
+        """Add searches of rooms in which too much is unseen, by robots that have not been there.
+
+        Whoever comes next goes on from what the others' looks have left open.
+        """
+        label, added = want.label, []
+        tried = self.book.tried.get(kind_of(label), {})
+        fit = (want.robot,) if want.robot else self.robots
+        for room in self.book.open_rooms(label, want.rooms):
+            if set(fit) <= tried.get(room, set()):
+                continue
+            id = self.add(
+                "search",
+                f"look for {label} in {scene.rooms[room].name}, where more may be",
+                object=Thing(label=label),
+                rooms=(room,),
+                robot=want.robot,
+                enough=self.book.share((room,), len(want.rooms)),
+            )
+            looked = self.book.looked(label)
+            self.sub_tasks[id] = self.sub_tasks[id].model_copy(update={"looked": looked})
+            for robot in tried.get(room, ()):
+                self.never[id, robot] = f"it has searched {scene.rooms[room].name} already"
+            added.append(id)
+        want.searches += added
+        return added
 
 
 def _first(sub_tasks: Iterable[SubTask], kind: str) -> dict[str, str]:
@@ -304,11 +342,14 @@ def _serve(want: Want, resolver: Resolver, board: Board, taken: set[str]) -> Non
         others = [t for t in found if t not in fits and t.id not in taken and t.id not in there]
         found = sorted(others, key=lambda t: (_far(t, targets), t.id))
         if not want.need or len(found) + len(want.given) < want.need:
-            want.met |= (
-                {t.id for t in fits}
-                if want.need == 0
-                else set(sorted(t.id for t in fits)[: want.need - len(found) - len(want.given)])
-            )
+            most = want.need - len(found) - len(want.given) if want.need else len(fits)
+            for thing in sorted(fits, key=lambda t: t.id)[:most]:
+                # What the map has there already has to be seen there before it counts.
+                looks = board.detected(thing, scene, "")
+                if looks:
+                    want.given[thing.id] = looks
+                else:
+                    want.met.add(thing.id)
     for thing in found[:MOST_THINGS]:
         if want.enough:
             break
@@ -322,18 +363,23 @@ def _serve(want: Want, resolver: Resolver, board: Board, taken: set[str]) -> Non
         want.goals[thing.id] = _goal(want, as_thing(thing), targets)
         if want.kind in ("bring", "take"):
             taken.add(thing.id)
-    if _unclear(want, resolver) and not want.enough:
+    if _unclear(want, board) and not want.enough:
         _search(want, want.searches, want.label, want.phrase, resolver, board)
 
 
-def _unclear(want: Want, resolver: Resolver) -> bool:
+def _unclear(want: Want, board: Board) -> bool:
     """Whether the map may not show all that is wanted."""
     if want.need:
         return len(want.given) + len(want.met) < want.need
     if want.phrase is not None and want.phrase.anything:
         return False
-    # All of them: a map that shows such things is believed to show all.
-    return not want.given and not want.met
+    if want.phrase is not None and want.phrase.label in board.book.scene.objects:
+        return False  # one that was named
+    category = load_household().category(want.label)
+    if category is not None and category.kind != "item":
+        # All windows: furniture stays where the map has it, and one that shows some shows all.
+        return not want.given and not want.met
+    return not (want.searches and board.book.is_enough(want.label, want.rooms))
 
 
 def _far(thing: SceneObject, targets: Sequence[SceneObject]) -> float:
@@ -381,6 +427,8 @@ def _search(
                 known += board.searches(label, (), (), want.robot)
         return
     where = resolver.where(phrase or Phrase(label, noun=label, label=label))
+    if known is want.searches:
+        want.rooms = tuple(room.id for room in where)
     by_floor: dict[str, list[str]] = {}
     for room in where:
         by_floor.setdefault(room.floor, []).append(room.id)
@@ -388,7 +436,7 @@ def _search(
         for k in range(0, len(rooms), ROOMS_PER_SEARCH):
             part = rooms[k : k + ROOMS_PER_SEARCH]
             names = [resolver.scene.rooms[room].name for room in part]
-            known += board.searches(label, part, names, want.robot)
+            known += board.searches(label, part, names, want.robot, len(where))
     if phrase is not None and not phrase.known:
         near = resolver.nearest_name(phrase)
         hint = f" (the map has {near!r})" if near else ""
@@ -465,7 +513,7 @@ def unused(board: Board, wants: Iterable[Want]) -> Collection[str]:
     searches: set[str] = set()
     for want in wants:
         searches |= {*want.searches, *want.target_searches}
-        if not want.enough:
+        if not want.enough and not board.book.is_enough(want.label, want.rooms):
             needed |= set(want.searches)
         if want.kind == "bring" and not want.given:
             needed |= set(want.target_searches)

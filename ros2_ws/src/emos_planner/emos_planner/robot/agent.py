@@ -20,7 +20,7 @@ from coterie_core.object_events import EventKind, ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneObject
-from coterie_core.skills import Outcome, Pick, Place, Skill, SkillResult, Target
+from coterie_core.skills import Detect, LookAround, Outcome, Pick, Place, Skill, SkillResult, Target
 from coterie_core.tasks import (
     Proposal,
     Reflection,
@@ -31,6 +31,7 @@ from coterie_core.tasks import (
 from coterie_core.team_map import TeamMap, as_thing
 from emos_planner.resume.words import ResumeFormat, resume_text
 from emos_planner.robot.choose import ChoiceState, ChooseSkill, Option, Tried
+from emos_planner.robot.coverage import Coverage, Look
 from emos_planner.robot.messages import HelpMessage, Kind
 from emos_planner.robot.reflect import ReflectOnShare, ShareState, settled, with_code
 from emos_planner.robot.work import Attempt, Situation, options_for
@@ -128,6 +129,9 @@ class RobotAgent:
         self._heard: deque[str] = deque(maxlen=200)
         self._toolbox: Toolbox | None = None
         self._tool_version = -1
+        self._heading = 0.0
+        self._looks: list[Look] = []
+        self._covers: dict[str, Coverage] = {}
 
     # -- stage 1: reflection --------------------------------------------------------------------
 
@@ -227,6 +231,7 @@ class RobotAgent:
             self._own, self._current = {}, ""
             self._seen, self.help, self._offers = {}, "", {}
             self._noted = set()
+            self._covers = {}
         self.words = words or self.words
         self._all = tuple(sub_tasks)
         given = {one.id: one for one in sub_tasks if one.robot == self.robot}
@@ -234,6 +239,13 @@ class RobotAgent:
             del self._own[id_]
         for one in given.values():
             self._learn(one)
+            if one.kind == "search" and one.object is not None:
+                kind = load_household().canonical(one.object.label)
+                cover = self._covers.setdefault(kind, Coverage(self.robot, kind))
+                if one.looked:
+                    cover.hear(one.looked)
+                    for name in cover.opened(self.toolbox()):
+                        self.map.set_open(name, True)
             known = self._own.get(one.id)
             if known is None:
                 # Running, and not by this agent: by one that died. It is begun anew.
@@ -290,6 +302,7 @@ class RobotAgent:
         if observation.robot != self.robot:
             return
         self._time, self._position = observation.time, observation.pose.position
+        self._heading = observation.pose.yaw
         self._room = observation.room.id if observation.room else ""
         self._step = observation.step
         for id_ in self.map.observe(observation, self.holding):
@@ -340,7 +353,7 @@ class RobotAgent:
                 return self._put_down_leftover()
             option = await self._choose(work)
             if option.effect == "done":
-                self._end(work, _DONE, "")
+                self._end(work, _DONE, "", seen=option.id == "seen")
                 continue
             if option.effect == "give up":
                 self._give_up(work, option)
@@ -418,6 +431,7 @@ class RobotAgent:
 
     def _situation(self, work: _Work) -> Situation:
         one = work.sub_task
+        self._count_looks()
         held = self.map.thing(self.holding)
         meant = self.map.resolve(one.object) if one.object is not None else None
         goal = self.map.resolve(one.receptacle) if one.receptacle is not None else None
@@ -437,13 +451,49 @@ class RobotAgent:
             holding=self.holding,
             holding_label=held.label.top if held is not None else "",
             attempts=tuple(work.attempts),
-            tries_left=self.limits.tries - len(work.attempts),
+            tries_left=self.limits.tries - self._tried(work),
             tools=tools,
             scene=self.map.scene,
             visited=tuple(work.visited),
             seen_now=frozenset(i for i, step in self._seen.items() if step == self._step),
             stood=tuple(work.stood),
+            placed_in_view=one.kind == "place" and self._in_view_on(meant, goal),
+            coverage=self._covers.get(load_household().canonical(one.object.label))
+            if one.kind == "search" and one.object is not None
+            else None,
         )
+
+    def _in_view_on(self, thing: SceneObject | None, goal: SceneObject | None) -> bool:
+        """Whether the last look shows such a thing on (or in) what it was put on."""
+        kind = load_household().canonical(thing.label.top) if thing is not None else ""
+        for id_, step in self._seen.items():
+            seen = self.map.thing(id_)
+            if step != self._step or seen is None:
+                continue
+            if load_household().canonical(seen.label.top) != kind:
+                continue
+            if (
+                goal is None
+                or goal.id in (seen.support, seen.container)
+                or id_ == (thing.id if thing is not None else "")
+            ):
+                return True
+        return False
+
+    def _tried(self, work: _Work) -> int:
+        """Return how much of its patience a sub-task has cost; a search takes many looks."""
+        if work.sub_task.kind != "search":
+            return len(work.attempts)
+        rooms = len(work.sub_task.rooms) or len(self.map.scene.rooms)
+        return sum(not a.ok for a in work.attempts) - rooms * self.limits.tries // 2
+
+    def _count_looks(self) -> None:
+        """Take down what the last looks have left unseen; what they showed is on the map by now."""
+        looks, self._looks = self._looks, []
+        for look in looks if self._covers else ():
+            tools = self.toolbox()
+            for cover in self._covers.values():
+                cover.look(tools, look)
 
     def _grounded(self, one: SubTask) -> SubTask:
         """The sub-task with ids and places as this robot's own map has them."""
@@ -484,6 +534,10 @@ class RobotAgent:
         words = option.words if option is not None else type(skill).__name__
         tried = Tried(words, result.outcome, result.reason)
         self.history.append(tried)
+        if self._position is not None and isinstance(skill, (LookAround, Detect)):
+            around = isinstance(skill, LookAround)
+            if result.ok or not around:
+                self._looks.append(Look(self._position, None if around else self._heading))
         work = self._own.get(self._current)
         if option is not None and option.id == "put down" and not result.ok:
             self._stuck_holding = self.holding
@@ -503,7 +557,8 @@ class RobotAgent:
                 self._step,
             )
         )
-        if not result.ok and self._position is not None:
+        looked = isinstance(skill, Detect)
+        if (looked or not result.ok) and self._position is not None:
             work.stood.append(self._position)
         if option is not None and option.id.startswith("room ") and result.ok:
             work.visited.append(option.id.removeprefix("room "))
@@ -570,9 +625,9 @@ class RobotAgent:
         if len(looks) >= _LOOKS and near and self._seen.get(thing.id, -1) < since:
             self._happened("gone", thing)
 
-    def _end(self, work: _Work, state: SubTaskState, reason: str) -> None:
+    def _end(self, work: _Work, state: SubTaskState, reason: str, seen: bool = False) -> None:
         work.sub_task = work.sub_task.model_copy(
-            update={"state": state, "reason": inline_data(reason, limit=300)}
+            update={"state": state, "reason": inline_data(reason, limit=300), "seen": seen}
         )
         if state is _DONE:
             self.help = ""
@@ -613,6 +668,7 @@ class RobotAgent:
 
     def report(self) -> RobotReport:
         """Tell how far this robot is; also its sign of life."""
+        self._count_looks()
         held = self.map.thing(self.holding)
         return RobotReport(
             robot=self.robot,
@@ -627,6 +683,7 @@ class RobotAgent:
             offers=tuple(self._offers)[-MOST_OFFERS:],
             sub_tasks=tuple(work.sub_task for work in self._own.values()),
             found=tuple(self._found())[: self.limits.found],
+            looked={label: cover.report() for label, cover in self._covers.items()},
         )
 
     def _found(self) -> list[object]:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from coterie_core.geometry import Vec3
-from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.skills import (
     Close,
@@ -24,7 +23,8 @@ from coterie_core.skills import (
 )
 from coterie_core.tasks import Obstacle, SubTask
 from emos_planner.robot.choose import Option
-from emos_planner.tools.estimates import room_spot
+from emos_planner.robot.coverage import Coverage
+from emos_planner.robot.searching import search
 from emos_planner.tools.grasp import FEW, grips
 from emos_planner.tools.results import Estimate
 from emos_planner.tools.toolbox import Toolbox
@@ -35,6 +35,8 @@ SAME_SPOT_TRIES = 2
 """How often the same thing is tried from the same spot."""
 APART = 0.35
 """Spots nearer to one another than this are the same try [m]."""
+LOOKS = 4
+"""How often a thing is looked at before it is said not to be there."""
 _PATIENCE = 6
 """How often a robot waits for others to go out of its way."""
 
@@ -85,6 +87,8 @@ class Situation:
     visited: tuple[str, ...] = ()
     seen_now: frozenset[str] = frozenset()
     stood: tuple[Vec3, ...] = ()
+    coverage: Coverage | None = None
+    placed_in_view: bool = False
 
     @property
     def last(self) -> Attempt | None:
@@ -109,7 +113,7 @@ def options_for(now: Situation) -> tuple[Option, ...]:
         return (_give_up(now, "tried often enough"),)
     plans: Mapping[str, Callable[[Situation], Iterator[Option]]] = {
         "go_to": _go_to,
-        "search": _search,
+        "search": search,
         "detect": _detect,
         "pick": _pick,
         "place": _place,
@@ -190,58 +194,55 @@ def _go_to(now: Situation) -> Iterator[Option]:
             yield _done("it is there already")
 
 
-def _search(now: Situation) -> Iterator[Option]:
-    if not now.estimate.feasible:
-        return
-    label = now.sub_task.object.label if now.sub_task.object is not None else ""
-    rooms = now.sub_task.rooms or tuple(now.scene.rooms)
-    left = [room for room in rooms if room not in now.visited]
-    last = now.last
-    if last is not None and last.ok and last.option.startswith("room "):
-        yield Option("look", "look around here", skill=LookAround())
-    ranked = sorted(left, key=lambda room: (-_worth(now, room, label), room))
-    for room in ranked:
-        tried = sum(a.option == f"room {room}" and not a.ok for a in now.attempts)
-        if tried >= 2:
-            continue
-        spot, _ = room_spot(now.tools, now.robot, room, now.tools.parts_of(now.robot, now.position))
-        if spot is None:
-            continue
-        name = now.scene.rooms[room].name if room in now.scene.rooms else room
-        yield Option(f"room {room}", f"look for it in the {name}", skill=NavigateTo(position=spot))
-    if not left and (last is None or last.skill == "LookAround" or not last.ok):
-        yield _done("every room was looked at")
-
-
-def _worth(now: Situation, room: str, label: str) -> float:
-    """How promising a room is: likelihood of the thing there per time to get there."""
-    kind = now.scene.rooms[room].type if room in now.scene.rooms else ""
-    chance = load_household().likelihood(label, kind) if kind else 0.05
-    spot, _ = room_spot(now.tools, now.robot, room, now.tools.parts_of(now.robot, now.position))
-    if spot is None or now.position is None:
-        return chance * 0.01
-    away = math.dist(now.position, spot)
-    return (chance + 0.02) / (away + 4.0)
-
-
 def _detect(now: Situation) -> Iterator[Option]:
-    thing = now.thing
-    if now.did("Detect"):
-        yield _done("it is in view")
-        return
+    """Look at a known thing, from several sides before it is said not to be there."""
+    thing, last = now.thing, now.last
     if thing is None or not now.estimate.feasible:
         return
+    if thing.id in now.seen_now and any(a.skill in ("Detect", "LookAround") for a in now.attempts):
+        yield _done("it is in view")
+        return
     label = thing.label.top
-    yield from _go(now, now.estimate.spot, thing.box.center, f"go where the {label} is in view")
-    last = now.last
-    if now.failures("Detect") < 3:
-        yield Option("detect", f"look for the {label} from here", skill=Detect(label))
-    if last is not None and last.skill == "Detect" and not last.ok:
-        if now.failures("Detect") < 3:
-            yield Option(
-                "near", f"go nearer to the {label}", skill=NavigateTo(position=thing.box.center)
-            )
-        yield Option("look", "look around", skill=LookAround())
+    looks = [a for a in now.attempts if a.skill == "Detect"]
+    if len(looks) >= LOOKS:
+        yield _not_there(now, len(looks))
+        return
+    if not looks:
+        yield from _go(now, now.estimate.spot, thing.box.center, f"go where the {label} is in view")
+    elif last is not None and last.skill == "Detect":
+        yield from _another_view(now, thing, len(looks))
+    yield Option("detect", f"look for the {label} from here", skill=Detect(label))
+
+
+def _another_view(now: Situation, thing: SceneObject, looks: int) -> Iterator[Option]:
+    """Go where a thing is looked at from another side, after every other look."""
+    x, y, _ = thing.box.center
+    if looks == 1:
+        yield Option("near", f"go nearer to the {thing.label.top}", skill=_facing(now, thing))
+        return
+    for k, spot in enumerate(_other_spots(now, thing)):
+        yaw = math.atan2(y - spot[1], x - spot[0])
+        words = f"look at the {thing.label.top} from another side"
+        yield Option(f"view {looks}.{k}", words, skill=NavigateTo(position=spot, yaw=yaw))
+
+
+def _facing(now: Situation, thing: SceneObject) -> NavigateTo:
+    """Go as near to a thing as one gets, and face it."""
+    if now.position is None:
+        return NavigateTo(position=thing.box.center)
+    x, y, _ = thing.box.center
+    yaw = math.atan2(y - now.position[1], x - now.position[0])
+    return NavigateTo(position=thing.box.center, yaw=yaw)
+
+
+def _not_there(now: Situation, looks: int) -> Option:
+    spots: list[Vec3] = []
+    for spot in now.stood:
+        if all(math.dist(spot, other) > APART for other in spots):
+            spots.append(spot)
+    name = now.thing.label.top if now.thing is not None else "it"
+    text = f"looked {looks} times from {max(len(spots), 1)} spots and saw no {name} there"
+    return Option("give up", f"hand it back: {text}", "give up", None, Obstacle.NOT_THERE, text)
 
 
 def _pick(now: Situation) -> Iterator[Option]:
@@ -289,16 +290,18 @@ def _place(now: Situation) -> Iterator[Option]:
 def _look_at_it(now: Situation) -> Iterator[Option]:
     """After placing: a look tells whether the thing really is there."""
     thing = now.thing
-    looked = sum(a.skill in ("Detect", "LookAround") for a in now.attempts)
+    since = next((k for k, a in enumerate(now.attempts) if a.skill == "Place" and a.ok), 0)
+    looks = [a for a in now.attempts[since:] if a.skill == "Detect"]
+    if looks and now.placed_in_view:
+        yield Option("seen", "it is where it should be, and in view", "done")
+        return
+    if thing is None or len(looks) >= LOOKS:
+        yield _done("it was put down")
+        return
     last = now.last
-    if thing is None or looked >= 2 or (last is not None and last.skill == "Detect" and last.ok):
-        yield _done("it is where it should be")
-        return
-    if thing.id in now.seen_now and last is not None and last.skill == "Detect":
-        yield _done("it is where it should be")
-        return
+    if looks and last is not None and last.skill == "Detect":
+        yield from _another_view(now, thing, len(looks))
     yield Option("see", "look at what was put down", skill=Detect(thing.label.top))
-    yield _done("it was put down")
 
 
 def _swing(now: Situation) -> Iterator[Option]:

@@ -1,0 +1,248 @@
+"""How many things of a kind nobody has seen yet: what a claim of "all" or "none" rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from coterie_core.geometry import Vec2, Vec3
+from coterie_core.household import Household, load_household
+from coterie_core.scene import Room, SceneGraph, SceneObject
+from coterie_core.sightings import within
+
+STRAY = 0.1
+"""Weight of a surface on which such things are not kept, against one on which they are."""
+CELL = 1.0
+"""Size of the squares that a floor is looked over in [m]."""
+TABLE = 0.85
+"""Height above the floor at which surfaces are looked for where no furniture is known [m]."""
+SAME_CONTAINER = 0.8
+"""Containers of one label that robots report nearer than this are one [m]."""
+_FOUND = "|in "  # marks regions of containers that the shared map does not have
+_LIFT = 0.04  # [m] above a surface that its points are taken at least
+_SURE = 0.95  # no room is believed to hold a thing more surely than this
+
+Missed = Mapping[str, float]
+"""Region -> the chance (0..1) that a thing there was missed by all looks so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A part of a room where things lie: a surface, the inside of a container, a piece of floor.
+
+    `weight` is its share of the room's things of the label (sums to 1 over the room), `points`
+    [m] stand for it (none: the room has no outline, and a look from within it has to do), `owner`
+    is the furniture that the surface belongs to, `inside` whether that hides it while closed.
+    """
+
+    key: str
+    room: str
+    weight: float
+    points: tuple[Vec3, ...]
+    owner: str = ""
+    inside: bool = False
+
+
+def regions_of(
+    scene: SceneGraph, room: Room, label: str, household: Household | None = None
+) -> tuple[Region, ...]:
+    """Return where in a room a thing of a label may be; the same for all who have the same map.
+
+    Surfaces of furniture come from its receptacles. Where no furniture with receptacles is known,
+    the room is looked over square by square, on the floor and at the height of tables; containers
+    that were found on the way are added as wholes.
+    """
+    home = household or load_household()
+    category = home.category(label)
+    lift = _LIFT
+    if category is not None and category.size is not None:
+        lift = max(_LIFT, sum(category.size[2]) / 4.0)
+    usual = {m for name in (category.on if category else ()) for m in home.members(name)}
+    on_floor = 1.0 if category is None or "floor" in category.on else STRAY
+    found: list[tuple[Region, float]] = []
+    surfaces = False
+    for thing in sorted(scene.objects.values(), key=lambda t: t.id):
+        if thing.room != room.id or (thing.kind == "item" and not thing.receptacles):
+            continue
+        kept = not usual or home.canonical(thing.label.top) in usual
+        for part in thing.receptacles:
+            surfaces = True
+            inside = part.inside and thing.is_open is not None
+            surface = part.surface
+            points = _spread(surface.center, surface.size[:2], surface.yaw, lift)
+            region = Region(part.id, room.id, 0.0, points, thing.id, inside)
+            found.append((region, 1.0 if kept else STRAY))
+        if not thing.receptacles and opens(thing, home):
+            points = _spread(thing.box.center, thing.box.size[:2], thing.box.yaw, 0.0)
+            region = Region(container_key(thing), room.id, 0.0, points, thing.id, True)
+            found.append((region, 1.0 if kept else STRAY))
+    floor = scene.floors[room.floor].elevation if room.floor in scene.floors else 0.0
+    cells = _cells(room.polygon)
+    for i, j, (x, y) in cells:
+        low, high = (x, y, floor + 0.1), (x, y, floor + TABLE)
+        region = Region(f"{room.id}:{i},{j}", room.id, 0.0, (low,))
+        found.append((region, on_floor / len(cells)))
+        if not surfaces:
+            region = Region(f"{room.id}:{i},{j}+", room.id, 0.0, (high,))
+            found.append((region, 3.0 / len(cells)))
+    if not cells:
+        found.append((Region(f"{room.id}:all", room.id, 0.0, ()), 1.0))
+    total = sum(weight for _, weight in found)
+    return tuple(
+        Region(r.key, r.room, weight / total, r.points, r.owner, r.inside) for r, weight in found
+    )
+
+
+def opens(thing: SceneObject, household: Household | None = None) -> bool:
+    """Tell whether a thing is a container that can be opened, as far as is known."""
+    if thing.is_open is not None:
+        return True
+    category = (household or load_household()).category(thing.label.top)
+    return category is not None and category.opens
+
+
+def container_key(thing: SceneObject) -> str:
+    """Return the region of a container of which only label and place are known."""
+    x, y, _ = thing.box.center
+    return f"{thing.room}{_FOUND}{thing.label.top}@{x:.1f},{y:.1f}"
+
+
+def expected_in(room: Room, label: str, household: Household | None = None) -> float:
+    """Return how many things of a label a room holds, as common sense has it.
+
+    With the household's chance p that the room holds any, the mean of the Poisson distribution
+    that says the same: lambda = -ln(1 - p).
+    """
+    home = household or load_household()
+    chance = home.likelihood(label, room.type or room.name)
+    return -math.log(1.0 - min(chance, _SURE))
+
+
+@dataclass
+class SearchBelief:
+    """The expected number of things of a label that nobody has seen, per room.
+
+    Things are believed to be strewn as a Poisson process: a room r holds lambda_r of them, its
+    region k the share w_rk. A look from viewpoint v reports a thing in region k with probability
+    h_kv (share of the region in view, detector's recall at that distance), looks from different
+    viewpoints independently. What is left unseen is then Poisson, too, whatever was found:
+
+        E_r = lambda_r * sum_k w_rk * prod_v (1 - h_kv),    P(any left) = 1 - exp(-sum_r E_r)
+
+    Args:
+        scene: The map that all share.
+        label: Of the things.
+        rooms: Ids of the rooms that count.
+    """
+
+    scene: SceneGraph
+    label: str
+    rooms: tuple[str, ...]
+    _missed: dict[str, dict[str, float]] = field(default_factory=dict)
+    _regions: dict[str, tuple[Region, ...]] = field(default_factory=dict)
+
+    def hear(self, robot: str, missed: Missed) -> None:
+        """Take in what a robot's looks leave open; its newest report counts."""
+        self._missed[robot] = dict(missed)
+
+    def of_robots(self) -> dict[str, dict[str, float]]:
+        """Return robot -> what its looks leave open."""
+        return {robot: dict(missed) for robot, missed in self._missed.items()}
+
+    def left(self, room: str) -> float:
+        """Return E_r, the expected number of things in a room that nobody has seen."""
+        if room not in self.scene.rooms:
+            return 0.0
+        if room not in self._regions:
+            # Containers that were found on the way are told by those who found them.
+            self._regions[room] = tuple(
+                region
+                for region in regions_of(self.scene, self.scene.rooms[room], self.label)
+                if _FOUND not in region.key
+            )
+        regions = self._regions[room]
+        share = sum(r.weight * self._open(r.key) for r in regions)
+        found = self._containers(room)
+        if found:
+            # Containers found on the way hold their part of what the room holds.
+            part = 1.0 / (4.0 + len(found))
+            share = share * (1.0 - part * len(found)) + part * sum(found)
+        return expected_in(self.scene.rooms[room], self.label) * share
+
+    def unseen_share(self, room: str) -> float:
+        """Return which share of a room nobody has looked at (0..1), weighted as in `left`."""
+        whole = expected_in(self.scene.rooms[room], self.label)
+        return self.left(room) / whole if whole > 0.0 else 0.0
+
+    def total(self) -> float:
+        """Return the expected number of things that nobody has seen, in all rooms."""
+        return sum(self.left(room) for room in self.rooms)
+
+    def _open(self, key: str) -> float:
+        return math.prod(missed.get(key, 1.0) for missed in self._missed.values())
+
+    def _containers(self, room: str) -> list[float]:
+        """Return what is left open of each container that robots report and the map lacks."""
+        groups: list[tuple[str, Vec2, float]] = []
+        prefix = f"{room}{_FOUND}"
+        for missed in self._missed.values():
+            for key, value in sorted(missed.items()):
+                if not key.startswith(prefix):
+                    continue
+                label, _, at = key.removeprefix(prefix).partition("@")
+                spot = _spot(at)
+                if spot is None:
+                    continue
+                for k, (other, there, left) in enumerate(groups):
+                    if other == label and math.dist(spot, there) <= SAME_CONTAINER:
+                        groups[k] = (other, there, left * value)
+                        break
+                else:
+                    groups.append((label, spot, value))
+        return [left for _, _, left in groups]
+
+
+def merged(missed: Iterable[Missed]) -> dict[str, float]:
+    """Return what the looks of several robots together leave open."""
+    out: dict[str, float] = {}
+    for one in missed:
+        for key, value in one.items():
+            out[key] = out.get(key, 1.0) * value
+    return out
+
+
+def _spot(text: str) -> Vec2 | None:
+    try:
+        x, y = (float(part) for part in text.split(","))
+    except ValueError:
+        return None
+    return (x, y)
+
+
+def _spread(center: Vec3, size: tuple[float, float], yaw: float, lift: float) -> tuple[Vec3, ...]:
+    """Return five points above a surface: over its middle, and toward its corners [m]."""
+    x, y, z = center
+    c, s = math.cos(yaw), math.sin(yaw)
+    out = [(x, y, z + lift)]
+    for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+        dx, dy = a * size[0] / 3.0, b * size[1] / 3.0
+        out.append((x + c * dx - s * dy, y + s * dx + c * dy, z + lift))
+    return tuple(out)
+
+
+def _cells(polygon: list[Vec2]) -> list[tuple[int, int, Vec2]]:
+    """Return the squares whose middles lie in an outline: column, row, middle [m]."""
+    if len(polygon) < 3:
+        return []
+    xs, ys = [p[0] for p in polygon], [p[1] for p in polygon]
+    out = []
+    columns = max(1, round((max(xs) - min(xs)) / CELL))
+    rows = max(1, round((max(ys) - min(ys)) / CELL))
+    for i in range(columns):
+        for j in range(rows):
+            x = min(xs) + (i + 0.5) * (max(xs) - min(xs)) / columns
+            y = min(ys) + (j + 0.5) * (max(ys) - min(ys)) / rows
+            if within(polygon, (x, y)):
+                out.append((i, j, (x, y)))
+    return out

@@ -1,0 +1,107 @@
+"""The searches that back "all", a count or "none": what was looked at, and what nobody has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from coterie_core.scene import SceneGraph
+from coterie_core.search_belief import Missed, SearchBelief, expected_in
+from coterie_core.sightings import kind_of
+
+ENOUGH = 0.05
+"""Expected number of unseen things below which a search is enough [things]."""
+LOOKED_OVER = 0.5
+"""Share of a room that nobody has looked at above which nothing is said of it (0..1)."""
+UNSEARCHED = 0.7
+"""Share of what a room may hold above which it counts as not searched at all (0..1)."""
+
+
+@dataclass
+class Searches:
+    """The team's books of its searches, one belief per label.
+
+    Args:
+        scene: The map that all robots were given.
+        enough: Expected number of unseen things below which a search is enough [things].
+    """
+
+    scene: SceneGraph
+    enough: float = ENOUGH
+    tried: dict[str, dict[str, set[str]]] = field(default_factory=dict)
+    _beliefs: dict[str, SearchBelief] = field(default_factory=dict)
+
+    def belief(self, label: str, rooms: Sequence[str] = ()) -> SearchBelief:
+        """Return the belief about a label, over these rooms or all."""
+        kind = kind_of(label)
+        if kind not in self._beliefs:
+            self._beliefs[kind] = SearchBelief(self.scene, kind, ())
+        held = self._beliefs[kind]
+        return SearchBelief(held.scene, held.label, tuple(rooms), held._missed, held._regions)
+
+    def hear(self, robot: str, looked: Mapping[str, Missed]) -> None:
+        """Take in what a robot's looks leave open."""
+        for label, missed in looked.items():
+            self.belief(label).hear(robot, missed)
+
+    def ended(self, label: str, robot: str, rooms: Iterable[str]) -> None:
+        """Take down that a robot has searched rooms as well as it can, or cannot at all."""
+        for room in rooms:
+            self.tried.setdefault(kind_of(label), {}).setdefault(room, set()).add(robot)
+
+    def left(self, label: str, rooms: Sequence[str]) -> float:
+        """Return the expected number of things in rooms that nobody has seen."""
+        return self.belief(label, rooms).total()
+
+    def is_enough(self, label: str, rooms: Sequence[str]) -> bool:
+        """Tell whether so much was looked at that hardly anything can be left unseen."""
+        return bool(rooms) and (
+            self.left(label, rooms) <= self.enough and not self.open_rooms(label, rooms)
+        )
+
+    def share(self, rooms: Sequence[str], of: int) -> float:
+        """Return what may be left unseen in some of so many rooms for the whole to be enough."""
+        return 0.8 * self.enough * len(rooms) / max(of, 1)
+
+    def open_rooms(self, label: str, rooms: Sequence[str]) -> list[str]:
+        """Return the rooms in which too much is unseen, what may hold most first."""
+        belief = self.belief(label, rooms)
+        most = self.enough / max(len(rooms), 1)
+        left = {room: belief.left(room) for room in rooms}
+        much = sum(left.values()) > self.enough
+        return sorted(
+            (r for r in rooms if (much and left[r] > most) or belief.unseen_share(r) > LOOKED_OVER),
+            key=lambda r: (-left[r], r),
+        )
+
+    def looked(self, label: str) -> dict[str, dict[str, float]]:
+        """Return robot -> what its looks leave open, for a robot that goes on with a search."""
+        return self.belief(label).of_robots()
+
+    def told(self, label: str, rooms: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Return what was not searched, and what was not searched enough, as names.
+
+        A floor of which no room was searched is named as a whole.
+        """
+        belief, scene = self.belief(label, rooms), self.scene
+        none: list[str] = []
+        some: list[str] = []
+        for room in self.open_rooms(label, rooms):
+            whole = expected_in(scene.rooms[room], belief.label)
+            (none if belief.left(room) > UNSEARCHED * whole else some).append(room)
+        names = []
+        for floor in sorted(scene.floors.values(), key=lambda f: f.index):
+            here = [r for r in rooms if scene.rooms[r].floor == floor.id]
+            if len(here) > 1 and set(here) <= set(none) and len(here) < len(rooms):
+                none = [r for r in none if r not in here]
+                names.append(_floor_name(floor.index, scene))
+        names += [scene.rooms[r].name for r in none]
+        return names, [scene.rooms[r].name for r in some]
+
+
+def _floor_name(index: int, scene: SceneGraph) -> str:
+    order = sorted(floor.index for floor in scene.floors.values())
+    place = order.index(index)
+    if len(order) == 2:
+        return ("downstairs", "upstairs")[place]
+    return "the ground floor" if place == 0 else f"floor {place}"

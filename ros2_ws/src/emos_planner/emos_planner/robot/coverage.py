@@ -1,0 +1,274 @@
+"""What a robot's looks have left unseen, where it would see most of that, and what to open."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from coterie_core.geometry import Vec3
+from coterie_core.household import load_household
+from coterie_core.search_belief import Missed, Region, expected_in, merged, regions_of
+from emos_planner.tools.toolbox import Toolbox
+
+Floats = npt.NDArray[np.float64]
+
+MISS = 0.15
+"""Chance that a detector misses a thing that is near and in full view (0..1)."""
+ANOTHER_VIEW = 0.5
+"""A look from nearer than this to an earlier one tells nothing new [m]."""
+FARTHEST = 6.0
+"""Nothing farther is counted as looked at [m]."""
+FADE = 0.5
+"""Share of the recall that is lost at the end of the range; grows with the square of distance."""
+LEAST_PIXELS = 3.0
+"""Smaller things are not seen [px]."""
+CLEAR = 0.02
+"""Regions of which less is open are looked at enough (0..1)."""
+_SPOTS = 28  # viewpoints that are compared in a room
+_ITEM = 0.1  # [m] taken for the size of a thing that the household does not know
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A look: where the robot stood [m], its heading [rad], None: it turned once about itself."""
+
+    position: Vec3
+    heading: float | None = None
+
+
+@dataclass(slots=True)
+class _Room:
+    """What is worked out for one room: its regions, and from where each is seen how well."""
+
+    regions: tuple[Region, ...]
+    weights: Floats
+    state: tuple[object, ...]
+    spots: list[Vec3] | None = None
+    hits: Floats | None = None
+
+
+@dataclass
+class Coverage:
+    """Books of a search for things of one label; see `SearchBelief` for the equation.
+
+    Args:
+        robot: Whose looks.
+        label: Of the things.
+        miss: Chance that the detector misses a near thing in full view (0..1).
+    """
+
+    robot: str
+    label: str
+    miss: float = MISS
+    missed: dict[str, float] = field(default_factory=dict)
+    others: dict[str, dict[str, float]] = field(default_factory=dict)
+    _seen_from: dict[str, list[Vec3]] = field(default_factory=dict)
+    _rooms: dict[str, _Room] = field(default_factory=dict)
+
+    def hear(self, looked: Mapping[str, Missed]) -> None:
+        """Take in what other robots' looks have left open."""
+        self.others |= {r: dict(missed) for r, missed in looked.items() if r != self.robot}
+
+    def look(self, tools: Toolbox, look: Look, rooms: Sequence[str] = ()) -> None:
+        """Take down a look; regions in view are less likely to hold something unseen.
+
+        Args:
+            tools: For what the robot knows now.
+            look: Where from.
+            rooms: Rooms that count; none: those on the robot's floor nearby.
+        """
+        floor = tools.plan.floor_index(look.position[2])
+        for room in rooms or _near(tools, look.position):
+            if room not in tools.scene.rooms or tools.plan.room_floor(room) != floor:
+                continue
+            known = self._room(tools, room)
+            hits = self._hits(tools, known.regions, [look.position], look.heading)[0]
+            for region, hit in zip(known.regions, hits, strict=True):
+                if hit <= 0.01:
+                    continue
+                before = self._seen_from.setdefault(region.key, [])
+                if any(math.dist(p, look.position) < ANOTHER_VIEW for p in before):
+                    continue
+                if hit > 0.3:  # a glimpse does not spoil a later look from there
+                    before.append(look.position)
+                self.missed[region.key] = self.missed.get(region.key, 1.0) * (1.0 - float(hit))
+
+    def left(self, tools: Toolbox, room: str) -> float:
+        """Return the expected number of things in a room that nobody has seen."""
+        if room not in tools.scene.rooms:
+            return 0.0
+        known = self._room(tools, room)
+        share = float(known.weights @ self._open(known.regions))
+        return expected_in(tools.scene.rooms[room], self.label) * share
+
+    def whole(self, tools: Toolbox, room: str) -> float:
+        """Return the expected number of things in a room."""
+        return expected_in(tools.scene.rooms[room], self.label)
+
+    def views(self, tools: Toolbox, room: str, parts: frozenset[int]) -> list[tuple[float, Vec3]]:
+        """Return what each viewpoint of a room would bring: things likely to be seen, where [m].
+
+        Args:
+            tools: For what the robot knows now.
+            room: Its id.
+            parts: Parts of free space that the robot gets to.
+        """
+        known = self._room(tools, room)
+        if known.spots is None:
+            known.spots = self._viewpoints(tools, room, parts)
+            known.hits = (
+                self._hits(tools, known.regions, known.spots, None)
+                if known.spots
+                else np.zeros((0, len(known.regions)))
+            )
+        assert known.hits is not None
+        if not known.spots:
+            return []
+        here = expected_in(tools.scene.rooms[room], self.label)
+        worth = known.weights * self._open(known.regions)
+        fresh = np.ones_like(known.hits)
+        for k, region in enumerate(known.regions):
+            for p in self._seen_from.get(region.key, ()):
+                for n, spot in enumerate(known.spots):
+                    if math.dist(p, spot) < ANOTHER_VIEW:
+                        fresh[n, k] = 0.0
+        gains = here * (known.hits * fresh) @ worth
+        return sorted(
+            ((float(g), spot) for g, spot in zip(gains, known.spots, strict=True)), reverse=True
+        )
+
+    def shut(self, tools: Toolbox, room: str) -> list[tuple[float, str]]:
+        """Return closed containers of a room: things likely in them that are unseen, and id."""
+        if room not in tools.scene.rooms:
+            return []
+        known = self._room(tools, room)
+        here = expected_in(tools.scene.rooms[room], self.label)
+        worth: dict[str, float] = {}
+        opened = self._open(known.regions)
+        for region, weight, left in zip(known.regions, known.weights, opened, strict=True):
+            owner = tools.scene.objects.get(region.owner)
+            if region.inside and owner is not None and owner.is_open is not True:
+                worth[region.owner] = worth.get(region.owner, 0.0) + here * float(weight * left)
+        return sorted(((gain, name) for name, gain in worth.items()), reverse=True)
+
+    def opened(self, tools: Toolbox) -> list[str]:
+        """Return containers that others have looked into: somebody has opened them."""
+        others = merged(self.others.values())
+        return [
+            thing.id
+            for thing in tools.scene.objects.values()
+            if thing.is_open is False
+            and any(r.inside and others.get(r.id, 1.0) < 0.9 for r in thing.receptacles)
+        ]
+
+    def report(self) -> dict[str, float]:
+        """Return what this robot's own looks leave open, region by region."""
+        return {key: round(left, 3) for key, left in self.missed.items() if left < 0.98}
+
+    # -- one room -------------------------------------------------------------------------------
+
+    def _open(self, regions: Sequence[Region]) -> Floats:
+        others = merged(self.others.values())
+        return np.array([self.missed.get(r.key, 1.0) * others.get(r.key, 1.0) for r in regions])
+
+    def _room(self, tools: Toolbox, room: str) -> _Room:
+        scene = tools.scene
+        state = tuple(
+            (t.id, t.is_open)
+            for t in scene.objects.values()
+            if t.room == room and (t.kind != "item" or t.receptacles)
+        )
+        known = self._rooms.get(room)
+        if known is None or known.state != state:
+            regions = regions_of(scene, scene.rooms[room], self.label)
+            weights = np.array([r.weight for r in regions])
+            known = self._rooms[room] = _Room(regions, weights, state)
+        return known
+
+    def _viewpoints(self, tools: Toolbox, room: str, parts: frozenset[int]) -> list[Vec3]:
+        """Return spots all over the free floor of a room that the robot gets to, far apart."""
+        stands = tools.kind(self.robot).space.in_room(room).of_parts(parts)
+        if not len(stands):
+            return []
+        z = tools.plan.elevation(tools.plan.room_floor(room))
+        points = np.stack([stands.x, stands.y], axis=1)
+        best = int(np.argmax(stands.spare))
+        chosen = [best]
+        away = np.hypot(*(points - points[best]).T)
+        while len(chosen) < _SPOTS:
+            k = int(np.argmax(away + np.minimum(stands.spare, 0.2)))
+            if away[k] < ANOTHER_VIEW:
+                break
+            chosen.append(k)
+            away = np.minimum(away, np.hypot(*(points - points[k]).T))
+        return [(float(points[k, 0]), float(points[k, 1]), z) for k in chosen]
+
+    def _hits(
+        self,
+        tools: Toolbox,
+        regions: Sequence[Region],
+        spots: Sequence[Vec3],
+        heading: float | None,
+    ) -> Floats:
+        """Return (spots, regions) the chance that a thing in a region is reported from a spot."""
+        out = np.zeros((len(spots), len(regions)))
+        kind = tools.kind(self.robot)
+        size = _size(self.label)
+        floor = tools.plan.floor_index(spots[0][2])
+        feet = np.array(spots, dtype=float)
+        for camera in kind.body.cameras:
+            focal = camera.width / (2.0 * math.tan(camera.hfov / 2.0))
+            farthest = min(camera.range[1], FARTHEST, focal * size / LEAST_PIXELS)
+            eyes = feet + np.array([0.0, 0.0, camera.height + kind.body.frame.base])
+            for k, region in enumerate(regions):
+                if not region.points:
+                    out[:, k] = np.maximum(out[:, k], 0.5 * (1.0 - self.miss))
+                    continue
+                owner = tools.scene.objects.get(region.owner)
+                if region.inside and (owner is None or owner.is_open is not True):
+                    continue
+                points = np.array(region.points, dtype=float)
+                offset = points[None, :, :] - eyes[:, None, :]
+                flat = np.hypot(offset[..., 0], offset[..., 1])
+                away = np.linalg.norm(offset, axis=2)
+                if float(away.min()) > farthest:
+                    continue
+                down = np.arctan2(-offset[..., 2], np.maximum(flat, 0.05))
+                seen = (away <= farthest) & (np.abs(down - camera.pitch) <= camera.vfov / 2.0)
+                if heading is not None:
+                    side = np.arctan2(offset[..., 1], offset[..., 0]) - heading
+                    side = np.abs(np.arctan2(np.sin(side), np.cos(side)))
+                    seen &= side <= camera.hfov / 2.0
+                if not seen.any():
+                    continue
+                through = (region.owner,) if region.owner else ()
+                clear = seen & tools.lines.clear(eyes, points, floor, through)
+                recall = (1.0 - self.miss) * (1.0 - FADE * (away / farthest) ** 2)
+                out[:, k] = np.maximum(out[:, k], np.where(clear, recall, 0.0).mean(axis=1))
+        return out
+
+
+def _near(tools: Toolbox, position: Vec3) -> list[str]:
+    """Return the rooms whose outline comes near enough to be looked into."""
+    found = []
+    for room in tools.scene.rooms.values():
+        if not room.polygon:
+            continue
+        xs, ys = [p[0] for p in room.polygon], [p[1] for p in room.polygon]
+        dx = max(min(xs) - position[0], 0.0, position[0] - max(xs))
+        dy = max(min(ys) - position[1], 0.0, position[1] - max(ys))
+        if math.hypot(dx, dy) <= FARTHEST / 2.0:
+            found.append(room.id)
+    return found
+
+
+def _size(label: str) -> float:
+    """Return the middle one of a thing's usual edges [m]."""
+    category = load_household().category(label)
+    if category is None or category.size is None:
+        return _ITEM
+    return sorted((low + high) / 2.0 for low, high in category.size)[1]

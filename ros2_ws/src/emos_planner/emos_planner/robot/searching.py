@@ -1,0 +1,125 @@
+"""Searching: which viewpoint or closed container of the rooms to look at next, best first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from coterie_core.geometry import Vec3
+from coterie_core.skills import LookAround, NavigateTo, Open, Outcome, Target
+from coterie_core.tasks import SubTask, Thing
+from emos_planner.robot.choose import Option
+
+if TYPE_CHECKING:
+    from emos_planner.robot.work import Situation
+
+LOOKED_OVER = 0.4
+"""Share of a room that may stay unseen however unlikely a thing is there (0..1)."""
+LOOK_TIME = 8.0
+"""What a look costs besides the way: stopping, turning once, looking [s]."""
+OPEN_TIME = 12.0
+"""What opening a container and looking into it costs besides the way [s]."""
+WORTH = 0.03
+"""A look that would show less than this share of what may be left in a room is not worth it."""
+VIEWS = 4
+"""Viewpoints of a room that ways are worked out for."""
+TRIES = 2
+"""How often a viewpoint or a container is tried that cannot be got at."""
+
+
+def search(now: Situation) -> Iterator[Option]:
+    """Yield what a search can do next; "done" where enough is seen, or no look helps any more."""
+    cover = now.coverage
+    if not now.estimate.feasible or cover is None:
+        return
+    last = now.last
+    if last is not None and last.ok and last.skill in ("NavigateTo", "Open"):
+        if last.skill == "Open" or not last.option.startswith("go "):
+            yield Option("look", "look around here", skill=LookAround())
+            return
+    rooms = [r for r in now.sub_task.rooms or tuple(now.scene.rooms) if r in now.scene.rooms]
+    left = {room: cover.left(now.tools, room) for room in rooms}
+    over = {room: left[room] <= LOOKED_OVER * cover.whole(now.tools, room) for room in rooms}
+    if sum(left.values()) <= now.sub_task.enough and all(over.values()):
+        yield Option("done", "what may be left unseen is little enough", "done")
+        return
+    ranked: list[tuple[float, str, Option]] = []
+    for room in rooms:
+        if not over[room] or left[room] > 0.5 * now.sub_task.enough / max(len(rooms), 1):
+            ranked += _views(now, room, left[room])
+            ranked += _containers(now, room, left[room])
+    for _, _, option in sorted(ranked, key=lambda one: (-one[0], one[1]))[:5]:
+        yield option
+    if not ranked:
+        yield Option("done", "no look from where it gets to would show more", "done")
+
+
+def _views(now: Situation, room: str, left: float) -> list[tuple[float, str, Option]]:
+    cover = now.coverage
+    assert cover is not None
+    name = now.scene.rooms[room].name
+    parts = now.tools.parts_of(now.robot, now.position)
+    found: list[tuple[float, str, Option]] = []
+    for gain, spot in cover.views(now.tools, room, parts):
+        if gain < WORTH * left or len(found) == VIEWS:
+            break
+        key = f"room {room} {spot[0]:.1f},{spot[1]:.1f}"
+        if _spent(now, key):
+            continue
+        skill = NavigateTo(position=spot)
+        option = Option(key, f"look for it in the {name}", skill=skill)
+        if now.position is not None and math.dist(now.position, spot) < 0.1:
+            option = Option(f"{key} here", f"look for it in the {name}", skill=LookAround())
+        found.append((gain / (_time(now, spot) + LOOK_TIME), key, option))
+    return found
+
+
+def _containers(now: Situation, room: str, left: float) -> list[tuple[float, str, Option]]:
+    """Open what is shut, where the arm can; what cannot be opened stays unseen."""
+    cover = now.coverage
+    assert cover is not None
+    found: list[tuple[float, str, Option]] = []
+    for gain, name in cover.shut(now.tools, room):
+        if gain < WORTH * left or len(found) == VIEWS:
+            break
+        thing = now.scene.objects[name]
+        mine = [a for a in now.attempts if a.option.endswith(f" {name}")]
+        went = [a for a in mine if a.option.startswith("go ")]
+        if len(mine) - len(went) >= TRIES or sum(not a.ok for a in went) >= TRIES:
+            continue
+        item = Thing(label=thing.label.top, id=name, position=thing.box.center, room=room)
+        swing = SubTask(id="open", kind="open", object=item)
+        estimate = now.tools.estimate(now.robot, swing, now.position, holding="")
+        if not estimate.feasible or estimate.spot is None:
+            continue
+        x, y, _ = thing.box.center
+        spot = estimate.spot
+        words = f"open the {thing.label.top} to look inside"
+        there = now.last is not None and now.last.ok and now.last.option == f"go {name}"
+        if not there and len(went) < 2 * TRIES and not _at(now.position, spot):
+            skill = NavigateTo(position=spot, yaw=math.atan2(y - spot[1], x - spot[0]))
+            option = Option(f"go {name}", f"go to the {thing.label.top}", skill=skill)
+        else:
+            target = Target(thing.label.top, thing.box.center, name)
+            option = Option(f"open {name}", words, skill=Open(target))
+        found.append((gain / (_time(now, spot) + OPEN_TIME), f"open {name}", option))
+    return found
+
+
+def _spent(now: Situation, key: str) -> bool:
+    """Whether a viewpoint was looked from already, or cannot be got at."""
+    mine = [a for a in now.attempts if a.option.startswith(key)]
+    blocked = [a for a in mine if a.outcome is Outcome.BLOCKED]
+    return any(a.ok for a in mine) or len(mine) - len(blocked) >= TRIES or len(blocked) > 2 * TRIES
+
+
+def _at(position: Vec3 | None, spot: Vec3) -> bool:
+    return position is not None and math.dist(position[:2], spot[:2]) <= 0.3
+
+
+def _time(now: Situation, spot: Vec3) -> float:
+    if now.position is None:
+        return 0.0
+    way = now.tools.path(now.robot, now.position, spot)
+    return way.time if way.feasible else 1e6
