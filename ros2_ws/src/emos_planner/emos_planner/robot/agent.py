@@ -22,6 +22,7 @@ from coterie_core.resume import Resume
 from coterie_core.scene import SceneObject
 from coterie_core.skills import Detect, LookAround, Outcome, Pick, Place, Skill, SkillResult, Target
 from coterie_core.tasks import (
+    Obstacle,
     Proposal,
     Reflection,
     RobotReport,
@@ -612,11 +613,14 @@ class RobotAgent:
         if event.robot != self.robot:
             self.map.note(event)
 
-    def _not_there(self, work: _Work) -> None:
+    def _not_there(self, work: _Work, doubted: bool = False) -> None:
         """Tell the team of a thing that was looked for where it was said to be, in vain."""
         one = work.sub_task
         thing = self.map.resolve(one.object) if one.object is not None else None
         if thing is None or thing.kind != "item" or one.kind not in ("pick", "detect"):
+            return
+        if doubted:
+            self._happened("gone" if thing.observations > 1 else "doubted", thing)
             return
         missed = (Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET)
         looks = [a for a in work.attempts if a.outcome in missed]
@@ -636,7 +640,7 @@ class RobotAgent:
     def _give_up(self, work: _Work, option: Option) -> None:
         obstacle = option.obstacle.value if option.obstacle else "other"
         reason = option.reason or option.words
-        self._not_there(work)
+        self._not_there(work, option.obstacle is Obstacle.NOT_THERE)
         self._ask_help(work, reason)
         self._end(work, _FAILED, f"{obstacle}: {reason}")
 
