@@ -11,7 +11,13 @@ from coterie_core.understanding.english import (
 from coterie_core.understanding.languages import Foreign, foreign_words, language_told
 from coterie_core.understanding.problems import NotUnderstood, Problem, ProblemKind
 from coterie_core.understanding.spelling import nearest
-from coterie_core.understanding.text import MAX_SENTENCE_CHARS, plain_text, shown, words_in
+from coterie_core.understanding.text import (
+    MAX_SENTENCE_CHARS,
+    plain_text,
+    shown,
+    words_in,
+    words_of,
+)
 
 __all__ = [
     "MAX_SENTENCE_CHARS",
@@ -31,4 +37,5 @@ __all__ = [
     "suggested",
     "unknown_words",
     "words_in",
+    "words_of",
 ]

@@ -10,7 +10,7 @@ from importlib import resources
 
 import yaml
 
-from coterie_core.understanding.english import is_english
+from coterie_core.understanding.english import is_english, is_name
 from coterie_core.understanding.text import words_in
 
 _SCRIPTS = {
@@ -73,6 +73,7 @@ def foreign_words(text: str, known: Collection[str] = ()) -> Foreign | None:
     script = _script(text, also)
     if script is not None:
         return script
+    said = [word for word in said if not (word[0].isupper() and is_name(word)) or word == said[0]]
     low = [word.lower() for word in said]
     strange = [
         word for word in said if len(word) > 1 and word.lower() not in also and not is_english(word)

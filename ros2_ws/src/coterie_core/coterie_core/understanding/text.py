@@ -26,6 +26,11 @@ def plain_text(text: str) -> str:
     return " ".join(kept.split())
 
 
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the words of a table that is written as one text."""
+    return tuple(text.split())
+
+
 def words_in(text: str) -> list[tuple[str, int]]:
     """Return the words of a text as they stand, each with its position [characters].
 

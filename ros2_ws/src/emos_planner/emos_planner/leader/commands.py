@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from coterie_core.household import load_household
+from coterie_core.understanding import shown
+from coterie_core.understanding.phrases import Phrase, Vocabulary
+from emos_planner.leader.clauses import Clause, checked, clauses_of
 from emos_planner.leader.parts import Part, complete, grouped, items, located, parts_of, where_to
-from emos_planner.leader.phrases import Phrase, Vocabulary
+from emos_planner.leader.sentences import sentences_of
 from emos_planner.leader.verbs import (
     ASKS,
     CAN_DO,
     EXAMPLE,
-    JOINED,
-    LEAD,
-    LYING,
     MEANT,
     PUT,
-    REFUSED,
-    SENTENCE,
-    SEPARATOR,
-    STATE,
+    SIDES,
     STRONG,
     TO_GET,
     VERBS,
@@ -30,18 +28,32 @@ from emos_planner.leader.verbs import (
     WHETHER_AT,
     NotUnderstood,
     WishKind,
+    base_verb,
 )
 
 __all__ = ["CAN_DO", "NotUnderstood", "Wish", "parse_task"]
 
-LONGEST_TASK = 2000
-"""Characters of a task that are read."""
 MOST_WISHES = 60
+_SPARED = re.compile(
+    r"^(?:but )?(?:do not|never|not) (?P<verb>touch|move|take|bring|include|disturb|pick up|remove|"
+    r"forget|drop|break|spill|hurry|rush|worry|wake|bother)(?P<what>.*)$"
+)
+_NEGATED = re.compile(r"^(?:but )?(?:do not|does not|never|not)\b")
+_QUESTION = re.compile(r"^(?:what|which|who|whose|why|how|is|are|do|does|did|was|were|has|have)\b")
+_STATE_ASKED = re.compile(
+    r"\b(?:is|are) (?:\w+ )?(?:open|closed|shut|on|off|clean|dirty|empty|full|free|locked|"
+    r"ready|ok)$"
+)
+_THERE = frozenset(("inside", "in", "there", "on", "onto", "into"))
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """One thing that a person wants: verb, object, and where to (`relation`: in, on or near)."""
+    """One thing that a person wants: verb, object, and where to (`relation`: in, on or near).
+
+    `then` says that it is begun when all wishes before it are done. `notes` are said words that
+    change nothing.
+    """
 
     kind: WishKind
     object: Phrase
@@ -50,310 +62,523 @@ class Wish:
     robot: str = ""
     everybody: bool = False
     text: str = ""
+    then: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def parse_task(words: str, names: Vocabulary) -> tuple[Wish, ...]:
     """Return the wishes of a task, one per verb and object, in the order they were said.
 
     Raises:
-        NotUnderstood: Empty, too long, or a part of it means nothing to robots; nothing of it is
-            done then, for half a task may be worse than none.
+        NotUnderstood: Empty, too long, in another language, or a part of it means nothing to
+            robots; nothing of it is done then, for half a task may be worse than none.
     """
-    text = words.strip()
-    if not text:
-        raise NotUnderstood(f"the task is empty; {CAN_DO}: {EXAMPLE['bring']}")
-    if len(text) > LONGEST_TASK:
-        raise NotUnderstood(
-            f"the task has {len(text)} characters, at most {LONGEST_TASK} are read; split it"
-        )
-    wishes: list[Wish] = []
-    for sentence in SENTENCE.split(text):
-        plain = _plain(sentence)
-        if plain:
-            _sentence(plain, names, wishes)
+    names = checked(words, names)
+    reader = _Reader(names, words)
+    clause = None
+    try:
+        for sentence in sentences_of(words, names.robots):
+            context = len(reader.wishes)
+            for clause in clauses_of(sentence, names, words):
+                reader.read(clause)
+            if sentence.context:
+                reader.context = reader.wishes[context:]
+                del reader.wishes[context:]
+            elif sentence.needs:
+                reader.needed = True
+    except NotUnderstood as error:
+        raise _with_progress(error, reader.wishes, words) from None
+    wishes = reader.wishes
     if not wishes:
-        raise NotUnderstood(f"{words[:80]!r} asks for nothing that robots can do; {CAN_DO}")
+        if reader.context:
+            what = reader.context[0].object.said
+            raise NotUnderstood(
+                f"{shown(words)!r} tells where {what} is and asks for nothing",
+                "empty",
+                question=f"What shall robots do with {what}?",
+            )
+        raise NotUnderstood(
+            f"{shown(words)!r} asks for nothing that robots can do; {CAN_DO}", "empty"
+        )
     if len(wishes) > MOST_WISHES:
-        raise NotUnderstood(f"{len(wishes)} wishes at once; split the task (most: {MOST_WISHES})")
+        raise NotUnderstood(
+            f"{len(wishes)} wishes at once; split the task (most: {MOST_WISHES})", "too_long"
+        )
     return tuple(wishes)
 
 
-def _plain(sentence: str) -> str:
-    text = sentence.lower().replace("\u2019", "'")
-    text = re.sub(r"[\"()\[\]:*]+|(?<!\w)'|'(?!\w)", " ", text)
-    text = re.sub(r"[-_/](?=\w)", " ", text)
-    text = " ".join(re.sub(r"\s*,\s*", " , ", text).split()).strip(" ,")
-    text = LYING.sub(" ", STATE.sub("", f"{text} ")).strip()
-    for said, meant in JOINED:
-        text = re.sub(rf"\b{said}\b", meant, text)
-    return text
-
-
-def _sentence(text: str, names: Vocabulary, wishes: list[Wish]) -> None:
-    verb, robot = "", ""
-    everybody = bool(
-        re.match(r"(?:everybody|all (?:of you|robots)|all the robots|you all)\b", text)
+def _with_progress(error: NotUnderstood, wishes: Sequence[Wish], words: str) -> NotUnderstood:
+    """Say what was understood before that, and that nothing of it is done."""
+    problem = error.problem
+    text = problem.text
+    if wishes:
+        told = ", ".join(repr(wish.text) for wish in wishes[:3])
+        text = f"{text} (understood: {told}; nothing is done of a task that is only half clear)"
+    return NotUnderstood(
+        text,
+        problem.kind,
+        problem.word,
+        sentence=words,
+        suggestions=problem.suggestions,
+        question=problem.question,
+        language=problem.language,
     )
-    text = re.sub(r"^(?:everybody|all (?:of you|robots)|all the robots|you all)[ ,]*", "", text)
-    text = LEAD.sub("", f"{text} ").strip(" ,")
-    text = re.sub(r"^(\w+(?: \w+)?) , (?=\S)", lambda m: _comma(m, names), text)
-    for clause in _clauses(text, names):
-        clause = LEAD.sub("", f"{clause} ").strip(" ,")
-        clause, named = _addressed(clause, names)
-        clause = LEAD.sub("", f"{clause} ").strip(" ,")
-        robot = named or robot
-        if not clause:
-            continue
-        refused = REFUSED.search(clause)
-        if refused is not None and not ASKS.match(clause):
-            raise NotUnderstood(
-                f"{clause!r}: {refused.group()!r} is not understood; say what is to be done, "
-                f"unconditionally and at once. {CAN_DO[0].upper()}{CAN_DO[1:]}"
-            )
-        verb = _clause(clause, verb, names, wishes, robot, everybody)
 
 
-def _comma(spoken_to: re.Match[str], names: Vocabulary) -> str:
-    """Take the comma away after the name of a robot that is spoken to."""
-    name = names.lookup(spoken_to.group(1))
-    return f"{spoken_to.group(1)} " if name is not None and name.robot else spoken_to.group()
+class _Reader:
+    """Reads the clauses of a task one after the other; pronouns look back at what was read."""
 
+    def __init__(self, names: Vocabulary, words: str) -> None:
+        self.names = names
+        self.words = words
+        self.wishes: list[Wish] = []
+        self.context: list[Wish] = []
+        self.needed = False
+        self.verb = ""
+        self._clause = Clause("")
+        self._kind: WishKind = "bring"
 
-def _clauses(text: str, names: Vocabulary) -> list[str]:
-    """Split a sentence where a separator is followed by a verb (or a robot and a verb)."""
-    clauses, start = [], 0
-    for cut in SEPARATOR.finditer(text):
-        rest = LEAD.sub("", f"{text[cut.end() :]} ").strip()
-        if _begins(rest, names) and cut.start() > start:
-            clauses.append(text[start : cut.start()])
-            start = cut.end()
-    clauses.append(text[start:])
-    return clauses
+    def read(self, clause: Clause) -> None:
+        """Add the wishes of one clause; its verb is the next one's, where that has none.
 
-
-def _begins(rest: str, names: Vocabulary) -> bool:
-    words = rest.split()
-    if not words:
-        return False
-    if ASKS.match(rest) or WHERE.match(rest):
-        return True
-    if _is_verb(words):
-        return True
-    found = names.find(words, 0)
-    if found is not None and found[0].robot:
-        after = words[found[1] :]
-        return bool(after) and (
-            after[0] == "," or _is_verb(after) or after[0] in ("should", "must")
-        )
-    return words[0] in MEANT and len(words) > 1 and names.find(words, 0) is None
-
-
-def _is_verb(words: Sequence[str]) -> bool:
-    if words[0] not in VERBS:
-        return False
-    # "the drawer set", "watch": nouns that look like verbs.
-    return not (words[0] in ("watch", "spot", "set", "place", "run", "drop") and len(words) == 1)
-
-
-def _addressed(clause: str, names: Vocabulary) -> tuple[str, str]:
-    """Return the clause without the robot that it speaks to, and that robot's name."""
-    sent = re.match(r"(?:send|let|have|tell|ask) (?:the )?", clause)
-    words = clause[sent.end() :].split() if sent else clause.split()
-    if words and words[0] == "the":
-        words = words[1:]
-    found = names.find(words, 0) if words else None
-    if found is None or not found[0].robot:
-        return clause, ""
-    after = words[found[1] :]
-    while after and after[0] in (",", "should", "must", "to", "please", "can", "could", "will"):
-        if after[0] == "to" and sent and not (len(after) > 1 and _is_verb(after[1:])):
-            return "go " + " ".join(after), found[0].robot  # "send rover to the kitchen"
-        after = after[1:]
-    if after and (_is_verb(after) or sent):
-        rest = " ".join(after)
-        return (rest if _is_verb(after) else f"go to {rest}"), found[0].robot
-    return clause, ""
-
-
-def _clause(
-    clause: str, verb: str, names: Vocabulary, wishes: list[Wish], robot: str, everybody: bool
-) -> str:
-    """Add the wishes of one clause; return its verb, which the next one may do without."""
-    for pattern in (WHERE, WHERE_LATE):
-        where = pattern.match(clause)
-        if where is not None:
-            _add(wishes, "find", items(where["what"], names, clause), None, "", robot, clause)
-            return "find"
-    located = WHETHER_AT.match(clause)
-    if located is not None:
-        said = f"{located['what']} {located['where'].removeprefix('still ')}"
-        _add(wishes, "check", items(said, names, clause), None, "", robot, clause)
-        return "check"
-    asked = ASKS.match(clause)
-    if asked is not None:
-        _add(wishes, "check", items(asked["what"], names, clause), None, "", robot, clause)
-        return "check"
-    words = clause.split()
-    if words[0] not in VERBS:
-        if not verb:
-            raise NotUnderstood(_no_verb(clause, words[0]))
-        words = [verb, *words]
-    verb, rest = words[0], words[1:]
-    kind = VERBS[verb]
-    if verb == "pick" and rest[:1] == ["up"]:
-        rest = rest[1:]
-    if verb in PUT | {"pick"} and rest[-1:] in (["down"], ["up"], ["away"], ["back"]):
-        rest = rest[:-1]
-    if verb in PUT and rest[:1] in (["down"], ["back"], ["away"]):
-        rest = rest[1:]
-    if verb == "look" and rest[:1] == ["at"]:
-        kind, rest = "look", rest[1:]
-    if kind == "bring" and rest[:1] and rest[0] in STRONG:
-        kind = "go"  # "move to the kitchen", "return to the hall"
-    if kind == "find":
-        _find(clause, rest, names, wishes, robot)
-    elif kind == "go":
-        _go(clause, rest, names, wishes, robot, everybody)
-    elif kind == "bring":
-        _bring(clause, verb, rest, names, wishes, robot)
-    elif kind == "check" and rest[:1] and rest[0] in ("whether", "if", "that"):
-        _add(wishes, "check", items(" ".join(rest[1:]), names, clause), None, "", robot, clause)
-    elif kind == "check":
-        _add(wishes, "look", items(" ".join(rest), names, clause), None, "", robot, clause)
-    else:
-        _add(wishes, kind, items(" ".join(rest), names, clause), None, "", robot, clause)
-    return verb
-
-
-def _no_verb(clause: str, word: str) -> str:
-    near = MEANT.get(word)
-    hint = f"; nearest that they can do: {EXAMPLE[near]}" if near else f": {EXAMPLE['bring']}"
-    return f"{clause!r} is not understood: {word!r} is nothing that robots can do; {CAN_DO}{hint}"
-
-
-def _find(clause: str, rest: list[str], names: Vocabulary, wishes: list[Wish], robot: str) -> None:
-    """As in "find the keys", "search the kitchen for keys", "look upstairs for the red towel"."""
-    if "for" in rest:
-        k = rest.index("for")
-        where, what = rest[:k], rest[k + 1 :]
-    else:
-        where, what = [], rest
-    if not what:
-        raise NotUnderstood(f"{clause!r}: say what to look for, as in {EXAMPLE['find']}")
-    things = items(" ".join(what), names, clause)
-    if where and where[0] not in ("around", "everywhere"):
-        if where[0] not in WEAK:
-            where = ["in", *where]
-        places = parts_of(where, names, clause)
-        things = [located(thing, places, clause) for thing in things]
-    _add(wishes, "find", things, None, "", robot, clause)
-
-
-def _go(
-    clause: str,
-    rest: list[str],
-    names: Vocabulary,
-    wishes: list[Wish],
-    robot: str,
-    everybody: bool,
-) -> None:
-    while rest and rest[0] in (
-        "to",
-        "into",
-        "in",
-        "over",
-        "back",
-        "near",
-        "towards",
-        "and",
-        "inside",
-        "at",
-    ):
-        rest = rest[1:]
-    if not rest:
-        raise NotUnderstood(f"{clause!r}: say where to go, as in {EXAMPLE['go']}")
-    for phrase in items(" ".join(rest), names, clause):
-        wishes.append(Wish("go", phrase, robot=robot, everybody=everybody, text=clause))
-
-
-def _bring(
-    clause: str, verb: str, rest: list[str], names: Vocabulary, wishes: list[Wish], robot: str
-) -> None:
-    """Objects, then where to; several such pairs may follow one another."""
-    parts = parts_of(rest, names, clause)
-    if parts and isinstance(parts[0], Phrase) and parts[0].person:
-        raise NotUnderstood(
-            f"{clause!r}: robots do not know where you are; name a room or a piece of furniture, "
-            f"as in {EXAMPLE['bring']}"
-        )
-    strong = any(isinstance(p, str) and p in STRONG for p in parts)
-    group: list[Part] = []
-    for k, part in enumerate(parts):
-        if part == "and" and complete(group, strong) and complete(parts[k + 1 :], strong):
-            _move(clause, verb, group, strong, wishes, robot)
-            group = []
-        else:
-            group.append(part)
-    _move(clause, verb, group, strong, wishes, robot)
-
-
-def _move(
-    clause: str,
-    verb: str,
-    parts: Sequence[Part],
-    strong: bool,
-    wishes: list[Wish],
-    robot: str,
-) -> None:
-    cut = where_to(parts, strong)
-    if cut is None:
-        things = grouped(parts, clause)
-        if verb in TO_GET and things:
-            _add(wishes, "take", things, None, "", robot, clause)
+        Raises:
+            NotUnderstood: The clause means nothing to robots.
+        """
+        self._clause = clause
+        text = clause.text
+        spared = _SPARED.match(text)
+        if spared is not None:
+            self._spare(spared["verb"], spared["what"].strip(), text)
             return
-        raise NotUnderstood(f"{clause!r}: say where to, as in {EXAMPLE['bring']}")
-    word = str(parts[cut])
-    things = grouped(parts[:cut], clause)
-    places = grouped(parts[cut + 1 :], clause)
-    if len(places) != 1 or not things:
-        what = "what to move" if not things else "one place where it is to go"
-        raise NotUnderstood(f"{clause!r}: name {what}, as in {EXAMPLE['bring']}")
-    target = places[0]
-    if target.person:
-        raise NotUnderstood(
-            f"{clause!r}: robots do not know where {target.said!r} is; name a room or a piece of "
-            f"furniture, as in {EXAMPLE['bring']}"
+        if _NEGATED.match(text):
+            raise NotUnderstood(
+                f"{shown(text)!r} says what is not to be done: robots do only what they are told",
+                "negation",
+                text,
+                question="What shall they do?",
+            )
+        for pattern, kind in ((WHERE, "find"), (WHERE_LATE, "find"), (ASKS, "check")):
+            found = pattern.match(text)
+            if found is not None and not _STATE_ASKED.search(text):
+                self._add("find" if kind == "find" else "check", self._items(found["what"]))
+                self.verb = kind
+                return
+        located_ = WHETHER_AT.match(text)
+        if located_ is not None:
+            said = f"{located_['what']} {located_['where'].removeprefix('still ')}"
+            self._add("check", self._items(said))
+            self.verb = "check"
+            return
+        self._imperative(text)
+
+    def _imperative(self, text: str) -> None:
+        words = text.split()
+        if words[0] not in VERBS:
+            base = base_verb(words[0])
+            if base and (words[0].endswith("ing") or not self.verb):
+                words[0] = base
+            elif not self.verb or words[0] in MEANT or _QUESTION.match(text):
+                raise NotUnderstood(self._no_verb(text, words[0]), "verb", words[0])
+            else:
+                words = [self.verb, *words]
+        verb, rest = words[0], words[1:]
+        kind = VERBS[verb]
+        out = False
+        if kind in ("bring", "take"):
+            if rest[:1] == ["out"] or (rest[-1:] == ["out"] and len(rest) > 1):
+                out, rest = True, rest[1:] if rest[0] == "out" else rest[:-1]
+            if verb == "pick" and rest[:1] == ["up"]:
+                rest = rest[1:]
+            away = rest[-1:] == ["away"] or rest[:1] == ["away"]
+            while rest and rest[-1] in ("down", "up", "away", "back", "along", "over", "together"):
+                rest = rest[:-1]
+            while rest and rest[0] in ("down", "back", "away", "over", "out", "up"):
+                rest = rest[1:]
+            if not rest:
+                raise NotUnderstood(
+                    f"{shown(text)!r}: say what to {verb}, as in {EXAMPLE['bring']}", "object"
+                )
+            if away and verb in PUT and not any(w in STRONG or w in WEAK for w in rest):
+                raise self._where_to(text, self._items(" ".join(rest)))
+        if verb == "look" and rest[:1] == ["at"]:
+            kind, rest = "look", rest[1:]
+        if verb == "take" and rest[:3] == ["a", "look", "at"]:
+            kind, rest = "look", rest[3:]
+        if verb == "come" and rest in ([], ["back"], ["here"]):
+            raise NotUnderstood(
+                f"{shown(text)!r}: robots do not know where you are", "person", text,
+                question="Which room shall they come to?",
+            )  # fmt: skip
+        if kind == "bring" and rest[:1] and rest[0] in STRONG and verb not in PUT:
+            kind = "go"  # "move to the kitchen", "return to the hall"
+        self.verb = verb
+        if kind == "find":
+            self._find(text, rest)
+        elif kind == "go":
+            self._go(text, rest)
+        elif kind == "bring" or (kind == "take" and any(w in STRONG for w in rest)):
+            self._bring(text, verb, rest, out)
+        elif kind == "check" and rest[:1] and rest[0] in ("whether", "if", "that"):
+            self._state(text)
+            self._add("check", self._items(" ".join(rest[1:])))
+        elif kind == "check":
+            self._state(text)
+            self._add("look", self._items(" ".join(rest)))
+        else:
+            if not rest:
+                raise NotUnderstood(f"{shown(text)!r}: say what to {verb}", "object")
+            self._add(kind, self._items(" ".join(rest)))
+
+    def _items(self, text: str) -> list[Phrase]:
+        return items(text, self.names, self._clause.text)
+
+    def _state(self, text: str) -> None:
+        if _STATE_ASKED.search(text):
+            raise NotUnderstood(
+                f"{shown(text)!r}: robots on a task check whether something is there, not how it "
+                "is; ask the team instead (./coterie ask)",
+                "verb",
+                text.split()[0],
+            )
+
+    def _no_verb(self, clause: str, word: str) -> str:
+        if _QUESTION.match(clause):
+            return f"{shown(clause)!r} is a question and no task: ask it with ./coterie ask"
+        near = MEANT.get(word)
+        hint = f"; nearest that they can do: {EXAMPLE[near]}" if near else f": {EXAMPLE['bring']}"
+        return (
+            f"{shown(clause)!r} is not understood: {word!r} is nothing that robots can do; "
+            f"{CAN_DO}{hint}"
         )
-    relation = {"into": "in", "onto": "on", "to": ""}.get(word, WEAK.get(word, ""))
-    _add(wishes, "bring", things, target, relation, robot, clause)
+
+    def _spare(self, verb: str, what: str, text: str) -> None:
+        """As in "don't touch the vase": left out of what is moved."""
+        said = f"{text!r}: robots do it as they always do"
+        if verb in ("touch", "move", "take", "bring", "include", "disturb", "pick up", "remove"):
+            if not self.wishes:
+                raise NotUnderstood(
+                    f"{shown(text)!r} says what is not to be done: robots do only what they are "
+                    "told",
+                    "negation",
+                    text,
+                    question="What shall they do?",
+                )
+            left_out = tuple(self._items(what)) if what else ()
+            for k, wish in enumerate(self.wishes):
+                if wish.kind in ("bring", "take") and wish.object.number == "all":
+                    spared = replace(wish.object, excluded=(*wish.object.excluded, *left_out))
+                    self.wishes[k] = replace(wish, object=spared)
+            said = f"{text!r}: it is left where it is"
+        if self.wishes:
+            self.wishes[-1] = replace(self.wishes[-1], notes=(*self.wishes[-1].notes, said))
+
+    def _find(self, clause: str, rest: list[str]) -> None:
+        """As in "find the keys", "search the kitchen for keys", "look upstairs for the towel"."""
+        if "for" in rest:
+            k = rest.index("for")
+            where, what = rest[:k], rest[k + 1 :]
+        else:
+            where, what = [], rest
+        if not what:
+            raise NotUnderstood(
+                f"{shown(clause)!r}: say what to look for, as in {EXAMPLE['find']}", "object"
+            )
+        things = self._items(" ".join(what))
+        if where and where[0] not in ("around", "everywhere"):
+            if where[0] not in WEAK and where[0] not in SIDES:
+                where = ["in", *where]
+            places = parts_of(where, self.names, clause)
+            things = [located(thing, places, clause) for thing in things]
+        self._add("find", things)
+
+    def _go(self, clause: str, rest: list[str]) -> None:
+        skipped = ("to", "into", "in", "over", "back", "near", "towards", "toward", "and", "inside",
+                   "at", "on", "up", "down", "out", "by", "off", "through")  # fmt: skip
+        while rest and rest[0] in skipped:
+            rest = rest[1:]
+        if not rest:
+            raise NotUnderstood(
+                f"{shown(clause)!r}: say where to go, as in {EXAMPLE['go']}", "target"
+            )
+        for phrase in self._items(" ".join(rest)):
+            if phrase.pronoun:
+                self._add("go", [phrase])
+                continue
+            self._known_place(clause, phrase)
+            self._append(Wish("go", phrase, everybody=self._clause.everybody))
+
+    def _known_place(self, clause: str, place: Phrase) -> None:
+        """Nobody searches a house for a place whose name means nothing.
+
+        Raises:
+            NotUnderstood: The place is a person's, or no name of any place.
+        """
+        person = place.person or place.noun in self.names.persons
+        if person and not place.places:
+            raise NotUnderstood(
+                f"{shown(clause)!r}: robots do not know where {_you(place.said)}",
+                "person",
+                place.said,
+                question=f"Where is that? Name a room or a piece of furniture, as in "
+                f"{EXAMPLE['bring']}",
+            )
+        if place.known or person:
+            return
+        raise NotUnderstood(
+            f"{shown(clause)!r}: nothing here is called {place.noun or place.said!r}",
+            "place",
+            place.noun or place.said,
+            question="Where is that? Name a room or a piece of furniture",
+        )
+
+    def _bring(self, clause: str, verb: str, rest: list[str], out: bool) -> None:
+        """Objects, then where to; several such pairs may follow one another."""
+        implied: list[Part] = []
+        if len(rest) > 1 and rest[-1] in _THERE:
+            if rest[-2] in _THERE:
+                rest = rest[:-1]
+            implied = ["in" if rest[-1] in ("inside", "in", "into") else "on" if rest[-1] == "on"
+                       else "to"]  # fmt: skip
+            rest = rest[:-1]
+        parts = parts_of(rest, self.names, clause)
+        parts = self._to_persons(clause, parts)
+        if implied:
+            place = self._last_place()
+            if place is None:
+                raise NotUnderstood(
+                    f"{shown(clause)!r}: what does {rest[-1]!r} stand for?", "pronoun", rest[-1]
+                )
+            parts = [*parts, *implied, place]
+        if out and parts and not any(p in FROM_WORDS for p in parts):
+            self._add("take", grouped(parts, clause))
+            return
+        strong = any(isinstance(p, str) and p in STRONG for p in parts)
+        group: list[Part] = []
+        for k, part in enumerate(parts):
+            if part == "and" and complete(group, strong) and complete(parts[k + 1 :], strong):
+                self._move(clause, verb, group, strong)
+                group = []
+            else:
+                group.append(part)
+        self._move(clause, verb, group, strong)
+
+    def _to_persons(self, clause: str, parts: list[Part]) -> list[Part]:
+        """Leave out "me" in "bring me the mug to the kitchen"; alone it says no place."""
+        first = parts[0] if parts else None
+        if not isinstance(first, Phrase):
+            return parts
+        if not (first.person or first.noun in self.names.persons):
+            return parts
+        if len(parts) > 1 and isinstance(parts[1], Phrase):
+            if any(isinstance(p, str) and (p in STRONG or p in WEAK) for p in parts[2:]):
+                return parts[1:]
+        self._known_place(clause, replace(first, person=True, places=()))
+        return parts
+
+    def _move(self, clause: str, verb: str, parts: Sequence[Part], strong: bool) -> None:
+        cut = where_to(parts, strong)
+        if cut is None:
+            things = grouped(parts, clause)
+            place = self._needed_place(things)
+            if place is not None:
+                self._add("bring", things, place[0], place[1])
+                return
+            if verb in TO_GET and things:
+                self._add("take", things)
+                return
+            raise self._where_to(clause, things)
+        word = str(parts[cut])
+        things = grouped(parts[:cut], clause)
+        places = grouped(parts[cut + 1 :], clause)
+        if not things:
+            raise NotUnderstood(
+                f"{shown(clause)!r}: name what to move, as in {EXAMPLE['bring']}", "object"
+            )
+        if len(places) != 1 or (places[0].number == "all" and not places[0].known):
+            raise NotUnderstood(
+                f"{shown(clause)!r}: name one place where it is to go, as in {EXAMPLE['bring']}",
+                "target",
+            )
+        target = places[0]
+        if word in SIDES:
+            raise NotUnderstood(
+                f"{shown(clause)!r}: robots put things in, on and near others, not {word!r} them",
+                "target",
+                word,
+                question="Where else shall it go?",
+            )
+        if target.number == "all" and target.known and not target.pronoun:
+            raise NotUnderstood(
+                f"{shown(clause)!r}: {target.said!r} are several places, and robots take a thing "
+                "to one",
+                "target",
+                target.said,
+                question="Which one?",
+            )
+        if not target.pronoun:
+            self._known_place(clause, target)
+            if target.person or target.noun in self.names.persons:
+                target = target.places[0].phrase  # "to my wife in the bedroom"
+        relation = {"into": "in", "onto": "on", "to": ""}.get(word, WEAK.get(word, ""))
+        self._add("bring", things, target, relation)
+
+    def _where_to(self, clause: str, things: Sequence[Phrase]) -> NotUnderstood:
+        """Return the question where to, with where such things usually are."""
+        household = load_household()
+        usual: list[str] = []
+        for thing in things:
+            category = household.category(thing.label) if thing.known else None
+            for group in category.on if category is not None else ():
+                usual += household.members(group)[:2]
+        suggestions = tuple(dict.fromkeys(place for place in usual if place != "floor"))[:4]
+        hint = f" For example {', '.join(f'the {place}' for place in suggestions)}" if usual else ""
+        said = things[0].said if things else "it"
+        return NotUnderstood(
+            f"{shown(clause)!r}: say where to, as in {EXAMPLE['bring']}",
+            "target",
+            said,
+            suggestions=suggestions,
+            question=f"Where shall {said} go?{hint}",
+        )
+
+    # -- what pronouns stand for ----------------------------------------------------------------
+
+    def _last_place(self) -> Phrase | None:
+        """What "inside" and "there" stand for: where the last wish was about."""
+        for wish in reversed([*self.context, *self.wishes]):
+            if wish.kind in ("open", "close", "go"):
+                return wish.object
+            if wish.target is not None:
+                return wish.target
+            if wish.object.places:
+                return wish.object.places[-1].phrase
+        return None
+
+    def _needed_place(self, things: Sequence[Phrase]) -> tuple[Phrase, str] | None:
+        """Where "get two" is to go, said of a need before it; the need itself is served by it."""
+        last = self.wishes[-1] if self.wishes else None
+        if not self.needed or last is None or last.target is None:
+            return None
+        same = all(t.pronoun or t.label == last.object.label for t in things)
+        return (last.target, last.relation) if same else None
+
+    def _meant(self, thing: Phrase, kind: WishKind) -> Phrase:
+        before = [*self.context, *self.wishes]
+        if not before:
+            raise NotUnderstood(
+                f"{shown(self._clause.text)!r}: what does {thing.said!r} stand for?",
+                "pronoun",
+                thing.said,
+                question="Name the thing",
+            )
+        last = before[-1]
+        household = load_household()
+        if kind in ("open", "close") and last.target is not None:
+            category = household.category(last.target.label)
+            if category is not None and category.opens:
+                return last.target
+        if kind not in ("open", "close", "go", "look"):
+            things = [w for w in before if w.kind not in ("open", "close", "go")]
+            last = things[-1] if things else last
+        return last.object
+
+    def _add(
+        self,
+        kind: WishKind,
+        things: Sequence[Phrase],
+        target: Phrase | None = None,
+        relation: str = "",
+    ) -> None:
+        """Add a wish per thing; "it", "them", "the one" take their noun from what came before."""
+        clause = self._clause.text
+        first = len(self.wishes)
+        for thing in things:
+            if thing.person or thing.noun in self.names.persons or (thing.house and kind != "go"):
+                raise NotUnderstood(
+                    f"{shown(clause)!r}: {thing.said!r} is nothing to {kind}; {CAN_DO}",
+                    "person" if not thing.house else "object",
+                    thing.said,
+                )
+            linked = False
+            if thing.pronoun:
+                meant = self._meant(thing, kind)
+                if kind == "bring" and self.needed and self.wishes[-1].object is meant:
+                    self.wishes.pop()  # "we are out of cups: get two" is one wish
+                    first = min(first, len(self.wishes))
+                    linked = False
+                else:
+                    linked = kind != "bring" or thing.which == ""
+                thing = self._like(thing, meant)
+            if kind == "bring" and self._taken_before(thing, target, relation):
+                continue
+            if target is not None and target.pronoun:
+                place = self._last_place()
+                if place is None or (not self.wishes and not self.context):
+                    raise NotUnderstood(
+                        f"{shown(clause)!r}: what does {target.said!r} stand for?",
+                        "pronoun",
+                        target.said,
+                    )
+                target = target.like(place) if target.count == 1 and target.color else place
+            ordered = linked and bool(self.wishes) and kind in ("open", "close")
+            ordered = ordered or self._follows_opening(kind, target)
+            self._append(
+                Wish(kind, thing, target, relation, then=ordered and len(self.wishes) == first)
+            )
+        if self._clause.then and first < len(self.wishes) and first > 0:
+            self.wishes[first] = replace(self.wishes[first], then=True)
+
+    def _like(self, thing: Phrase, meant: Phrase) -> Phrase:
+        full = thing.like(meant)
+        if thing.which == "other" and not thing.said.startswith(("it", "them")):
+            # "the other one": not the one that was spoken of.
+            full = replace(full, excluded=(replace(meant, excluded=()),) if _tells(meant) else ())
+        return full
+
+    def _follows_opening(self, kind: WishKind, target: Phrase | None) -> bool:
+        """Whether something is put into what was opened before, or that is closed again."""
+        opened = [w.object.label for w in self.wishes if w.kind == "open"]
+        return kind == "bring" and target is not None and target.label in opened
+
+    def _taken_before(self, thing: Phrase, target: Phrase | None, relation: str) -> bool:
+        """Make "take the mug" and "put it on the desk" one wish, in the place of the first."""
+        merged = False
+        for k in range(len(self.wishes) - 1, -1, -1):
+            wish = self.wishes[k]
+            same = wish.object.label == thing.label and wish.object.noun == thing.noun
+            if wish.kind == "take" and same and target is not None and not target.pronoun:
+                self.wishes[k] = replace(
+                    wish, kind="bring", target=target, relation=relation,
+                    text=f"{wish.text} and {self._clause.text}",
+                )  # fmt: skip
+                merged = True
+            elif merged or wish.kind == "bring":
+                break
+        return merged
+
+    def _append(self, wish: Wish) -> None:
+        clause = self._clause
+        self.wishes.append(
+            replace(
+                wish,
+                robot=clause.robot,
+                text=wish.text or clause.text,
+                then=wish.then or (clause.then and bool(self.wishes)),
+                notes=(*wish.notes, *clause.notes),
+            )
+        )
+        self._clause = replace(clause, then=False, notes=())
 
 
-def _add(
-    wishes: list[Wish],
-    kind: WishKind,
-    things: Sequence[Phrase],
-    target: Phrase | None,
-    relation: str,
-    robot: str,
-    clause: str,
-) -> None:
-    """Add a wish per thing; "it", "them" and "the one" take their noun from what came before."""
-    for thing in things:
-        before = wishes[-1] if wishes else None
-        if thing.person or thing.house:
-            raise NotUnderstood(f"{clause!r}: {thing.said!r} is nothing to {kind}; {CAN_DO}")
-        if thing.pronoun:
-            if before is None:
-                raise NotUnderstood(f"{clause!r}: what does {thing.said!r} stand for?")
-            thing = thing.like(before.object)
-            # "take the mug and put it on the desk" is one wish.
-            while wishes and wishes[-1].kind == "take" and kind == "bring":
-                taken = wishes.pop()
-                if taken.object.noun != thing.noun:
-                    wishes.append(Wish(kind, taken.object, target, relation, robot, text=clause))
-                    break
-        if target is not None and target.pronoun:
-            if before is None:
-                raise NotUnderstood(f"{clause!r}: what does {target.said!r} stand for?")
-            target = target.like(before.target or before.object)
-        wishes.append(Wish(kind, thing, target, relation, robot, text=clause))
+FROM_WORDS = ("to", "into", "onto")
+
+
+def _tells(phrase: Phrase) -> bool:
+    """Whether a phrase picks some things out of all that bear its name."""
+    return bool(phrase.color or phrase.places or phrase.order or phrase.ordinal)
+
+
+def _you(said: str) -> str:
+    if said in ("me", "us", "myself", "here"):
+        return "you are"
+    return f"{said!r} is"

@@ -13,6 +13,7 @@ from coterie_core.language import Decider, LanguageModel, RulesModel
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, RobotReport, SubTask, Verdict
+from coterie_core.understanding.phrases import Vocabulary
 from emos_planner.assign.solver import Share, assign
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.briefing import robot_text, scene_text, things_named
@@ -22,7 +23,6 @@ from emos_planner.leader.decisions import SplitState, SplitTask, sub_tasks_of_re
 from emos_planner.leader.discussion import Channel, Pair, Setting, Talk, discuss
 from emos_planner.leader.judging import judge
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.phrases import Vocabulary
 from emos_planner.leader.progress import Change, Progress
 from emos_planner.leader.resolve import as_thing
 from emos_planner.leader.searches import Searches

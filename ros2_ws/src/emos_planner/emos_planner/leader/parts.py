@@ -5,10 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from emos_planner.leader.phrases import Phrase, Vocabulary, parse_phrase
-from emos_planner.leader.verbs import CAN_DO, EXAMPLE, FROM, STRONG, WEAK, NotUnderstood
+from coterie_core.understanding import shown
+from coterie_core.understanding.phrases import Phrase, Vocabulary, parse_phrase
+from emos_planner.leader.verbs import (
+    CAN_DO,
+    EXAMPLE,
+    FROM,
+    SIDES,
+    STRONG,
+    WEAK,
+    NotUnderstood,
+)
 
 Part = str | Phrase
+_FILLERS = frozenset(("up", "there", "then", "down", "away", "back", "over", "together", "either",
+                      "else", "instead", "out", "around", "as", "well", "here"))  # fmt: skip
+_PREPOSITIONS = frozenset((*STRONG, *WEAK, *FROM, *SIDES, "of", "with"))
+_EXCEPT = (("except", "for"), ("except",), ("but", "not"), ("but", "for"), ("other", "than"),
+           ("apart", "from"), ("aside", "from"), ("excluding",), ("besides",), ("not",),
+           ("and", "not"), ("but",))  # fmt: skip
 
 
 def complete(parts: Sequence[Part], strong: bool) -> bool:
@@ -26,7 +41,7 @@ def where_to(parts: Sequence[Part], strong: bool) -> int | None:
     weak = [
         k
         for k, p in enumerate(parts[:-1])
-        if isinstance(p, str) and p in WEAK and isinstance(parts[k + 1], Phrase)
+        if isinstance(p, str) and (p in WEAK or p in SIDES) and isinstance(parts[k + 1], Phrase)
     ]
     if not weak:
         return None
@@ -48,7 +63,7 @@ def items(text: str, names: Vocabulary, clause: str) -> list[Phrase]:
     """Return the phrases of a list of things, each with where it is."""
     found = grouped(parts_of(text.split(), names, clause), clause)
     if not found:
-        raise NotUnderstood(f"{clause!r}: say what it is about; {CAN_DO}")
+        raise NotUnderstood(f"{shown(clause)!r}: say what it is about; {CAN_DO}", "object")
     return found
 
 
@@ -62,37 +77,101 @@ def parts_of(words: list[str], names: Vocabulary, clause: str) -> list[Part]:
     i = 0
     while i < len(words):
         word = words[i]
-        if word in (",", "and", "or", "plus", "&"):
-            if word == "or":
-                raise NotUnderstood(f"{clause!r}: 'or' is not understood; name what is wanted")
-            if parts and parts[-1] != "and":
-                parts.append("and")
+        excluded = _exclusion(words, i, parts)
+        if excluded:
+            i = _exclude(words, i + excluded, names, parts, clause)
+        elif word in (",", "and", "plus", "&", "or"):
+            joined = "or" if word == "or" else "and"
+            if parts and parts[-1] == "and" and joined == "or":
+                parts[-1] = "or"  # "a mug , or a cup"
+            elif parts and parts[-1] not in ("and", "or"):
+                parts.append(joined)
             i += 1
-        elif word in STRONG or word in WEAK or word in FROM or word in ("of", "with"):
+        elif word in _PREPOSITIONS:
             parts.append(word)
             i += 1
-        elif (
-            word in ("please", "now", "up", "again", "there", "then", "down", "away", "back")
-            and parts
-        ):
+        elif word in _FILLERS and (parts or word in ("either", "back", "out", "up")):
             i += 1
-        elif word in ("under", "below", "behind", "above"):
-            raise NotUnderstood(
-                f"{clause!r}: {word!r} is not understood; robots know things in, on and near others"
-            )
         else:
             found = parse_phrase(words, i, names)
             if found is None or found[1] == i:
                 raise NotUnderstood(
-                    f"{clause!r}: {word!r} is not understood there; {CAN_DO}: {EXAMPLE['bring']}"
+                    f"{shown(clause)!r}: {word!r} is not understood there; {CAN_DO}: "
+                    f"{EXAMPLE['bring']}",
+                    "word",
+                    word,
                 )
             phrase, i = found
-            if phrase.floor and parts and isinstance(parts[-1], Phrase):
+            if phrase.floor and not phrase.label and parts and isinstance(parts[-1], Phrase):
                 parts.append("in")  # "the towel upstairs"
             parts.append(phrase)
     while parts and isinstance(parts[-1], str):
         parts.pop()
-    return parts
+    return _joined(parts)
+
+
+def _exclusion(words: list[str], i: int, parts: Sequence[Part]) -> int:
+    """Return how many words say that what follows is left out (0: none)."""
+    host = any(isinstance(p, Phrase) and (p.number == "all" or p.anything) for p in parts)
+    for said in _EXCEPT:
+        if tuple(words[i : i + len(said)]) == said and host and i + len(said) < len(words):
+            return len(said)
+    return 0
+
+
+def _exclude(
+    words: list[str], start: int, names: Vocabulary, parts: list[Part], clause: str
+) -> int:
+    """Add what is left out to the last phrase that means all; return the index behind it."""
+    host = max(k for k, p in enumerate(parts) if isinstance(p, Phrase) and p.number == "all")
+    i = start
+    left_out: list[Phrase] = []
+    while True:
+        found = parse_phrase(words, i, names)
+        if found is None:
+            break
+        phrase, i = found
+        if phrase.pronoun and i + 1 < len(words) and words[i] in WEAK:
+            place = parse_phrase(words, i + 1, names)  # "the one on the desk"
+            if place is not None:
+                phrase, i = phrase.within(WEAK[words[i]], place[0]), place[1]
+        left_out.append(phrase)
+        joined = i + 1 < len(words) and words[i] in ("and", "or", "nor", ",")
+        if not joined or (words[i] == "," and words[i + 1] == "and"):
+            break
+        again = parse_phrase(words, i + 1, names)
+        if again is None or not (again[0].pronoun or again[0].definite):
+            break
+        i += 1
+    if not left_out:
+        raise NotUnderstood(f"{shown(clause)!r}: say what is left out", "object")
+    phrase = parts[host]
+    assert isinstance(phrase, Phrase)
+    left_out = [p.like(phrase) if p.pronoun else p for p in left_out]
+    parts[host] = replace(
+        phrase,
+        said=f"{phrase.said} except {', '.join(p.said for p in left_out)}",
+        excluded=(*phrase.excluded, *(replace(p, excluded=()) for p in left_out)),
+    )
+    return i
+
+
+def _joined(parts: list[Part]) -> list[Part]:
+    """Give "the red" its noun in "the red and the blue mug", and make alternatives of "or"."""
+    for k in range(len(parts) - 2, 0, -1):
+        if k + 1 >= len(parts):
+            continue  # what followed was an alternative
+        before, after = parts[k - 1], parts[k + 1]
+        if parts[k] in ("and", "or") and isinstance(before, Phrase) and isinstance(after, Phrase):
+            if before.pronoun and (
+                before.color or before.ignored or before.order or before.ordinal
+            ):
+                before = parts[k - 1] = before.like(after)
+            if parts[k] == "or":
+                others = (replace(after, alternatives=()), *after.alternatives)
+                said = f"{before.said} or {after.said}"
+                parts[k - 1 : k + 2] = [replace(before, said=said, alternatives=others)]
+    return ["and" if part == "or" else part for part in parts]
 
 
 def grouped(parts: Sequence[Part], clause: str) -> list[Phrase]:
@@ -106,11 +185,17 @@ def grouped(parts: Sequence[Part], clause: str) -> list[Phrase]:
         elif part != "and":
             place = parts[k + 1] if k + 1 < len(parts) else None
             if not isinstance(place, Phrase):
-                raise NotUnderstood(f"{clause!r}: something is missing after {part!r}")
-            relation = "from" if part in FROM else WEAK.get(part, "in")
-            if part not in ("of", "with"):
-                if not things:
-                    raise NotUnderstood(f"{clause!r}: what is meant {part} {place.said!r}?")
+                raise NotUnderstood(f"{shown(clause)!r}: something is missing after {part!r}")
+            if part in ("of", "with"):
+                if things:  # "a cup of tea": what is in it, robots cannot tell
+                    held = (*things[-1].ignored, f"{part} {place.said}")
+                    things[-1] = replace(things[-1], ignored=held)
+            elif not things:
+                raise NotUnderstood(
+                    f"{shown(clause)!r}: what is meant {part} {place.said!r}?", "object"
+                )
+            else:
+                relation = "from" if part in FROM else SIDES.get(part, WEAK.get(part, "in"))
                 # "the one on the table in the bedroom": the room is the table's as well.
                 things[-1] = things[-1].within(relation, place)
             k += 1
@@ -128,5 +213,5 @@ def located(thing: Phrase, places: Sequence[Part], clause: str) -> Phrase:
     for k, part in enumerate(places[:-1]):
         place = places[k + 1]
         if isinstance(part, str) and isinstance(place, Phrase):
-            thing = thing.within(WEAK.get(part, "in"), place)
+            thing = thing.within(SIDES.get(part, WEAK.get(part, "in")), place)
     return thing

@@ -20,6 +20,7 @@ from coterie_core.sightings import (
 )
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing, Verdict
 from emos_planner.leader.options import LeaderOptions
+from emos_planner.leader.order import is_over, wait_for_new
 from emos_planner.leader.outcome import Outcome, outcome_of, why_nobody
 from emos_planner.leader.state_file import LeaderState
 from emos_planner.leader.understand import Understanding
@@ -448,6 +449,7 @@ class Progress:
         for id in self.meant.grow():
             self._tasks[id] = self.meant.board.sub_tasks[id]
         self._search_on()
+        wait_for_new(self.meant.board, self._tasks)
         for id in unused(self.meant.board, self.meant.wants):
             one = self._tasks.get(id)
             if one is not None and one.state in _OPEN:
@@ -499,7 +501,9 @@ class Progress:
                 if one.state not in _OPEN or one.id in self.given_up or one.id in self.dropped:
                     continue
                 lost = next((other for other in one.depends_on if other in self.given_up), "")
-                if lost:
+                if lost and is_over(self.meant.board, self._tasks, one, lost):
+                    changed = True
+                elif lost:
                     self.given_up[one.id] = reason = f"waits for {lost}, which nobody does"
                     self._tasks[one.id] = one.model_copy(update={"reason": reason})
                     changed = True

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from coterie_core.geometry import Vec3, distance
 from coterie_core.household import Household, load_household, normalized, singulars
+from coterie_core.relations import PAIRS, between
 from coterie_core.scene import Room, SceneGraph, SceneObject
 from coterie_core.tasks import Thing
-from emos_planner.leader.phrases import Phrase
+from coterie_core.understanding import nearest
+from coterie_core.understanding.phrases import Phrase
 from emos_planner.leader.verbs import NotUnderstood
 
 NEAR = 1.0
@@ -49,9 +50,22 @@ class Resolver:
                 found = [room for room in found if room.id in inside]
         if not found:
             raise NotUnderstood(
-                f"the map has no {phrase.said!r}; it has {_listed(room.name for room in rooms)}"
+                f"the map has no {phrase.said!r}; it has {_listed(room.name for room in rooms)}",
+                "place",
+                phrase.said,
+                suggestions=nearest(phrase.noun, [room.name for room in rooms]),
             )
-        return sorted(found, key=lambda room: room.id)
+        found = sorted(found, key=lambda room: room.id)
+        if phrase.order in ("largest", "smallest"):
+            found.sort(key=lambda room: room_area(room), reverse=phrase.order == "largest")
+            return found[:1]
+        if phrase.ordinal > len(found):
+            raise NotUnderstood(
+                f"{phrase.said!r}: the map has {_listed(room.name for room in found)}",
+                "place",
+                phrase.said,
+            )
+        return [found[_index(phrase.ordinal)]] if phrase.ordinal else found
 
     def is_place(self, phrase: Phrase) -> bool:
         """Whether a phrase behind "in" or "to" means rooms rather than a thing."""
@@ -73,7 +87,9 @@ class Resolver:
     def _floor(self, phrase: Phrase) -> list[Room]:
         floors = sorted(self.scene.floors.values(), key=lambda floor: floor.index)
         if not floors:
-            raise NotUnderstood(f"{phrase.said!r}: the map has no floors; name rooms instead")
+            raise NotUnderstood(
+                f"{phrase.said!r}: the map has no floors; name rooms instead", "place", phrase.said
+            )
         lowest = floors[0].index
         wanted = {
             "up": [f for f in floors if f.index > max(lowest, 0) or f.index > lowest],
@@ -89,7 +105,9 @@ class Resolver:
         if not found:
             raise NotUnderstood(
                 f"{phrase.said!r}: the map has {len(floors)} floor{'s' * (len(floors) > 1)} and "
-                "no rooms there"
+                "no rooms there",
+                "place",
+                phrase.said,
             )
         return found
 
@@ -121,7 +139,31 @@ class Resolver:
     # -- things ---------------------------------------------------------------------------------
 
     def things(self, phrase: Phrase) -> list[SceneObject]:
-        """Return the things on the map that a phrase fits, sorted by id; empty: none known."""
+        """Return the things on the map that a phrase fits, sorted by id; empty: none known.
+
+        Any of several alternatives fits. An ordinal counts by id, and a superlative chooses among
+        what is known.
+        """
+        found = {thing.id: thing for thing in self._fitting(phrase)}
+        for other in phrase.alternatives:
+            found.update((thing.id, thing) for thing in self.things(other))
+        for other in phrase.excluded:
+            for thing in self._excluded(other, phrase):
+                found.pop(thing.id, None)
+        things = sorted(found.values(), key=lambda thing: thing.id)
+        if phrase.ordinal:
+            k = _index(phrase.ordinal)
+            return things[k : k + 1 or None] if k < len(things) else []
+        size = _SIZES.get(phrase.order)
+        if size is None or not things:
+            return things
+        return [min(things, key=lambda thing: (size(thing), thing.id))]
+
+    def _excluded(self, left_out: Phrase, phrase: Phrase) -> list[SceneObject]:
+        """Return what is left out; "the cushion" of one kind of things leaves out only one."""
+        return self.things(left_out if left_out.label or left_out.noun else left_out.like(phrase))
+
+    def _fitting(self, phrase: Phrase) -> list[SceneObject]:
         found = sorted(self._named(phrase), key=lambda thing: thing.id)
         if phrase.compound:
             # "kitchen table": the one in the kitchen where there is one.
@@ -145,6 +187,13 @@ class Resolver:
         nouns = {noun} | {
             form for form in singulars(noun) if self.household.canonical(form) == phrase.label
         }
+        if phrase.members:
+            kinds = set(phrase.members)
+            return [
+                t
+                for t in things.values()
+                if {t.label.top, self.household.canonical(t.label.top)} & kinds
+            ]
         exact = [t for t in things.values() if normalized(t.label.top) in nouns]
         if exact or not phrase.known:
             return exact or [t for t in things.values() if t.label.top == phrase.label]
@@ -167,6 +216,16 @@ class Resolver:
                     t.id != o.id and distance(t.box.center, o.box.center) <= NEAR
                     for o in owners.values()
                 )
+            ]
+        if relation == "between":
+            boxes = [owner.box for owner in owners.values()][:2]
+            return [t for t in things if len(boxes) == 2 and between(t.box, boxes) > 0.0]
+        if relation in ("under", "above", "behind"):
+            holds = PAIRS[relation]  # type: ignore[index]
+            return [
+                t
+                for t in things
+                if any(t.id != o.id and holds(t.box, o.box) > 0.0 for o in owners.values())
             ]
         return [t for t in things if t.support in owners or t.container in owners]
 
@@ -212,8 +271,36 @@ class Resolver:
     def nearest_name(self, phrase: Phrase) -> str:
         """Return the label on the map that is spelled most like a phrase's noun ("" if none)."""
         labels = sorted({thing.label.top for thing in self.scene.objects.values()})
-        close = difflib.get_close_matches(phrase.noun or phrase.label, labels, n=1, cutoff=0.6)
+        close = nearest(phrase.noun or phrase.label, labels, 1)
         return close[0] if close else ""
+
+
+def _index(ordinal: int) -> int:
+    return ordinal - 1 if ordinal > 0 else ordinal
+
+
+def _volume(thing: SceneObject) -> float:
+    return math.prod(thing.box.size)
+
+
+_SIZES: dict[str, Callable[[SceneObject], float]] = {
+    "largest": lambda thing: -_volume(thing),
+    "smallest": _volume,
+    "tallest": lambda thing: -thing.box.size[2],
+    "lowest": lambda thing: thing.box.center[2],
+}
+"""What a superlative orders things by, least first."""
+
+
+def room_area(room: Room) -> float:
+    """Return the area of a room's outline [m^2] (shoelace formula); 0: not known."""
+    points = room.polygon or []
+    return 0.5 * abs(
+        sum(
+            a[0] * b[1] - b[0] * a[1]
+            for a, b in zip(points, [*points[1:], *points[:1]], strict=True)
+        )
+    )
 
 
 def as_thing(thing: SceneObject) -> Thing:

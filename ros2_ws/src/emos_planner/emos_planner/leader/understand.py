@@ -6,11 +6,14 @@ import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, SubTask
+from coterie_core.understanding.phrases import Phrase, Vocabulary
 from emos_planner.leader.commands import parse_task
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.phrases import Phrase, Vocabulary
+from emos_planner.leader.order import put_in_order
+from emos_planner.leader.resolve import Resolver
 from emos_planner.leader.searches import Searches
 from emos_planner.leader.verbs import NotUnderstood
 from emos_planner.leader.wants import (
@@ -48,7 +51,9 @@ class Understanding:
 
     def grow(self) -> list[str]:
         """Add what the map, which may have grown, now makes possible; return the new ids."""
-        return expand(self.wants, self.scene, self.board)
+        new = expand(self.wants, self.scene, self.board)
+        put_in_order(self.wants, self.board)
+        return new
 
 
 def understand(
@@ -66,12 +71,19 @@ def understand(
         NotUnderstood: Words that mean nothing to robots, or a room that is not there.
     """
     names = tuple(robots)
-    wants = wants_of(parse_task(words, Vocabulary.of(scene, names)))
+    wishes = parse_task(words, Vocabulary.of(scene, names))
+    wants = wants_of(wishes)
     board = Board(names, Searches(scene, unseen))
+    for wish in wishes:
+        for note in wish.notes:
+            board.note(note)
     for want in wants:
+        _check_target(want, scene)
         _note_ignored(want, board)
     understanding = Understanding(words, wants, board, scene)
     understanding.grow()
+    for want in wants:
+        _note_choice(want, board, Resolver(scene))
     return understanding
 
 
@@ -105,6 +117,29 @@ def sub_tasks_of(
     return from_goals(goals, scene, robots).sub_tasks
 
 
+def _check_target(want: Want, scene: SceneGraph) -> None:
+    """Refuse to put things on what bears nothing; a search for it would be in vain.
+
+    Raises:
+        NotUnderstood: The target is part of the building: the floor, a wall, a window.
+    """
+    target = want.target
+    if want.kind != "bring" or target is None or Resolver(scene).is_place(target):
+        return
+    category = load_household().category(target.label)
+    if category is None or category.kind == "item" or target.label in scene.objects:
+        return
+    if any(thing.receptacles for thing in Resolver(scene).things(target)):
+        return
+    if category.shape == "none":
+        raise NotUnderstood(
+            f"{want.text!r}: robots put things on and in furniture, and {target.said!r} is none",
+            "target",
+            target.said,
+            question="On which piece of furniture, or in which room, shall it go?",
+        )
+
+
 def _note_ignored(want: Want, board: Board) -> None:
     phrases: list[Phrase] = [p for p in (want.phrase, want.target) if p is not None]
     for phrase in phrases:
@@ -113,3 +148,24 @@ def _note_ignored(want: Want, board: Board) -> None:
                 f"robots cannot tell {' and '.join(repr(w) for w in phrase.ignored)}: "
                 f"any {phrase.noun} counts"
             )
+        if phrase.which in ("other", "another") and not phrase.excluded:
+            board.note(f"{phrase.said!r}: any {phrase.noun} counts that nothing else is done with")
+        if phrase.order in ("nearest", "farthest"):
+            board.note(f"{phrase.said!r}: robots take the one that is quickest to get")
+
+
+def _note_choice(want: Want, board: Board, resolver: Resolver) -> None:
+    """Tell which of several things, and which of several places, was taken for the one meant."""
+    phrase, target = want.phrase, want.target
+    if phrase is None or not want.given or resolver.is_place(phrase):
+        return
+    fitting = resolver.things(phrase)
+    if phrase.definite and want.need == 1 and len(fitting) > 1:
+        taken = ", ".join(want.given)
+        board.note(f"{len(fitting)} fit {phrase.said!r}: {taken} is taken")
+    if target is None or not target.definite or resolver.is_place(target):
+        return
+    places = resolver.things(target)
+    goal = next(iter(want.goals.values()), None)
+    if len(places) > 1 and goal is not None and goal.receptacle is not None:
+        board.note(f"{len(places)} fit {target.said!r}: {goal.receptacle.id} is taken")

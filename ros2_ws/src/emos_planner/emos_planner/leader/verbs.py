@@ -1,59 +1,49 @@
-"""Verbs and turns of phrase of household imperatives: what they ask for, and how they look."""
+"""Verbs of household imperatives: what they ask for, their forms, and what robots cannot do."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
-from emos_planner.leader.phrases import words_of
+from coterie_core.understanding import NotUnderstood, words_of
+
+__all__ = [
+    "ASKS", "CAN_DO", "EXAMPLE", "FROM", "JOINED", "LYING", "MEANT", "PUT", "SIDES", "STATE",
+    "STRONG", "TO_GET", "VERBS", "WEAK", "WHERE", "WHERE_LATE", "WHETHER_AT", "NotUnderstood",
+    "WishKind", "base_verb",
+]  # fmt: skip
 
 WishKind = Literal["bring", "take", "find", "check", "go", "look", "open", "close"]
 
+_CARRY = "bring carry move deliver transport haul relocate transfer return take get fetch give hand"
+_PUT = "put place set lay drop leave store stow hang stack deposit throw toss stick pop pass slide"
 VERBS: dict[str, WishKind] = {
-    **dict.fromkeys(
-        words_of("bring carry move deliver transport haul relocate transfer return take get fetch"),
-        "bring",
-    ),
-    **dict.fromkeys(
-        words_of("put place set lay drop leave store stow hang stack deposit throw toss"), "bring"
-    ),
-    **dict.fromkeys(["pick", "grab", "collect", "gather"], "take"),
-    **dict.fromkeys(["find", "search", "locate", "seek", "spot", "look", "hunt"], "find"),
+    **dict.fromkeys(words_of(f"{_CARRY} {_PUT} serve push drag shift"), "bring"),
+    **dict.fromkeys(("pick", "grab", "collect", "gather", "remove"), "take"),
+    **dict.fromkeys(words_of("find search locate seek spot look hunt"), "find"),
     **dict.fromkeys(words_of("check see verify tell confirm ensure report know"), "check"),
-    **dict.fromkeys(words_of("go drive walk head come navigate fly travel visit run"), "go"),
+    **dict.fromkeys(
+        words_of("go drive walk head come navigate fly travel visit run enter"),
+        "go",
+    ),
     **dict.fromkeys(["inspect", "examine", "photograph", "detect", "observe", "watch"], "look"),
     **dict.fromkeys(("open", "unlock"), "open"),
     **dict.fromkeys(("close", "shut"), "close"),
 }
-PUT = frozenset(words_of("put place set lay drop leave store stow hang stack deposit throw toss"))
-TO_GET = frozenset(["get", "fetch", "take"])
+PUT = frozenset(_PUT.split())
+TO_GET = frozenset(("get", "fetch", "take", "remove"))
 MEANT = {
     "clean": "find", "tidy": "bring", "vacuum": "go", "wash": "bring", "cook": "bring",
-    "turn": "open", "switch": "open", "push": "bring", "pull": "open", "give": "bring",
-    "hand": "bring", "serve": "bring", "clear": "bring", "empty": "bring", "fill": "bring",
-    "count": "find", "water": "go", "follow": "go", "guide": "go", "guard": "go", "wait": "go",
+    "turn": "open", "switch": "open", "pull": "open", "clear": "bring", "empty": "bring",
+    "fill": "bring", "count": "find", "water": "go", "follow": "go", "guide": "go", "guard": "go",
+    "wait": "go", "make": "bring", "dry": "bring", "iron": "bring", "fold": "bring",
+    "swap": "bring", "arrange": "bring", "sort": "bring", "organize": "bring", "declutter": "bring",
 }  # fmt: skip
 EXAMPLE = {
     "bring": '"bring the mug to the kitchen counter"', "find": '"find the keys"',
     "go": '"go to the bathroom"', "open": '"open the fridge"',
 }  # fmt: skip
-LEAD = re.compile(
-    r"^(?:(?:hey|hello|hi|ok|okay|so|now|then|first|second|finally|also|next|afterwards|after that|"
-    r"please|kindly|just|robots?|team|everyone|someone|somebody|one of you|"
-    r"(?:can|could|would|will) (?:you|one of you|someone|somebody|the robots?)|"
-    r"(?:i|we) (?:want|need|would like|d like)(?: you)?(?: all)? to|i'd like you to|"
-    r"you (?:should|must|have to|need to)|let's|try to|make sure to|be sure to|go and|go to and|"
-    r"remember to|your task is to|help me(?: to)?|the robots? (?:should|must))[\s,]+)+"
-)
-SENTENCE = re.compile(r"(?<!\d)[.!?;\n]+(?=\s|$)|[!?;\n]+")
-SEPARATOR = re.compile(
-    r"\s*,?\s+(?:and\s+)?(?:then|after that|afterwards|finally|also)\s+|"
-    r"\s*,\s*and\s+|\s+and\s+|\s*,\s*"
-)
-REFUSED = re.compile(
-    r"\b(?:not|don't|dont|never|unless|except|without|until|instead|if there|when|while|as soon as|"
-    r"every (?:day|hour|morning|evening|time)|tomorrow|tonight|at \d|in \d+ (?:minutes|hours))\b"
-)
 STATE = re.compile(r"\b(?:that|which|who) (?:is|are|was|were|stands?|lies?|sits?) ")
 LYING = re.compile(
     r" (?:lying|standing|sitting|located|placed|kept|left|hanging) (?=in|on|at|under|near)"
@@ -62,27 +52,58 @@ ASKS = re.compile(
     r"^(?:(?:check|see|verify|tell me|tell us|confirm|report|find out|know|look|let me know|"
     r"make sure)(?: whether| if| that)? )?"
     r"(?:there (?:is|are)|is there|are there|(?:do|can) you see|we (?:still )?have|do we have|"
-    r"you (?:can )?see) (?P<what>.+?)(?: there| or not)?$"
+    r"you (?:can )?see) (?P<what>.+?)(?: there| or not| left)?$"
 )
-WHERE = re.compile(r"^(?:tell me )?where (?:is|are|did (?:i|we) (?:leave|put)) (?P<what>.+)$")
-WHERE_LATE = re.compile(r"^(?:tell me |show me |find out )where (?P<what>.+?) (?:is|are)$")
+WHERE = re.compile(
+    r"^(?:tell me |show me |find out )?where (?:is|are|did (?:i|we) (?:leave|put)|have (?:i|we) "
+    r"(?:left|put)) (?P<what>.+)$"
+)
+WHERE_LATE = re.compile(
+    r"^(?:tell me |show me |find out |check |see )?where (?P<what>.+?) (?:is|are)$"
+)
 WHETHER_AT = re.compile(
-    r"^(?:check|see|verify|tell me|confirm|find out|know)(?: whether| if| that) (?P<what>.+?) "
-    r"(?:is|are) (?P<where>(?:still )?(?:in|on|at|upstairs|downstairs).*)$"
+    r"^(?:check|see|verify|tell me|confirm|find out|know)(?: whether| if| that)? (?P<what>.+?) "
+    r"(?:is|are) (?P<where>(?:still )?(?:in|on|at|under|near|upstairs|downstairs)\b.*)$"
 )
 STRONG = frozenset(("to", "into", "onto"))
 WEAK = {"in": "in", "inside": "in", "within": "in", "at": "in", "on": "on", "upon": "on",
-         "near": "near", "beside": "near", "by": "near", "into": "in", "onto": "on"}  # fmt: skip
+        "near": "near", "beside": "near", "by": "near", "into": "in", "onto": "on"}  # fmt: skip
+SIDES = {"under": "under", "underneath": "under", "below": "under", "beneath": "under",
+         "above": "above", "over": "above", "behind": "behind", "between": "between"}  # fmt: skip
+"""Words for where something is that say nothing about what it is on or in."""
 FROM = frozenset(("from", "off"))
 JOINED = (("on top of", "on"), ("next to", "near"), ("close to", "near"), ("out of", "from"),
-           ("over to", "to"), ("back to", "to"), ("down on", "on"), ("in front of", "near"),
-           ("away from", "from"), ("up to", "to"), ("as well as", "and"))  # fmt: skip
+          ("over to", "to"), ("back to", "to"), ("down on", "on"), ("in front of", "near"),
+          ("away from", "from"), ("up to the", "to the"), ("down to", "to"), ("as well as", "and"),
+          ("back in", "in"), ("back on", "on"), ("back into", "into"), ("off of", "from"),
+          ("inside of", "in"), ("inside the", "in the"), ("down in", "in"), ("away in", "in"),
+          ("along with", "and"), ("together with", "and"), ("over on", "on"), ("up on", "on"),
+          ("adjacent to", "near"), ("in between", "between"))  # fmt: skip
 
 CAN_DO = (
     "robots can go somewhere, look for things, check whether something is there, bring or put "
     "things somewhere, and open or close furniture"
 )
+_IRREGULAR = {
+    "found": "find", "brought": "bring", "put": "put", "taken": "take", "took": "take",
+    "got": "get", "gotten": "get", "gone": "go", "went": "go", "been": "go", "come": "come",
+    "came": "come", "left": "leave", "laid": "lay", "hung": "hang", "thrown": "throw",
+    "shut": "shut", "seen": "see", "driven": "drive", "set": "set", "given": "give",
+}  # fmt: skip
 
 
-class NotUnderstood(ValueError):
-    """A task in words is not understood; says which words, and what is nearest that can be done."""
+@lru_cache(maxsize=1)
+def _forms() -> dict[str, str]:
+    forms = dict(_IRREGULAR)
+    for verb in VERBS:
+        stem = verb.removesuffix("e")
+        double = verb + verb[-1] if re.fullmatch(r"[^aeiou]*[aeiou][bdgmnpt]", verb) else verb
+        for form in (f"{verb}ing", f"{stem}ing", f"{double}ing", f"{stem}ed", f"{double}ed",
+                     f"{verb}s", f"{verb}es"):  # fmt: skip
+            forms.setdefault(form, verb)
+    return forms
+
+
+def base_verb(word: str) -> str:
+    """Return the base form of a verb that robots know ("bringing", "found"), or ""."""
+    return word if word in VERBS else _forms().get(word, "")

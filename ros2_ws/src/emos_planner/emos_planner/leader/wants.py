@@ -11,8 +11,8 @@ from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.sightings import kind_of
 from coterie_core.tasks import Predicate, SubTask, SubTaskKind, Thing
+from coterie_core.understanding.phrases import Phrase
 from emos_planner.leader.commands import Wish
-from emos_planner.leader.phrases import Phrase
 from emos_planner.leader.resolve import Resolver, as_thing
 from emos_planner.leader.searches import Searches
 from emos_planner.leader.verbs import NotUnderstood
@@ -32,7 +32,7 @@ class Want:
     Either `phrase` (and `target`) say what is meant, in words, or `thing` (and `receptacle`) do.
     `need` is how many things (0: all). `given` maps the id of a thing (or room) to the sub-tasks
     that serve it; `met` are things that fit already; `searches` the sub-tasks that look for more,
-    in `rooms` (ids).
+    in `rooms` (ids); `then` says that it is begun when the wants before it are over.
     """
 
     kind: WantKind
@@ -45,6 +45,7 @@ class Want:
     robot: str = ""
     everybody: bool = False
     text: str = ""
+    then: bool = False
     given: dict[str, tuple[str, ...]] = field(default_factory=dict)
     met: set[str] = field(default_factory=set)
     searches: list[str] = field(default_factory=list)
@@ -84,6 +85,7 @@ def wants_of(wishes: Iterable[Wish]) -> list[Want]:
                 robot=wish.robot,
                 everybody=wish.everybody,
                 text=wish.text,
+                then=wish.then,
             )
         )
     return wants
@@ -120,6 +122,8 @@ class Board:
     checks: set[str] = field(default_factory=set)
     _detect_of: dict[str, str] = field(default_factory=dict)
     _open_of: dict[str, str] = field(default_factory=dict)
+    waits: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Sub-task -> those that were said to come before it; when they are over, it may begin."""
     _search_of: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
     _count: int = 0
 
@@ -174,6 +178,10 @@ class Board:
         """Return the sub-task that opens a closed container ("" where it stands open)."""
         if owner.is_open is not False:
             return ""
+        return self.opens(owner, scene, robot)
+
+    def opens(self, owner: SceneObject, scene: SceneGraph, robot: str) -> str:
+        """Return the sub-task that opens something, one for all that need it."""
         if owner.id not in self._open_of:
             thing = as_thing(owner)
             self._open_of[owner.id] = self.add(
@@ -454,6 +462,8 @@ def _chain(
     item, robot = as_thing(thing), want.robot
     if want.kind in ("open", "close"):
         kind: SubTaskKind = "open" if want.kind == "open" else "close"
+        if kind == "open":
+            return (board.opens(thing, scene, robot),)
         return (board.add(kind, f"{kind} {named(thing, scene)}", object=item, robot=robot),)
     seen = board.detected(thing, scene, robot if want.kind in ("detect", "check") else "")
     if want.kind in ("detect", "check"):
