@@ -10,10 +10,11 @@ from coterie_bench.reveca import claims
 from coterie_bench.reveca.bench import main
 from coterie_bench.reveca.methods import METHODS, WORLDS
 from coterie_bench.reveca.plots import draw_all
+from coterie_bench.reveca.tables import interval
 from coterie_core.cooperation import run_episode
 from coterie_core.language import CheckFailed, Decider, ModelProfile, build_model
 from coterie_core.testing.endpoint import Endpoint
-from reveca_agent.relevance import RateRelevance, Ratings, RatingState
+from reveca_agent.relevance import RateRelevance, Rating, Ratings, RatingState
 
 
 def records(world, method, steps, agents=2, **more):
@@ -47,23 +48,37 @@ def test_a_claim_is_a_ratio_on_the_same_seeds_with_an_interval():
     assert set(by_name) == {"mhp", "rhp", "coela"}
     mhp, rhp, coela = by_name["mhp"], by_name["rhp"], by_name["coela"]
     assert (mhp.ratio, mhp.low, mhp.high, mhp.episodes) == (0.5, 0.5, 0.5, 6)
-    assert mhp.holds and mhp.certain
-    assert rhp.ratio == 1.25 and not rhp.holds and rhp.certain
-    assert coela.holds and not coela.certain and coela.low < 1.0 < coela.high
+    assert mhp.verdict == "yes"
+    assert rhp.ratio == 1.25 and rhp.verdict == "no"
+    assert coela.ratio < 1.0 < coela.high and coela.verdict == "a draw"
 
 
-def test_worlds_are_compared_with_one_another():
+def test_episodes_of_one_house_count_as_one():
+    """Twelve episodes in two houses tell as much as two: the interval is that of the houses."""
+    of, to = [80] * 6 + [120] * 6, [100] * 12
+    rows = records("household", "reveca", of) + records("household", "mhp", to)
+    apart = claims.check(rows)[0]
+    for row in rows:
+        row["house"] = f"house-{row['seed'] // 6}"
+    together = claims.check(rows)[0]
+    assert apart.ratio == together.ratio == 1.0 and (apart.houses, together.houses) == (12, 2)
+    assert together.low == 0.8 < apart.low < 1.0 < apart.high < 1.2 == together.high
+    steps, houses = [float(x) for x in of], [str(row["house"]) for row in rows[:12]]
+    assert interval(steps, houses)[1] > 10 * interval(steps)[1]
+
+
+def test_equal_is_a_draw():
     found = claims.check(
         [
             *records("household", "reveca", [100] * 6),
-            *records("noisy20", "reveca", [111] * 6),
+            *records("household", "no_questions", [100] * 6),
             *records("known", "reveca", [14] * 6),
             *records("known", "oracle", [10] * 6),
         ]
     )
-    assert [(one.of, one.to, one.ratio, one.holds) for one in found] == [
-        ("known reveca", "known oracle", 1.4, True),
-        ("noisy20 reveca", "household reveca", 1.11, False),
+    assert [(one.of, one.to, one.ratio, one.verdict) for one in found] == [
+        ("known reveca", "known oracle", 1.4, "yes"),
+        ("household reveca", "household no_questions", 1.0, "a draw"),
     ]
 
 
@@ -73,24 +88,27 @@ def test_too_few_episodes_prove_nothing():
 
 
 def test_the_bench_prints_and_writes_what_holds(tmp_path, capsys):
-    arguments = ["--episodes", "6", "--method", "reveca", "--method", "rhp", "--method", "k1"]
+    arguments = ["--episodes", "6", "--method", "reveca", "--method", "rhp", "--method", "r2"]
     assert main([*arguments, "--out", str(tmp_path)]) == 0
     written = json.loads((tmp_path / "claims.json").read_text())
-    assert [(one["claim"], one["holds"]) for one in written] == [
-        ("fewer steps than rhp", True),
-        ("K = 3, R = 4 are no worse than K = 1", True),
+    assert [one["claim"] for one in written] == [
+        "fewer steps than rhp",
+        "R = 4 saves steps against R = 2",
     ]
+    assert {one["verdict"] for one in written} <= {"yes", "no", "a draw"}
     shown = capsys.readouterr().out
     assert "what must show" in shown and "fewer steps than rhp" in shown
+    for reference in ("random", "nearest", "oracle"):
+        assert reference in shown
 
 
 def test_pictures_are_drawn_of_what_there_is(tmp_path):
     plain = [r for n in (2, 3, 4) for r in records("household", "reveca", [9] * 3, agents=n)]
     assert [file.name for file in draw_all(plain[:3], tmp_path)] == ["reveca.png"]
-    more = [*plain, *records("noisy20", "reveca", [9] * 3)]
-    more += [r for name in ("k1", "r2", "coela") for r in records("household", name, [7] * 3)]
+    more = [r for world in ("alike2", "alike4") for r in records(world, "reveca", [9] * 3)]
+    more += [*plain, *records("household", "coela", [7] * 3)]
     files = draw_all(more, tmp_path)
-    assert [file.stem for file in files] == ["reveca", "agents", "settings", "dummies"]
+    assert [file.stem for file in files] == ["reveca", "agents", "alike"]
     assert all(file.stat().st_size > 5000 for file in files)
     alone = records("household", "single", [9], agents=1)
     assert [file.stem for file in draw_all(alone, tmp_path)] == ["reveca"]
@@ -102,8 +120,10 @@ def test_pictures_are_drawn_of_what_there_is(tmp_path):
 
 def good(request):
     text = "\n".join(str(message["content"]) for message in request["messages"])
-    count = re.search(r"Give (\d+) levels", text)
-    return {"levels": [k % 2 for k in range(int(count[1]))]} if count else {"number": 1}
+    if "new information" not in text:
+        return {"number": 1}
+    ids = re.findall(r'"((?:message \d+|[\w-]+)): ', fenced(text, "new information"))
+    return {"ratings": [{"id": id_, "level": k % 2} for k, id_ in enumerate(ids)]}
 
 
 def played(method, seed=1, world="household"):
@@ -130,7 +150,7 @@ def fenced(text, label):
     return re.search(rf'label="{label}">\n(.*?)\n</data>', text, re.DOTALL)[1]
 
 
-DISTANCE = re.compile(r"steps for you|steps to spare|\(-?\d+\.\d, -?\d+\.\d\)|in \d+ steps")
+DISTANCE = re.compile(r"steps for \w+|steps to spare|\(-?\d+\.\d, -?\d+\.\d\)|in \d+ steps")
 
 
 @pytest.fixture(scope="module")
@@ -173,16 +193,17 @@ def test_without_collaborators_no_prompt_speaks_of_one():
     for text in prompts["choose"]:
         assert "nothing is known of them" in fenced(text, "others")
         assert not re.search("Ada|Bob", fenced(text, "candidates"))
+        assert "steps for you" in fenced(text, "candidates")
     assert not any(agent.memory.collaborators for agent in team.values())
 
 
 def test_without_validation_nothing_is_asked_and_always_means_always(whole):
     asked = {}
-    for method in ("reveca", "no_validation", "always_ask"):
+    for method in ("reveca", "no_questions", "no_validation", "always_ask"):
         prompts = whole if method == "reveca" else played(method)[0]
         notes = [t for t in prompts["rate"] if re.search("Did you (take|search)", t)]
         asked[method] = (len(prompts["judge"]), len(notes))
-    assert asked["no_validation"] == (0, 0)
+    assert asked["no_questions"] == asked["no_validation"] == (0, 0)
     assert asked["reveca"][0] > 0 == asked["always_ask"][0]
     assert asked["always_ask"][1] > asked["reveca"][1]
 
@@ -201,6 +222,7 @@ def test_k_and_r_bound_what_is_asked(method):
         home = WORLDS["household"](1)
         goal = home.reset(0)["Ada"].goal
         state = RatingState(goal, (next(iter(home.things.values())),), (), number)
-        RateRelevance().check(state, Ratings(levels=[number - 1]))
+        id_ = state.things[0].id
+        RateRelevance().check(state, Ratings(ratings=[Rating(id=id_, level=number - 1)]))
         with pytest.raises(CheckFailed, match=f"0 to {number - 1}"):
-            RateRelevance().check(state, Ratings(levels=[number]))
+            RateRelevance().check(state, Ratings(ratings=[Rating(id=id_, level=number)]))

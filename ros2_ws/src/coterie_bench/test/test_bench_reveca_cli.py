@@ -24,11 +24,13 @@ FIELDS = {
     "communication_steps",
     "characters",
     "total",
+    "house",
+    "episode",
 }
 
 
 def test_records_tables_and_plot(tmp_path, capsys):
-    arguments = ["--episodes", "2", "--seed", "3", "--out", str(tmp_path)]
+    arguments = ["--episodes", "2", "--seed", "3", "--out", str(tmp_path), "--no-floors"]
     assert main([*arguments, "--method", "reveca", "--method", "single"]) == 0
     records = json.loads((tmp_path / "results.json").read_text())
     assert [(r["method"], r["seed"], r["agents"]) for r in records] == [
@@ -38,6 +40,8 @@ def test_records_tables_and_plot(tmp_path, capsys):
         ("single", 4, 1),
     ]
     assert all(set(r) == FIELDS and r["success"] for r in records)
+    assert len({r["episode"] for r in records}) == 4  # alone it is another episode
+    assert [r["house"] for r in records] == ["house-3", "house-4"] * 2
     assert (tmp_path / "reveca.png").stat().st_size > 1000
     assert (tmp_path / "results.csv").is_file()
     shown = capsys.readouterr().out
@@ -49,7 +53,7 @@ def test_a_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
     first = play_all([Job("household", "rhp", k) for k in range(2)], cache=tmp_path)
     played = []
     real = episodes.run_one
-    monkeypatch.setattr(episodes, "run_one", lambda *a: played.append(a) or real(*a))
+    monkeypatch.setattr(episodes, "run_one", lambda *a, **k: played.append(a) or real(*a, **k))
     again = play_all([Job("household", "rhp", k) for k in range(3)], cache=tmp_path)
     assert again[:2] == first
     assert [a[2] for a in played] == [2]
@@ -102,6 +106,7 @@ def test_what_is_no_whole_record_is_played_again(text, tmp_path):
         (["--method", "k0"], "--method: 'k0'; one of"),
         (["--world", "mars"], "--world: 'mars'; one of household,"),
         (["--episodes", "0"], "--episodes: expected 1 to"),
+        (["--prior", "mine"], "--prior: 'mine'; one of household, flat"),
         (["--seed", "-1"], "--seed: expected 0 to"),
         (["--jobs", "0"], "--jobs: expected 1 to"),
         (["--agents", "2", "--agents", "11"], "--agents: expected 1 to 10, got 11"),
@@ -134,4 +139,35 @@ def test_a_broken_layout_is_named_before_anything_is_played(tmp_path, capsys):
 def test_intervals_are_of_the_mean():
     mean, half = interval([1.0, 2.0, 3.0])
     assert mean == 2.0
-    assert half == pytest.approx(1.96 / 3**0.5)
+    assert half == pytest.approx(4.303 / 3**0.5, rel=1e-3)  # Student's t of two degrees
+
+
+def test_a_method_of_ones_own_is_played(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(
+        "from coterie_bench.reveca.baseline_rhp import RuleAgent\n"
+        "class Lazy(RuleAgent):\n"
+        "    async def choose(self):\n"
+        "        return None\n"
+    )
+    arguments = ["--episodes", "1", "--out", str(tmp_path / "out"), "--no-floors"]
+    assert main([*arguments, "--method", "mine:Lazy"]) == 0
+    record = json.loads((tmp_path / "out" / "results.json").read_text())[0]
+    assert (record["method"], record["simulation_steps"]) == ("mine:Lazy", 250)
+    assert main([*arguments, "--method", "mine:Nobody"]) == 2
+    assert "Nobody" in capsys.readouterr().err
+
+
+def test_beliefs_are_everybodys_or_nobodys(tmp_path):
+    records = {}
+    for prior in ("household", "flat"):
+        methods = ["--method", "reveca", "--method", "mhp", "--no-floors"]
+        out = tmp_path / prior
+        assert main(["--episodes", "3", *methods, "--prior", prior, "--out", str(out)]) == 0
+        records[prior] = json.loads((out / "results.json").read_text())
+    pairs = list(zip(records["household"], records["flat"], strict=True))
+    assert all(a["episode"] == b["episode"] for a, b in pairs)
+    for name in ("reveca", "mhp"):
+        steps = [(a["simulation_steps"], b["simulation_steps"]) for a, b in pairs
+                 if a["method"] == name]  # fmt: skip
+        assert any(a != b for a, b in steps)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from itertools import islice
 
 import pytest
@@ -93,7 +94,9 @@ def test_a_model_rates_the_best_of_too_much_and_the_rule_the_rest():
     def reply(request):
         text = "\n".join(str(m["content"]) for m in request["messages"])
         asked.append(len(text))
-        return json.dumps({"levels": [1] * RATED})
+        ids = re.findall(r'"((?:message \d+|[\w-]+)): ', text)
+        assert len(ids) == RATED
+        return json.dumps({"ratings": [{"id": id_, "level": 1} for id_ in ids]})
 
     with Endpoint(reply) as endpoint:
         profile = ModelProfile(kind="openai", base_url=endpoint.url, model="m", max_retries=0)
@@ -105,7 +108,7 @@ def test_a_model_rates_the_best_of_too_much_and_the_rule_the_rest():
         ]
         asyncio.run(agent._rate())
     assert [one.decided_by for one in told] == ["model"]
-    assert len(asked) == 1 and asked[0] < 12_000
+    assert len(asked) == 1 and asked[0] < 40_000
     levels = [entry.level for entry in agent.memory.scene.values()]
     assert 1 in levels and 3 in levels and 0 in levels
     assert not agent.observer.new and not agent.communicator.new

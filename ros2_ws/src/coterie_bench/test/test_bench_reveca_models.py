@@ -42,12 +42,15 @@ def text_of(request):
 def good(request):
     """A model that replies as it should: middling relevance for all, the first of every list."""
     text = text_of(request)
-    count = re.search(r"Give (\d+) levels", text)
-    if count:
-        return {"levels": [2] * int(count[1])}
+    news = re.search(r'label="new information">\n(.*?)\n</data>', text, re.DOTALL)
+    if news:
+        ids = re.findall(r'"((?:message \d+|[^" ]+)): ', news[1])
+        return {"ratings": [{"id": id_, "level": 2} for id_ in ids]}
     if "Which number?" in text:
-        return {"number": 1, "reason": "the first is the best"}
-    return {"send": False, "plan": 1}
+        return {"reason": "the first is the best", "number": 1}
+    if "What do you say?" in text:
+        return {"text": "I go on."}
+    return {"reason": "the first", "option": 1}
 
 
 def profile_of(endpoint, **more):
@@ -65,10 +68,11 @@ def test_a_model_decides_for_all_that_ask(tmp_path, capsys):
         file.write_text(f"{{kind: openai, base_url: '{endpoint.url}', model: m}}")
         arguments = ["--episodes", "1", "--seed", "1", "--profile", str(file), "--jobs", "2"]
         arguments += ["--out", str(tmp_path / "out"), "--method", "reveca", "--method", "coela"]
-        assert main([*arguments, "--method", "rhp"]) == 0
+        assert main([*arguments, "--method", "rhp", "--no-floors"]) == 0
         asked = [request.text for request in endpoint.received]
         first = len(asked)
-        assert main([*arguments, "--method", "rhp"]) == 0  # all is kept: nothing is asked again
+        # All is kept: nothing is asked again.
+        assert main([*arguments, "--method", "rhp", "--no-floors"]) == 0
         assert len(endpoint.received) == first
     records = json.loads((tmp_path / "out" / "results.json").read_text())
     told = [r for r in records if r["method"] != "rhp"]
@@ -80,7 +84,13 @@ def test_a_model_decides_for_all_that_ask(tmp_path, capsys):
         assert (r["prompt_tokens"], r["completion_tokens"]) == (100 * r["calls"], 20 * r["calls"])
     assert sum(r["calls"] for r in told) == first
     assert not USAGE & {key for r in records if r["method"] == "rhp" for key in r}
-    for mark in ("Give", "candidates", "scenarios", "plans"):  # every Decision was put to it
+    for mark in (
+        "new information",
+        "candidates",
+        "scenarios",
+        "What do you say?",
+        "options",
+    ):  # every Decision was put to it
         assert any(mark in text for text in asked), mark
     assert "by the rule" in capsys.readouterr().out
 
@@ -91,8 +101,8 @@ FAULTS = {
     "time-out": Hang(5.0),
     "broken JSON": BROKEN_JSON,
     "broken reply": BROKEN_CONTENT,
-    "not on the list": Says('{"number": 99, "levels": [9], "plan": 99}'),
-    "no such id": Says('{"number": "plate-77", "levels": ["plate-77"], "plan": "plate-77"}'),
+    "not on the list": Says('{"number": 99, "ratings": [{"id": "x", "level": 9}], "option": 99}'),
+    "no such id": Says('{"number": "plate-77", "ratings": ["plate-77"], "option": "plate-77"}'),
 }
 
 

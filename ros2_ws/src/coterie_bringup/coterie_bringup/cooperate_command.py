@@ -129,6 +129,7 @@ def cooperate(options: CooperateOptions) -> int:
     """
     console = Console(stderr=options.as_json)
     given = _goal(options.name, options.predicates) if options.predicates else None
+    kept: list[CooperationRecord] = []
     running = [] if options.team_file or options.world else _running(options.domain)
     try:
         if running:
@@ -138,17 +139,19 @@ def cooperate(options: CooperateOptions) -> int:
                     f"team {state.team} runs already: say what it shall do, for example\n"
                     '  ./coterie cooperate "ON(mug, counter): 2"'
                 )
-            record = CooperationRecord(given, state.team)
-            asyncio.run(_with_running(state, options, record, console))
+            kept.append(CooperationRecord(given, state.team))
+            asyncio.run(_with_running(state, options, kept[0], console))
         else:
-            record = _with_own(given, options, console)
+            _with_own(given, options, console, kept)
     except asyncio.CancelledError:
         console.print("cooperate: interrupted; the robots were told to stop", highlight=False)
+        if kept:
+            kept[0].message = "interrupted"
+            file, _ = _write(kept[0], options.out)
+            console.print(f"  {file}", style="dim", markup=False, highlight=False)
         return 130
-    file = options.out / "cooperation.json"
-    options.out.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(record.as_data(), indent=1)
-    write_atomically(file, text + "\n")
+    record = kept[0]
+    file, text = _write(record, options.out)
     if options.as_json:
         print(text)
     else:
@@ -159,6 +162,14 @@ def cooperate(options: CooperateOptions) -> int:
         )
     console.print(f"  {file}", style="dim", markup=False, highlight=False)
     return 0 if record.success else 1
+
+
+def _write(record: CooperationRecord, folder: Path) -> tuple[Path, str]:
+    """Keep a record; return its file and what is in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file, text = folder / "cooperation.json", json.dumps(record.as_data(), indent=1)
+    write_atomically(file, text + "\n")
+    return file, text
 
 
 def _goal(name: str, predicates: tuple[str, ...]) -> Goal:
@@ -179,7 +190,13 @@ async def _with_running(
         await _give(state, state.robots, options, record, console, patience=5.0)
 
 
-def _with_own(given: Goal | None, options: CooperateOptions, console: Console) -> CooperationRecord:
+def _with_own(
+    given: Goal | None,
+    options: CooperateOptions,
+    console: Console,
+    kept: list[CooperationRecord],
+) -> None:
+    """Start a team for the goal; its record goes into `kept` at once."""
     team = load_team(options.team_file or repository_team(TEAM_FILE))
     if options.world:
         team = _in_world(team, options.world)
@@ -195,6 +212,7 @@ def _with_own(given: Goal | None, options: CooperateOptions, console: Console) -
             './coterie cooperate "ON(mug, counter): 2"'
         )
     record = CooperationRecord(given or _goal(spec.name, spec.goal), team.name)
+    kept.append(record)
 
     def on_event(event: Event) -> None:
         if event.kind in ("died", "restarting", "given_up", "failed"):
@@ -209,7 +227,6 @@ def _with_own(given: Goal | None, options: CooperateOptions, console: Console) -
             highlight=False,
         )
         asyncio.run(_start_and_give(run, options, record, console))
-    return record
 
 
 def _in_world(team: Team, kind: str) -> Team:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -169,6 +171,22 @@ def test_a_running_team_has_to_be_told_what_to_do(monkeypatch, tmp_path: Path) -
     monkeypatch.setattr(cooperate_command, "running_teams", lambda: [state])
     with pytest.raises(CommandError, match="runs already: say what it shall do"):
         cooperate(CooperateOptions(out=tmp_path))
+
+
+def test_an_interrupted_run_leaves_its_record(monkeypatch, tmp_path: Path, capsys) -> None:
+    async def interrupted(state, robots, options, record, console, *, patience):
+        record.said.append(Said(1.0, "rover", (), "I am in the hall."))
+        raise asyncio.CancelledError
+
+    running = [SimpleNamespace(team="pair", domain=7, robots=["rover"])]
+    monkeypatch.setattr(cooperate_command, "running_teams", lambda: running)
+    monkeypatch.setattr(cooperate_command, "choose_team", lambda teams, *_: teams[0])
+    monkeypatch.setattr(cooperate_command, "_give", interrupted)
+    assert cooperate(CooperateOptions(("ON(cup, desk): 1",), out=tmp_path)) == 130
+    kept = json.loads((tmp_path / "cooperation.json").read_text())
+    assert kept["message"] == "interrupted" and not kept["success"]
+    assert [one["text"] for one in kept["messages"]] == ["I am in the hall."]
+    assert "cooperation.json" in capsys.readouterr().out
 
 
 def test_a_record_as_data() -> None:

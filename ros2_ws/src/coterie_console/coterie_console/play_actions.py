@@ -26,6 +26,7 @@ from coterie_core.cooperation import (
     Whereabouts,
     compose,
 )
+from reveca_agent.communication import looked, searched
 from reveca_agent.transport_skills import carriers
 
 WALK = 400
@@ -207,7 +208,11 @@ def _answers(person: Person) -> Iterator[Choice]:
         search = facts.place == facts.item
         placed = person.memory.placed.get(facts.item)
         if search:
-            options: list[tuple[Answer, str]] = [("searched", ""), ("untouched", "")]
+            partly = bool(person.memory.unopened(facts.item))
+            options: list[tuple[Answer, str]] = [
+                ("looked" if partly else "searched", ""),
+                ("untouched", ""),
+            ]
         elif placed is not None and not placed.by:
             options = [("placed", placed.target), ("untouched", "")]
         else:
@@ -256,7 +261,12 @@ def _messages(person: Person) -> Iterator[Choice]:
         )  # fmt: skip
     yield _say(
         person, "tell", "say", "Tell where I am and what I know of", "start",
-        Facts(me=_me(person), searched=_searched(person), seen=_seen(person)),
+        Facts(
+            me=_me(person),
+            searched=tuple(searched(memory)[-TOLD:]),
+            looked=tuple(looked(memory)[-TOLD:]),
+            seen=_seen(person),
+        ),
     )  # fmt: skip
     wanted = sorted(
         (e for e in memory.scene.values() if person.wanted(e.thing) and e.thing.id not in carried),
@@ -306,11 +316,6 @@ def _carried(person: Person) -> tuple[str, ...]:
     """What is in the hands, and in the containers there."""
     hands = person.memory.hands
     return (*hands, *(id_ for hand in hands for id_ in person.inside(hand)))
-
-
-def _searched(person: Person) -> tuple[str, ...]:
-    memory = person.memory
-    return (*memory.rooms, *(id_ for id_, who in memory.searched.items() if not who))[-TOLD:]
 
 
 def _seen(person: Person) -> tuple[Sighting, ...]:

@@ -31,6 +31,25 @@ from reveca_agent.settings import Settings
 Group = Literal["say", "do", "go", "wait", "further"]
 """Answers and messages; what is in reach; places; turning and waiting; what is seldom wanted."""
 MOST_NEWS = 20
+NOT_UNDERSTOOD = (
+    "Your words are of no form that robots understand without a model; people and models read "
+    "them. Understood are sentences such as “Did you take plate-1?”, “Did you search the "
+    "kitchen?”, “I took plate-1.”, “I put plate-1 on table-1.”, “I searched the kitchen.”"
+)
+INTRODUCTION = (
+    "You and the others share one household task: bring the things named under Goal to where they "
+    "belong. Each click is a step, and everybody takes one at the same time; a walk is a step for "
+    "every half metre. You have two hands. You see what is in the room you are in, but not into "
+    "what is closed: open it. A message costs a step, too, and tells the others what you found, "
+    "took or searched. It is over when all is in its place."
+)
+INTRODUCTION_TURNING = (
+    "You and the others share one task: carry the things named under Goal to where they belong. "
+    "Each click is a step, and everybody takes one at the same time; a walk is a step for every "
+    "tenth of a metre. You have two hands; a container in a hand holds three things more. You see "
+    "only what is ahead of you: look round to see all of a room. A message costs a step, too. It "
+    "is over when all is in its place."
+)
 _SETTINGS = Settings(relevance=False)
 
 
@@ -166,6 +185,11 @@ class Person:
         self.tells(self, choice)
         return self._did(choice.action())
 
+    @property
+    def introduction(self) -> str:
+        """What a newcomer should know, in a few sentences."""
+        return INTRODUCTION_TURNING if self.briefing.turn else INTRODUCTION
+
     # --- for interfaces --------------------------------------------------------------------------
 
     def stop(self) -> None:
@@ -268,6 +292,8 @@ class Person:
             self._count += 1
             note = understand(action.note, self._words)
             self.chat.append(note)
+            if note.facts is None:
+                self._tell(NOT_UNDERSTOOD, stops=False)
             if note.facts is not None and note.facts.item and note.kind == "ask":
                 # An answer counts only if it was asked for, as with the agents.
                 self.ears.asked[note.facts.item] = note.to[0] if note.to else ""

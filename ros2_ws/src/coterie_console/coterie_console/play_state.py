@@ -37,6 +37,7 @@ def state_of(person: Person, found: Sequence[Choice]) -> dict[str, Any]:
             ],
         },
         "slots": briefing.hands,
+        "introduction": person.introduction,
         "hands": [
             {"id": plain(id_), "inside": [plain(one) for one in person.inside(id_)]}
             for id_ in percept.hands

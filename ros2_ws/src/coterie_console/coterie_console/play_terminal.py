@@ -46,6 +46,7 @@ class Terminal:
     def __init__(self, console: Console, read: Callable[[str], str] = input) -> None:
         self.console, self._read = console, read
         self._heard = 0
+        self._introduced = False
         self.quit = self.asking = False
         """Somebody asked for the end; a line is being read."""
 
@@ -56,6 +57,9 @@ class Terminal:
             Quit: The person ends the session.
         """
         found = choices(person)
+        if not self._introduced:
+            self._introduced = True
+            self.console.print(Text(person.introduction, style="italic"))
         # Numbers follow the order on the screen: the seldom ones come last.
         found.sort(key=lambda c: list(HEADINGS).index(c.group))
         self.show(person)

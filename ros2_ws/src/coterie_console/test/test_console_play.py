@@ -26,6 +26,7 @@ from coterie_console.play_session import PlaySession, Quit, names_of_people
 from coterie_console.play_state import state_of
 from coterie_console.play_terminal import Terminal
 from coterie_core.cooperation import Facts, Note, Send, compose
+from reveca_agent.agent import RevecaAgent
 
 
 class Picks:
@@ -80,7 +81,47 @@ def test_all_that_is_offered_can_be_done(tmp_path, world):
         played = session(tmp_path, rule, world, agents=1, seed=seed)
         with contextlib.suppress(Quit):  # random actions may even reach the goal
             asyncio.run(played.play())
-    assert {"put", "take", "go", "wait"} <= kinds and {"open", "look"} & kinds
+    assert {"put", "take", "go"} <= kinds and {"open", "look"} & kinds
+
+
+def test_what_one_tells_of_rooms_is_what_was_looked_into():
+    """No click says that nothing is left where something is closed, or what is needed lies."""
+    told = 0
+    for seed in range(60, 66):
+        world = HouseholdWorld(HouseholdOptions(agents=2))
+        person = Person("Ada", None)
+        person.begin(world.reset(seed)["Ada"])
+        for room in world.home.ways.rooms.values():
+            world.bodies["Ada"].spot = room.spot
+            world.steps += 1
+            person.observe(world.percepts()["Ada"])
+            note = next(c for c in choices(person) if c.id == "tell").action().note
+            left = set(note.facts.searched)
+            for thing in world.things.values():
+                if thing.spot.room in left:
+                    assert thing.is_open is not False
+                    assert thing.label not in world.goal.items or thing.id in person.memory.placed
+            closed = {id_ for one in note.facts.looked for id_ in one.closed}
+            assert all(world.things[id_].is_open is False for id_ in closed)
+            told += len(closed)
+    assert told
+
+
+async def test_a_free_question_is_answered_and_the_person_is_told():
+    world = HouseholdWorld(HouseholdOptions(agents=2))
+    person, bob = Person("Ada", None), RevecaAgent("Bob")
+    briefings = world.reset(61)
+    person.begin(briefings["Ada"])
+    bob.begin(briefings["Bob"])
+    percepts = world.percepts()
+    person.observe(percepts["Ada"])
+    bob.observe(percepts["Bob"])
+    choice = person.message("which rooms are nice, shall I take the milk?")
+    percepts = world.step({"Ada": person._did(choice.action()), "Bob": await bob.act()})
+    assert any("of no form that robots understand" in one for one in person.news)
+    bob.observe(percepts["Bob"])
+    answer = await bob.act()
+    assert isinstance(answer, Send) and "did not understand" in answer.note.text
 
 
 def test_a_person_knows_nothing_that_is_out_of_sight():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -22,12 +23,12 @@ from coterie_core.language import Decider, Decision, RulesModel
 from reveca_agent.communication import Communicator
 from reveca_agent.memory import Deed, Memory, trim
 from reveca_agent.observation import Observer
-from reveca_agent.planning import ChoosePlan, PlanState, candidates
+from reveca_agent.planning import ChoosePlan, PlanState, candidates, with_others
 from reveca_agent.plans import Plan
 from reveca_agent.relevance import RateRelevance, RatingState
 from reveca_agent.settings import Settings
 from reveca_agent.transport_skills import transport_skills
-from reveca_agent.validation import JudgeScenario, ScenarioState, scenarios, worth_asking
+from reveca_agent.validation import JudgeScenario, ScenarioState, scenarios, shown, worth_asking
 
 StateT = TypeVar("StateT")
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
@@ -76,6 +77,7 @@ class RevecaAgent:
         self.observer = Observer(self.memory, briefing)
         self.communicator = Communicator(self.memory, briefing)
         self.plan = None
+        self._shuffle = random.Random(f"candidates {briefing.seed} {self.name}")
         self._result = self._action = None
         self._started = memory is not None
         self._brought: list[str] = []
@@ -120,12 +122,13 @@ class RevecaAgent:
             things, notes = self._rate_many(things, notes)
         state = RatingState(self.memory.goal, things, notes, self.settings.levels)
         ratings = await self._decide(RateRelevance(), state)
-        for thing, level in zip(things, ratings.levels, strict=False):
+        levels = ratings.by_piece(state)
+        for thing, level in zip(things, levels, strict=False):
             self.memory.rate(thing.id, level)
         heard = (
             {one.note.id: one for one in list(self.memory.heard)[-len(notes) :]} if notes else {}
         )
-        for note, level in zip(notes, ratings.levels[len(things) :], strict=False):
+        for note, level in zip(notes, levels[len(things) :], strict=False):
             if note.id in heard:
                 heard[note.id].level = level
 
@@ -135,7 +138,7 @@ class RevecaAgent:
         That are the latest messages, and the things that the rule finds most relevant.
         """
         state = RatingState(self.memory.goal, things, (), self.settings.levels)
-        levels = RateRelevance().rule(state).levels
+        levels = RateRelevance().rule(state).by_piece(state)
         for thing, level in zip(things, levels, strict=True):
             self.memory.rate(thing.id, level)
         notes = notes[-RATED // 2 :]
@@ -193,7 +196,11 @@ class RevecaAgent:
         if len(options) == 1:
             self.plan = options[0].plan
             return
-        choice = await self._decide(ChoosePlan(), PlanState(options, self.memory))
+        if not self.decider.rule_only:  # who answers by a list should not find the answer first
+            self._shuffle.shuffle(options)
+            with_others(options, self.memory, self.briefing)
+        left = self.briefing.horizon - self.memory.step
+        choice = await self._decide(ChoosePlan(), PlanState(options, self.memory, left))
         self.plan = options[choice.number - 1].plan
 
     def _end_plan(self, outcome: str) -> None:
@@ -258,6 +265,8 @@ class RevecaAgent:
         trim(self._asked, KEPT)
 
     async def _likeliest(self, state: ScenarioState) -> str:
+        if not self.decider.rule_only:
+            state = shown(state, self.memory, self.briefing)
         choice = await self._decide(JudgeScenario(), state)
         return state.scenarios[choice.number - 1].who
 

@@ -5,23 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import islice
 
 from coterie_core.cooperation import Briefing, Spot, SubGoal, Thing
-from coterie_core.household import load_household
 from reveca_agent.memory import Entry, Memory
-from reveca_agent.plans import Option, Plan, PlanKind, promise
+from reveca_agent.plans import Option, Plan, Task, promise
+from reveca_agent.searching import INSIDE, closed_containers, search_places
 from reveca_agent.transport_skills import carried, carriers, room_left
 
-INSIDE = 0.5
-"""Share of a room's things that lie in its containers, as far as one knows before looking."""
-SMOOTH = 0.12
-"""Least likelihood that a room holds a thing, whatever its kind."""
-CHECKED_BY_OTHER = 0.3
-"""What remains of the hope for a room that a collaborator saw: it has containers too."""
-CHECKED = 0.01
-"""What remains of it where nothing can be hidden from who was there."""
 STRIDE = 0.5
 """Metres per step for which the numbers of steps here are meant; others are scaled [m]."""
 DWELL = 5.0
@@ -34,20 +24,6 @@ LOST = 30.0
 """Spread of where a collaborator may be beyond which planning does not count on it [m]."""
 FORGET = 60
 """Steps after which a prediction of what a collaborator does next is worth nothing."""
-
-
-@dataclass(slots=True)
-class Task:
-    """Something that somebody of the team should do: where, with what gain, at what extra cost."""
-
-    kind: PlanKind
-    target: str
-    spot: Spot
-    gain: float
-    extra: float
-    level: int
-    about: str = ""
-    need: SubGoal | None = None
 
 
 @dataclass(slots=True)
@@ -72,7 +48,6 @@ class Outlook:
         self.room_left = room_left(memory, briefing)
         self.loads = briefing.turn > 0
         """Containers are carried, and rooms are seen by turning round (transport)."""
-        self.checked = CHECKED_BY_OTHER if not self.loads else CHECKED
         self.tasks: list[Task] = []
         unseen = self._fetches()
         lost = {g.target for g in memory.goal.subgoals if not targets(memory, g)}
@@ -85,7 +60,7 @@ class Outlook:
         """Add known things that are needed; return how many of each need are still to be found."""
         memory = self.memory
         unseen = dict(self.lacking)
-        shown = memory.top(memory.settings.shown)
+        shown = memory.shown()
         for entry in shown:
             thing = entry.thing
             if thing.kind != "item" or entry.missing or thing.relation == "held":
@@ -124,7 +99,7 @@ class Outlook:
         togo = sum(self.lacking.values())
         if togo < 2 or self.room_left < 1:
             return
-        for entry in memory.top(memory.settings.shown):
+        for entry in memory.shown():
             thing = entry.thing
             if thing.kind != "container" or not thing.portable or entry.missing:
                 continue
@@ -141,81 +116,27 @@ class Outlook:
             unseen: How many things of each need nobody has seen.
             lost: Labels of targets that are not known yet; they stand in rooms, not in containers.
         """
-        memory, ways = self.memory, self.ways
-        labels = [(need.item, count) for need, count in unseen.items()]
-        inside = [INSIDE] * len(labels) + [0.0] * len(lost)
-        labels += [(label, 1) for label in sorted(lost)]
-        places: list[tuple[Task, list[float]]] = []
-        total = [0.0] * len(labels)
-        closed: dict[str, list[Entry]] = {}
-        for entry in self._containers():
-            closed.setdefault(entry.thing.spot.room, []).append(entry)
-        for room in ways.rooms.values():
-            weights = [SMOOTH + likelihood(label, room.type) for label, _ in labels]
-            here = closed.get(room.id, ())
-            if memory.blocked(room.id):
-                continue
-            if room.id not in memory.rooms:
-                doubt = self.checked if room.id in memory.searched else 1.0
-                shares = [doubt * w for w in weights]
-                turns = 360.0 / self.briefing.turn if self.loads else 0.0
-                task = Task("explore", room.id, room.spot, 0.0, turns, 0, f"{room.name}, not seen")
-                places.append((task, shares))
-            elif here:
-                likings = [
-                    [1.0 if entry.thing.label in liked(label) else 0.25 for entry in here]
-                    for label, _ in labels
-                ]
-                for k, entry in enumerate(here):
-                    doubt = CHECKED if entry.thing.id in memory.searched else 1.0
-                    shares = [
-                        doubt * within * w * like[k] / sum(like)
-                        for within, w, like in zip(inside, weights, likings, strict=True)
-                    ]
-                    thing = entry.thing
-                    task = Task(
-                        "look",
-                        thing.id,
-                        thing.spot,
-                        0.0,
-                        1.0,
-                        entry.level,
-                        f"{thing.label} in {thing.spot.room}, closed",
-                    )
-                    places.append((task, shares))
+        wanted = [(need.item, count) for need, count in unseen.items()]
+        hidden = [INSIDE] * len(wanted) + [0.0] * len(lost)
+        wanted += [(label, 1) for label in sorted(lost)]
+        places = search_places(
+            self.memory, self.briefing, [label for label, _ in wanted], hidden, self._containers()
+        )
+        total = [0.0] * len(wanted)
         for _, shares in places:
             total = [a + b for a, b in zip(total, shares, strict=True)]
         for task, shares in places:
             task.gain = sum(
                 count * share / whole
-                for (_, count), share, whole in zip(labels, shares, total, strict=True)
+                for (_, count), share, whole in zip(wanted, shares, total, strict=True)
                 if whole > 0.0
             )
-            if not task.level:
-                task.level = max(1, memory.settings.levels // 2)
             if task.gain > 0.0:
                 self.tasks.append(task)
 
     def _containers(self) -> list[Entry]:
-        """Closed containers into which one has not looked, as far as a decision is shown them.
-
-        In transport worlds nothing lies in closed furniture.
-        """
-        memory = self.memory
-        if self.loads:
-            return []
-        if memory.settings.relevance:
-            ids = islice(memory.closed, 4 * memory.settings.shown)
-            found = [memory.scene[id_] for id_ in ids]
-        else:
-            found = memory.top(memory.settings.shown)
-        return [
-            entry
-            for entry in found
-            if entry.thing.is_open is False
-            and memory.searched.get(entry.thing.id) != ""
-            and not memory.blocked(entry.thing.id)
-        ]
+        """Closed containers to look into; in transport worlds nothing lies in closed furniture."""
+        return [] if self.loads else closed_containers(self.memory)
 
     # --- who does what ---------------------------------------------------------------------------
 
@@ -391,19 +312,3 @@ def targets(memory: Memory, goal: SubGoal) -> list[Thing]:
         return []
     entries = [memory.scene[id_] for id_ in found if id_ in memory.scene]
     return [e.thing for e in entries if not e.missing and not memory.blocked(e.thing.id)]
-
-
-@lru_cache(maxsize=4096)
-def likelihood(label: str, room_type: str) -> float:
-    """How likely a room of a type holds a thing, by general knowledge of homes (0..1)."""
-    return load_household().likelihood(label, room_type)
-
-
-@lru_cache(maxsize=1024)
-def liked(label: str) -> frozenset[str]:
-    """Labels of furniture on or in which such a thing usually lies."""
-    household = load_household()
-    category = household.category(label)
-    if category is None:
-        return frozenset()
-    return frozenset(m for name in category.on for m in household.members(name))

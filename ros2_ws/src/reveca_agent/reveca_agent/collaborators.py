@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from coterie_core.cooperation import Spot, Walkways, advance
+from coterie_core.cooperation import Briefing, Spot, Walkways, advance
 
 KEPT = 60
 """Sightings kept of each collaborator."""
@@ -148,6 +148,29 @@ class Collaborator:
             return Guess(self.aim, 0.1 * length + (walked - length), False)
         spot = advance(last.spot, ways.route(last.spot, self.aim), walked)[0]
         return Guess(spot, 0.1 * walked, True)
+
+    def track(self, since: int, now: int, briefing: Briefing, spatial: bool = True) -> str:
+        """Say in words where it was from one step to another: seen, bridged, or predicted."""
+        ways, stride = briefing.ways, briefing.stride
+        last = self.last
+        if last is None:
+            return f"{self.name}: not seen or heard yet"
+        known = {trace.step: trace for trace in self.traces}
+        steps = sorted({since, now, *(round(since + (now - since) * k / 4) for k in (1, 2, 3))})
+        steps = sorted({*steps, *[s for s in known if since <= s <= now][-4:]})
+        parts = []
+        for step in steps:
+            if step > last.step:
+                guess = self.predicted(step, ways, stride)
+                spot, how = (guess.spot if guess is not None else None), "predicted"
+            else:
+                spot, how = self.interpolated(step, ways), "on its way"
+            if step in known:
+                spot, how = known[step].spot, "seen" if known[step].seen else "by its word"
+            if spot is not None:
+                at = f" ({spot.position[0]:.1f}, {spot.position[1]:.1f})" if spatial else ""
+                parts.append(f"step {step} {spot.room}{at}, {how}")
+        return f"{self.name}: " + ("; ".join(parts) or "not known where")
 
     def could_reach(self, spot: Spot, start: int, end: int, ways: Walkways, stride: float) -> float:
         """Return the most steps that it had to spare at a spot in an interval (below 0: never).

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from coterie_core.cooperation import (
     Briefing,
     Facts,
+    Looked,
     Note,
     NoteKind,
     Sighting,
@@ -77,7 +78,7 @@ class Communicator:
         question = self.duties.popleft()
         asked = question.facts or Facts()
         item = asked.item
-        search = asked.place == item
+        search = bool(item) and asked.place == item
         answer, place = self._searched_it(item) if search else self._history(item)
         facts = Facts(
             me=self._me(),
@@ -88,6 +89,7 @@ class Communicator:
             answer=answer,  # type: ignore[arg-type]
             reply_to=question.id,
             searched=self._searched(),
+            looked=self._looked(),
             seen=self._seen(),
         )
         return self._note("reply", facts, (question.sender,))
@@ -107,12 +109,14 @@ class Communicator:
             subgoal=goal.key if goal else "",
             seen=(*(_sighting(thing) for thing in rest), *self._seen()),
             searched=self._searched(),
+            looked=self._looked(),
         )
         return self._note("done", facts)
 
     def _note(self, kind: NoteKind, facts: Facts, to: tuple[str, ...] = ()) -> Note:
         text, said = compose(kind, facts, self.briefing.limit)
-        self._told |= dict.fromkeys((*(one.id for one in said.seen), *said.searched))
+        rooms = (f"looked {one.room}" for one in said.looked)
+        self._told |= dict.fromkeys((*(one.id for one in said.seen), *said.searched, *rooms))
         trim(self._told, self.memory.settings.items)
         self._count += 1
         name = self.memory.name
@@ -127,7 +131,7 @@ class Communicator:
         memory = self.memory
         out: list[Sighting] = []
         least = memory.settings.levels - 1 if memory.settings.relevance else 0
-        for entry in memory.top(memory.settings.shown):
+        for entry in memory.shown():
             thing = entry.thing
             if entry.level < least or len(out) >= SIGHTINGS:
                 break
@@ -139,11 +143,13 @@ class Communicator:
         return tuple(out)
 
     def _searched(self) -> tuple[str, ...]:
-        """Places that one searched and did not tell of yet, rooms first."""
-        memory = self.memory
-        rooms = [room for room in memory.rooms if room not in self._told]
-        inside = [id_ for id_, who in memory.searched.items() if not who and id_ not in self._told]
-        return tuple(rooms + inside)[:SIGHTINGS]
+        """Places in which nothing of use is left and that one did not tell of, rooms first."""
+        return tuple(id_ for id_ in searched(self.memory) if id_ not in self._told)[:SIGHTINGS]
+
+    def _looked(self) -> tuple[Looked, ...]:
+        """Rooms that one saw, where something is left, and that one did not tell of yet."""
+        found = looked(self.memory)
+        return tuple(one for one in found if f"looked {one.room}" not in self._told)[:SIGHTINGS]
 
     def _history(self, item: str) -> tuple[str, str]:
         memory = self.memory
@@ -158,8 +164,10 @@ class Communicator:
 
     def _searched_it(self, place: str) -> tuple[str, str]:
         memory = self.memory
-        if place in memory.rooms or memory.searched.get(place) == "":
+        if memory.searched.get(place) == "":
             return "searched", ""
+        if place in memory.rooms:
+            return ("looked" if memory.unopened(place) else "searched"), ""
         return "untouched", ""
 
     # --- hearing ---------------------------------------------------------------------------------
@@ -179,6 +187,8 @@ class Communicator:
         del self.new[: -memory.settings.notes]
         facts = note.facts
         if facts is None:
+            if "?" in note.text:  # a question that one cannot read is at least answered
+                self.duties.append(note)
             return
         step = min(note.step, memory.step)
         if note.kind == "ask" and facts.item:
@@ -215,6 +225,12 @@ class Communicator:
         for place in facts.searched:
             memory.search(place, mate.name)
             mate.did(place)
+        for one in facts.looked:
+            if one.closed:
+                memory.look(one.room, mate.name)
+            else:  # all that is there was seen, and nothing can hide there
+                memory.search(one.room, mate.name)
+            mate.did(one.room)
 
     def _where(self, name: str) -> Spot | None:
         room = self.briefing.ways.rooms.get(name)
@@ -278,6 +294,9 @@ class Communicator:
         if facts.answer == "searched":
             self.memory.search(facts.item, mate.name)
             self.surprised = True
+        elif facts.answer == "looked":
+            self.memory.look(facts.item, mate.name)
+            self.surprised = True
         elif facts.answer == "taken":
             self._taken(mate, facts.item, step)
         elif facts.answer == "placed":
@@ -322,6 +341,10 @@ class Communicator:
             self._tell_of(thing)
         memory.claim(facts.item, Claim(facts.place, goal.key, step, mate.name))
         mate.did(facts.item)
+        for one in facts.seen:  # what was put there with it
+            same = [g for g in memory.goal.of_item(one.label) if g.target == goal.target]
+            if same and one.parent == facts.place:
+                memory.claim(one.id, Claim(facts.place, same[0].key, step, mate.name))
         self.surprised = True
 
     # --- words -----------------------------------------------------------------------------------
@@ -331,7 +354,7 @@ class Communicator:
         entry = self.memory.scene.get(name)
         if entry is not None:
             return name, entry.thing.label
-        for entry in self.memory.top(self.memory.settings.shown):
+        for entry in self.memory.shown():
             if entry.thing.label.replace(" ", "-") == name.replace(" ", "-"):
                 return entry.thing.id, entry.thing.label
         stem = name.rpartition("-")[0] if name[-1:].isdigit() else name
@@ -345,6 +368,26 @@ class Communicator:
             if name in (id_.lower(), room.name.lower().replace(" ", "-")):
                 return id_
         return None
+
+
+def searched(memory: Memory) -> list[str]:
+    """Rooms and containers that one looked into and that hold nothing more of use, rooms first.
+
+    A room counts if none of its containers is closed and unopened, either.
+    """
+    rooms = [r for r in memory.rooms if not memory.unopened(r) and not memory.useful_in(r)]
+    inside = [id_ for id_, who in memory.searched.items() if not who and id_ not in memory.rooms]
+    return rooms + [id_ for id_ in inside if not memory.useful_in(id_)]
+
+
+def looked(memory: Memory) -> list[Looked]:
+    """Rooms that one saw and that hold something of use, or something closed and unopened."""
+    out = []
+    for room in memory.rooms:
+        closed = memory.unopened(room)
+        if closed or memory.useful_in(room):
+            out.append(Looked(room, tuple(closed)))
+    return out
 
 
 def _aim(plan: Plan | None) -> str:

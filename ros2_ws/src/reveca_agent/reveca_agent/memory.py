@@ -16,6 +16,8 @@ from reveca_agent.settings import Settings
 from reveca_agent.skills import SKILLS, Skill
 
 NOWHERE = Spot("", (0.0, 0.0, 0.0))
+MESSAGES = 6
+"""Most messages that a prompt tells of."""
 TRY_AGAIN = 300
 """Steps after which one tries again to get to what one could not get to."""
 
@@ -28,6 +30,18 @@ def trim(table: dict[str, Any], most: int) -> None:
     """Drop the oldest of a table until it holds no more than so many."""
     while len(table) > most:
         del table[next(iter(table))]
+
+
+def thing_text(thing: Thing) -> str:
+    """Return a thing in words, for prompts."""
+    where = f" {thing.relation} {thing.parent}" if thing.parent else ""
+    state = "" if thing.is_open is None else ", open" if thing.is_open else ", closed"
+    return f"{thing.label} ({thing.id}){where} in {thing.spot.room}{state}"
+
+
+def tokens_of(thing: Thing) -> int:
+    """Return about how many tokens a prompt takes for a thing."""
+    return len(thing_text(thing)) // 4 + 2
 
 
 @dataclass(slots=True)
@@ -99,6 +113,8 @@ class Memory:
     """Rooms seen: id -> step of the last look."""
     searched: dict[str, str] = field(default_factory=dict)
     """Containers and rooms known to hold nothing more of use: id -> who searched ("" oneself)."""
+    looked: dict[str, str] = field(default_factory=dict)
+    """Rooms that others saw and left something of use in, or containers closed: id -> who."""
     placed: dict[str, Claim] = field(default_factory=dict)
     spot: Spot = NOWHERE
     hands: tuple[str, ...] = ()
@@ -222,6 +238,31 @@ class Memory:
             told = (name for name, who in self.searched.items() if who)
             del self.searched[next(told, next(iter(self.searched)))]
 
+    def look(self, room: str, by: str) -> None:
+        """Note that a collaborator saw a room and left containers closed in it."""
+        self.looked[room] = by
+        trim(self.looked, self.settings.items)
+
+    def unopened(self, room: str) -> list[str]:
+        """Return containers of a room that are closed and into which one has not looked."""
+        return [
+            id_
+            for id_ in self.in_room(room)
+            if id_ in self.closed and self.searched.get(id_) != "" and not self.scene[id_].missing
+        ]
+
+    def useful_in(self, place: str) -> bool:
+        """Tell whether something that the goal lacks is known in a room or container."""
+        inside = place not in self.rooms
+        for id_ in self.inside(place) if inside else self.in_room(place):
+            entry = self.scene[id_]
+            thing = entry.thing
+            if thing.label not in self.goal.items or id_ in self.placed:
+                continue
+            if not entry.missing and thing.relation != "held":
+                return True
+        return False
+
     def claim(self, item: str, claim: Claim) -> None:
         """Note that a thing is where it belongs, if it is one that is remembered."""
         if item in self.scene:
@@ -251,6 +292,30 @@ class Memory:
     def top(self, count: int) -> list[Entry]:
         """Return the top of the relevance order; takes the same time however much is known."""
         return list(islice(self.by_relevance(), count))
+
+    def shown(self) -> list[Entry]:
+        """Return what reaches a decision: the top of the relevance order, within its bounds."""
+        settings = self.settings
+        if not settings.tokens:
+            return self.top(settings.shown)
+        out, left = [], settings.tokens
+        for entry in islice(self.by_relevance(), settings.shown):
+            left -= tokens_of(entry.thing)
+            if left < 0:
+                break
+            out.append(entry)
+        return out
+
+    def dialogue(self, most: int = MESSAGES) -> list[str]:
+        """Return the most relevant messages of late, in the order in which they were heard.
+
+        Without ratings these are the latest.
+        """
+        late = list(self.heard)[-5 * most :]
+        if self.settings.relevance:
+            order = sorted(range(len(late)), key=lambda k: (-late[k].level, -k))
+            late = [late[k] for k in sorted(order[:most]) if late[k].level > 0]
+        return [f"{one.step} {one.note.sender}: {one.note.text}" for one in late[-most:]]
 
     def seen_at(self, entry: Entry) -> int:
         """Return the step at which a thing was last known to be where it is, by own eyes or words.
@@ -310,6 +375,7 @@ class Memory:
             self.spot,
             self.hands,
             self.step,
+            self.looked,
         )
         return _SAVED.dump_json(saved).decode()
 
@@ -344,6 +410,7 @@ class Memory:
             {name: SKILLS[name] for name in saved.skills},
             saved.rooms,
             saved.searched,
+            saved.looked,
             saved.placed,
             saved.spot,
             saved.hands,
@@ -388,6 +455,7 @@ class _Saved:
     spot: Spot
     hands: tuple[str, ...]
     step: int
+    looked: dict[str, str] = field(default_factory=dict)
 
 
 _SAVED = TypeAdapter(_Saved)

@@ -91,8 +91,14 @@ class Observer:
         elif (before.thing is thing or before.thing == thing) and not before.missing:
             before.step, before.by = step, ""
         else:
-            if thing.label in memory.goal.items and thing.id not in self._released:
+            items = memory.goal.items
+            if thing.label in items and thing.id not in self._released:
                 self.surprised = self.surprised or before.missing or before.thing != thing
+            if thing.label != before.thing.label:  # from near it is something else
+                self.new.append(thing)
+                del self.new[: -memory.settings.items]
+                memory.placed.pop(thing.id, None)
+                self.surprised = self.surprised or before.thing.label in items
             memory.put(Entry(thing, step, "", before.level))
         if thing.is_open and memory.searched.get(thing.id) != "":
             memory.search(thing.id)

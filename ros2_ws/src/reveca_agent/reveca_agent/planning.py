@@ -10,9 +10,10 @@ from pydantic import BaseModel, Field
 
 from coterie_core.cooperation import Briefing
 from coterie_core.language import CheckFailed, Decision, Message, as_data
-from reveca_agent.candidates import Outlook, Task, deliveries
+from reveca_agent.candidates import Outlook, deliveries
 from reveca_agent.memory import Memory
-from reveca_agent.plans import Option, Plan
+from reveca_agent.plans import Option, Plan, Task
+from reveca_agent.relevance import NAMES
 
 ON_THE_WAY = 1.5
 """Steps that a delivery may cost on the way to something else."""
@@ -24,16 +25,20 @@ DOUBTFUL = 0.25
 class PlanChoice(BaseModel):
     """Which candidate to do next."""
 
-    number: int = Field(ge=1, description="number of the candidate, from 1")
-    reason: str = Field("", max_length=400, description="why, step by step, in short")
+    reason: str = Field("", max_length=600, description="first think, step by step, in short")
+    number: int = Field(ge=1, description="then the number of the candidate, from 1")
 
 
 @dataclass(frozen=True, slots=True)
 class PlanState:
-    """A choice between candidates, with what matters for it."""
+    """A choice between candidates, in any order, with what matters for it.
+
+    `left` is how many steps of the episode are left; None: nobody knows.
+    """
 
     options: Sequence[Option]
     memory: Memory
+    left: int | None = None
 
     @property
     def spatial(self) -> bool:
@@ -52,6 +57,7 @@ class ChoosePlan(Decision[PlanState, PlanChoice]):
         """Show goal, own state, collaborators, and the candidates with distances in numbers."""
         memory = state.memory
         rated = memory.settings.relevance
+        scale = f" {relevance_scale(memory.settings.levels)}" if rated else ""
         lines = [
             option_text(k, option, state.spatial, rated)
             for k, option in enumerate(state.options, start=1)
@@ -68,14 +74,16 @@ class ChoosePlan(Decision[PlanState, PlanChoice]):
                 f"You are {memory.name}, one of several robots that share a household task; each "
                 "decides for itself. Choose what to do next. Prefer what matters most for the "
                 "goal, and leave to others what they will reach sooner than you. Think step by "
-                "step about relevance, distances and what the others are doing; then give the "
-                "number of one candidate."
+                "step about relevance, distances, what the others said and what they are doing; "
+                "then give the number of one candidate. The candidates are in no particular "
+                f"order.{scale}"
             ),
             Message.user(
                 f"{as_data('goal', needs)}\n"
-                f"{as_data('own state', _own(memory))}\n"
+                f"{as_data('own state', _own(memory, state.left))}\n"
                 f"{as_data('own plans before', deeds)}\n"
                 f"{as_data('others', mates or 'nothing is known of them')}\n"
+                f"{as_data('messages', memory.dialogue() or 'none')}\n"
                 f"{as_data('candidates', lines)}\nWhich number?"
             ),
         )
@@ -89,9 +97,9 @@ class ChoosePlan(Decision[PlanState, PlanChoice]):
             )
 
     def rule(self, state: PlanState) -> PlanChoice:
-        """The candidate that promises most per step and that nobody else reaches sooner."""
-        best = min(range(len(state.options)), key=lambda k: (*state.options[k].order, k))
-        return PlanChoice(number=best + 1, reason="most needed things per step")
+        """The candidate that comes first in the order in which they were made."""
+        best = min(range(len(state.options)), key=lambda k: state.options[k].rank)
+        return PlanChoice.model_construct(reason="first of the candidates", number=best + 1)
 
 
 def option_text(number: int, option: Option, spatial: bool, rated: bool = True) -> str:
@@ -106,19 +114,28 @@ def option_text(number: int, option: Option, spatial: bool, rated: bool = True) 
         parts.append(f"relevance {option.level}")
     if spatial and option.steps is not None:
         parts.append(f"{option.steps:.0f} steps for you")
-    if option.rival:
-        far = f" in {option.rival_steps:.0f} steps" if option.rival_steps is not None else ""
-        parts.append(f"{option.rival} likely does it{far}")
+        parts += [f"{steps:.0f} steps for {name}" for name, steps in option.others]
+    if option.said_by:
+        parts.append(f"{option.said_by} said it makes for it")
     return "; ".join(parts)
 
 
-def _own(memory: Memory) -> str:
+def relevance_scale(levels: int) -> str:
+    """Say what the levels of relevance mean."""
+    names = NAMES.get(levels)
+    if names:
+        return "Relevance: " + ", ".join(f"{k} = {name}" for k, name in enumerate(names)) + "."
+    return f"Relevance: 0 = none up to {levels - 1} = strong."
+
+
+def _own(memory: Memory, left: int | None) -> str:
     x, y = memory.spot.position[:2]
     held = ", ".join(memory.hands) or "nothing"
     where = f"in {memory.spot.room}"
     if memory.settings.spatial:
         where += f" at ({x:.1f}, {y:.1f})"
-    return f"step {memory.step}, {where}, holding {held}"
+    time = f"step {memory.step}" + (f", {left} steps left" if left is not None else "")
+    return f"{time}, {where}, holding {held}"
 
 
 def candidates(memory: Memory, briefing: Briefing) -> list[Option]:
@@ -131,7 +148,7 @@ def candidates(memory: Memory, briefing: Briefing) -> list[Option]:
     outlook = Outlook(memory, briefing)
     full = outlook.room_left <= 0
     if brought and (full or _late(memory, briefing, brought)):
-        return brought[: memory.settings.plans]
+        return _numbered(brought, outlook)
     options = _options(outlook)
     if full:
         options = [one for one in options if one.plan.kind != "fetch"]
@@ -139,7 +156,31 @@ def candidates(memory: Memory, briefing: Briefing) -> list[Option]:
         options = _with_deliveries(outlook, options, brought)
     if not options:
         options = _last_resorts(memory, briefing)
-    return options[: memory.settings.plans]
+    return _numbered(options, outlook)
+
+
+def _numbered(options: list[Option], outlook: Outlook) -> list[Option]:
+    """Return the first K, with their ranks, and what the others would need for them."""
+    memory = outlook.memory
+    chosen = options[: memory.settings.plans]
+    for rank, option in enumerate(chosen):
+        option.rank = rank
+    return chosen
+
+
+def with_others(options: Sequence[Option], memory: Memory, briefing: Briefing) -> None:
+    """Note in options how far they are for collaborators, and who said to make for them."""
+    if not memory.settings.collaborators:
+        return
+    outlook = Outlook(memory, briefing)
+    tasks = {task.target: task for task in outlook.tasks}
+    mates = outlook.crew()[1:]
+    for option in options:
+        task = tasks.get(option.plan.target)
+        if task is not None and memory.settings.spatial:
+            option.others = tuple((m.name, m.free_at + outlook.steps(m, task)) for m in mates)
+        said = [m.name for m in memory.collaborators.values() if m.heading == option.plan.target]
+        option.said_by = " and ".join(said)
 
 
 def _late(memory: Memory, briefing: Briefing, brought: list[Option]) -> bool:
@@ -158,24 +199,26 @@ def _options(outlook: Outlook) -> list[Option]:
         rival, doubt = ("" if who == memory.name else who), ""
         if rival and when <= 0.0:
             # Should have happened by now: nothing to leave to others, but in need of validation.
-            rival, doubt = "", rival if settings.ask == "likely" else ""
+            rival, doubt = "", rival
+        doubted = bool(doubt) and settings.discount
         out.append(
             Option(
                 Plan(task.kind, task.target, (), memory.step, doubt=doubt),
-                task.level,
+                task.level if settings.relevance else 0,
                 outlook.steps(me, task) if settings.spatial else None,
-                task.gain * (DOUBTFUL if doubt else 1.0),
+                task.gain * (DOUBTFUL if doubted else 1.0),
                 rival,
                 max(0.0, when) if rival and settings.spatial else None,
                 task.about,
                 1.0 + task.extra,
-                outlook.pace,
+                pace=outlook.pace,
+                doubted=doubted,
             )
         )
-    if settings.relevance:
+    if settings.order:
         out.sort(key=lambda o: (*o.order, o.plan.target))
-    elif settings.spatial:
-        out.sort(key=lambda o: (o.left, o.cost, o.plan.target))
+    else:
+        out.sort(key=lambda o: (o.left, -o.level, o.cost, o.plan.target))
     return out
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from coterie_core.cooperation import Spot, SubGoal
+
 HOPE = 0.25
 """How much the number of expected things counts against nearness (1: in proportion)."""
 
@@ -67,6 +69,14 @@ class Option:
     about: str = ""
     size: float = 1.0
     """Cost in steps when distances are unknown: all alike but for the actions."""
+    doubted: bool = False
+    """Less is hoped of it, for a collaborator likely did it already."""
+    rank: int = 0
+    """Place in the order of the candidates, from 0: what the rule goes by."""
+    others: tuple[tuple[str, float], ...] = ()
+    """Collaborators of whom one knows where they are, with the steps that it takes them."""
+    said_by: str = ""
+    """Who said to make for it."""
     pace: float = 1.0
     """Steps of this world that make one of half a metre."""
 
@@ -78,7 +88,7 @@ class Option:
     @property
     def left(self) -> bool:
         """It is left to a collaborator, who does it sooner or likely did it already."""
-        return bool(self.rival or self.plan.doubt)
+        return bool(self.rival or self.doubted)
 
     @property
     def order(self) -> tuple[bool, float]:
@@ -95,6 +105,20 @@ class Option:
     def rate(self) -> float:
         """What it promises per step."""
         return promise(self.gain, self.cost / self.pace)
+
+
+@dataclass(slots=True)
+class Task:
+    """Something that somebody of the team should do: where, with what gain, at what extra cost."""
+
+    kind: PlanKind
+    target: str
+    spot: Spot
+    gain: float
+    extra: float
+    level: int
+    about: str = ""
+    need: SubGoal | None = None
 
 
 def promise(gain: float, steps: float) -> float:

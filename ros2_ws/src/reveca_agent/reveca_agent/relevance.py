@@ -10,7 +10,8 @@ from pydantic import BaseModel, Field
 
 from coterie_core.cooperation import Goal, Note, Thing
 from coterie_core.language import CheckFailed, Decision, Message, as_data
-from reveca_agent.candidates import liked
+from reveca_agent.memory import thing_text
+from reveca_agent.searching import liked
 
 NAMES = {
     2: ("none", "strong"),
@@ -19,10 +20,26 @@ NAMES = {
 }
 
 
-class Ratings(BaseModel):
-    """A level for each piece of new information, in its order."""
+MOST = 60_000
+"""Most characters of what is rated at a time: whatever is asked about is shown."""
 
-    levels: list[int] = Field(description="one level per piece, 0 is no relevance at all")
+
+class Rating(BaseModel):
+    """The level of one piece of new information."""
+
+    id: str = Field(description="id of the piece, as it is given in front of it")
+    level: int = Field(description="its level, 0 is no relevance at all")
+
+
+class Ratings(BaseModel):
+    """A level for each piece of new information."""
+
+    ratings: list[Rating] = Field(description="one for every piece")
+
+    def by_piece(self, state: RatingState) -> list[int]:
+        """Return the levels in the order of the pieces."""
+        found = {one.id: one.level for one in self.ratings}
+        return [found[id_] for id_ in state.ids()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +51,12 @@ class RatingState:
     notes: Sequence[Note]
     levels: int
 
-    @property
-    def count(self) -> int:
-        """How many pieces."""
-        return len(self.things) + len(self.notes)
+    def ids(self) -> list[str]:
+        """Ids of the pieces: of things their own, of messages a number."""
+        return [
+            *(thing.id for thing in self.things),
+            *(f"message {k}" for k in range(1, len(self.notes) + 1)),
+        ]
 
 
 class RateRelevance(Decision[RatingState, Ratings]):
@@ -45,7 +64,7 @@ class RateRelevance(Decision[RatingState, Ratings]):
 
     name: ClassVar[str] = "reveca.rate_relevance"
     reply_type: ClassVar[type[BaseModel]] = Ratings
-    max_tokens: ClassVar[int] = 600
+    max_tokens: ClassVar[int] = 2400
 
     def prompt(self, state: RatingState) -> Sequence[Message]:
         """Show the goal and the pieces by number."""
@@ -55,8 +74,9 @@ class RateRelevance(Decision[RatingState, Ratings]):
             if names
             else f"0 = none up to {state.levels - 1} = strong"
         )
-        pieces = [_thing_text(thing) for thing in state.things]
+        pieces = [thing_text(thing) for thing in state.things]
         pieces += [f"{note.sender} says: {note.text}" for note in state.notes]
+        lines = [f"{id_}: {text}" for id_, text in zip(state.ids(), pieces, strict=True)]
         return (
             Message.system(
                 "A robot shares a household task. Rate how much each new piece of information "
@@ -66,25 +86,33 @@ class RateRelevance(Decision[RatingState, Ratings]):
             ),
             Message.user(
                 f"{as_data('goal', state.goal.text())}\n"
-                f"{as_data('new information', [f'{k}. {p}' for k, p in enumerate(pieces, 1)])}\n"
-                f"Give {state.count} levels, in this order."
+                f"{as_data('new information', lines, limit=MOST)}\n"
+                "Give the id and the level of every piece."
             ),
         )
 
     def check(self, state: RatingState, reply: Ratings) -> None:
         """One level for each piece, on the scale."""
-        if len(reply.levels) != state.count:
-            raise CheckFailed(f"expected {state.count} levels, got {len(reply.levels)}")
-        wrong = [level for level in reply.levels if not 0 <= level < state.levels]
+        given = [one.id for one in reply.ratings]
+        lacking = [id_ for id_ in state.ids() if id_ not in set(given)]
+        if lacking:
+            raise CheckFailed(f"no level for {lacking[0]!r}, and {len(lacking) - 1} more lack")
+        wrong = [one for one in reply.ratings if not 0 <= one.level < state.levels]
         if wrong:
-            raise CheckFailed(f"levels go from 0 to {state.levels - 1}, not {wrong[0]}")
+            raise CheckFailed(
+                f"levels go from 0 to {state.levels - 1}, not {wrong[0].level} ({wrong[0].id!r})"
+            )
 
     def rule(self, state: RatingState) -> Ratings:
         """By what the goal names, where such things usually are, and what can hide them."""
         top = state.levels - 1
+        scores = [thing_score(thing, state.goal) for thing in state.things]
+        scores += [note_score(note, state.goal) for note in state.notes]
         return Ratings.model_construct(
-            levels=[round(thing_score(t, state.goal) * top) for t in state.things]
-            + [round(note_score(n, state.goal) * top) for n in state.notes]
+            ratings=[
+                Rating.model_construct(id=id_, level=round(score * top))
+                for id_, score in zip(state.ids(), scores, strict=True)
+            ]
         )
 
 
@@ -110,9 +138,3 @@ def note_score(note: Note, goal: Goal) -> float:
     if facts is not None and any(one.label in goal.items for one in facts.seen):
         return 1.0
     return 0.67 if facts is not None else 0.3
-
-
-def _thing_text(thing: Thing) -> str:
-    where = f" {thing.relation} {thing.parent}" if thing.parent else ""
-    state = "" if thing.is_open is None else ", open" if thing.is_open else ", closed"
-    return f"{thing.label} ({thing.id}){where} in {thing.spot.room}{state}"

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 Asking = Literal["likely", "never", "always"]
+Prior = Literal["household", "flat"]
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Parameters; the defaults are the paper's (R = 4 levels, K = 3 plans).
 
-    The last five take one part of the architecture away each, for ablations.
+    The flags from `ask` on take one part of the architecture away each, and nothing else.
 
     Attributes:
         levels: R, number of relevance levels, from 2 up.
@@ -22,10 +23,17 @@ class Settings:
         shown: Most things that reach a decision: the top of the relevance order.
         ask: When a plan is validated by a question: where somebody likely took the thing; never;
             or before every plan that is about a thing.
+        discount: Planning expects less of what a collaborator likely did already, asked or not.
         spatial: Distances are known to planning and prompts.
         relevance: New information is rated; without, all of it is equal.
+        order: Candidates are in order of what they promise per step; without, the most relevant
+            first, the nearest first among these.
         collaborators: What the others do is remembered and predicted.
         talk: Messages are sent at all.
+        prior: What is believed of where things lie before looking: general knowledge of homes, or
+            that every room and every container is as likely as any other.
+        tokens: Most tokens of things that reach a decision (about four characters each); 0: no
+            limit beside `shown`.
     """
 
     levels: int = 4
@@ -34,13 +42,19 @@ class Settings:
     notes: int = 200
     shown: int = 40
     ask: Asking = "likely"
+    discount: bool = True
     spatial: bool = True
     relevance: bool = True
+    order: bool = True
     collaborators: bool = True
     talk: bool = True
+    prior: Prior = "household"
+    tokens: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("levels", 2), ("plans", 1), ("items", 10), ("notes", 1), ("shown", 1)):
+        for name, least in (
+            ("levels", 2), ("plans", 1), ("items", 10), ("notes", 1), ("shown", 1), ("tokens", 0),
+        ):  # fmt: skip
             value = getattr(self, name)
             if value < least:
                 raise ValueError(f"{name}: expected at least {least}, got {value}")

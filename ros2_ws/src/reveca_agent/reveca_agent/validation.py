@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from pydantic import BaseModel, Field
@@ -45,20 +46,35 @@ class Scenario:
 class ScenarioChoice(BaseModel):
     """Which scenario is the likeliest."""
 
-    number: int = Field(ge=1, description="number of the likeliest scenario, from 1")
-    reason: str = Field("", max_length=400, description="why, step by step, in short")
+    reason: str = Field("", max_length=600, description="first think, step by step, in short")
+    number: int = Field(ge=1, description="then the number of the likeliest scenario, from 1")
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioState:
-    """The scenarios about one plan's thing."""
+    """The scenarios about one plan's thing, in any order.
+
+    Attributes:
+        plan: What one is about to do.
+        about: The thing, container or room, in words.
+        spot: Where that is.
+        seen: Step at which it was last seen; None: never (a room).
+        now: This step.
+        scenarios: Of which exactly one happened.
+        goal: What the team shares and what it still lacks, in words.
+        tracks: For every collaborator where it was since, in words.
+        messages: What was said of late.
+    """
 
     plan: Plan
     about: str
     spot: Spot
-    seen: int
+    seen: int | None
     now: int
     scenarios: Sequence[Scenario]
+    goal: Sequence[str] = ()
+    tracks: Sequence[str] = ()
+    messages: Sequence[str] = ()
 
 
 class JudgeScenario(Decision[ScenarioState, ScenarioChoice]):
@@ -71,16 +87,24 @@ class JudgeScenario(Decision[ScenarioState, ScenarioChoice]):
     def prompt(self, state: ScenarioState) -> Sequence[Message]:
         """Show what was seen when, and the scenarios with times and distances."""
         lines = [f"{k}. {one.text}" for k, one in enumerate(state.scenarios, start=1)]
+        if state.plan.kind == "explore":
+            seen = f"The robot has not seen that room yet. Now it is step {state.now}."
+        else:
+            seen = f"The robot saw it last at step {state.seen}; now it is step {state.now}."
         return (
             Message.system(
-                "A robot is about to act on a thing that it saw some steps ago. Others work in the "
-                "same home. Think step by step about who had the time and a reason to take the "
-                "thing, and give the number of the likeliest scenario."
+                "A robot is about to go and do something in a home in which others work for the "
+                "same goal. One of them may have done it already. Think step by step about who "
+                "had the time, who was near, what they said, and who has use for it by the goal; "
+                "then give the number of the likeliest scenario. The scenarios are in no "
+                "particular order."
             ),
             Message.user(
+                f"{as_data('goal', list(state.goal))}\n"
                 f"{as_data('plan', state.plan.text())}\n"
-                f"{as_data('about', state.about)}\n"
-                f"It was seen at step {state.seen}; now it is step {state.now}.\n"
+                f"{as_data('about', state.about)}\n{seen}\n"
+                f"{as_data('others since then', list(state.tracks))}\n"
+                f"{as_data('messages', list(state.messages) or 'none')}\n"
                 f"{as_data('scenarios', lines)}\nWhich number?"
             ),
         )
@@ -94,8 +118,11 @@ class JudgeScenario(Decision[ScenarioState, ScenarioChoice]):
 
     def rule(self, state: ScenarioState) -> ScenarioChoice:
         """The one with the greatest likelihood; nobody, if there is a tie."""
-        best = max(range(len(state.scenarios)), key=lambda k: (state.scenarios[k].likelihood, -k))
-        return ScenarioChoice(number=best + 1, reason="time, distance, reason and free hands")
+        best = max(
+            range(len(state.scenarios)),
+            key=lambda k: (state.scenarios[k].likelihood, not state.scenarios[k].who, -k),
+        )
+        return ScenarioChoice(reason="time, distance, reason and free hands", number=best + 1)
 
 
 def scenarios(plan: Plan, memory: Memory, briefing: Briefing) -> ScenarioState | None:
@@ -120,8 +147,22 @@ def scenarios(plan: Plan, memory: Memory, briefing: Briefing) -> ScenarioState |
     if not found:
         return None
     found.sort(key=lambda one: (-one.likelihood, one.who))
-    first = Scenario("", nobody, "nobody touched it")
-    return ScenarioState(plan, what, spot, since, memory.step, (first, *found))
+    done = "searched" if plan.kind == "explore" else "opened" if plan.kind == "look" else "touched"
+    first = Scenario("", nobody, f"nobody {done} it")
+    seen = None if plan.kind == "explore" else since
+    return ScenarioState(plan, what, spot, seen, memory.step, (first, *found))
+
+
+def shown(state: ScenarioState, memory: Memory, briefing: Briefing) -> ScenarioState:
+    """Return a state with all that a model should be told, and its scenarios in any order."""
+    scenarios = list(state.scenarios)
+    random.Random(f"scenarios {briefing.seed} {memory.name} {state.now}").shuffle(scenarios)
+    goal = [f"{one}, {lack} to go" for one, lack in memory.needs().items()]
+    tracks = [
+        mate.track(state.seen or 0, state.now, briefing, memory.settings.spatial)
+        for mate in memory.collaborators.values()
+    ]
+    return replace(state, scenarios=scenarios, goal=goal, tracks=tracks, messages=memory.dialogue())
 
 
 def _about(plan: Plan, memory: Memory, briefing: Briefing) -> tuple[str, Spot, int] | None:
@@ -130,7 +171,7 @@ def _about(plan: Plan, memory: Memory, briefing: Briefing) -> tuple[str, Spot, i
         room = briefing.ways.rooms.get(plan.target)
         if room is None or plan.target in memory.rooms:
             return None
-        return f"{room.name}, not seen yet", room.spot, 0
+        return f"{room.name}, a room", room.spot, 0
     entry = memory.scene.get(plan.target)
     if plan.kind not in ("fetch", "look") or entry is None:
         return None

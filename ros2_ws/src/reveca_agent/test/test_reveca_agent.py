@@ -150,7 +150,7 @@ def test_a_broken_memory_is_refused(change, named):
 @pytest.mark.parametrize("levels", [2, 3, 4, 6])
 def test_relevance_has_r_levels(levels):
     state = RatingState(GOAL, (PLATE, TABLE, BOX, COUNTER, VASE), (), levels)
-    rated = decide_by_rule(RateRelevance(), state).reply.levels
+    rated = decide_by_rule(RateRelevance(), state).reply.by_piece(state)
     assert rated[0] == rated[1] == levels - 1
     assert rated == sorted(rated, reverse=True)
     assert rated[-1] == 0

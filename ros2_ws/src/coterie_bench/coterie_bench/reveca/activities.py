@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from coterie_bench.reveca.homes import Home
+from coterie_bench.reveca.homes import BOX, Home
 from coterie_core.cooperation import Goal, Relation, SubGoal, Thing
 from coterie_core.household import load_household
 
@@ -67,6 +67,8 @@ _BYSTANDERS = (
     "cushion",
     "speaker",
 )
+BROKEN = "broken"
+"""What look-alikes are, seen from near."""
 _IN_CONTAINER = 0.5
 _STRAY = 0.12
 """Share of things that lie in a container, and weight of rooms where one would not look."""
@@ -74,10 +76,14 @@ _STRAY = 0.12
 
 @dataclass(slots=True)
 class Setting:
-    """An episode before its first step: the goal, and the things that can be carried."""
+    """An episode before its first step: the goal, and the things that can be carried.
+
+    `guises`: what some of them are taken for from afar, id -> label.
+    """
 
     goal: Goal
     items: dict[str, Thing]
+    guises: dict[str, str] = field(default_factory=dict)
 
 
 def arrange(
@@ -88,6 +94,8 @@ def arrange(
     dummies: int = 0,
     bystanders: int = 10,
     hidden: bool = True,
+    lookalikes: int = 0,
+    confused: float = 0.0,
 ) -> Setting:
     """Draw a goal of 3 to 5 things and where all things lie.
 
@@ -100,6 +108,8 @@ def arrange(
         dummies: Things without use for any goal, added for noise.
         bystanders: Things of everyday life that belong to no goal.
         hidden: Some things lie in containers.
+        lookalikes: Things that from afar look like what the goal asks for: broken ones.
+        confused: Share of things that from afar are taken for another of those that lie about.
     """
     draw = random.Random(f"setting {seed} {home.name} {activity.name}")
     relation, target = _target(home, activity)
@@ -120,7 +130,42 @@ def arrange(
     noise = random.Random(f"dummies {seed} {home.name} {activity.name}")
     for _ in range(dummies):
         _place(setting, home, noise.choice(_dummy_labels()), noise, numbers, hidden)
+    if lookalikes or confused:
+        _disguise(setting, home, list(counts), lookalikes, confused, seed, target)
     return setting
+
+
+def _disguise(
+    setting: Setting,
+    home: Home,
+    kinds: Sequence[str],
+    lookalikes: int,
+    confused: float,
+    seed: int,
+    target: str,
+) -> None:
+    """Add look-alikes, confuse labels, and give all things names that tell nothing."""
+    draw = random.Random(f"guises {seed} {home.name}")
+    numbers: dict[str, int] = {}
+    alike: dict[str, str] = {}
+    for k in range(lookalikes):
+        kind = kinds[k % len(kinds)]
+        before = set(setting.items)
+        _place(setting, home, kind, draw, numbers, True, avoid=target, mark=f"{BROKEN} ")
+        alike |= dict.fromkeys(set(setting.items) - before, kind)
+    labels = sorted({thing.label for thing in setting.items.values()} - set(alike.values()))
+    labels = [label for label in labels if not label.startswith(BROKEN)] + list(kinds)
+    ids = sorted(setting.items)
+    draw.shuffle(ids)
+    named: dict[str, Thing] = {}
+    for number, id_ in enumerate(ids, start=1):
+        thing, name = setting.items[id_], f"thing-{number}"
+        named[name] = replace(thing, id=name)
+        if id_ in alike:
+            setting.guises[name] = alike[id_]
+        elif draw.random() < confused:
+            setting.guises[name] = draw.choice([x for x in labels if x != thing.label])
+    setting.items = named
 
 
 def _target(home: Home, activity: Activity) -> tuple[Relation, str]:
@@ -152,6 +197,7 @@ def _place(
     numbers: dict[str, int],
     hidden: bool,
     avoid: str = "",
+    mark: str = "",
 ) -> None:
     numbers[label] = numbers.get(label, 0) + 1
     options, weights = _options(home, label, avoid)
@@ -160,7 +206,8 @@ def _place(
     fitting = [k for k, thing in enumerate(options) if thing.kind == wanted]
     chosen = fitting or list(range(len(options)))
     owner = draw.choices([options[k] for k in chosen], [weights[k] for k in chosen])[0]
-    id_ = f"{label.replace(' ', '-')}-{numbers[label]}"
+    label = f"{mark}{label}"
+    id_ = f"{label.replace(' ', '-')}-{numbers[label.removeprefix(mark)]}"
     relation: Relation = "in" if owner.kind == "container" else "on"
     setting.items[id_] = Thing(id_, label, "item", owner.spot, owner.id, relation, portable=True)
 
@@ -186,12 +233,14 @@ def _options(home: Home, label: str, avoid: str) -> tuple[Sequence[Thing], Seque
             / per_room[t.spot.room]
             for t in owners
         ]
+        if len(_OPTIONS) > 5000:
+            _OPTIONS.clear()
         found = _OPTIONS[key] = (owners, weights)
     return found
 
 
 def _liking(thing: Thing, liked: set[str]) -> float:
-    return 1.0 if thing.label in liked else 0.25
+    return 1.0 if thing.label in liked or thing.label == BOX else 0.25
 
 
 def by_name(name: str) -> Activity:

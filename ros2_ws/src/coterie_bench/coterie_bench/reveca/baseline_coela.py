@@ -1,139 +1,225 @@
-"""CoELA-like: everything is kept as text, and at every turn a model decides to talk or to act.
+"""CoELA-like: what it knows is told as text, and a model decides what to do next, or to speak.
 
-There is no rating of relevance, no prediction of what others do and no validation. What does not
-fit the prompt any more is cut off, the oldest first. Messages are free text: status reports and
-what was found.
+After CoELA's modules: memory of the goal, of itself, of others, of the scene, of deeds and of
+dialogue; a message is worded first and is then one of the options among which is chosen. There is
+no rating of relevance, no prediction of what others do and no validation. What is told uses up a
+window: what does not fit any more is left out, the oldest first.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from pydantic import BaseModel, Field
 
-from coterie_bench.reveca.baseline_common import BASE, BaselineAgent
+from coterie_bench.reveca.baseline_common import BaselineAgent
 from coterie_core.cooperation import (
     Action,
     Briefing,
     Facts,
     Note,
+    Percept,
     Send,
     Sighting,
-    Thing,
     Whereabouts,
     compose,
 )
 from coterie_core.language import CheckFailed, Decider, Decision, Message, RulesModel, as_data
+from reveca_agent.communication import Communicator, looked, searched
+from reveca_agent.memory import thing_text
 from reveca_agent.plans import Plan
+from reveca_agent.settings import Settings
 
 LINES = 60
-"""Lines of text that are remembered: things, messages and deeds together."""
-REPORT = 20
-"""Steps after which the rule has something to report again."""
+"""Most lines of the scene that a prompt tells of."""
+DEEDS = 10
+"""Latest own deeds that it tells of."""
+DIALOGUE = 6
+"""Latest messages that it tells of, one's own included."""
+QUIET = 5
+"""Fewest steps between two messages of one agent."""
+MOST_NOTES = 20
+"""Most messages of one agent in an episode."""
 MOST_OPTIONS = 12
+LATER = 4.0
+"""Steps that bringing is put off, by the rule, while more can be taken."""
+TOLD = 20.0
+"""Steps that it is put off where a teammate was already."""
+SEEN = Settings(
+    relevance=False, collaborators=True, talk=False, ask="never", discount=False, shown=LINES
+)
+"""What it remembers with: of others what it saw and heard of them, but no prediction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a decision is about: the goal, what is remembered, the plans on the list.
+    """What a decision is about, in words, and the options; the last may be the message.
 
-    `news` counts what was found or done since the last message, `quiet` the steps since then.
+    Attributes:
+        name: Who decides.
+        me: Where it is, what it holds, how many steps are left.
+        progress: Sub-goals, with what is still to be brought.
+        rooms: What is known of every room.
+        scene: Things in view or remembered, newest first.
+        mates: Where others were last seen and what they held.
+        deeds: What it did lately.
+        dialogue: Messages of late.
+        options: What can be done, in words.
+        costs: Steps of each.
+        message: Number of the option that sends the message; 0: none is offered.
+        news: Needed things that it tells of, as data.
     """
 
-    goal: str
-    lines: tuple[str, ...]
-    options: tuple[str, ...]
-    costs: tuple[float, ...]
-    news: int
-    quiet: int
+    name: str
+    me: str
+    progress: tuple[str, ...]
+    rooms: tuple[str, ...]
+    scene: tuple[str, ...]
+    mates: tuple[str, ...]
+    deeds: tuple[str, ...]
+    dialogue: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    costs: tuple[float, ...] = ()
+    message: int = 0
+    news: int = 0
+
+
+class Wording(BaseModel):
+    """A message, before it is decided whether it is sent."""
+
+    text: str = Field(max_length=500, description="the message, at most 500 characters")
 
 
 class TurnReply(BaseModel):
-    """Talk, or act by one of the plans."""
+    """What to do next."""
 
-    send: bool = Field(False, description="send a message to the others instead of acting")
-    plan: int = Field(1, ge=1, description="number of the plan, from 1")
+    reason: str = Field("", max_length=600, description="first think, step by step, in short")
+    option: int = Field(ge=1, description="then the number of the option, from 1")
 
 
-class TalkOrAct(Decision[Turn, TurnReply]):
-    """Decide whether to say something, or which plan to follow."""
+def _told(state: Turn) -> str:
+    return "\n".join(
+        (
+            as_data("your state", state.me),
+            as_data("goal and what is still to be brought", list(state.progress)),
+            as_data("rooms", list(state.rooms)),
+            as_data("things", list(state.scene), limit=12_000),
+            as_data("teammates", list(state.mates) or "not seen or heard yet"),
+            as_data("what you did", list(state.deeds) or "nothing yet"),
+            as_data("dialogue", list(state.dialogue) or "nothing was said yet"),
+        )
+    )
 
-    name: ClassVar[str] = "coela.talk_or_act"
-    reply_type: ClassVar[type[BaseModel]] = TurnReply
-    max_tokens: ClassVar[int] = 100
+
+class WordMessage(Decision[Turn, Wording]):
+    """Word the message that might be sent now."""
+
+    name: ClassVar[str] = "coela.word_message"
+    reply_type: ClassVar[type[BaseModel]] = Wording
+    max_tokens: ClassVar[int] = 256
 
     def prompt(self, state: Turn) -> Sequence[Message]:
-        """Show the goal, all that is remembered and the list of plans."""
+        """Show all that is known."""
         return (
             Message.system(
-                "You are one of several robots that tidy up a home together. Choose the plan that "
-                "brings the team nearer to its goal, or tell the others what you know where that "
-                "saves them work. A message takes a step, as every action does."
+                f"You are {state.name}, a robot in a team that does household work together. Write "
+                "the one message to your teammates that would save the team most steps now: what "
+                "you found, took or brought, where nothing is left, what you will do next, or what "
+                "you need to know. Name things and rooms by their ids. Do not repeat what was said."
             ),
-            Message.user(
-                f"{as_data('goal', state.goal)}\n{as_data('memory', list(state.lines))}\n"
-                f"{as_data('plans', list(state.options))}"
+            Message.user(f"{_told(state)}\nWhat do you say?"),
+        )
+
+    def rule(self, state: Turn) -> Wording:
+        """No words of its own: the agent's report is sent as it is."""
+        return Wording(text="")
+
+
+class ActOrSpeak(Decision[Turn, TurnReply]):
+    """Decide what to do next, or to send the message."""
+
+    name: ClassVar[str] = "coela.act_or_speak"
+    reply_type: ClassVar[type[BaseModel]] = TurnReply
+    max_tokens: ClassVar[int] = 256
+
+    def prompt(self, state: Turn) -> Sequence[Message]:
+        """Show all that is known, and the options with their steps."""
+        lines = [
+            f"{k}. {text}" + (f"; {cost:.0f} steps" if k != state.message else "; one step")
+            for k, (text, cost) in enumerate(zip(state.options, state.costs, strict=True), start=1)
+        ]
+        return (
+            Message.system(
+                f"You are {state.name}, a robot in a team that does household work together, each "
+                "robot deciding for itself. Choose the option with which the team reaches its goal "
+                "in the fewest steps. Think step by step about what is still to be brought, where "
+                "it may be, what you hold, what your teammates do and know. Sending a message "
+                "takes a step, as every action does. The options are in no particular order."
             ),
+            Message.user(f"{_told(state)}\n{as_data('options', lines)}\nWhich option?"),
         )
 
     def check(self, state: Turn, reply: TurnReply) -> None:
-        """The plan must be on the list."""
-        if not reply.send and reply.plan > len(state.options):
-            raise CheckFailed(f"there is no plan {reply.plan}; choose 1 to {len(state.options)}")
+        """The option must be on the list."""
+        if reply.option > len(state.options):
+            raise CheckFailed(f"there is no option {reply.option}; 1 to {len(state.options)}")
 
     def rule(self, state: Turn) -> TurnReply:
-        """Report at the start, after news, when it was quiet for long; else the nearest plan."""
-        if state.quiet >= REPORT or (state.news and state.quiet >= REPORT // 4):
-            return TurnReply(send=True)
-        best = min(range(len(state.costs)), key=lambda k: (state.costs[k], k))
-        return TurnReply(plan=best + 1)
+        """The message where it tells of needed things that nobody was told of; else the nearest."""
+        if state.message and state.news:
+            return TurnReply.model_construct(reason="this is news", option=state.message)
+        acts = [k for k in range(len(state.options)) if k + 1 != state.message]
+        best = min(acts, key=lambda k: (state.costs[k], state.options[k]))
+        return TurnReply.model_construct(reason="the nearest", option=best + 1)
 
 
 class TextAgent(BaselineAgent):
-    """Keeps a text of what it saw, heard and did; talks or acts as its decision says.
+    """Tells a model what it knows as text, and does or says what it chooses.
+
+    It takes over what others tell it: things seen, taken and brought, rooms searched. It never says
+    two things in a row, nothing within `QUIET` steps of the last message, and `MOST_NOTES` at most.
 
     Args:
         name: Its name in the team.
         decider: Who decides; None: the rule.
+        settings: Bounds of its memory; `tokens` bounds the scene in prompts.
     """
 
-    def __init__(self, name: str, decider: Decider | None = None) -> None:
-        super().__init__(name, BASE)
+    def __init__(
+        self, name: str, decider: Decider | None = None, settings: Settings = SEEN
+    ) -> None:
+        super().__init__(name, replace(settings, collaborators=True))
         self.decider = decider or Decider(RulesModel(), who=name)
 
     def begin(self, briefing: Briefing) -> None:
         """Start an episode."""
         super().begin(briefing)
-        self.lines: deque[str] = deque(maxlen=LINES)
-        self._said = -REPORT
-        self._news: dict[str, None] = {}
+        self.ears = Communicator(self.memory, briefing)
+        self.deeds: deque[str] = deque(maxlen=DEEDS)
+        self.dialogue: deque[str] = deque(maxlen=DIALOGUE)
+        self.notes = 0
+        self._said = -QUIET
         self._told: set[str] = set()
-        self._taken: dict[str, str] = {}
-        self._count = 0
+        self._doing = ""
         self._note: Note | None = None
-        self._revisions: dict[str, Thing] = {}
+
+    def observe(self, percept: Percept) -> None:
+        """Take a percept in; what was heard may change what is known of the scene."""
+        super().observe(percept)
+        self.ears.new, self.ears.things = [], []
+        if self.ears.surprised:
+            self.ears.surprised, self.observer.surprised = False, True
 
     def receive(self, note: Note) -> None:
-        """Write down what was said, and take what it names for granted."""
-        if note.sender == self.name:
-            return
-        self.lines.append(f"{note.sender} said: {note.text}")
-        facts = note.facts
-        if facts is None:
-            return
-        for id_ in (*(facts.me.hands if facts.me else ()), facts.heading):
-            if id_:
-                self._taken[id_] = note.sender
-        for one in facts.seen:
-            self.lines.append(f"{one.id} is {one.relation or 'in'} {one.parent or one.room}")
-
-    async def act(self) -> Action:
-        """Write down what is new; then talk or act."""
-        self._write()
-        return await super().act()
+        """Hear a message: as dialogue, and what it says of things and rooms as knowledge."""
+        heard = len(self.ears.memory.heard)
+        self.ears.hear(note)
+        if len(self.ears.memory.heard) > heard or self.ears.new:
+            self.dialogue.append(f"step {note.step} {note.sender}: {note.text}")
+        self.ears.duties.clear()  # it answers in words, if it wants to
 
     async def _next(self) -> Action:
         if self.plan is None:
@@ -144,84 +230,158 @@ class TextAgent(BaselineAgent):
         return await super()._next()
 
     async def choose(self) -> Plan | None:
-        """Ask the decision; a message is kept for sending, and the plan is chosen next time."""
+        """Ask for words, then for the choice; a message is kept for sending."""
         plans = self._plans()
         if not plans:
             return self.look_again()
-        state = Turn(
-            self.memory.goal.text(),
-            tuple(self.lines),
-            tuple(plan.text() for plan, _ in plans),
-            tuple(cost for _, cost in plans),
-            len(self._news),
-            self.memory.step - self._said if len(self.briefing.team) > 1 else 0,
+        state = self._turn()
+        texts = [plan.text() for plan, _ in plans]
+        costs = [cost for _, cost in plans]
+        note = await self._draft(state)
+        if note is not None:
+            texts.append(f"send the message: {note.text}")
+            costs.append(1.0)
+        order = list(range(len(texts)))
+        if not self.decider.rule_only:
+            self.random.shuffle(order)
+        state = replace(
+            state,
+            options=tuple(texts[k] for k in order),
+            costs=tuple(costs[k] for k in order),
+            message=1 + order.index(len(plans)) if note is not None else 0,
+            news=len(note.facts.seen) if note is not None and note.facts is not None else 0,
         )
         if self.decider.rule_only:
-            reply = self.decider.decide_by_rule(TalkOrAct(), state).reply
+            reply = self.decider.decide_by_rule(ActOrSpeak(), state).reply
         else:
-            reply = (await self.decider.decide(TalkOrAct(), state)).reply
-        if reply.send:
-            self._note = self._report()
+            reply = (await self.decider.decide(ActOrSpeak(), state)).reply
+        chosen = order[reply.option - 1]
+        if chosen == len(plans):
+            self._send(note)
             return None
-        return plans[reply.plan - 1][0]
+        plan = plans[chosen][0]
+        self.deeds.append(f"step {self.memory.step}: {plan.text()}")
+        return plan
 
-    def _write(self) -> None:
-        """Put into words what has changed in view, and what is seen again after forgetting it."""
-        for id_, entry in self.memory.scene.items():
-            thing = entry.thing
-            if entry.step != self.memory.step:
-                continue
-            if self._revisions.get(id_) == thing and self._remembered(id_):
-                continue
-            self._revisions[id_] = thing
-            where = f"{thing.relation} {thing.parent}" if thing.parent else "on the floor"
-            self.lines.append(f"I saw {id_} {where} in {thing.spot.room}")
-            if thing.label in self.memory.goal.items and thing.relation != "held":
-                self._news[id_] = None
-                if self._taken.get(id_):
-                    del self._taken[id_]  # it lies there: nobody has it
+    # --- messages --------------------------------------------------------------------------------
+
+    def may_speak(self) -> bool:
+        """Whether a message is among the options now."""
+        quiet = self.memory.step - self._said
+        spoke = isinstance(self._action, Send)
+        return (
+            len(self.briefing.team) > 1 and not spoke and quiet >= QUIET and self.notes < MOST_NOTES
+        )
+
+    async def _draft(self, state: Turn) -> Note | None:
+        """Word a message; None where none may be sent."""
+        if not self.may_speak():
+            return None
+        if self.decider.rule_only:
+            words = self.decider.decide_by_rule(WordMessage(), state).reply.text
+        else:
+            words = (await self.decider.decide(WordMessage(), state)).reply.text
+        id_ = f"{self.name}-{self.notes + 1}"
+        words = " ".join(words.split())[: self.briefing.limit]
+        if words:
+            return Note(id_, self.name, "text", words, None, (), self.memory.step)
+        text, said = compose("start", self._report(), self.briefing.limit)
+        return Note(id_, self.name, "text", text, said, (), self.memory.step)
+
+    def _send(self, note: Note | None) -> None:
+        if note is None:
+            return
+        self._note = note
+        self.notes += 1
+        self._said = self.memory.step
+        self.dialogue.append(f"step {self.memory.step} {self.name} (you): {note.text}")
+        if note.facts is not None:
+            self._told |= {one.id for one in note.facts.seen}
+            self._told |= {*note.facts.searched, *(one.room for one in note.facts.looked)}
+
+    def _report(self) -> Facts:
+        """Where one is, what one holds and makes for, what was found and searched."""
+        memory = self.memory
+        seen = [
+            Sighting(t.id, t.label, t.spot.room, t.parent, t.relation)
+            for t in self.wanted()
+            if t.id not in self._told and not memory.scene[t.id].by
+        ]
+        return Facts(
+            me=Whereabouts(memory.spot.room, memory.spot.position, memory.hands),
+            seen=tuple(seen[:8]),
+            searched=tuple(id_ for id_ in searched(memory) if id_ not in self._told),
+            looked=tuple(one for one in looked(memory) if one.room not in self._told),
+        )
+
+    # --- what is told ----------------------------------------------------------------------------
+
+    def _turn(self) -> Turn:
+        memory, briefing = self.memory, self.briefing
+        x, y, _ = memory.spot.position
+        held = ", ".join(memory.hands) or "nothing"
+        me = (
+            f"step {memory.step}, {briefing.horizon - memory.step} steps left; in "
+            f"{memory.spot.room} at ({x:.1f}, {y:.1f}); holding {held}, {briefing.hands} hands"
+        )
+        rooms = []
+        for room in briefing.ways.rooms.values():
+            far = f"{self.steps_to(room.spot):.0f} steps"
+            closed = memory.unopened(room.id)
+            known = "seen" if room.id in memory.rooms else "not seen"
+            if room.id not in memory.rooms and room.id in (memory.searched | memory.looked):
+                known = "not seen, a teammate was there"
+            rooms.append(f"{room.id}: {known}, {far}" + (f"; closed: {closed}" if closed else ""))
+        goal = memory.goal
+        useful = [
+            entry
+            for entry in memory.shown()
+            if entry.thing.label in goal.items | goal.targets
+            or entry.thing.id in goal.targets
+            or entry.thing.kind == "container"
+        ]
+        scene = [
+            f"{thing_text(e.thing)}, {self.steps_to(e.thing.spot):.0f} steps"
+            + (f", says {e.by}" if e.by else "")
+            + (", not there any more" if e.missing else "")
+            for e in useful
+        ]
+        return Turn(
+            self.name,
+            me,
+            tuple(f"{one}, {left} to go" for one, left in memory.needs().items()),
+            tuple(rooms),
+            tuple(scene),
+            tuple(mate.text(memory.step) for mate in memory.collaborators.values()),
+            tuple(self.deeds),
+            tuple(self.dialogue),
+        )
 
     def _plans(self) -> list[tuple[Plan, float]]:
-        step, plans = self.memory.step, []
+        step = self.memory.step
+        plans: list[tuple[Plan, float]] = []
+        things = [] if self.full else list(self.wanted())
+        visible = {entry.thing.id for entry in self.memory.shown()}
+        things = [thing for thing in things if thing.id in visible]
+        late = 0.0 if self.full or not things else LATER
         for place, items in self.deliveries():
-            cost = self.steps_to(place.spot)
-            late = 0.0 if self.full else 4.0
+            cost = self.steps_to(place.spot) + len(items)
             plans.append((Plan("deliver", place.id, items, step), cost + late))
         carrier = self.carrier()
-        if carrier is not None and carrier.id not in self._taken:
+        if carrier is not None:
             plans.append((Plan("fetch", carrier.id, (), step), self.steps_to(carrier.spot) / 2.0))
-        if not self.full:
-            plans += [
-                (Plan("fetch", thing.id, (), step), self.steps_to(thing.spot))
-                for thing in self.wanted()
-                if thing.id not in self._taken and self._remembered(thing.id)
-            ]
-        for room in self.unseen_rooms():
-            spot = self.briefing.ways.rooms[room].spot
-            plans.append((Plan("explore", room, (), step), self.steps_to(spot) + 10.0))
+        aims = {mate.heading for mate in self.memory.collaborators.values() if mate.heading}
         plans += [
-            (Plan("look", container.id, (), step), self.steps_to(container.spot) + 10.0)
-            for container in self.unopened()
-            if self._remembered(container.id)
+            (Plan("fetch", t.id, (), step), self.steps_to(t.spot) + 1.0)
+            for t in things
+            if t.id not in aims
         ]
+        known = set(self.memory.searched) | set(self.memory.looked)
+        for task, _ in self.places():
+            if task.kind == "look" and task.target not in visible:
+                continue
+            cost = self.steps_to(task.spot) + task.extra
+            cost += TOLD if task.target in known else 0.0
+            plans.append((Plan(task.kind, task.target, (), step), cost))
         plans.sort(key=lambda pair: (pair[1], pair[0].target))
         return plans[:MOST_OPTIONS]
-
-    def _remembered(self, id_: str) -> bool:
-        """Whether the text still tells of a thing; what was cut off is forgotten."""
-        return any(id_ in line for line in self.lines)
-
-    def _report(self) -> Note:
-        """Where one is, what one holds and makes for, what was found: as status reports go."""
-        memory = self.memory
-        seen = []
-        for id_ in list(self._news)[-8:]:
-            thing = memory.scene[id_].thing
-            seen.append(Sighting(id_, thing.label, thing.spot.room, thing.parent, thing.relation))
-        me = Whereabouts(memory.spot.room, memory.spot.position, memory.hands)
-        facts = Facts(me=me, seen=tuple(seen), heading=self.plan.target if self.plan else "")
-        text, said = compose("start", facts, self.briefing.limit)
-        self._count += 1
-        self._said = memory.step
-        self._news.clear()
-        return Note(f"{self.name}-{self._count}", self.name, "text", text, said, (), memory.step)

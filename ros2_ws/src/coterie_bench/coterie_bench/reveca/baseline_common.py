@@ -23,7 +23,8 @@ from coterie_core.cooperation import (
 )
 from reveca_agent.memory import Memory
 from reveca_agent.observation import Observer
-from reveca_agent.plans import Plan
+from reveca_agent.plans import Plan, Task
+from reveca_agent.searching import INSIDE, closed_containers, search_places
 from reveca_agent.settings import Settings
 from reveca_agent.transport_skills import carried, room_left, transport_skills
 
@@ -34,8 +35,8 @@ DETOUR = 25.0
 IDLE = 10
 """Steps after which an agent with nothing to do goes and looks again."""
 
-BASE = Settings(relevance=False, collaborators=False, talk=False, ask="never")
-"""What baselines remember with: everything is equal, nothing is predicted."""
+BASE = Settings(relevance=False, collaborators=False, talk=False, ask="never", shown=5000)
+"""What baselines remember with: all of it, everything is equal, nothing is predicted."""
 
 
 class BaselineAgent:
@@ -67,6 +68,8 @@ class BaselineAgent:
         self._result: Result | None = None
         self._action: Action | None = None
         self._failed: dict[str, int] = {}
+        self.shares: dict[str, list[float]] = {}
+        self.hidden: list[tuple[str, int]] = []
 
     def observe(self, percept: Percept) -> None:
         """Take a percept in."""
@@ -201,16 +204,43 @@ class BaselineAgent:
             return None
         return nearest
 
-    def unseen_rooms(self) -> list[str]:
-        """Rooms never entered, nearest first: the frontier of what is known."""
-        rooms = [r for r in self.briefing.ways.rooms.values() if r.id not in self.memory.rooms]
-        return [r.id for r in sorted(rooms, key=lambda r: (self.steps_to(r.spot), r.id))]
+    def places(self) -> list[tuple[Task, float]]:
+        """Places not searched yet, nearest first, each with how many needed things to expect there.
 
-    def unopened(self) -> list[Thing]:
-        """Closed containers not looked into, nearest first."""
-        found = [self.memory.scene[id_].thing for id_ in self.memory.closed]
-        found = [t for t in found if t.id not in self.memory.searched]
-        return sorted(found, key=lambda t: (self.steps_to(t.spot), t.id))
+        Rooms never entered, and closed containers of those that were; what is expected follows
+        from the same beliefs beforehand as with all methods (`Settings.prior`).
+        """
+        lacking = self.lacking()
+        known: dict[str, int] = {}
+        for thing in self.wanted():
+            known[thing.label] = known.get(thing.label, 0) + 1
+        wanted = [
+            (goal.item, count - known.get(goal.item, 0), INSIDE) for goal, count in lacking.items()
+        ]
+        targets = self.memory.goal.targets
+        wanted += [(target, 1, 0.0) for target in sorted(targets) if not self._found(target)]
+        wanted = [one for one in wanted if one[1] > 0]
+        closed = [] if self.briefing.turn else closed_containers(self.memory)
+        labels, hidden = [one[0] for one in wanted], [one[2] for one in wanted]
+        found = search_places(self.memory, self.briefing, labels, hidden, closed)
+        totals = [sum(shares[k] for _, shares in found) or 1.0 for k in range(len(wanted))]
+        self.shares = {
+            task.target: [share / total for share, total in zip(shares, totals, strict=True)]
+            for task, shares in found
+        }
+        self.hidden = [(label, count) for label, count, _ in wanted]
+        out = [
+            (
+                task,
+                sum(n * s for (_, n), s in zip(self.hidden, self.shares[task.target], strict=True)),
+            )
+            for task, _ in found
+        ]
+        out = [pair for pair in out if pair[1] > 0.0 or not wanted]
+        return sorted(out, key=lambda pair: (self.steps_to(pair[0].spot), pair[0].target))
+
+    def _found(self, target: str) -> bool:
+        return any(id_ in self.memory.scene for id_ in self.memory.targets.get(target, ()))
 
     def look_again(self) -> Plan:
         """A plan when all is searched and something lacks: the room seen longest ago."""

@@ -1,55 +1,81 @@
-"""MHP: Monte Carlo tree search over sub-goals, regression planning below (Watch-And-Help).
+"""MHP: Monte Carlo tree search over sub-goals in a symbolic model of the home (Watch-And-Help).
 
-The upper level samples where the things may be that are still to be found (its belief: evenly over
-rooms not seen and containers not opened) and searches over orders of the next sub-goals in these
-samples by UCT. The lower level plans backwards from the sub-goal that was chosen: what must hold
-for it, and what for that, down to an action that is possible now.
+Every simulation samples where the things are that nobody has seen, from the agent's belief (rooms
+not seen, containers not opened), and plays on in that sample: walks and actions cost their steps,
+two hands (and containers carried) hold what they hold, exploring reveals what the sample has there,
+putting things down frees the hands and is what pays. The tree holds the first sub-goals and grows
+by UCT; below it the nearest move is played until all is brought. What others do is not modelled.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from coterie_bench.reveca.baseline_common import BASE, BaselineAgent
-from coterie_core.cooperation import Action, GoTo, Grab, Open, Put, Spot, Thing, Wait
-from reveca_agent.plans import Plan
+from coterie_core.cooperation import Spot, Thing
+from reveca_agent.plans import Plan, PlanKind
 from reveca_agent.settings import Settings
+from reveca_agent.transport_skills import carried, carriers
 
-ITERATIONS = 60
+ITERATIONS = 100
 """Simulations per decision."""
-SAMPLES = 6
-"""Samples of where unseen things are; simulations take them in turn."""
-DEPTH = 6
-"""Sub-goals that a simulation looks ahead."""
-BRANCHES = 10
-"""Most sub-goals considered at a node: the nearest."""
-EXPLORATION = 0.6
-DISCOUNT = 0.98
-"""Per step: a thing brought later is worth less."""
+DEPTH = 5
+"""Sub-goals that the tree looks ahead; below it the nearest move is played."""
+LONGEST = 40
+"""Most sub-goals of a simulation."""
+EXPLORATION = 0.7
+"""Weight of what was seldom tried, against worths scaled to 0..1 by the best and the worst met."""
 
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A sub-goal of the search: bring a thing (or look into a place), from where to where."""
-
-    key: str
-    plan: Plan
-    spot: Spot
-    end: Spot
-    extra: float
-    thing: str = ""
-    place: str = ""
+Move = tuple[PlanKind, str]
 
 
 @dataclass(slots=True)
 class Node:
-    """A node of the tree: visits, mean worth, children by the key of the move."""
+    """A node of the tree: how often it was visited, sum of worths, children by their move."""
 
     visits: int = 0
+    total: float = 0.0
+    children: dict[Move, Node] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Sub:
+    """Something in the model that can be brought or that can carry: its label, where it is."""
+
+    label: str
+    spot: Spot
+    extra: float = 1.0
+    holds: int = 0
+
+
+@dataclass(slots=True)
+class Model:
+    """The home as a simulation has it: changed by every move.
+
+    Attributes:
+        here: Where one is.
+        time: Steps so far.
+        hands: Free hands.
+        space: Room in the containers in hand.
+        held: Labels of what one carries.
+        things: Things that one may take: id -> thing.
+        places: Places to search: id -> (kind, spot, steps of searching).
+        inside: What the sample has in them: id of the place -> labels.
+        lacking: How many of each label are still to be brought.
+        worth: Of what was brought.
+    """
+
+    here: Spot
+    time: float
+    hands: int
+    space: int
+    held: list[str]
+    things: dict[str, Sub]
+    places: dict[str, tuple[PlanKind, Spot, float]]
+    inside: dict[str, list[str]]
+    lacking: dict[str, int]
     worth: float = 0.0
-    children: dict[str, Node] = field(default_factory=dict)
 
 
 class TreeAgent(BaselineAgent):
@@ -65,174 +91,232 @@ class TreeAgent(BaselineAgent):
         super().__init__(name, settings)
         self.iterations = iterations
 
-    # --- upper level: tree search ----------------------------------------------------------------
-
     async def choose(self) -> Plan | None:
         """Return the plan for the sub-goal that the search visits most."""
-        bring = self.deliveries()
-        if bring and self.full:
-            place, items = bring[0]
-            return Plan("deliver", place.id, items, self.memory.step)
-        carrier = self.carrier()
-        if carrier is not None:
-            return Plan("fetch", carrier.id, (), self.memory.step)
-        moves = self._moves()
+        step = self.memory.step
+        self._targets = self._places_of_targets()
+        start = self._start()
+        moves = self._moves(start)
         if not moves:
+            bring = self.deliveries()
+            if bring:
+                return Plan("deliver", bring[0][0].id, bring[0][1], step)
             return self.look_again()
         if len(moves) == 1:
-            return moves[0].plan
-        hidden = self._samples(moves)
+            return self._plan(moves[0])
+        self._scale = 1.0 / (150.0 * (0.5 / self.briefing.stride))
+        self._worst, self._best = math.inf, -math.inf
         root = Node()
-        for k in range(self.iterations):
-            self._simulate(root, moves, hidden[k % len(hidden)])
-        best = max(moves, key=lambda m: (root.children.get(m.key, Node()).visits, m.key))
-        return best.plan
+        for _ in range(self.iterations):
+            self._simulate(root, start)
+        best = max(root.children, key=lambda m: (root.children[m].visits, m))
+        return self._plan(best)
 
-    def _moves(self) -> list[Move]:
-        step, ways = self.memory.step, self.briefing.ways
-        moves: list[Move] = []
-        for place, items in self.deliveries():
-            plan = Plan("deliver", place.id, items, step)
-            moves.append(
-                Move(f"bring {place.id}", plan, place.spot, place.spot, len(items), "+".join(items))
-            )
-        if not self.full:
-            for thing in self.wanted():
-                plan = Plan("fetch", thing.id, (), step)
-                end = self._target_spot(thing) or thing.spot
-                moves.append(Move(f"fetch {thing.id}", plan, thing.spot, end, 3.0, thing.id))
-        for room in self.unseen_rooms():
-            spot = ways.rooms[room].spot
-            plan = Plan("explore", room, (), step)
-            moves.append(Move(f"explore {room}", plan, spot, spot, 0.0, place=room))
-        for container in self.unopened():
-            plan = Plan("look", container.id, (), step)
-            moves.append(
-                Move(
-                    f"look {container.id}", plan, container.spot, container.spot, 1.0,
-                    place=container.id,
-                )
-            )  # fmt: skip
-        moves.sort(key=lambda m: (m.plan.kind in ("explore", "look"), self.steps_to(m.spot), m.key))
-        sure = [m for m in moves if m.thing][:BRANCHES]
-        return sure + [m for m in moves if not m.thing][: BRANCHES - len(sure) // 2]
+    def _plan(self, move: Move) -> Plan:
+        kind, target = move
+        items: tuple[str, ...] = ()
+        if kind == "deliver":
+            items = next((ids for place, ids in self.deliveries() if place.id == target), ())
+        return Plan(kind, target, items, self.memory.step)
 
-    def _target_spot(self, thing: Thing) -> Spot | None:
-        for goal in self.memory.goal.of_item(thing.label):
-            for id_ in self.memory.targets.get(goal.target, ()):
-                if id_ in self.memory.scene:
-                    return self.memory.scene[id_].thing.spot
-        return None
+    # --- the model -------------------------------------------------------------------------------
 
-    def _samples(self, moves: Sequence[Move]) -> list[dict[str, int]]:
-        """Return guesses of how many needed things each unseen place holds."""
-        places = [m.place for m in moves if m.place]
-        missing = sum(self.lacking().values()) - sum(1 for m in moves if m.plan.kind == "fetch")
-        drawn: list[dict[str, int]] = []
-        for _ in range(SAMPLES):
-            sample: dict[str, int] = {}
-            for _ in range(max(missing, 0) if places else 0):
-                place = self.random.choice(places)
-                sample[place] = sample.get(place, 0) + 1
-            drawn.append(sample)
-        return drawn
-
-    def _simulate(self, root: Node, moves: Sequence[Move], sample: dict[str, int]) -> None:
-        """One simulation: down the tree by UCT, one new node, then the nearest first."""
-        node, path = root, [root]
-        here, time, worth = self.memory.spot, 0.0, 0.0
-        left = {move.key: move for move in moves}
-        growing = True
-        for _ in range(DEPTH):
-            if not left:
-                break
-            move = self._pick(node, list(left.values()), here) if growing else None
-            if move is None:
-                move = min(left.values(), key=lambda m: (self._steps(here, m), m.key))
-            del left[move.key]
-            time += self._steps(here, move)
-            here = move.end
-            gain = 1.0 if move.thing else 0.7 * sample.get(move.place, 0)
-            worth += gain * DISCOUNT**time
-            if growing:
-                known = move.key in node.children
-                node = node.children.setdefault(move.key, Node())
-                path.append(node)
-                growing = known
-        for one in path:
-            one.visits += 1
-            one.worth += (worth - one.worth) / one.visits
-
-    def _pick(self, node: Node, moves: list[Move], here: Spot) -> Move:
-        fresh = [m for m in moves if m.key not in node.children]
-        if fresh:
-            return min(fresh, key=lambda m: (self._steps(here, m), m.key))
-        log = math.log(node.visits + 1)
-        return max(
-            moves,
-            key=lambda m: (
-                node.children[m.key].worth
-                + EXPLORATION * math.sqrt(log / (node.children[m.key].visits + 1)),
-                m.key,
-            ),
+    def _start(self) -> Model:
+        memory, briefing = self.memory, self.briefing
+        things: dict[str, Sub] = {}
+        lacking: dict[str, int] = {}
+        for goal, count in memory.needs().items():
+            lacking[goal.item] = lacking.get(goal.item, 0) + count
+        for thing in self.wanted():
+            owner = memory.owner(thing)
+            closed = owner is not None and owner.is_open is False
+            things[thing.id] = Sub(thing.label, thing.spot, 1.0 + closed + bool(briefing.turn))
+        space = sum(left for _, left in carriers(memory, briefing.carry))
+        if briefing.turn and not carriers(memory, briefing.carry):
+            things |= {
+                t.id: Sub("", t.spot, 1.0, briefing.carry) for t in self._containers_to_take()
+            }
+        places = {task.target: (task.kind, task.spot, task.extra) for task, _ in self.places()}
+        return Model(
+            memory.spot,
+            0.0,
+            briefing.hands - len(memory.hands),
+            space,
+            [thing.label for thing in carried(memory) if thing.label in memory.goal.items],
+            things,
+            places,
+            {},
+            lacking,
         )
 
-    def _steps(self, here: Spot, move: Move) -> float:
-        ways, stride = self.briefing.ways, self.briefing.stride
-        far = ways.distance(here, move.spot) + ways.distance(move.spot, move.end)
-        return far / stride + move.extra
+    def _containers_to_take(self) -> list[Thing]:
+        found = [
+            entry.thing
+            for entry in self.memory.scene.values()
+            if entry.thing.portable and entry.thing.kind == "container" and not entry.missing
+            and entry.thing.relation != "held"
+        ]  # fmt: skip
+        return sorted(found, key=lambda t: (self.steps_to(t.spot), t.id))[:3]
 
-    # --- lower level: regression planning --------------------------------------------------------
+    def _places_of_targets(self) -> dict[str, list[tuple[str, Spot, bool]]]:
+        """Label of what is brought -> known places where it belongs: id, spot, whether closed."""
+        out: dict[str, list[tuple[str, Spot, bool]]] = {}
+        for goal in self.memory.goal.subgoals:
+            for id_ in self.memory.targets.get(goal.target, ()):
+                entry = self.memory.scene.get(id_)
+                if entry is not None:
+                    place = (id_, entry.thing.spot, entry.thing.is_open is False)
+                    out.setdefault(goal.item, []).append(place)
+        return out
 
-    def _execute(self) -> Action | None:
-        plan = self.plan
-        if plan is None:
-            return None
-        if self.briefing.turn:  # turning and containers have a book of their own
-            return super()._execute()
-        action = self.regress(plan)
-        if action is None:
-            self.plan = None
-        return action
+    def _sampled(self, start: Model) -> Model:
+        """Return a copy of the start with unseen things drawn from the belief."""
+        inside: dict[str, list[str]] = {}
+        ids = list(self.shares)
+        for k, (label, count) in enumerate(self.hidden):
+            weights = [self.shares[id_][k] for id_ in ids]
+            if label in start.lacking and sum(weights) > 0.0:
+                for id_ in self.random.choices(ids, weights, k=count):
+                    inside.setdefault(id_, []).append(label)
+        return Model(
+            start.here,
+            0.0,
+            start.hands,
+            start.space,
+            list(start.held),
+            dict(start.things),
+            dict(start.places),
+            inside,
+            dict(start.lacking),
+        )
 
-    def regress(self, plan: Plan) -> Action | None:
-        """Return what to do first so that the sub-goal will hold; None where it holds already.
+    def _moves(self, model: Model) -> list[Move]:
+        moves: list[Move] = []
+        carrying = [label for label in model.held if model.lacking.get(label, 0) > 0]
+        if carrying:
+            targets = {p[0] for label in carrying for p in self._targets.get(label, ())}
+            moves += [("deliver", id_) for id_ in sorted(targets)]
+        if model.hands > 0:
+            several = sum(model.lacking.values()) - len(carrying) > 1
+            for id_, thing in model.things.items():
+                if thing.holds:
+                    useful = several and model.hands > 1
+                else:
+                    useful = model.lacking.get(thing.label, 0) > model.held.count(thing.label)
+                if useful:
+                    moves.append(("fetch", id_))
+        if sum(model.lacking.values()) > len(carrying) or not moves:
+            moves += [(kind, id_) for id_, (kind, _, _) in model.places.items()]
+        return moves
 
-        Backwards: a literal that does not hold is replaced by the action that makes it hold, and
-        that action's preconditions become the next literals, until one can be done now.
-        """
-        entry = self.memory.scene.get(plan.target)
-        if plan.kind == "explore":
-            seen = self.memory.rooms.get(plan.target, -1) >= plan.step
-            return None if self.memory.spot.room == plan.target and seen else GoTo(plan.target)
-        if plan.kind == "wait":
-            return None if self.memory.step > plan.step else Wait("nothing to do")
-        if entry is None or entry.missing:
-            return None
-        thing = entry.thing
-        if plan.kind == "fetch":
-            if thing.id in self.memory.hands:  # holding(thing)
-                return None
-            return self._reachable(thing) or Grab(thing.id)
-        if plan.kind == "look":
-            if thing.is_open is not False:  # open(container)
-                return None
-            return self._near_to(thing) or Open(thing.id)
-        items = [id_ for id_ in plan.items if id_ in self.memory.hands]
-        if not items:  # on(item, target)
-            return None
-        ready = self._near_to(thing) or (Open(thing.id) if thing.is_open is False else None)
-        return ready or Put(items[0], thing.id, "in" if thing.kind == "container" else "on")
+    def _spot(self, model: Model, move: Move) -> tuple[Spot, float]:
+        """Return where a move leads, and the steps that it takes there."""
+        kind, target = move
+        if kind == "fetch":
+            thing = model.things[target]
+            return thing.spot, thing.extra
+        if kind == "deliver":
+            thing_there = self.memory.scene[target].thing
+            return thing_there.spot, float(thing_there.is_open is False)
+        _, spot, extra = model.places[target]
+        return spot, extra
 
-    def _near_to(self, thing: Thing) -> Action | None:
-        if self._near(thing.spot):
-            return None
-        return GoTo(thing.parent or thing.id, thing.spot)
+    def _steps(self, model: Model, move: Move) -> float:
+        spot, extra = self._spot(model, move)
+        return self.briefing.ways.distance(model.here, spot) / self.briefing.stride + extra
 
-    def _reachable(self, thing: Thing) -> Action | None:
-        """What makes near(thing) and open(owner) hold; None where they do."""
-        go = self._near_to(thing)
-        if go is not None:
-            return go
-        owner = self.memory.owner(thing)
-        return Open(owner.id) if owner is not None and owner.is_open is False else None
+    def _do(self, model: Model, move: Move) -> None:
+        """Carry out a move in the model."""
+        kind, target = move
+        model.time += self._steps(model, move)
+        model.here, _ = self._spot(model, move)
+        if kind == "fetch":
+            thing = model.things.pop(target)
+            if thing.holds:
+                model.hands -= 1
+                model.space += thing.holds
+                model.things = {id_: one for id_, one in model.things.items() if not one.holds}
+                return
+            model.held.append(thing.label)
+            if model.space > 0:
+                model.space -= 1  # into a container: the hand is free again
+            else:
+                model.hands -= 1
+        elif kind == "deliver":
+            self._put(model, target)
+        else:
+            model.places.pop(target)
+            for k, label in enumerate(model.inside.pop(target, ())):
+                model.things[f"{target} {label} {k}"] = Sub(label, model.here)
+
+    def _put(self, model: Model, target: str) -> None:
+        kept: list[str] = []
+        for label in model.held:
+            here = any(place[0] == target for place in self._targets.get(label, ()))
+            if not here or model.lacking.get(label, 0) <= 0:
+                kept.append(label)
+                continue
+            model.time += 1.0
+            model.lacking[label] -= 1
+            model.worth += math.exp(-model.time * self._scale)
+            if self.briefing.turn and self._carrying(model, len(kept)):
+                model.space += 1
+            else:
+                model.hands = min(self.briefing.hands, model.hands + 1)
+        model.held = kept
+
+    def _carrying(self, model: Model, kept: int) -> bool:
+        """Whether what is put down comes out of a container, so that room in it is what is won."""
+        loads = self.briefing.carry if self._has_container(model) else 0
+        return loads > 0 and model.space + kept < loads
+
+    def _has_container(self, model: Model) -> bool:
+        return model.space > 0 or bool(carriers(self.memory, self.briefing.carry))
+
+    # --- the search ------------------------------------------------------------------------------
+
+    def _simulate(self, root: Node, start: Model) -> None:
+        """One simulation: down the tree by UCT, one new node, then the nearest move."""
+        model = self._sampled(start)
+        total = max(1, sum(model.lacking.values()))
+        node, path, growing = root, [root], True
+        for depth in range(LONGEST):
+            moves = self._moves(model)
+            if not moves:
+                break
+            near = {move: self._steps(model, move) for move in moves}
+            if growing and depth < DEPTH:
+                move = self._pick(node, moves, near)
+                growing = move in node.children
+                node = node.children.setdefault(move, Node())
+                path.append(node)
+            else:
+                move = _default(moves, near)
+            self._do(model, move)
+        worth = model.worth / total
+        self._worst, self._best = min(self._worst, worth), max(self._best, worth)
+        for one in path:
+            one.visits += 1
+            one.total += worth
+
+    def _pick(self, node: Node, moves: list[Move], near: dict[Move, float]) -> Move:
+        fresh = [move for move in moves if move not in node.children]
+        if fresh and len(node.children) <= 1 + node.visits**0.5:
+            return _default(fresh, near)  # few children at first: the nearest are tried first
+        known = [move for move in moves if move in node.children] or moves
+        if known is moves:
+            return _default(moves, near)
+        log, span = math.log(node.visits + 1), self._best - self._worst
+
+        def bound(move: Move) -> float:
+            child = node.children[move]
+            worth = (child.total / child.visits - self._worst) / span if span > 0.0 else 0.5
+            return worth + EXPLORATION * math.sqrt(log / child.visits)
+
+        return max(known, key=lambda move: (bound(move), move))
+
+
+def _default(moves: list[Move], near: dict[Move, float]) -> Move:
+    """The nearest move, things before places, and bringing when nothing is to be taken."""
+    kinds = {"fetch": 0, "deliver": 1}
+    return min(moves, key=lambda m: (kinds.get(m[0], 2), near[m], m))

@@ -1,4 +1,4 @@
-"""RHP: a hierarchical planner by rules, with frontier exploration (ThreeDWorld Transport)."""
+"""RHP: a hierarchical planner by rules, with frontier exploration; nearest move: a floor."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class RuleAgent(BaselineAgent):
 
     The rules, in order: bring what is in the hands when they are full, or when nothing else that is
     needed is known; take the nearest known thing that is needed; bring what is in the hands; go to
-    the nearest room never seen; look into the nearest closed container; look again where it has not
-    been for longest. It never talks.
+    the nearest place not searched, room or closed container; look again where it has not been for
+    longest. It never talks.
     """
 
     async def choose(self) -> Plan | None:
@@ -29,8 +29,38 @@ class RuleAgent(BaselineAgent):
             return Plan("deliver", place.id, items, step)
         if things and not full:
             return Plan("fetch", things[0].id, (), step)
-        for room in self.unseen_rooms():
-            return Plan("explore", room, (), step)
-        for container in self.unopened():
-            return Plan("look", container.id, (), step)
+        places = self.places()
+        if places:
+            return Plan(places[0][0].kind, places[0][0].target, (), step)
         return self.look_again()
+
+
+class NearestAgent(BaselineAgent):
+    """Does what is nearest of all that can be done: a floor, without any plan.
+
+    Taking a needed thing, bringing what it holds, going to a place not searched: whichever takes
+    the fewest steps from here. It never talks.
+    """
+
+    async def choose(self) -> Plan | None:
+        """Return the nearest plan."""
+        step = self.memory.step
+        found = [
+            (self.steps_to(place.spot), 0, Plan("deliver", place.id, items, step))
+            for place, items in self.deliveries()
+        ]
+        if not self.full:
+            found += [
+                (self.steps_to(thing.spot), 1, Plan("fetch", thing.id, (), step))
+                for thing in self.wanted()
+            ]
+            carrier = self.carrier()
+            if carrier is not None:
+                found.append((self.steps_to(carrier.spot), 1, Plan("fetch", carrier.id, (), step)))
+        found += [
+            (self.steps_to(task.spot) + task.extra, 2, Plan(task.kind, task.target, (), step))
+            for task, _ in self.places()
+        ]
+        if not found:
+            return self.look_again()
+        return min(found, key=lambda one: (one[0], one[1], one[2].target))[2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 import typer
 import yaml
@@ -16,13 +16,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from coterie_bench.command import run as run_command
 from coterie_bench.records import write_csv, write_json
 from coterie_bench.reveca import claims
-from coterie_bench.reveca.episodes import ClusterError, Job, play_all, run_one
+from coterie_bench.reveca.episodes import ClusterError, Job, play_all
 from coterie_bench.reveca.household import NAMES
 from coterie_bench.reveca.layouts import tdw_files, tdw_layout
-from coterie_bench.reveca.methods import LAYOUTS, METHODS, WORLDS
+from coterie_bench.reveca.methods import LAYOUTS, METHODS, REFERENCES, WORLDS
+from coterie_bench.reveca.methods import method as method_of
 from coterie_bench.reveca.plots import draw_all
 from coterie_bench.reveca.tables import print_tables
 from coterie_core.language import LanguageError, ModelProfile
+from reveca_agent.settings import Prior
 
 app = typer.Typer(help="Cooperation under partial observation.", add_completion=False)
 
@@ -44,7 +46,11 @@ def bench_reveca(
         Path | None, typer.Option("--out", help="Where results.json, CSV, claims and plots go.")
     ] = None,
     method: Annotated[
-        list[str] | None, typer.Option("--method", help=f"Of {', '.join(METHODS)}; several.")
+        list[str] | None,
+        typer.Option(
+            "--method",
+            help=f"Of {', '.join(METHODS)}, or module:factory of your own; several.",
+        ),
     ] = None,
     world: Annotated[
         list[str] | None, typer.Option("--world", help=f"Of {', '.join(WORLDS)}; several.")
@@ -65,6 +71,19 @@ def bench_reveca(
     check: Annotated[
         bool, typer.Option("--check", help="Play all that the claims on REVECA are checked on.")
     ] = False,
+    floors: Annotated[
+        bool,
+        typer.Option(
+            help="Floors and ceiling in every table: random answers, nearest move, oracle."
+        ),
+    ] = True,
+    prior: Annotated[
+        str,
+        typer.Option(
+            help="What all agents believe of where things lie: household (general knowledge, as "
+            "the generator has it) or flat (nothing)."
+        ),
+    ] = "household",
     ros: Annotated[
         bool, typer.Option("--ros", help="Play over ROS, too: are the episodes the same?")
     ] = False,
@@ -77,16 +96,18 @@ def bench_reveca(
     console = Console()
     try:
         chosen = method or (ON_ROS if ros else DEFAULT)
-        methods = list(dict.fromkeys([*chosen, *(claims.METHODS if check else ())]))
+        more = (*(claims.METHODS if check else ()), *(REFERENCES if floors and not ros else ()))
+        methods = list(dict.fromkeys([*chosen, *more]))
+        found = {name: method_of(name) for name in methods}
+        if prior not in get_args(Prior):
+            raise BenchError(f"--prior: {prior!r}; one of {', '.join(get_args(Prior))}")
+        if ros and prior != "household":
+            raise BenchError("--prior: agents over ROS have the household's; leave out --ros")
         worlds = list(world or ([] if layouts else ["household"]))
         worlds = list(dict.fromkeys([*worlds, *(claims.WORLDS if check else ())]))
-        for option, names, known in (
-            ("--method", methods, list(METHODS)),
-            ("--world", worlds, list(WORLDS)),
-        ):
-            for name in names:
-                if name not in known:
-                    raise BenchError(f"{option}: {name!r}; one of {', '.join(known)}")
+        for name in worlds:
+            if name not in WORLDS:
+                raise BenchError(f"--world: {name!r}; one of {', '.join(WORLDS)}")
         for option, value, least, most in (
             ("--episodes", episodes, 1, MOST),
             ("--seed", seed, 0, MOST),
@@ -106,8 +127,9 @@ def bench_reveca(
                 place,
                 one,
                 seed + k,
-                METHODS[one].agents or count,
-                told if METHODS[one].asks else "",
+                found[one].agents or count,
+                told if found[one].asks else "",
+                cast(Prior, prior),
             )
             for place in worlds
             for count in agents or [2]
@@ -194,5 +216,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
-
-__all__ = ["main", "run_one"]

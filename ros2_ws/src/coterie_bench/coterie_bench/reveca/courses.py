@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from coterie_bench.reveca.methods import METHODS
+from coterie_bench.reveca.methods import method as method_of
 from coterie_core.cooperation import Action, Agent, Environment, Metrics, run_episode
 
 
@@ -69,11 +69,10 @@ def make_agents(method: str, team: Sequence[str]) -> Mapping[str, Agent]:
     Raises:
         ValueError: No such method, or one that reads the world itself.
     """
-    if method not in METHODS:
-        raise ValueError(f"method {method!r}: expected one of {', '.join(METHODS)}")
+    chosen = method_of(method)
     if method == "oracle":
         raise ValueError("method 'oracle' reads the world itself and cannot be a ROS node")
-    return METHODS[method].make(_Roll(tuple(team)), None)
+    return chosen.make(_Roll(tuple(team)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from typing import Any
 
 import joblib
 
-from coterie_bench.reveca.methods import METHODS, make_world
+from coterie_bench.reveca.methods import make_world
+from coterie_bench.reveca.methods import method as method_of
 from coterie_core.cooperation import Metrics, run_episode
 from coterie_core.files import write_atomically
 from coterie_core.language import (
@@ -27,6 +28,7 @@ from coterie_core.language import (
     UsageMeter,
     build_model,
 )
+from reveca_agent.settings import Prior
 
 Record = dict[str, Any]
 _SHOWN = (
@@ -51,6 +53,8 @@ _FIELDS = (
     "communication_steps",
     "characters",
     "total",
+    "house",
+    "episode",
 )
 
 
@@ -62,7 +66,8 @@ class ClusterError(RuntimeError):
 class Job:
     """One episode: which world, by which method, of which seed, with how many agents.
 
-    `profile` is the model profile that its decisions are made with, as JSON; "": the rules.
+    `profile` is the model profile that its decisions are made with, as JSON; "": the rules. `prior`
+    is what all agents believe beforehand of where things lie.
     """
 
     world: str
@@ -70,25 +75,35 @@ class Job:
     seed: int
     agents: int = 2
     profile: str = ""
+    prior: Prior = "household"
 
 
 def run_one(
-    world: str, method: str, seed: int, agents: int = 2, decider: Decider | None = None
+    world: str,
+    method: str,
+    seed: int,
+    agents: int = 2,
+    decider: Decider | None = None,
+    *,
+    prior: Prior = "household",
 ) -> Record:
     """Play one episode and return its record.
 
     Raises:
-        KeyError: No such world or method.
+        KeyError: No such world.
+        ValueError: No such method.
     """
-    return asyncio.run(_episode(Job(world, method, seed, agents), decider))
+    return asyncio.run(_episode(Job(world, method, seed, agents, prior=prior), decider))
 
 
 async def _episode(job: Job, decider: Decider | None) -> Record:
-    chosen = METHODS[job.method]
-    place = make_world(job.world, chosen.agents or job.agents)
+    chosen = method_of(job.method)
+    place = make_world(job.world, chosen.agents or job.agents, job.prior)
     team = chosen.make(place, decider)
     metrics = await run_episode(place, team, job.seed, together=decider is not None)
-    return record(job.world, job.method, job.seed, len(place.team), metrics)
+    out = record(job.world, job.method, job.seed, len(place.team), metrics)
+    out |= {"house": place.home.name.partition("+")[0], "episode": place.fingerprint()}
+    return out if job.prior == "household" else out | {"prior": job.prior}
 
 
 async def play_with(model: LanguageModel, name: str, job: Job, timeout_s: float) -> Record:
@@ -168,6 +183,8 @@ def play_all(
     told = [job for job in wanted if job.profile]
     by_rules = [job for job in wanted if not job.profile]
     played: list[Record] = []
+    # All methods of a seed one after the other: its house is made once.
+    by_rules.sort(key=lambda job: (job.world, job.seed))
     if not ray and jobs == 1:
         for job in by_rules:
             played.append(play(job, cache))
@@ -223,7 +240,7 @@ def play(job: Job, cache: Path | None = None) -> Record:
     """Return the record of an episode by the rules, from the cache if it has it."""
     known = _kept(job, cache)
     if known is None:
-        known = run_one(job.world, job.method, job.seed, job.agents)
+        known = run_one(job.world, job.method, job.seed, job.agents, prior=job.prior)
         _keep(job, known, cache)
     return known
 

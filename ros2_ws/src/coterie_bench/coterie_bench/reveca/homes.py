@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,6 +12,7 @@ from coterie_core.geometry import Vec2, Vec3
 from habitat_bridge.embedded.generator import generate_house
 from habitat_bridge.embedded.house import House
 
+BOX = "box"
 _ARM = 0.45
 """How far from a piece of furniture one stands [m]."""
 
@@ -37,6 +39,17 @@ def generated_home(seed: int, rooms: int | None = None, floors: int = 1) -> Home
         seed, floors=floors, rooms=rooms if rooms is not None else 5 + seed % 3, clutter=0.0
     )
     return home_of(house)
+
+
+def with_boxes(home: Home, count: int, seed: int) -> Home:
+    """Return a home in which closed boxes stand about, each beside a piece of furniture."""
+    draw = random.Random(f"boxes {seed} {home.name}")
+    places = list(home.fixed.values())
+    boxes = {}
+    for k in range(1, count + 1):
+        spot = draw.choice(places).spot
+        boxes[f"box-{k}"] = Thing(f"box-{k}", BOX, "container", spot, is_open=False)
+    return Home(f"{home.name}+{count}@{seed}", home.ways, home.fixed | boxes)
 
 
 def home_of(house: House) -> Home:

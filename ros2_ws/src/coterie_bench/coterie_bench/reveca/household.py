@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from coterie_bench.reveca.activities import ACTIVITIES, Activity, arrange
-from coterie_bench.reveca.homes import Home, generated_home
+from coterie_bench.reveca.homes import Home, generated_home, with_boxes
 from coterie_core.cooperation import (
     DONE,
     LIMIT,
@@ -33,6 +34,7 @@ from coterie_core.cooperation import (
     Wait,
     advance,
 )
+from reveca_agent.settings import Prior
 
 NAMES = ("Ada", "Bob", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hana", "Ivo", "Jun")
 
@@ -53,7 +55,10 @@ class HouseholdOptions:
         horizon: Steps of an episode.
         stride: Metres per step [m].
         hands: Things that one can hold.
-        houses: Number of different houses.
+        houses: Number of different houses; 0: another one for every seed.
+        lookalikes: Things that from afar look like what the goal asks for, and are not.
+        confused: Share of small things that from afar are taken for something else (0..1).
+        boxes: Closed boxes that stand about; what is hidden may be in them as in furniture.
         activity: Name of one activity only; "": all in turn.
     """
 
@@ -65,18 +70,21 @@ class HouseholdOptions:
     horizon: int = 250
     stride: float = 0.5
     hands: int = 2
-    houses: int = 10
+    houses: int = 0
     activity: str = ""
+    lookalikes: int = 0
+    confused: float = 0.0
+    boxes: int = 0
 
 
 class Body:
     """One agent's body: where it is, what it holds, where it is walking to."""
 
-    __slots__ = ("aim", "hands", "legs", "name", "notes", "result", "spot", "walked")
+    __slots__ = ("aim", "hands", "legs", "name", "notes", "result", "spot", "start", "walked")
 
     def __init__(self, name: str, spot: Spot) -> None:
         self.name = name
-        self.spot = spot
+        self.spot = self.start = spot
         self.hands: tuple[str, ...] = ()
         self.aim: tuple[str, Spot | None] | None = None
         self.legs: list[Spot] = []
@@ -103,6 +111,11 @@ class HouseholdWorld:
         if not 1 <= self.options.agents <= len(NAMES):
             raise ValueError(f"agents: expected 1 to {len(NAMES)}, got {self.options.agents}")
         self.team = NAMES[: self.options.agents]
+        self.prior: Prior = "household"
+        """What all methods believe beforehand of where things lie."""
+        self.tokens = 0
+        """Most tokens of things that reach a decision, of any method that has such; 0: no limit."""
+        self._guises: dict[str, str] = {}
         self.home: Home
         self.goal: Goal
         self.things: dict[str, Thing] = {}
@@ -115,14 +128,21 @@ class HouseholdWorld:
     def reset(self, seed: int) -> Mapping[str, Briefing]:
         """Make the episode of a seed: house, activity, things and where agents start."""
         options = self.options
-        self.home = generated_home((seed // len(ACTIVITIES)) % options.houses)
+        house = (seed // len(ACTIVITIES)) % options.houses if options.houses else seed
+        self.home = generated_home(house)
+        if options.boxes:
+            self.home = with_boxes(self.home, options.boxes, seed)
         setting = arrange(
             self.home,
             seed,
             self._activity(seed),
             dummies=options.dummies,
             bystanders=options.bystanders,
+            lookalikes=options.lookalikes,
+            confused=options.confused,
         )
+        self._guises = setting.guises
+        self._known: dict[str, set[str]] = {name: set() for name in self.team}
         self.goal = setting.goal
         self.things = dict(self.home.fixed)
         if options.known or not options.hidden:
@@ -137,6 +157,7 @@ class HouseholdWorld:
         draw = random.Random(f"starts {seed}")
         rooms = list(self.home.ways.rooms.values())
         self.bodies = {name: Body(name, draw.choice(rooms).spot) for name in self.team}
+        self._begun = (self.goal, self.home, dict(self.things), dict(self._guises))
         self.steps = 0
         self._note_count = self._characters = 0
         self._failures: dict[str, int] = {}
@@ -167,6 +188,14 @@ class HouseholdWorld:
 
             return by_name(self.options.activity)
         return ACTIVITIES[seed % len(ACTIVITIES)]
+
+    def fingerprint(self) -> str:
+        """Return a hash of the episode as it began: house, things, goal, who started where."""
+        goal, home, things, guises = self._begun
+        starts = [(name, body.start) for name, body in self.bodies.items()]
+        rooms = [(r.id, r.type, r.center) for r in home.ways.rooms.values()]
+        whole = (goal, rooms, home.ways.gates, things, guises, starts)
+        return hashlib.sha256(repr(whole).encode()).hexdigest()[:16]
 
     @property
     def done(self) -> bool:
@@ -223,7 +252,7 @@ class HouseholdWorld:
         for name, body in self.bodies.items():
             room = body.spot.room
             mates = [
-                Teammate(o.name, o.spot, tuple(self.things[i] for i in o.hands))
+                Teammate(o.name, o.spot, tuple(self._guise(body, self.things[i]) for i in o.hands))
                 for o in self.bodies.values()
                 if o is not body and (self.options.known or o.spot.room == room)
             ]
@@ -231,8 +260,8 @@ class HouseholdWorld:
                 self.steps,
                 body.spot,
                 body.hands,
-                self._view(room),
-                ("", self._changes) if self.options.known else (room, self._revision[room]),
+                self._as_seen(body, self._view(room)),
+                self._view_key(body),
                 everywhere if self.options.known else (room,),
                 mates,
                 body.notes,
@@ -242,6 +271,32 @@ class HouseholdWorld:
             )
             body.notes = []
         return out
+
+    def _view_key(self, body: Body) -> tuple[object, ...]:
+        room = body.spot.room
+        known = len(self._known[body.name]) if self._guises else 0
+        if self.options.known:
+            return ("", self._changes, known)
+        return (room, self._revision[room], known)
+
+    def _as_seen(self, body: Body, things: tuple[Thing, ...]) -> tuple[Thing, ...]:
+        """Return things as an agent takes them for: from afar some look like something else.
+
+        What it once had within reach, or in its hands, it knows from then on.
+        """
+        if not self._guises:
+            return things
+        known = self._known[body.name]
+        for thing in things:
+            if thing.id in self._guises and self._near(body, thing):
+                known.add(thing.id)
+        return tuple(self._guise(body, thing) for thing in things)
+
+    def _guise(self, body: Body, thing: Thing) -> Thing:
+        label = self._guises.get(thing.id)
+        if label is None or thing.id in self._known[body.name] or thing.id in body.hands:
+            return thing
+        return replace(thing, label=label)
 
     def _view(self, room: str) -> tuple[Thing, ...]:
         if self.options.known:

@@ -70,12 +70,16 @@ class Layout:
     starts: tuple[Spot, ...]
 
 
-def generated_layout(seed: int, houses: int = 10) -> Layout:
+def generated_layout(seed: int, houses: int = 0) -> Layout:
     """Return a transport episode in a generated home: ten targets, two to five containers.
 
     Food and stuff take turns; the other kind lies about as well and does not count.
+
+    Args:
+        seed: Of the episode.
+        houses: Number of different houses; 0: another one for every seed.
     """
-    home = generated_home(seed // 2 % houses)
+    home = generated_home(seed // 2 % houses if houses else seed)
     task = TASKS[seed % 2]
     draw = random.Random(f"transport {seed}")
     beds = sorted(t.id for t in home.fixed.values() if t.label == GOAL)

@@ -1,22 +1,35 @@
-"""Pictures of the REVECA bench: methods, team sizes, K and R, dummies; 95 % intervals."""
+"""Pictures of the REVECA bench: methods, team sizes, noise in doses; 95 % intervals."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from coterie_bench.reveca.tables import interval
+from coterie_bench.reveca.tables import house_of, interval
 
 Record = dict[str, Any]
 
 PANELS = (("simulation steps", "simulation_steps"), ("characters", "characters"))
-DUMMIES = {"household": 0, "noisy10": 10, "noisy20": 20}
+DOSES = {
+    "alike": ("look-alikes", {"household": 0, "alike2": 2, "alike4": 4, "alike8": 8}),
+    "confused": (
+        "labels confused [%]",
+        {"household": 0, "confused5": 5, "confused10": 10, "confused20": 20},
+    ),
+    "boxes": ("closed boxes", {"household": 0, "boxes5": 5, "boxes10": 10, "boxes20": 20}),
+    "tokens": (
+        "tokens of things per decision, 20 dummies",
+        {"tokens50": 50, "tokens100": 100, "tokens200": 200, "tokens400": 400},
+    ),
+}
+"""Noise in doses: name of the picture, what the axis says, worlds with their doses."""
 COLORS = ("#1f5fa8", "#d1722a", "#3c8d4f", "#b03a48", "#7a5aa6", "#7d7d7d")
 MARKERS = ("o", "s", "^", "D", "v", "x")
-LINES = ("reveca", "coela", "mhp", "rhp", "no_relevance", "oracle")
-"""Methods that are drawn over team sizes and dummies, each in a colour of its own."""
+LINES = ("reveca", "coela", "mhp", "rhp", "random", "oracle")
+"""Methods that are drawn over team sizes and doses, each in a colour of its own."""
 TWO = 2
 
 
@@ -94,53 +107,26 @@ def agents(records: Sequence[Record]) -> Any:
     return figure
 
 
-def settings(records: Sequence[Record]) -> Any:
-    """Steps and characters over K (candidate plans) and R (levels of relevance)."""
-    rows = [r for r in records if r["agents"] == _usual(records)]
-    world = _first_world(
-        rows, lambda found: len({r["method"] for r in found if r["method"][1:].isdigit()}) >= 2
-    )
-    if world is None:
-        return None
-    rows = [r for r in rows if r["world"] == world]
-    figure, axes = _plt().subplots(2, 2, figsize=(8.0, 5.2), sharey="row")
-    for row, (head, field) in zip(axes, PANELS, strict=True):
-        for axis, (letter, usual) in zip(row, (("k", 3), ("r", 4)), strict=True):
-            points = []
-            for n in range(1, 10):
-                name = "reveca" if n == usual else f"{letter}{n}"
-                found = [r for r in rows if r["method"] == name]
-                if found:
-                    points.append((n, found))
-            _line(axis, "reveca", points, field)
-            axis.set_xticks([n for n, _ in points])
-            axis.set_title(f"{world}: {head}", fontsize=9)
-            axis.set_xlabel(f"{letter.upper()} (usually {usual})", fontsize=8)
-            _plain(axis)
-        row[0].set_ylim(bottom=0.0)
-    figure.tight_layout()
-    return figure
-
-
-def dummies(records: Sequence[Record]) -> Any:
-    """Steps and characters over the number of dummies."""
+def dose(records: Sequence[Record], name: str) -> Any:
+    """Steps and characters over the dose of one kind of noise."""
+    label, worlds = DOSES[name]
     team = _usual(records)
-    rows = [r for r in records if r["world"] in DUMMIES and r["agents"] == team]
-    if len({r["world"] for r in rows}) < 2:
+    rows = [r for r in records if r["world"] in worlds and r["agents"] == team]
+    if len({r["world"] for r in rows} - {"household"}) < 2:
         return None
     figure, axes = _plt().subplots(1, 2, figsize=(9.0, 3.4))
     for axis, (head, field) in zip(axes, PANELS, strict=True):
-        for name in LINES:
+        for method in LINES:
             points = []
-            for world, count in DUMMIES.items():
-                found = [r for r in rows if (r["world"], r["method"]) == (world, name)]
+            for world, count in worlds.items():
+                found = [r for r in rows if (r["world"], r["method"]) == (world, method)]
                 if found:
                     points.append((count, found))
             if len(points) > 1:
-                _line(axis, name, points, field)
+                _line(axis, method, points, field)
         axis.set_title(head, fontsize=9)
-        axis.set_xlabel("dummies", fontsize=8)
-        axis.set_xticks(list(DUMMIES.values()))
+        axis.set_xlabel(label, fontsize=8)
+        axis.set_xticks(list(worlds.values()))
         axis.set_ylim(bottom=0.0)
         _plain(axis)
     axes[0].legend(fontsize=8, frameon=False, ncols=2)
@@ -151,8 +137,7 @@ def dummies(records: Sequence[Record]) -> Any:
 PICTURES: dict[str, Callable[[Sequence[Record]], Any]] = {
     "reveca": methods,
     "agents": agents,
-    "settings": settings,
-    "dummies": dummies,
+    **{name: partial(dose, name=name) for name in DOSES},
 }
 
 
@@ -165,7 +150,7 @@ def _plt() -> Any:
 def _interval(rows: Sequence[Record], field: str) -> tuple[float, float]:
     if not rows:
         return math.nan, 0.0
-    mean, half = interval([float(r[field]) for r in rows])
+    mean, half = interval([float(r[field]) for r in rows], list(map(house_of, rows)))
     return mean, 0.0 if math.isnan(half) else half
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from scipy.stats import t as student
 
 from coterie_bench.records import mean_std
 from coterie_bench.tables import print_whole
@@ -20,14 +21,32 @@ MEASURES = (
     ("CS", "communication_steps", 2),
     ("CC", "characters", 0),
 )
+TWO = 2
 RATES = (("TOTAL", "total"), ("FOOD", "food"), ("STUFF", "stuff"))
 
 
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Return mean and half width of its 95 % interval (normal approximation)."""
-    mean, std = mean_std(values)
-    n = len(values)
-    return mean, 1.96 * std * math.sqrt(n / (n - 1)) / math.sqrt(n) if n > 1 else math.nan
+def house_of(record: Record) -> str:
+    """Return what an episode shares with others: its house; those of one house are no two."""
+    return str(record.get("house", f"seed {record['seed']}"))
+
+
+def interval(values: Sequence[float], houses: Sequence[str] | None = None) -> tuple[float, float]:
+    """Return mean and half width of its 95 % interval: Student's t over houses.
+
+    Args:
+        values: One per episode.
+        houses: Of the same episodes; None: every episode is in a house of its own.
+    """
+    mean, _ = mean_std(values)
+    groups: dict[str, float] = {}
+    for k, value in enumerate(values):
+        house = houses[k] if houses is not None else str(k)
+        groups[house] = groups.get(house, 0.0) + value - mean
+    count = len(groups)
+    if count < TWO:
+        return mean, math.nan
+    spread = sum(total * total for total in groups.values()) * count / (count - 1)
+    return mean, float(student.ppf(0.975, count - 1)) * math.sqrt(spread) / len(values)
 
 
 def print_tables(records: Sequence[Record], console: Console) -> None:
@@ -37,19 +56,19 @@ def print_tables(records: Sequence[Record], console: Console) -> None:
         carrying = any(name in r for r in here for _, name in RATES[1:])
         rates = RATES if carrying else ()
         table = Table(title=f"{world}", title_justify="left")
-        for head in ("method", "agents", "episodes", "success"):
+        for head in ("method", "agents", "episodes", "houses", "success"):
             table.add_column(head)
         for head in (*(h for h, _ in rates), *(h for h, _, _ in MEASURES)):
             table.add_column(head, justify="right")
         for method, agents in dict.fromkeys((r["method"], r["agents"]) for r in here):
             rows = [r for r in here if (r["method"], r["agents"]) == (method, agents)]
-            cells = [method, str(agents), str(len(rows))]
+            cells = [method, str(agents), str(len(rows)), str(len(set(map(house_of, rows))))]
             cells.append(f"{mean_std(float(r['success']) for r in rows)[0]:.2f}")
             for _, name in rates:
                 found = [float(r[name]) for r in rows if name in r]
                 cells.append(f"{mean_std(found)[0]:.2f}" if found else "-")
             for _, name, digits in MEASURES:
-                mean, half = interval([float(r[name]) for r in rows])
+                mean, half = interval([float(r[name]) for r in rows], list(map(house_of, rows)))
                 spread = "" if math.isnan(half) else f" ± {half:.{digits}f}"
                 cells.append(f"{mean:.{digits}f}{spread}")
             table.add_row(*cells)

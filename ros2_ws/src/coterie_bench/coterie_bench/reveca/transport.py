@@ -112,6 +112,7 @@ class TransportWorld(HouseholdWorld):
             name: Body(name, layout.starts[k % len(layout.starts)])
             for k, name in enumerate(self.team)
         }
+        self._begun = (self.goal, self.home, dict(self.things), {})
         self._heading = dict.fromkeys(self.team, 0)
         self._seen_sectors: dict[str, set[int]] = {name: set() for name in self.team}
         self._seen_room = dict.fromkeys(self.team, "")

@@ -90,6 +90,11 @@ function showChoices() {
 }
 
 function showGoal() {
+  $("introduction").textContent = state.introduction;
+  if (state.step > 0 && !$("intro").dataset.closed) { // read by then; it stays there, folded
+    $("intro").open = false;
+    $("intro").dataset.closed = "yes";
+  }
   const table = make("table");
   for (const row of state.goal.rows) {
     const line = make("tr");
@@ -156,9 +161,9 @@ function showPlan() {
   }
   for (const [ax, ay, bx, by] of gates) {
     const [x, y] = at((ax + bx) / 2, (ay + by) / 2);
-    draw(plan, "circle", { cx: x, cy: y, r: 15 }, "gate");
+    draw(draw(plan, "circle", { cx: x, cy: y, r: 5 * unit }, "gate"), "title", { text: "door" });
   }
-  const taken = gates.map(([ax, ay]) => at(ax, ay)).map(([x, y]) => [x - 15, y - 15, x + 15, y + 15]);
+  const taken = gates.map(([ax, ay]) => at(ax, ay)).map(([x, y]) => [x - 6 * unit, y - 6 * unit, x + 6 * unit, y + 6 * unit]);
   const free = (box) => !taken.some((t) => box[0] < t[2] && box[2] > t[0] && box[1] < t[3] && box[3] > t[1]);
   for (const room of rooms) {
     const heights = (room.outline.length ? room.outline : [room.center]).map((p) => p[1]);

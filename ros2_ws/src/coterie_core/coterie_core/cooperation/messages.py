@@ -21,7 +21,7 @@ LIMIT = 500
 NoteKind = Literal["text", "start", "ask", "reply", "done"]
 """The four occasions of REVECA (start, validation request, answer, sub-goal done), or text."""
 
-Answer = Literal["", "taken", "placed", "searched", "untouched", "unknown"]
+Answer = Literal["", "taken", "placed", "searched", "looked", "untouched", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,22 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True)
+class Looked:
+    """A room that the sender saw, with the ids of containers that were closed and stayed so."""
+
+    room: str
+    closed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What a message says, for robots.
 
     Attributes:
         me: The sender's whereabouts.
         seen: Things it knows of (start), or where the thing in question is now (reply).
-        searched: Ids of rooms and containers in which nothing of use is left.
+        searched: Ids of rooms and containers that were looked into and in which nothing of use is
+            left, no closed container either.
         heading: Id of the thing or room the sender makes for next ("": nothing said).
         item: Id of the thing (or of the room or container to search) that a question, an answer
             or an achievement is about.
@@ -64,6 +73,7 @@ class Facts:
         answer: Of a reply.
         subgoal: Key of the sub-goal achieved, such as `ON(plate, table)`.
         reply_to: Id of the question.
+        looked: Rooms that were seen, and in which something of use or something closed is left.
     """
 
     me: Whereabouts | None = None
@@ -76,6 +86,7 @@ class Facts:
     answer: Answer = ""
     subgoal: str = ""
     reply_to: str = ""
+    looked: tuple[Looked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +162,9 @@ def compose(kind: NoteKind, facts: Facts, limit: int = LIMIT) -> tuple[str, Fact
     if facts.searched:
         text, kept = _listed(text, "Nothing left in ", facts.searched, str, limit)
         said = replace(said, searched=kept)
+    if facts.looked:
+        text, looked = _listed(text, "Looked round ", facts.looked, _looked_words, limit)
+        said = replace(said, looked=looked)
     if facts.seen:
         text, seen = _listed(text, "Seen: ", facts.seen, _seen_words, limit)
         said = replace(said, seen=seen)
@@ -178,8 +192,12 @@ def _opening(kind: NoteKind, facts: Facts) -> tuple[str, Facts]:
             return f"Yes, I put {facts.item} at {facts.place}.", core
         if facts.answer == "searched":
             return f"Yes, I searched {facts.item}.", core
+        if facts.answer == "looked":
+            return f"I looked round {facts.item}, not into all that is closed there.", core
         if facts.answer == "untouched":
             return f"No, I did not touch {facts.item}.", core
+        if not facts.item:
+            return "I did not understand your question.", core
         return f"I do not know about {facts.item}.", core
     if kind == "done":
         return f"Done: {facts.item} is at {facts.place} for {facts.subgoal}.", core
@@ -208,6 +226,10 @@ def _listed(
         line = longer
         kept.append(part)
     return (f"{line}.", tuple(kept)) if kept else (text, ())
+
+
+def _looked_words(one: Looked) -> str:
+    return f"{one.room} (closed: {', '.join(one.closed)})" if one.closed else one.room
 
 
 def _seen_words(one: Sighting) -> str:
@@ -260,6 +282,9 @@ _WHERE = re.compile(
     re.IGNORECASE,
 )
 _NEXT = re.compile(rf"\bnext:?\s+{_ID}", re.IGNORECASE)
+_ROUND = re.compile(r"\blooked\s+round\s+((?:\([^)]*\)|[^.?!(])+)", re.IGNORECASE)
+_ROOM_SEEN = re.compile(r"([\w][\w -]*?)\s*(?:\(closed:\s*([^)]*)\))?\s*(?:,|$)")
+_NOT_INTO = re.compile(rf"\bI\s+looked\s+round\s+(?:the\s+)?{_ID}, not into", re.IGNORECASE)
 _LEFT = re.compile(r"\bnothing\s+left\s+in\s+([^.?!]+)", re.IGNORECASE)
 
 
@@ -295,6 +320,7 @@ def understand(note: Note, words: Vocabulary) -> Note:
         (_DONE, "done", "placed"),
         (_ASK, "ask", ""),
         (_ASK_PLACE, "ask", ""),
+        (_NOT_INTO, "reply", "looked"),
         (_DENY, "reply", "untouched"),
         (_SEARCHED, "reply", "searched"),
         (_PLACED, "done", "placed"),
@@ -302,7 +328,7 @@ def understand(note: Note, words: Vocabulary) -> Note:
     ):
         found = pattern.search(text)
         thing = words.things(found[1]) if found else None
-        if found is not None and thing is None and pattern in (_ASK_PLACE, _SEARCHED):
+        if found is not None and thing is None and pattern in (_ASK_PLACE, _SEARCHED, _NOT_INTO):
             room = words.rooms(found[1])
             thing = (room, "") if room else None
         if found is None or thing is None:
@@ -325,6 +351,14 @@ def understand(note: Note, words: Vocabulary) -> Note:
         facts["searched"] = tuple(
             id_ for id_ in (_named(name, words) for name in names) if id_ is not None
         )
+    if facts.get("answer") != "looked" and (round_ := _ROUND.search(text)):
+        looked = []
+        for one in _ROOM_SEEN.finditer(round_[1]):
+            if room := words.rooms(one[1]):
+                inner = [_named(name, words) for name in (one[2] or "").split(",")]
+                looked.append(Looked(room, tuple(id_ for id_ in inner if id_)))
+        if looked:
+            facts["looked"] = tuple(looked)
     seen = []
     for one in _SEEN.finditer(text):
         thing, room = words.things(one[1]), words.rooms(one[6])
