@@ -87,6 +87,27 @@ class Box:
         return all(abs(p) <= e / 2.0 + margin for p, e in zip(local, self.size, strict=True))
 
 
+def crosses(box: Box, start: Vec3, end: Vec3) -> bool:
+    """Tell whether the straight line between two points [m] passes through a box."""
+    c, s = math.cos(box.yaw), math.sin(box.yaw)
+
+    def local(point: Vec3) -> Vec3:
+        dx, dy, dz = (p - q for p, q in zip(point, box.center, strict=True))
+        return (c * dx + s * dy, -s * dx + c * dy, dz)
+
+    a, b = local(start), local(end)
+    enters, leaves = 0.0, 1.0
+    for p, q, edge in zip(a, b, box.size, strict=True):
+        half, way = edge / 2.0, q - p
+        if abs(way) < 1e-12:
+            if abs(p) > half:
+                return False
+            continue
+        first, last = sorted(((-half - p) / way, (half - p) / way))
+        enters, leaves = max(enters, first), min(leaves, last)
+    return enters <= leaves
+
+
 def iou(a: Box, b: Box) -> float:
     """Intersection over union of the axis-aligned boxes around `a` and `b` (0..1)."""
     (a0, a1), (b0, b1) = a.axis_aligned(), b.axis_aligned()

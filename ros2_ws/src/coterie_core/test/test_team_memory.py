@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from coterie_core.geometry import Box, Pose
 from coterie_core.object_events import EventKind, ObjectEvent
-from coterie_core.observation import Detection, Observation
+from coterie_core.observation import Detection, Observation, RoomView
 from coterie_core.permanence import DAY, HALF_LIFE, age_text, confidence
 from coterie_core.scene import (
     Floor,
@@ -366,3 +367,29 @@ def test_a_look_tells_where_on_a_table_a_thing_was_put() -> None:
     memory.observe(at)
     assert list(vases(memory)) == ["vase-1"]
     assert memory.scene().objects["vase-1"].box.center[0] > 6.3
+
+
+def test_a_robots_word_for_a_room_does_not_take_its_outline() -> None:
+    memory = TeamMemory()
+    given = house()
+    given.rooms["study"].name = "study"  # as its id
+    memory.adopt(given)
+    told = replace(look(1, 1.0, 2.0), room=RoomView("study", "study", "study"))
+    memory.observe(told)
+    assert memory.scene().rooms == given.rooms
+
+
+def test_what_furniture_hides_is_not_missed() -> None:
+    memory = TeamMemory()
+    screen = SceneObject(
+        "screen", LabelBelief.of("wardrobe"), Box((1.5, 1.5, 1.0), (0.2, 2.0, 2.0)), "study",
+        "furniture",
+    )  # fmt: skip
+    memory.adopt(house(screen))
+    memory.observe(look(1, 1.0, 0.8, ("vase", 1.0)))
+    for step in range(2, 9):
+        memory.observe(look(step, float(step), 2.0 + 0.6 * (step % 2)))
+    assert list(vases(memory).values()) == ["study"]
+    for step in range(9, 16):
+        memory.observe(look(step, float(step), 0.5 + 0.6 * (step % 2), y=1.5))
+    assert not vases(memory)

@@ -149,7 +149,7 @@ class ExplorerNode(AgentNode):
     def _on_event(self, event: ObjectEvent) -> None:
         """Take in what a robot did to an object, as if seen."""
         room = self.keeper.memory.graph.rooms.get(event.to_room)
-        if event.to_room and (room is None or not room.type):
+        if event.to_room and (room is None or not (room.type or room.polygon)):
             self._early.append(event)  # no map has told yet which room that is
             return
         if note_event(self.memory, event, room):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 
-from coterie_core.geometry import Pose, distance, wrap_angle
+from coterie_core.geometry import Box, Pose, Vec3, crosses, distance, wrap_angle
 from coterie_core.household import load_household
 from coterie_core.observation import Detection, Observation
 from coterie_core.scene import AgentState, LabelBelief, SceneObject, Sighting, absorb, associate
@@ -15,10 +15,14 @@ from coterie_core.team_memory.store import Belief, Store, alike
 
 LOOKED = 0.6
 """From this share on a place counts as looked at (0..1)."""
-CLEAR = 2.5
+CLEAR = 3.0
 """Farther from a robot than this a small thing that is not reported was not looked for [m]."""
 SURFACE = 1.5
 """How far from where it was put down a thing is at most [m]."""
+MORE = 0.5
+"""So much farther away than it was ever reported a thing should still be [m]."""
+EYE = 1.0
+"""Height of a robot's eyes above its base, where nothing more is known of it [m]."""
 _STEP, _TURN = 0.5, math.radians(30)  # from here on a robot's view is a new one
 
 
@@ -114,6 +118,8 @@ def _see(store: Store, mine: SceneObject, guest: SceneObject, new_view: bool) ->
         return
     if mine.kind == "item" or not belief.source:
         guest.observations = int(new_view)
+        if belief.source:  # what a map has measured stays as large as it is
+            guest.box = Box(guest.box.center, mine.box.size, mine.box.yaw)
         is_open = mine.is_open
         absorb(mine, guest)
         mine.is_open = is_open  # a detection does not tell
@@ -123,6 +129,7 @@ def _see(store: Store, mine: SceneObject, guest: SceneObject, new_view: bool) ->
         mine.observations += new_view
     belief.since, belief.misses = guest.last_seen.time, 0.0
     belief.sightings += new_view
+    belief.reach = max(belief.reach, _reach(store, guest))
 
 
 def _add(store: Store, guest: SceneObject) -> None:
@@ -132,8 +139,15 @@ def _add(store: Store, guest: SceneObject) -> None:
     store.rest(guest)
     store.graph.add_object(guest)
     assert guest.last_seen is not None
-    store.beliefs[guest.id] = Belief(guest.last_seen.time)
+    store.beliefs[guest.id] = Belief(guest.last_seen.time, reach=_reach(store, guest))
     store.version += 1
+
+
+def _reach(store: Store, guest: SceneObject) -> float:
+    """Return how far from its robot's eyes something was seen [m]."""
+    assert guest.last_seen is not None
+    x, y, z = store.graph.agents[guest.last_seen.robot].pose.position
+    return distance((x, y, z + EYE), guest.box.center)
 
 
 def _in_a_hand(store: Store, guest: SceneObject) -> bool:
@@ -148,23 +162,44 @@ def _in_a_hand(store: Store, guest: SceneObject) -> bool:
 
 
 def _miss(store: Store, observation: Observation, seen: Collection[str]) -> None:
-    """Count a look against the small things that it should have shown and did not."""
+    """Count a look against the things that it should have shown and did not.
+
+    A look should show what was reported from as far away before, what lies in a place of the same
+    room that was seen well, and what no furniture hides.
+    """
     near = [
         place
         for id_, share in {**observation.seen, observation.place: 1.0}.items()
         if share >= LOOKED and (place := store.graph.places.get(id_)) is not None
     ]
-    here = observation.pose.position
+    x, y, z = observation.pose.position
+    eye = (x, y, z + EYE)
     for id_, thing in list(store.graph.objects.items()):
         belief, at = store.beliefs[id_], thing.box.center
-        if id_ in seen or thing.kind != "item" or belief.held_by or thing.container:
+        if id_ in seen or belief.held_by or thing.container or belief.since >= observation.time:
             continue
-        if distance(here, at) > CLEAR or belief.since >= observation.time:
+        if thing.kind != "item" and belief.source:  # furniture of a map stays
+            continue
+        if not belief.reach or distance(eye, at) > min(belief.reach + MORE, CLEAR):
             continue
         if not any(p.room == thing.room and math.dist(p.position, at) <= CLEAR for p in near):
             continue
+        if _hidden(store, thing, eye):
+            continue
         belief.misses, belief.missed_by = belief.misses + 1.0, observation.robot
         store.version += 1
+
+
+def _hidden(store: Store, thing: SceneObject, eye: Vec3) -> bool:
+    """Whether furniture stands between an eye [m] and a thing."""
+    top = (*thing.box.center[:2], thing.box.top)
+    return any(
+        crosses(other.box, eye, top)
+        for other in store.graph.objects.values()
+        if other.kind != "item"
+        and other.id not in (thing.id, thing.support, thing.container)
+        and distance(other.box.center, top) <= CLEAR + max(other.box.size)
+    )
 
 
 def _differs(a: Pose, b: Pose) -> bool:

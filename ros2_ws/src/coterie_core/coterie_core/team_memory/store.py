@@ -57,14 +57,16 @@ class Belief:
     """What is known of a thing besides its SceneObject.
 
     `since` [s]: when it was last known to be where it is; `sightings` and `misses` as in
-    `permanence`, `missed_by` who looked last; `moved`: when an event put it where it is; `held_by`
-    a robot; `source` its id in the map that it came from.
+    `permanence`, `missed_by` who looked last, `reach` [m]: how far from a robot it was reported at
+    most; `moved`: when an event put it where it is; `held_by` a robot; `source` its id in the map
+    that it came from.
     """
 
     since: float
     sightings: int = 1
     misses: float = 0.0
     missed_by: str = ""
+    reach: float = 0.0
     moved: float = NEVER
     held_by: str = ""
     source: str = ""
@@ -142,7 +144,7 @@ class Store:
         if view is None or not view.id:
             return ""
         known = self.graph.rooms.get(view.id)
-        if known is None or known.name == known.id:
+        if known is None or not (known.type or known.polygon):
             self.graph.add_room(Room(view.id, view.name, view.type))
         return view.id
 
