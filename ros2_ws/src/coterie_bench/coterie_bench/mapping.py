@@ -18,12 +18,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from scipy.optimize import linear_sum_assignment
 
+from coterie_bench.mapping_errors import EXACT, LADDER, SensorErrors
+from coterie_bench.mapping_room import RoomErrors, map_room, print_room
 from coterie_bench.records import write_csv, write_json
 from coterie_bench.tables import print_whole
 from coterie_core.detections import RgbdFrame
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.geometry import iou
 from coterie_core.household import load_household
+from coterie_core.recording import RecordingError
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.skills import NavigateTo
 from habitat_bridge.embedded.detector import DetectorNoise
@@ -50,7 +53,9 @@ class MapScore:
     seen things that the map has; `labels`: share of the matched ones with the right top label;
     `duplicates`: further things of the map for one that is matched already; `box_error`: median
     distance of box centres [m]; `box_iou`: median overlap of boxes; `rooms`: share in the right
-    room; `rate`: frames per second of the mapper alone.
+    room, by outlines of rooms that are the house's own; `precision_25` and the like: the same by
+    boxes whose intersection over union is at least 0.25 or 0.5, whatever the centres; `rate`:
+    frames per second of the mapper alone; `errors`: of the sensors.
     """
 
     house: int
@@ -65,7 +70,12 @@ class MapScore:
     box_error: float
     box_iou: float
     rooms: float
+    precision_25: float
+    recall_25: float
+    precision_50: float
+    recall_50: float
     rate: float
+    errors: str = ""
 
 
 def map_house(
@@ -75,6 +85,7 @@ def map_house(
     size: tuple[int, int] = (320, 240),
     headings: int = 6,
     options: MapperOptions | None = None,
+    errors: SensorErrors = EXACT,
 ) -> tuple[SceneGraph, MapScore]:
     """Drive a camera through a generated house, map it, and compare with the truth.
 
@@ -84,7 +95,9 @@ def map_house(
         size: Columns and rows of the images [px].
         headings: Directions looked at from every place.
         options: Of the mapper.
+        errors: Of depth, poses and masks.
     """
+    rng = np.random.default_rng([seed, 7])
     world = EmbeddedWorld(generate_house(seed, floors=1), seed=seed, look_on_arrival=False)
     camera = Camera(
         name="head",
@@ -124,6 +137,7 @@ def map_house(
                     frame.time,
                     "mapper",
                 )
+                rgbd, detections = errors.spoil(rgbd, detections, rng)
                 begun = time.perf_counter()
                 mapper.update(rgbd, detections)
                 if frames % 50 == 49:
@@ -138,7 +152,9 @@ def map_house(
     seen = [id_ for id_, count in pixels.items() if count >= VISIBLE]
     score = compare(scene, truth, seen)
     rate = frames / spent if spent else math.nan
-    return scene, MapScore(seed, frames, found / max(frames, 1), **score, rate=rate)
+    return scene, MapScore(
+        seed, frames, found / max(frames, 1), **score, rate=rate, errors=str(errors)
+    )
 
 
 def compare(scene: SceneGraph, truth: SceneGraph, seen: Sequence[str]) -> dict[str, Any]:
@@ -174,7 +190,26 @@ def compare(scene: SceneGraph, truth: SceneGraph, seen: Sequence[str]) -> dict[s
         if pairs
         else math.nan,
         "rooms": sum(mapped[i].room == real[k].room for i, k in pairs) / n,
+        **_by_overlap(mapped, real, seen),
     }
+
+
+def _by_overlap(
+    mapped: Sequence[SceneObject], real: Sequence[SceneObject], seen: Sequence[str]
+) -> dict[str, float]:
+    """Precision and recall by the overlap of boxes alone, at 0.25 and 0.5."""
+    table = np.array([[iou(a.box, b.box) for b in real] for a in mapped]).reshape(
+        len(mapped), len(real)
+    )
+    scores: dict[str, float] = {}
+    for percent in (25, 50):
+        enough = np.where(table >= percent / 100, 1.0 + table, 0.0)
+        rows, columns = linear_sum_assignment(-enough)
+        hits = [(int(i), int(k)) for i, k in zip(rows, columns, strict=True) if enough[i, k] > 0.0]
+        had = {real[k].id for _, k in hits}
+        scores[f"precision_{percent}"] = len(hits) / max(len(mapped), 1)
+        scores[f"recall_{percent}"] = sum(id_ in had for id_ in seen) / max(len(seen), 1)
+    return scores
 
 
 def agreement(a: SceneObject, b: SceneObject) -> float:
@@ -209,6 +244,23 @@ def bench_map(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first house.")] = 0,
     noise: Annotated[str, typer.Option(help="none, low, normal or high.")] = "normal",
     width: Annotated[int, typer.Option(min=64, max=1920, help="Of the images [px].")] = 320,
+    depth_noise: Annotated[
+        float, typer.Option(min=0.0, max=5.0, help="Times the depth noise of a Kinect.")
+    ] = 0.0,
+    position_jitter: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Error of the camera's position [m].")
+    ] = 0.0,
+    rotation_jitter: Annotated[
+        float, typer.Option(min=0.0, max=30.0, help="Error of the camera's rotation [deg].")
+    ] = 0.0,
+    leak: Annotated[int, typer.Option(min=0, max=50, help="Masks reach so far over [px].")] = 0,
+    boxes: Annotated[bool, typer.Option(help="Boxes only, no masks.")] = False,
+    ladder: Annotated[
+        bool, typer.Option(help="From exact sensors to bad ones: a row for each step.")
+    ] = False,
+    room: Annotated[
+        Path | None, typer.Option(help="Folder of 7-Scenes RedKitchen: map this real room instead.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Where results.json and CSV go.")] = None,
 ) -> None:
     """Map generated houses from RGB-D images and a noisy detector; compare with the truth."""
@@ -216,22 +268,43 @@ def bench_map(
     if noise not in get_args(NoiseLevel):
         Console(stderr=True).print(f"bench map: --noise: one of {', '.join(get_args(NoiseLevel))}")
         raise typer.Exit(2)
+    if room is not None:
+        _bench_room(room, RoomErrors(leak=leak or 2, masks=not boxes), seed, console)
+        return
+    one = SensorErrors(depth_noise, position_jitter, rotation_jitter, leak, boxes)
+    steps = LADDER if ladder else (one,)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     scores: list[MapScore] = []
     with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
-        task = progress.add_task("houses", total=houses)
-        for k in range(houses):
-            try:
-                scores.append(map_house(seed + k, noise=noise, size=(width, width * 3 // 4))[1])  # type: ignore[arg-type]
-            except WorldError as error:
-                console.print(f"house {seed + k}: {error}", style="yellow", markup=False)
-            progress.advance(task)
-    print_scores(scores, console)
+        task = progress.add_task("houses", total=houses * len(steps))
+        for errors in steps:
+            for k in range(houses):
+                size = (width, width * 3 // 4)
+                try:
+                    made = map_house(seed + k, noise=noise, size=size, errors=errors)  # type: ignore[arg-type]
+                    scores.append(made[1])
+                except WorldError as error:
+                    console.print(f"house {seed + k}: {error}", style="yellow", markup=False)
+                progress.advance(task)
+    if ladder:
+        print_ladder(scores, console)
+    else:
+        print_scores(scores, console, str(one))
     if out is not None:
         records = [asdict(score) for score in scores]
         write_json(out / "results.json", records)
         write_csv(out / "results.csv", records)
         console.print(f"results: {out}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _bench_room(folder: Path, errors: RoomErrors, seed: int, console: Console) -> None:
+    try:
+        scene = map_room(folder, errors=errors, seed=seed)
+    except RecordingError as error:
+        Console(stderr=True).print(f"bench map: --room: {error}", markup=False, soft_wrap=True)
+        raise typer.Exit(2) from None
+    shape = "masks" if errors.masks else "boxes"
+    print_room(scene, console, f"A real room: {shape} that leak by {errors.leak} px")
 
 
 _COLUMNS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
@@ -240,18 +313,24 @@ _COLUMNS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("seen", "seen", "{:.0f}".format),
     ("precision", "precision", "{:.2f}".format),
     ("recall", "recall", "{:.2f}".format),
+    ("precision_25", "P at IoU .25", "{:.2f}".format),
+    ("recall_25", "R at .25", "{:.2f}".format),
+    ("precision_50", "P at .5", "{:.2f}".format),
+    ("recall_50", "R at .5", "{:.2f}".format),
     ("labels", "labels right", "{:.2f}".format),
     ("duplicates", "duplicates", "{:.1f}".format),
-    ("box_error", "centre off [m]", "{:.3f}".format),
+    ("box_error", "center off [m]", "{:.3f}".format),
     ("box_iou", "box IoU", "{:.2f}".format),
     ("rooms", "rooms right", "{:.2f}".format),
     ("rate", "frames/s", "{:.0f}".format),
 )
+_PRIVILEGED = "Outlines of rooms are the house's own: what room an object is in, is given."
 
 
-def print_scores(scores: Sequence[MapScore], console: Console) -> None:
+def print_scores(scores: Sequence[MapScore], console: Console, errors: str = "") -> None:
     """Print a row per house and the means."""
-    table = Table(title="Semantic maps against the truth", title_justify="left")
+    title = "Semantic maps against the truth" + (f" ({errors})" if errors else "")
+    table = Table(title=title, caption=_PRIVILEGED, title_justify="left", caption_justify="left")
     table.add_column("house", justify="right")
     for _, title, _ in _COLUMNS:
         table.add_column(title, justify="right")
@@ -259,11 +338,28 @@ def print_scores(scores: Sequence[MapScore], console: Console) -> None:
         table.add_row(str(score.house), *(f(getattr(score, name)) for name, _, f in _COLUMNS))
     if scores:
         table.add_section()
-        means = (
-            f(float(np.mean([getattr(score, name) for score in scores]))) for name, _, f in _COLUMNS
-        )
-        table.add_row("mean", *means, style="bold")
+        table.add_row("mean", *_means(scores), style="bold")
     print_whole(table, console)
+
+
+def print_ladder(scores: Sequence[MapScore], console: Console) -> None:
+    """Print a row of means per step of errors."""
+    table = Table(
+        title="Semantic maps by the errors of the sensors", caption=_PRIVILEGED,
+        title_justify="left", caption_justify="left",
+    )  # fmt: skip
+    table.add_column("errors")
+    for _, title, _ in _COLUMNS:
+        table.add_column(title, justify="right")
+    for errors in dict.fromkeys(score.errors for score in scores):
+        table.add_row(errors, *_means([score for score in scores if score.errors == errors]))
+    print_whole(table, console)
+
+
+def _means(scores: Sequence[MapScore]) -> list[str]:
+    return [
+        f(float(np.mean([getattr(score, name) for score in scores]))) for name, _, f in _COLUMNS
+    ]
 
 
 app.command("map")(bench_map)

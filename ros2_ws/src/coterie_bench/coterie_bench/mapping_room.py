@@ -22,7 +22,7 @@ from rich.table import Table
 from scipy import ndimage
 from shapely import Point, Polygon, contains_xy
 
-from coterie_bench.mele_tables import print_whole
+from coterie_bench.tables import print_whole
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.recording import RecordingError
 from coterie_core.scene import SceneGraph, SceneObject
@@ -57,6 +57,9 @@ class RoomErrors:
     masks: bool = True
 
 
+USUAL = RoomErrors()
+
+
 def notes() -> dict[str, Any]:
     """What was measured by hand in the room: outlines [m], heights [m], sizes [m], labels."""
     text = resources.files("coterie_bench").joinpath("data/red_kitchen.json").read_text("utf-8")
@@ -65,7 +68,7 @@ def notes() -> dict[str, Any]:
 
 
 def room_frames(
-    folder: Path, every: int = 1, errors: RoomErrors = RoomErrors(), seed: int = 0
+    folder: Path, every: int = 1, errors: RoomErrors = USUAL, seed: int = 0
 ) -> Iterator[tuple[RgbdFrame, list[ImageDetection]]]:
     """Yield frames of the room with drawn detections.
 
@@ -143,9 +146,7 @@ def _within(
     return opened
 
 
-def map_room(
-    folder: Path, every: int = 2, errors: RoomErrors = RoomErrors(), seed: int = 0
-) -> SceneGraph:
+def map_room(folder: Path, every: int = 2, errors: RoomErrors = USUAL, seed: int = 0) -> SceneGraph:
     """Map the room from its frames; see `room_frames`."""
     mapper = SemanticMapper(MapperOptions())
     for k, (frame, found) in enumerate(room_frames(folder, every, errors, seed)):

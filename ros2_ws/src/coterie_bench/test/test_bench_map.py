@@ -1,8 +1,11 @@
 """The mapping bench: matching with the truth, and one generated house from images to map."""
 
+import numpy as np
 import pytest
 
 from coterie_bench.mapping import compare, main, map_house
+from coterie_bench.mapping_errors import SensorErrors
+from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.geometry import Box
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
 
@@ -40,6 +43,37 @@ def test_a_house_is_mapped():
     assert len(scene.rooms) >= 4
 
 
+def test_overlap_of_boxes_is_counted_apart_from_near_centers():
+    truth = graph(("a", "mug", 0.0, 0.1), ("b", "table", 3.0, 1.0))
+    ours = graph(("1", "mug", 0.09, 0.1), ("2", "table", 3.3, 1.0))
+    score = compare(ours, truth, ["a", "b"])
+    assert score["precision"] == 1.0, "centers are near for the size"
+    assert (score["precision_25"], score["recall_25"]) == (0.5, 0.5)
+    assert (score["precision_50"], score["recall_50"]) == (0.5, 0.5)
+
+
+def test_errors_of_sensors():
+    rng = np.random.default_rng(5)
+    depth = np.full((60, 80), 2.0, np.float32)
+    depth[:, 40:] = 3.5
+    frame = RgbdFrame(depth, (70.0, 70.0, 40.0, 30.0), np.eye(4))
+    mask = np.ones((4, 6), bool)
+    one = ImageDetection((1, 10, 6, 4), {"mug": 0.9}, mask)
+    errors = SensorErrors(depth=1.0, position=0.05, rotation=2.0, leak=3)
+    spoiled, (grown,) = errors.spoil(frame, [one], rng)
+    assert grown.box == (0, 7, 10, 10) and grown.mask.shape == (10, 10)
+    assert grown.mask[3:7, 1:7].all() and not grown.mask[0, 0]
+    known = spoiled.depth[:, :30]
+    assert 0.001 < np.std(known[known > 0] - 2.0) < 0.1
+    assert (spoiled.depth[:, 38:42] == 0).any(), "edges lie in the shade of the pattern"
+    assert np.allclose(spoiled.camera_to_map[:3, :3] @ spoiled.camera_to_map[:3, :3].T, np.eye(3))
+    assert not np.allclose(spoiled.camera_to_map, np.eye(4))
+    same, (plain,) = SensorErrors(boxes=True).spoil(frame, [one], rng)
+    assert same.depth is depth and plain.mask is None
+
+
 def test_mistakes_are_told(capsys):
     assert main(["--noise", "loud"]) == 2
     assert "low, normal" in capsys.readouterr().err
+    assert main(["--room", "/nowhere"]) == 2
+    assert "7-Scenes" in capsys.readouterr().err
