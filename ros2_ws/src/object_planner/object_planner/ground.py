@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Literal
 
-import numpy as np
-
-from coterie_core.geometry import Box
+from coterie_core.household import normalized, singulars
 from coterie_core.lexicon import Lexicon, load_lexicon
-from coterie_core.relations import PAIRS, between, overview
+from coterie_core.relations import PAIRS, between, gap, overview
 from coterie_core.scene import SceneGraph, SceneObject
-from object_planner.request import Relation, Request, Want
+from coterie_core.sizes import plausible_size
+from object_planner.nearby import Nearby
+from object_planner.wish import Relation, Request, Want
 
 Mode = Literal["certainty", "uncertainty"]
 ENOUGH = 0.35
 """Least probability for a thing to count as of a label that is not its top one."""
+PERHAPS = 0.2
+"""The same where nothing fits better, and the label is nearly as likely as the top one."""
+RIVAL = 0.75
+"""Least probability of such a label, by that of the top one."""
+SELDOM = 3
+"""Looks after which half of the doubt whether a thing is there has gone."""
+PLAUSIBLE = 0.4
+"""Least plausibility of a size for a thing to take part in "the smallest" and the like."""
 USEFUL = 0.15
 """Least grade for a thing to count as good for a use."""
-NEAREST = 12
-"""Of so many nearest things relations are computed; the others are farther away than these."""
 ENDS = 6
 """Of "between": so many at either end."""
 SEATS = 40
@@ -52,28 +59,14 @@ class Findings:
     note: str = ""
 
     @property
+    def told(self) -> str:
+        """The note, and what of the request was left out or read otherwise."""
+        return "; ".join(filter(None, (self.note, *self.request.remarks)))
+
+    @property
     def ids(self) -> list[str]:
         """Ids, best first."""
         return [one.id for one in self.found]
-
-
-class Nearby:
-    """Things by where they are: the nearest ones of a box, without looking at every pair."""
-
-    def __init__(self, things: Sequence[SceneObject]) -> None:
-        self.ids = [thing.id for thing in things]
-        self._centers = np.array([thing.box.center for thing in things]).reshape(-1, 3)
-        sizes = np.array([thing.box.size for thing in things]).reshape(-1, 3)
-        self._radii = np.linalg.norm(sizes, axis=1) / 2.0
-
-    def near(self, box: Box, but: str, most: int = NEAREST) -> list[str]:
-        """Ids of the nearest things, nearest first, without `but`; all where there are few."""
-        if len(self.ids) <= most:
-            return [id_ for id_ in self.ids if id_ != but]
-        away = np.linalg.norm(self._centers - np.array(box.center), axis=1) - self._radii
-        chosen = np.argpartition(away, most)[: most + 1]
-        ordered = sorted((float(away[k]), self.ids[k]) for k in chosen)
-        return [id_ for _, id_ in ordered if id_ != but][:most]
 
 
 class Grounder:
@@ -83,25 +76,59 @@ class Grounder:
         scene: The map.
         mode: certainty: a thing is what its top label says; uncertainty: the whole distribution.
         lexicon: The tables.
+        least: Least probability of a label that is not the top one, see ENOUGH.
     """
 
     def __init__(
-        self, scene: SceneGraph, mode: Mode = "uncertainty", lexicon: Lexicon | None = None
+        self,
+        scene: SceneGraph,
+        mode: Mode = "uncertainty",
+        lexicon: Lexicon | None = None,
+        least: float = ENOUGH,
     ) -> None:
         self.scene = scene
+        self._least = least
         self.mode: Mode = mode
         self.lexicon = lexicon or load_lexicon()
         self._labels = {thing.id: self._distribution(thing) for thing in scene.objects.values()}
+        self._raw = {
+            thing.id: frozenset(
+                form
+                for label in (thing.label.weights if mode == "uncertainty" else [thing.label.top])
+                for form in (normalized(label), *singulars(normalized(label)))
+            )
+            for thing in scene.objects.values()
+        }
+        self._phrases = frozenset().union(*self._raw.values())
+        self._colored = any(thing.properties.get("color") for thing in scene.objects.values())
+        self._doubtful: Grounder | None = None
+        self._worths: dict[str, float] = {}
         self._tables: dict[Want, Mapping[str, float]] = {}
         self._scores: dict[Want, dict[str, tuple[float, str]]] = {}
         self._anchors: dict[Want, Nearby] = {}
 
     def find(self, request: Request) -> Findings:
-        """Return the objects that fit."""
+        """Return the objects that fit; where none does for sure, those that perhaps do."""
         findings = Findings(request)
-        if not (request.clear or request.excludes):
-            findings.note = "none of the words of the request is known"
+        findings.note = self._refused(request)
+        if findings.note:
             return findings
+        findings = self._find(request)
+        if not findings.found and self.mode == "uncertainty" and request.order is None:
+            perhaps = self._doubting()._find(request)
+            for one in perhaps.found:
+                one.reasons[0] = f"perhaps: {one.reasons[0]}"
+            return perhaps if perhaps.found else findings
+        return findings
+
+    def _doubting(self) -> Grounder:
+        """The same tools, content with less probability."""
+        if self._doubtful is None:
+            self._doubtful = Grounder(self.scene, self.mode, self.lexicon, PERHAPS)
+        return self._doubtful
+
+    def _find(self, request: Request) -> Findings:
+        findings = Findings(request)
         if request.beyond:
             findings.note = f"no home has room for this: {request.beyond}"
             return findings
@@ -132,7 +159,27 @@ class Grounder:
         findings.found = self._ordered(list(candidates.values()), request)
         if findings.found:
             findings.note = ""
+        if request.rank > 1 and request.order is not None and findings.found:
+            if len(findings.found) < request.rank:
+                findings.note = f"there are {len(findings.found)} such things, and no more"
+            findings.found = findings.found[request.rank - 1 : request.rank]
         return findings
+
+    def _refused(self, request: Request) -> str:
+        """Why a request cannot be answered from what is known of its words ("" if it can)."""
+        if request.refusal:
+            return request.refusal
+        if request.head:
+            return f"not understood: {request.head!r}; nothing is known of such a thing" + (
+                f" ({', '.join(map(repr, request.unknown))} neither)" if request.unknown else ""
+            )
+        if request.clear:
+            gone = [want.name for want in request.by if not self._anchor(want).ids]
+            return f"there is no {gone[0]} in the map to measure from" if gone else ""
+        if request.unknown:
+            words = ", ".join(repr(word) for word in request.unknown)
+            return f"not understood: {words}; without it the request would mean any thing"
+        return "" if request.excludes else "none of the words of the request is known"
 
     def relevant(self, request: Request) -> list[str]:
         """Ids that have to do with a request, most first: what fits, what is ruled out, anchors.
@@ -178,12 +225,33 @@ class Grounder:
             score, _ = self.grade(id_, quality)
             # Where a thing was named ("a soft bed"), the quality orders; alone, it decides.
             best *= max(score, 0.3) if any(w.kind == "thing" for w in request.wants) else score
+        best *= self.worth(id_)
+        if request.colors and self._colored:
+            color = self.scene.objects[id_].properties.get("color", "")
+            best *= 1.0 if color in request.colors else 0.0
         if request.rooms and best > 0.0:
             known = {room.type for room in self.scene.rooms.values()}
             room = self.scene.rooms.get(self.scene.objects[id_].room)
             if known & set(request.rooms) and (room is None or room.type not in request.rooms):
                 return 0.0, ""
         return best, why
+
+    def worth(self, id_: str) -> float:
+        """What a thing counts for (0.25..1): how often it was seen, how plausible its size is."""
+        found = self._worths.get(id_)
+        if found is None:
+            thing = self.scene.objects[id_]
+            there = thing.confidence or (
+                thing.observations / (thing.observations + SELDOM) if thing.observations else 1.0
+            )
+            size = self.plausible(id_)
+            found = self._worths[id_] = (0.5 + 0.5 * there) * (0.5 + 0.5 * size)
+        return found
+
+    def plausible(self, id_: str) -> float:
+        """How plausible a thing's size is for what it is taken for (0..1)."""
+        box = self.scene.objects[id_].box
+        return plausible_size(self.label(id_), box.size) if box.volume > 0.0 else 1.0
 
     def grade(self, id_: str, want: Want) -> tuple[float, str]:
         """How well an object is or does what is wanted (0..1), and by which label."""
@@ -195,28 +263,39 @@ class Grounder:
 
     def _grade(self, id_: str, want: Want) -> tuple[float, str]:
         weights = self._labels[id_]
-        if not weights:
+        if not weights or not self._called(id_, want):
             return 0.0, ""
         top = next(iter(weights))
         grades = self._grades(want)
         if want.kind == "thing":
             mass = sum(p for label, p in weights.items() if label in grades)
-            if top not in grades and mass < ENOUGH:
+            if top not in grades and mass < self._cut(weights[top]):
                 return 0.0, ""
             own = max((label for label in weights if label in grades), key=lambda k: weights[k])
             return mass, own
         shares = {label: p * grades.get(label, 0.0) for label, p in weights.items()}
         score = sum(shares.values())
         serving = sum(p for label, p in weights.items() if grades.get(label, 0.0) >= USEFUL)
-        if grades.get(top, 0.0) < USEFUL and serving < ENOUGH:
+        if grades.get(top, 0.0) < USEFUL and serving < self._cut(weights[top]):
             return 0.0, ""
         return score, max(shares, key=lambda label: (shares[label], label))
+
+    def _cut(self, top: float) -> float:
+        """Least probability of labels that are not the top one, of probability `top`."""
+        return self._least if self._least >= ENOUGH else max(self._least, RIVAL * top)
+
+    def _called(self, id_: str, want: Want) -> bool:
+        """Whether the very words fit: where some are a "coffee table", a desk is none."""
+        forms = {want.phrase, *singulars(want.phrase)} if want.phrase else set()
+        return not forms & self._phrases or bool(forms & self._raw[id_])
 
     def ruled_out(self, id_: str, request: Request) -> bool:
         """Whether an object is, or does, what the request says it shall not."""
         weights = self._labels[id_]
         for want in request.excludes:
             grades = self._grades(want)
+            if not self._called(id_, want):
+                continue
             if want.kind == "thing":
                 mass = sum(p for label, p in weights.items() if self._named(label, want, grades))
             else:
@@ -322,12 +401,18 @@ class Grounder:
                 return (box.volume,)
             if request.order == "tallest":
                 return (-box.size[2],)
+            if request.order == "shortest":
+                return (box.size[2],)
             if request.order == "highest":
                 return (-box.center[2],)
             if request.order == "lowest":
                 return (box.center[2],)
+            if request.order in ("nearest", "farthest"):
+                away = self._away(one.id, request.by)
+                return (away if request.order == "nearest" else -away,)
             return ()
 
+        found = self._namesakes(found, request)
         if request.order == "overview":
             around = Nearby([thing for thing in things.values() if self._labels[thing.id]])
             best = sorted(found, key=lambda one: -one.score)
@@ -339,3 +424,22 @@ class Grounder:
         return sorted(
             found, key=lambda one: (*size(one), -one.score, -things[one.id].observations, one.id)
         )
+
+    def _away(self, id_: str, wants: Sequence[Want]) -> float:
+        """Gap to the nearest of some things [m]."""
+        box = self.scene.objects[id_].box
+        others = [other for want in wants for other in self._anchor(want).near(box, id_)]
+        return min((gap(box, self.scene.objects[o].box) for o in others), default=math.inf)
+
+    def _namesakes(self, found: Sequence[Found], request: Request) -> Sequence[Found]:
+        """Of things in an order, those that bear the very name: a nightstand is a table at need."""
+        if request.order in (None, "overview"):
+            return found
+        found = [one for one in found if self.plausible(one.id) >= PLAUSIBLE] or found
+        names = [want.name for want in request.wants if want.kind == "thing"]
+        bearing = [
+            one
+            for one in found
+            if any(form.endswith(name) for form in self._raw[one.id] for name in names)
+        ]
+        return bearing or found

@@ -161,7 +161,7 @@ def by_tools(state: PlanState) -> Plan:
         inferred_query=state.words[:300],
         achievable=bool(findings.found),
         relevant_objects=findings.ids[:MOST],
-        explanation=(reasons or findings.note)[:800],
+        explanation="; ".join(filter(None, (reasons, findings.told)))[:800],
     )
 
 

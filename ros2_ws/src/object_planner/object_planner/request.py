@@ -4,59 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from coterie_core.colors import COLOR_NAMES
 from coterie_core.household import load_household
 from coterie_core.lexicon import Lexicon, load_lexicon
 from coterie_core.relations import RelationKind
-
-Order = Literal["largest", "smallest", "tallest", "highest", "lowest", "overview"]
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Want(_Part):
-    """One thing asked for (or ruled out): a label or class, a use, or a quality, by name."""
-
-    kind: Literal["thing", "use", "quality"]
-    name: str
-
-
-class Relation(_Part):
-    """Where it should be, by what; several `to` are alternatives, but for "between"."""
-
-    kind: RelationKind
-    to: tuple[Want, ...]
-    negated: bool = False
-    inverse: bool = False
-    """The other way round: "a desk with a lamp on it"."""
-
-
-class Request(_Part):
-    """A request understood: any of `wants` that has every one of the rest.
-
-    `rooms` are room types or names that were mentioned. `clear` is false where nothing in the
-    words is known. `beyond` names what no home can hold or serve ("a helicopter").
-    """
-
-    words: str
-    wants: tuple[Want, ...] = ()
-    qualities: tuple[Want, ...] = ()
-    excludes: tuple[Want, ...] = ()
-    relations: tuple[Relation, ...] = ()
-    rooms: tuple[str, ...] = ()
-    order: Order | None = None
-    beyond: str = ""
-
-    @property
-    def clear(self) -> bool:
-        """Whether anything was understood."""
-        return bool(self.wants or self.qualities)
-
+from object_planner.wish import Order, Relation, Request, Want
+from object_planner.wording import not_understood, unknown_head, worded
 
 _LONGEST = 600
 """Characters of a request that are read."""
@@ -107,8 +61,8 @@ _WORDS: tuple[tuple[str, RelationKind], ...] = (
     ("in front of|facing|opposite", "in front of"),
     ("on top of|upon", "on"),
     ("far (?:away )?from|away from|not (?:near|close to)", "far from"),
-    ("close to|closest to|near to|near|nearest to|nearest", "near"),
-    ("next to|beside|adjacent to|alongside|nearby|around|by", "near"),
+    ("close to|near to|near", "near"),
+    ("right next to|right beside|next to|beside|adjacent to|alongside|nearby|around|by", "near"),
     ("to the left of|left of", "left of"),
     ("to the right of|right of", "right of"),
     ("behind|in back of", "behind"),
@@ -123,9 +77,22 @@ _ORDERS: tuple[tuple[re.Pattern[str], Order], ...] = (
     (re.compile(r"\b(?:largest|biggest|widest|large|big)\b"), "largest"),
     (re.compile(r"\b(?:smallest|tiniest|small|little)\b"), "smallest"),
     (re.compile(r"\b(?:tallest|tall)\b"), "tallest"),
+    (re.compile(r"\b(?:shortest)\b"), "shortest"),
     (re.compile(r"\b(?:highest)\b"), "highest"),
     (re.compile(r"\b(?:lowest)\b"), "lowest"),
 )
+_BY = re.compile(
+    r"\b(?:the (?:one |ones )?)?(?:that is )?(?:(?P<near>(?:nearest|closest)(?: to)?)"
+    r"|(?P<far>(?:farthest|furthest|most distant)(?: away)?(?: from)?"
+    r"|as far (?:away )?(?:as possible )?from))\b"
+)
+_COUNTED = re.compile(r"\bfrom (?:the|a|my) (?P<what>\w+(?: \w+)?)\s*$")
+_POSSIBLE = re.compile(r"\bas possible\b")
+_PLACING = re.compile(
+    r"\b(?:things?|something|anything|tools?|object)\b.{0,12}?\bto (?:put|hang|place|pour|carry"
+    r"|clean|sweep|wipe|cover|store|dry|mop|scrub|dust|spread|push|move|lay)\b"
+)
+_STRANDED = re.compile(r"\b(?:with|in|on|from|into|at|around in)\s*$")
 _BORNE = re.compile(
     r"\b(?:with|have|has|having|bears?|holds?|carr(?:y|ies))\b(?P<what>[^,;.?!]{2,60}?)"
     r"\b(?P<how>on top of|on|in|inside|under|underneath|near|next to|above|in front of)"
@@ -151,10 +118,19 @@ def clean(words: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def parse(words: str) -> Request:
-    """Return what a request asks for, by the tables of this package."""
+def parse(words: str, known: tuple[str, ...] = ()) -> Request:
+    """Return what a request asks for, by the tables of this package.
+
+    Args:
+        words: The request.
+        known: Labels of the map, which mean something whether or not the tables have them.
+    """
     lexicon = load_lexicon()
-    text = clean(words)
+    wording = worded(clean(words), known)
+    if wording.refusal:
+        return Request(words=words, refusal=wording.refusal)
+    whole = wording.text
+    text, order, by = _ordered_by(whole, lexicon, wording.rank)
     positive, negated = _split(text, lexicon)
     positive, negated, borne = _borne(positive, negated, lexicon)
     rest, relations = _relations(positive, lexicon)
@@ -174,19 +150,78 @@ def parse(words: str) -> Request:
         excludes += kept
     if not wants and not any(w.kind == "quality" for w in excludes):
         wants = _wants(positive, positive, lexicon)
-    order = next((order for pattern, order in _ORDERS if pattern.search(rest)), None)
+    order = order or next((order for pattern, order in _ORDERS if pattern.search(rest)), None)
     if any(lexicon.uses[name].modifies == "overview" for _, name in lexicon.uses_in(positive)):
         order = "overview"
+    asked = _ARTICLES.sub("", _OPENING.sub("", rest).strip())
+    colors = tuple(name for name in COLOR_NAMES if re.search(rf"\b{name}\b", positive))
+    rooms = _rooms(positive)
+    unknown = () if stated else not_understood(whole, lexicon, {*COLOR_NAMES, *_room_words()})
+    head = unknown_head(_OPENING.sub("", positive).strip(), lexicon)
+    if head and head not in wording.strange and any(want.kind == "use" for want in wants):
+        unknown, head = (*unknown, head), ""  # "a contraption to boil water": the use is known
+    if head in known:
+        wants, head = (Want(kind="thing", name=head),), ""
+    strange = tuple(word for word in wording.strange if word not in (*known, head))
     return Request(
         words=words,
         wants=wants,
         qualities=() if stated else _qualities(rest, wants, lexicon),
         excludes=tuple(excludes),
         relations=relations,
-        rooms=_rooms(positive),
+        rooms=rooms,
+        colors=colors if not stated and _before_thing(asked, colors) else (),
         order=order,
+        by=by,
+        rank=wording.rank,
         beyond=lexicon.beyond_in(rest) if any(want.kind == "use" for want in wants) else "",
+        unknown=tuple(dict.fromkeys((*unknown, *strange))),
+        head=head,
+        read_as=wording.read_as,
+        later=wording.later,
     )
+
+
+def _ordered_by(
+    text: str, lexicon: Lexicon, rank: int
+) -> tuple[str, Order | None, tuple[Want, ...]]:
+    """Take "farthest from the window" out of a text, and "(third) from the door"."""
+    match = _BY.search(text)
+    order: Order = "nearest"
+    if match is None and rank > 1:
+        match = _COUNTED.search(text)
+        after, begins = (match["what"], match.start("what")) if match else ("", 0)
+    elif match is not None:
+        order = "farthest" if match["far"] else "nearest"
+        after, begins = text[match.end() :], match.end()
+    if match is None:
+        return text, None, ()
+    to = lexicon.mentions(after)
+    if not to or not _TO.match(after[: to[0][0]]):
+        return text, None, ()
+    wants = (_thing(after, to[0]),)
+    rest = f"{text[: match.start()]} {text[begins + to[0][1] :]}"
+    return " ".join(_POSSIBLE.sub(" ", rest).split()), order, wants
+
+
+def _before_thing(asked: str, colors: tuple[str, ...]) -> bool:
+    """Whether a color says what the thing is like, and is no part of another phrase."""
+    words = asked.split()[:4]
+    return any(color in words for color in colors)
+
+
+def _thing(text: str, mention: tuple[int, int, str]) -> Want:
+    """The thing that is mentioned in a text, with the words for it if there are several."""
+    start, end, name = mention
+    phrase = text[start:end]
+    return Want(kind="thing", name=name, phrase=phrase if " " in phrase else "")
+
+
+@lru_cache(maxsize=1)
+def _room_words() -> frozenset[str]:
+    house = load_household()
+    names = [word for kind in house.room_types.values() for word in (kind.name, *kind.synonyms)]
+    return frozenset(part for name in names for part in name.split())
 
 
 def _qualities(rest: str, wants: tuple[Want, ...], lexicon: Lexicon) -> tuple[Want, ...]:
@@ -211,7 +246,7 @@ def _borne(
         if not to:
             continue
         kind = next(kind for pattern, kind in _RELATIONS if pattern.fullmatch(match["how"]))
-        things = tuple(Want(kind="thing", name=name) for _, _, name in to)
+        things = tuple(_thing(match["what"], one) for one in to)
         relations.append(Relation(kind=kind, to=things, negated=negative, inverse=True))
         if negative:
             negated = [other for other in negated if other is not part]
@@ -229,8 +264,7 @@ def _placed(part: str, lexicon: Lexicon) -> Relation | None:
         rest = part.strip()[match.end() :]
         to = lexicon.mentions(rest)
         if to and _TO.match(rest[: to[0][0]]):
-            names, _ = _alternatives(rest, to, 2 if kind == "between" else 4)
-            things = tuple(Want(kind="thing", name=name) for name in names)
+            things, _ = _alternatives(rest, to, 2 if kind == "between" else 4)
             return Relation(kind=kind, to=things, negated=True)
     return None
 
@@ -276,7 +310,9 @@ def _relations(text: str, lexicon: Lexicon) -> tuple[str, tuple[Relation, ...]]:
             if not _TO.match(text[match.end() : after[0][0]]):
                 continue
             to, stop = _alternatives(text, after, 2 if kind == "between" else 4)
-            relation = Relation(kind=kind, to=tuple(Want(kind="thing", name=n) for n in to))
+            if _purpose(text, match.start(), stop, kind):
+                continue
+            relation = Relation(kind=kind, to=to)
             found.append((match.start(), stop, relation))
     rest = text
     for a, b, _ in sorted(found, key=lambda entry: -entry[0]):
@@ -286,16 +322,26 @@ def _relations(text: str, lexicon: Lexicon) -> tuple[str, tuple[Relation, ...]]:
 
 def _alternatives(
     text: str, mentions: list[tuple[int, int, str]], most: int
-) -> tuple[list[str], int]:
-    names, stop = [mentions[0][2]], mentions[0][1]
+) -> tuple[tuple[Want, ...], int]:
+    names, stop = [_thing(text, mentions[0])], mentions[0][1]
     for start, end, name in mentions[1:]:
         if len(names) == most or not re.fullmatch(
             r"\s*(?:,|or|and|nor|,\s*or)\s*(?:(?:a|an|the|my)\s+)?", text[stop:start]
         ):
             break
-        names.append(name)
+        names.append(_thing(text, (start, end, name)))
         stop = end
-    return names, stop
+    return tuple(names), stop
+
+
+def _purpose(text: str, start: int, stop: int, kind: RelationKind) -> bool:
+    """Whether "under the bed" tells where a tool is used, not where it is: "to sweep under it"."""
+    infinitive = _PLACING.search(text[:start])
+    if infinitive is not None and kind in ("on", "in", "under", "near", "above", "behind"):
+        return True
+    return bool(
+        re.search(r"\bto \w+", text[:start]) and _STRANDED.fullmatch(text[stop:].strip(" ?.!"))
+    )
 
 
 def _wants(rest: str, positive: str, lexicon: Lexicon) -> tuple[Want, ...]:
@@ -313,15 +359,14 @@ def _wants(rest: str, positive: str, lexicon: Lexicon) -> tuple[Want, ...]:
     if named:
         before = head[: mentions[0][0]]
         if len(before.split()) <= 2 and not _GENERIC.search(before) and "to " not in before:
-            names, _ = _alternatives(head, mentions, 6)
-            return tuple(Want(kind="thing", name=name) for name in names)
+            return _alternatives(head, mentions, 6)[0]
     uses = [pair for pair in lexicon.uses_in(rest) if not lexicon.uses[pair[1]].modifies]
     strong = [pair for pair in uses if not lexicon.uses[pair[1]].weak] or uses
     strong = strong or [p for p in lexicon.uses_in(positive) if not lexicon.uses[p[1]].modifies]
     if strong:
         best = strong[0][0]
         return tuple(Want(kind="use", name=name) for weight, name in strong if weight == best)
-    return tuple(Want(kind="thing", name=name) for _, _, name in mentions[:1])
+    return tuple(_thing(head, one) for one in mentions[:1])
 
 
 def _negated(part: str, wants: tuple[Want, ...], lexicon: Lexicon) -> tuple[list[Want], list[Want]]:
@@ -333,7 +378,7 @@ def _negated(part: str, wants: tuple[Want, ...], lexicon: Lexicon) -> tuple[list
     ]
     if asked:
         return asked, []
-    things = [Want(kind="thing", name=name) for _, _, name in lexicon.mentions(part)]
+    things = [_thing(part, one) for one in lexicon.mentions(part)]
     if things:
         return [], things
     named = [Want(kind="use", name=name) for _, name in lexicon.uses_in(part)]

@@ -29,7 +29,8 @@ from object_planner.plan import (
     Round,
     by_tools,
 )
-from object_planner.request import Request, parse
+from object_planner.request import parse
+from object_planner.wish import Request
 
 Method = Literal["baseline", "self_reflection", "multi_agent", "ensemble", "grounded"]
 Stop = Literal["count", "unchanged", "model"]

@@ -67,7 +67,7 @@ def test_modes_differ_where_labels_are_unsure(home):
 def test_an_empty_answer_says_why(home):
     findings = Grounder(home).find(parse("a book on the table"))
     assert "on such a thing" in findings.note
-    assert "known" in Grounder(home).find(parse("frobnicate")).note
+    assert "'frobnicate'" in Grounder(home).find(parse("frobnicate")).note
 
 
 def test_geometry():
@@ -96,3 +96,33 @@ def test_odd_maps_do_not_break():
     graph.add_object(thing("label", "'; rm -rf $HOME", (1.0, 0.0, 0.0), (1.0, 1.0, 1.0)))
     assert find(graph, "a chair near a table") == []
     assert find(graph, "a chair") == ["point"]
+
+
+def test_what_was_seldom_seen_and_is_no_size_for_its_kind_comes_last():
+    graph = SceneGraph()
+    graph.add_object(thing("a_ghost", {"chair": 1.0}, (0, 0, 0.4), (0.5, 0.03, 0.03), seen=5))
+    graph.add_object(thing("b_once", {"chair": 1.0}, (1, 0, 0.4), (0.5, 0.5, 0.9), seen=2))
+    graph.add_object(
+        thing("c_chair", {"chair": 0.9, "stool": 0.1}, (2, 0, 0.4), (0.5, 0.5, 0.9), 60)
+    )
+    grounder = Grounder(graph)
+    assert grounder.find(parse("where can I sit")).ids == ["c_chair", "b_once", "a_ghost"]
+    assert grounder.find(parse("the smallest chair")).ids[-1] != "a_ghost"
+
+
+def test_a_likely_label_that_is_not_the_first_is_better_than_nothing():
+    graph = SceneGraph()
+    labels = {"cup": 0.31, "dining table": 0.24, "vase": 0.23, "book": 0.22}
+    graph.add_object(thing("x", labels, (0, 0, 0.4), (0.1, 0.1, 0.1)))
+    grounder = Grounder(graph)
+    (found,) = grounder.find(parse("a cup")).found
+    assert found.id == "x"
+    graph.objects["x"].label = LabelBelief(
+        {"dining table": 0.4, "cup": 0.31, "vase": 0.15, "book": 0.14}
+    )
+    (found,) = Grounder(graph).find(parse("a cup")).found
+    assert found.reasons[0].startswith("perhaps")
+    assert not Grounder(graph).find(parse("a vase")).ids, "far less likely than a table"
+    graph.add_object(thing("y", {"cup": 1.0}, (1, 0, 0.4), (0.1, 0.1, 0.1)))
+    assert Grounder(graph).find(parse("a cup")).ids == ["y"], "something fits for sure"
+    assert not Grounder(graph, "certainty").find(parse("a vase")).ids
