@@ -105,6 +105,7 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
         + (team.planner is not None)
         + (team.open_questions is not None)
     )
+    kept = "" if run_directory is None else str(run_directory / "world")
     environment = {**discovery_environment(count), **dds_environment()}
 
     def process(
@@ -129,7 +130,7 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
             "bridge",
             "habitat_bridge",
             "bridge_node",
-            {"bridge": bridge_parameters(team)},
+            {"bridge": {**bridge_parameters(team), "state_directory": kept}},
             essential=True,
         )
     ]

@@ -25,6 +25,7 @@ from rclpy.utilities import remove_ros_args
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.executors import make_executor, spin
 from coterie_ros.outlet import RCLError
+from coterie_ros.parameters import remember_arguments
 
 # After so many seconds a shutdown that hangs is ended from outside [s].
 _PATIENCE = 4.0
@@ -187,6 +188,7 @@ def _run_nodes(factory: Factory, args: Sequence[str] | None) -> int:
     }
     try:
         rclpy.init(args=arguments, context=context, signal_handler_options=SignalHandlerOptions.NO)
+        remember_arguments(context, arguments)
         own = remove_ros_args(args=arguments)[1:]
         made = factory(ProcessOptions(own, namespace, context))
         nodes = [made] if isinstance(made, AgentNode) else list(made)

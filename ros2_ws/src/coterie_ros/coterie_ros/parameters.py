@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import json
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
 from rcl_interfaces.msg import (
     FloatingPointRange,
     IntegerRange,
@@ -17,6 +21,7 @@ from rcl_interfaces.msg import (
 from rclpy.parameter import Parameter
 
 if TYPE_CHECKING:
+    from rclpy.context import Context
     from rclpy.node import Node
 
 Value = bool | int | float | str | Sequence[str] | Sequence[float] | Sequence[int]
@@ -150,17 +155,19 @@ def declare(node: Node, specs: Sequence[ParameterSpec]) -> Parameters:
     """Declare a node's parameters and check what was given for them.
 
     Call it once with all parameters that the node has: a given one that is not among them (from
-    the command line or a parameter file) is an error.
+    the command line or a parameter file) is an error, unless it comes from a file's section for
+    several nodes (`/**`): that one is meant for others.
 
     Raises:
         ParameterError: Unknown name (with the nearest), wrong type, out of range, no choice.
     """
     given: dict[str, Parameter] = dict(getattr(node, "_parameter_overrides", {}))
     known = {spec.name for spec in specs}
+    foreign = _meant_for_others(node)
     for name in given:
         if name in known or name in _FOREIGN or name.startswith("qos_overrides."):
             continue
-        if node.has_parameter(name):
+        if node.has_parameter(name) or name in foreign:
             continue
         raise ParameterError(
             f"node {node.get_fully_qualified_name()} has no parameter {name!r}"
@@ -192,6 +199,46 @@ def declare(node: Node, specs: Sequence[ParameterSpec]) -> Parameters:
 
     node.add_on_set_parameters_callback(check)
     return Parameters(node, specs)
+
+
+def remember_arguments(context: Context, arguments: Sequence[str]) -> None:
+    """Remember the command line of a context's process, which tells where parameters come from."""
+    _arguments[context] = tuple(arguments)
+
+
+_arguments: weakref.WeakKeyDictionary[Context, tuple[str, ...]] = weakref.WeakKeyDictionary()
+
+
+def _meant_for_others(node: Node) -> set[str]:
+    """Return names of parameters that only stand in sections for several nodes."""
+    words = _arguments.get(node.context, ())
+    shared: set[str] = set()
+    own: set[str] = set()
+    for flag, value in itertools.pairwise(words):
+        if flag in ("-p", "--param"):
+            own.add(value.partition(":=")[0].rpartition(":")[2])
+        if flag != "--params-file":
+            continue
+        try:
+            content = yaml.safe_load(Path(value).read_text("utf-8"))
+        except (OSError, ValueError, yaml.YAMLError):
+            continue  # rcl has read it: whatever it took from it is checked
+        sections = content.items() if isinstance(content, dict) else ()
+        for section, inner in sections:
+            names = _flat(inner.get("ros__parameters")) if isinstance(inner, dict) else set()
+            (shared if "*" in str(section) else own).update(names)
+    return shared - own
+
+
+def _flat(values: Any, prefix: str = "") -> set[str]:
+    """Return names of parameters of a file's section, those of maps in it with dots."""
+    if not isinstance(values, dict):
+        return set()
+    names: set[str] = set()
+    for key, value in values.items():
+        inner = _flat(value, f"{prefix}{key}.")
+        names |= inner if inner else {f"{prefix}{key}"}
+    return names
 
 
 def _in_type(spec: ParameterSpec, value: Any) -> Value:

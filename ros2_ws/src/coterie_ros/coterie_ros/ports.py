@@ -14,7 +14,7 @@ from std_msgs.msg import String
 
 from coterie_core.detections import ImageDetection
 from coterie_core.embodiment import Camera, Embodiment
-from coterie_core.geometry import Pose, Vec3
+from coterie_core.geometry import Pose, Quaternion, Vec3
 from coterie_core.observation import Observation
 from coterie_msgs.msg import ImageDetections, RobotResume
 from coterie_msgs.msg import Observation as ObservationMsg
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
 
 Channel = Literal["color", "depth", "semantic"]
+Link = tuple[str, str, Vec3, Quaternion]
 CHANNELS: tuple[Channel, ...] = ("color", "depth", "semantic")
 
 
@@ -71,13 +72,26 @@ class CameraPort:
         head = conversions.header(time, self._frame)
         self._detections.publish(conversions.detections_to_msg(found, head, size, detector))
 
+    @property
+    def infos_wanted(self) -> tuple[Channel, ...]:
+        """Channels whose camera model somebody listens to."""
+        return tuple(channel for channel in CHANNELS if self._infos[channel].subscribers)
+
+    def publish_infos(self, time: float) -> None:
+        """Publish the camera's model for a moment [s] to those who listen, images or none."""
+        wanted = self.infos_wanted
+        if wanted:
+            head = conversions.header(time, self._frame)
+            message = conversions.camera_info_to_msg(self.camera, head)
+            for channel in wanted:
+                self._infos[channel].publish(message)
+
     def publish(self, time: float, images: dict[Channel, npt.NDArray[Any]]) -> None:
-        """Publish images of one moment [s] to those who listen, each with the camera's model."""
+        """Publish images of one moment [s] to those who listen."""
         head = conversions.header(time, self._frame)
         for channel, pixels in images.items():
             if self._images[channel].subscribers:
                 self._images[channel].publish(conversions.image_to_msg(pixels, head))
-                self._infos[channel].publish(conversions.camera_info_to_msg(self.camera, head))
         depth = images.get("depth")
         if depth is not None and self._cloud is not None and self._cloud.subscribers:
             points = conversions.depth_to_points(depth.astype(np.float32, copy=False), self.camera)
@@ -105,7 +119,7 @@ class RobotPort:
         self.robot = robot
         self.body = body
         self._start = start
-        self._odometry = node.publisher(Odometry, f"{robot}/odom", "sensor_data")
+        self._odometry = node.publisher(Odometry, f"{robot}/odom", "odometry")
         self._observations = node.publisher(ObservationMsg, f"{robot}/observation", "observations")
         self._description = node.publisher(String, f"{robot}/robot_description", "latched")
         self.cameras = (
@@ -128,12 +142,28 @@ class RobotPort:
                 conversions.resume_to_msg(self.robot, self.body, time=time, summary=summary)
             )
 
-    def fixed_frames(self, time: float = 0.0) -> list[TransformStamped]:
-        """Return the transforms that never change: map -> odom, base -> cameras."""
+    def fixed_frames(self, time: float = 0.0, links: Sequence[Link] = ()) -> list[TransformStamped]:
+        """Return the transforms that never change: map -> odom, base -> cameras, and links.
+
+        Args:
+            time: Stamp [s].
+            links: Of the robot's description at rest, with their names there: parent, child,
+                position [m], quaternion. A frame of a camera stays where the camera is.
+        """
         odom = conversions.odom_frame(self.robot)
         frames = [conversions.transform_to_msg(conversions.MAP, odom, self._start, time)]
         for camera in self.body.cameras:
             frames += conversions.camera_transforms(self.robot, camera, time)
+        known = {frame.child_frame_id for frame in frames}
+        for parent, child, position, rotation in links:
+            name = f"{self.robot}/{child}"
+            if name not in known:
+                known.add(name)
+                frames.append(
+                    conversions.rigid_to_msg(
+                        f"{self.robot}/{parent}", name, position, rotation, time
+                    )
+                )
         return frames
 
     def moving_frame(self, pose: Pose, time: float) -> TransformStamped:

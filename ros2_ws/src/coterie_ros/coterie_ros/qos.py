@@ -24,6 +24,8 @@ def _profile(
 
 _PROFILES: dict[str, Callable[[], QoSProfile]] = {
     "sensor_data": _profile(5, reliable=False),
+    # Reliable: what fuses odometry (Nav2's smoother, robot_localization) asks for that.
+    "odometry": _profile(10),
     "detections": _profile(50, reliable=False),
     "observations": _profile(50),
     "latched": _profile(1, latched=True),

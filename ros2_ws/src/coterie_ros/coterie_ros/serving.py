@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import GoalEvent, RCLError, ServerGoalHandle
 from rclpy.clock import Clock, ClockType
+from rclpy.exceptions import InvalidHandle
 from rclpy.service import Service
 
 from coterie_core.waiting import in_time
@@ -251,10 +252,7 @@ def serve(
 
     def respond(response: Any, header: Any) -> None:
         def put() -> None:
-            try:
-                send(response, header)
-            except RCLError as error:
-                node.problem(f"service {name}: response not sent ({error})")
+            _send(node, name, send, response, header)
 
         node.post(put)
 
@@ -274,14 +272,27 @@ def serve(
         # rclpy calls this with what the callback returned: the request itself.
         if not node.active:
             why = f"the node is {node.state_label}; activate it first"
-            send(_explained(service_type.Response(), why), header)
+            _send(node, name, send, _explained(service_type.Response(), why), header)
         elif node.loop.closed:
-            send(_explained(service_type.Response(), "the node is shutting down"), header)
+            why = "the node is shutting down"
+            _send(node, name, send, _explained(service_type.Response(), why), header)
         else:
             node.loop.run(answer(request, header), f"service {name}")
 
     service.send_response = take
     return service
+
+
+def _send(
+    node: AgentNode, name: str, send: Callable[[Any, Any], object], response: Any, header: Any
+) -> None:
+    """Send a response; one that has no service or no client left any more is dropped."""
+    try:
+        send(response, header)
+    except InvalidHandle:
+        pass  # the service was destroyed meanwhile: the node stops or ends
+    except RCLError as error:
+        node.problem(f"service {name}: response not sent ({error})")
 
 
 def _explained(message: Any, why: str) -> Any:

@@ -117,6 +117,24 @@ def test_wrong_parameter_ends_with_the_nearest_name(ros, tmp_path):
     assert "no parameter 'wrod'; did you mean 'word'?" in process.output
 
 
+def test_a_section_for_all_nodes_may_hold_what_others_want(ros, tmp_path):
+    file = tmp_path / "all.yaml"
+    file.write_text(
+        "/**:\n  ros__parameters: {frequency: 30.0, word: hi, sensors: {lidar: true}}\n"
+    )
+    start(ros, tmp_path, "--ros-args", "--params-file", str(file))
+    words = hear(ros, "speaker/word")
+    ros.spin_until(lambda: words == ["hi"])
+
+
+def test_a_section_of_its_own_may_not(ros, tmp_path):
+    file = tmp_path / "own.yaml"
+    file.write_text("/speaker/speaker:\n  ros__parameters: {wrod: hi}\n")
+    process = start(ros, tmp_path, "--ros-args", "--params-file", str(file))
+    assert process.wait() == os.EX_CONFIG
+    assert "did you mean 'word'" in process.output
+
+
 def test_uncaught_exception_ends_with_1_and_the_traceback(ros, tmp_path):
     process = start(ros, tmp_path, "--ros-args", "-p", "word:=raise")
     assert process.wait() == 1

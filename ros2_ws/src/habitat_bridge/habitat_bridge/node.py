@@ -6,8 +6,10 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+from geometry_msgs.msg import TransformStamped
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Bool
 
@@ -22,14 +24,16 @@ from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import run_nodes
 from coterie_ros.parameters import Parameters, ParameterSpec
-from coterie_ros.ports import CHANNELS, CameraPort, FramePort, RobotPort
+from coterie_ros.ports import CHANNELS, CameraPort, FramePort, Link, RobotPort
 from coterie_ros.serving import GoalContext
 from habitat_bridge.barrier import Barrier
+from habitat_bridge.clock_file import ClockFile
 from habitat_bridge.conductor import Conductor, Goal, Step
 from habitat_bridge.driver import Driver
 from habitat_bridge.factory import make_world
 from habitat_bridge.guard import Guard
 from habitat_bridge.image_detector import detector_of
+from habitat_bridge.links import LinksError, rest_links
 from habitat_bridge.prior import PRIOR_MAPS, prior_map
 from habitat_bridge.roster import read_roster
 from habitat_bridge.simulator import Frame, FrameRequest, RobotState, Simulator, WorldError
@@ -66,6 +70,9 @@ class BridgeNode(AgentNode):
         ),
         ParameterSpec(
             "mode", "lockstep", "How time goes on.", choices=("lockstep", "real_time")
+        ),
+        ParameterSpec(
+            "state_directory", "", "Folder that keeps the time for a restart; empty: none."
         ),
         ParameterSpec("seed", 0, "Of the world, where its description names none.", minimum=0),
         ParameterSpec("rate", 10.0, "Ticks per second.", "Hz", minimum=1.0, maximum=1000.0),
@@ -107,6 +114,10 @@ class BridgeNode(AgentNode):
         specs = read_roster(parameters.json("robots"))
         self._lockstep = parameters["mode"] == "lockstep"
         self.world = world = self._given or _make_world(parameters)
+        folder = parameters["state_directory"]
+        self._clock_file = ClockFile(Path(folder) if folder else None)
+        if self._clock_file.start > 0.0:
+            world.begin_at(self._clock_file.start)
         self.bodies = {spec.name: spec.embodiment for spec in specs}
         self._specs = {spec.name: spec for spec in specs}
         self._ports: dict[str, RobotPort] = {}
@@ -151,21 +162,29 @@ class BridgeNode(AgentNode):
         self._frames_due = self._idle_due = self._repeat_due = 0.0
         self._images_due = 0.0
         self.diagnostics.add_source("world", self._figures)
+        fixed: list[TransformStamped] = []
         for robot, port in self._ports.items():
             spec = self._specs[robot]
             urdf = spec.urdf or urdf_of(robot, port.body)
             port.describe(urdf, world.time, with_resume=spec.resume)
+            fixed += port.fixed_frames(world.time, self._links(robot, urdf))
             self.subscribe(Bool, f"{robot}/takes_part", "latched", partial(self._hear, robot))
         if parameters["prior_map"] != "nothing":
             known = prior_map(world.truth(), parameters["prior_map"])
             self.publisher(SemanticMap, parameters["prior_topic"], "latched").publish(
                 conversions.scene_to_msg(known, time=world.time)
             )
-        self._frames.publish_fixed(
-            transform for port in self._ports.values() for transform in port.fixed_frames()
-        )
+        self._frames.publish_fixed(fixed)
         self._driver.post(self._begin)
         self._driver.start()
+
+    def _links(self, robot: str, urdf: str) -> list[Link]:
+        """Return the links of a robot's description at rest; none where it cannot be read."""
+        try:
+            return rest_links(urdf)
+        except LinksError as error:
+            self.problem(f"{robot}: no frames of its links: {error}")
+            return []
 
     def on_stop(self) -> None:
         """Stop the world's thread."""
@@ -273,6 +292,7 @@ class BridgeNode(AgentNode):
 
     def stepped(self, step: Step) -> None:
         """Publish what a tick brought."""
+        self._clock_file.announce(step.time)
         now = time.monotonic()
         watched = step.time >= self._images_due and self._watched()
         # Images go with transforms of the very same moment.
@@ -319,7 +339,7 @@ class BridgeNode(AgentNode):
 
     def _watched(self) -> bool:
         cameras = (camera for port in self._ports.values() for camera in port.cameras)
-        return any(camera.wanted or camera.detections_wanted for camera in cameras)
+        return any(c.wanted or c.detections_wanted or c.infos_wanted for c in cameras)
 
     def _render(self, stamp: float) -> None:
         """Make the images that somebody listens to, of all robots in one batch."""
@@ -328,6 +348,7 @@ class BridgeNode(AgentNode):
         requests: list[FrameRequest] = []
         for port in self._ports.values():
             for camera in port.cameras:
+                camera.publish_infos(stamp)
                 wanted = set(camera.wanted)
                 if camera.detections_wanted and self._detector is not None:
                     wanted |= {"depth", "semantic"}

@@ -119,6 +119,10 @@ class Simulator(Protocol):
         """Names of the robots in the world, in the order they were added."""
         ...
 
+    def begin_at(self, time: float) -> None:
+        """Let time begin at `time` [s] instead of 0; call it before the first tick."""
+        ...
+
     def add_robot(self, name: str, embodiment: Embodiment, start: Start = ...) -> RobotState:
         """Put a robot into the world.
 

@@ -21,8 +21,8 @@ _CAMERA_SIZE = 0.05  # [m]
 def urdf_of(robot: str, body: Embodiment) -> str:
     """Return a robot's description as URDF.
 
-    Links carry the robot's name (`<robot>/base_link`, `<robot>/<camera>_link`, ...), as its frames
-    in tf do, so that several robots show in one RViz without prefixes. A flyer's body hangs about
+    Links have plain names (`base_link`, `<camera>_link`, ...), as those of any URDF; frames in tf
+    have the robot's name before them, which RViz calls the TF Prefix. A flyer's body hangs about
     its base link; all others stand on it.
 
     Args:
@@ -30,36 +30,36 @@ def urdf_of(robot: str, body: Embodiment) -> str:
         body: Its embodiment; lengths [m], angles [rad].
     """
     root = Xml.Element("robot", name=robot)
-    material = Xml.SubElement(root, "material", name=f"{robot}/body")
+    material = Xml.SubElement(root, "material", name="body")
     Xml.SubElement(material, "color", rgba=_COLOURS[body.mobility])
-    base = f"{robot}/base_link"
+    base = "base_link"
     height = body.height
     centre = 0.0 if body.mobility == "air" else height / 2.0
-    _link(root, base, f"{robot}/body", _cylinder(body.radius, height), (0.0, 0.0, centre))
+    _link(root, base, "body", _cylinder(body.radius, height), (0.0, 0.0, centre))
     for camera in body.cameras:
-        frame = f"{robot}/{camera.name}_link"
-        _link(root, frame, f"{robot}/body", _cube(_CAMERA_SIZE), (0.0, 0.0, 0.0))
+        frame = f"{camera.name}_link"
+        _link(root, frame, "body", _cube(_CAMERA_SIZE), (0.0, 0.0, 0.0))
         at = (camera.mount_forward, 0.0, camera.mount_height)
         _joint(root, base, frame, at, (0.0, camera.pitch, 0.0))
-        optical = f"{robot}/{camera.name}_optical_frame"
+        optical = f"{camera.name}_optical_frame"
         Xml.SubElement(root, "link", name=optical)
         _joint(root, frame, optical, (0.0, 0.0, 0.0), (-math.pi / 2.0, 0.0, -math.pi / 2.0))
     if body.arm is not None:
-        _arm(root, robot, base, body)
+        _arm(root, base, body)
     Xml.indent(root)
     return Xml.tostring(root, encoding="unicode")
 
 
-def _arm(root: Xml.Element, robot: str, base: str, body: Embodiment) -> None:
+def _arm(root: Xml.Element, base: str, body: Embodiment) -> None:
     """Add an arm as far as it is known: a column that lifts, and a hand that reaches out."""
     arm = body.arm
     assert arm is not None
-    lift, hand = f"{robot}/arm_link", f"{robot}/hand_link"
-    _link(root, lift, f"{robot}/body", _cube(2.0 * _ARM_RADIUS), (0.0, 0.0, 0.0))
+    lift, hand = "arm_link", "hand_link"
+    _link(root, lift, "body", _cube(2.0 * _ARM_RADIUS), (0.0, 0.0, 0.0))
     joint = _joint(root, base, lift, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), kind="prismatic")
     Xml.SubElement(joint, "axis", xyz="0 0 1")
     _limit(joint, arm.min_height, arm.max_height)
-    reach = _link(root, hand, f"{robot}/body", _cube(_ARM_RADIUS), (0.0, 0.0, 0.0))
+    reach = _link(root, hand, "body", _cube(_ARM_RADIUS), (0.0, 0.0, 0.0))
     Xml.SubElement(Xml.SubElement(reach, "inertial"), "mass", value=f"{arm.payload:.3f}")
     _inertia(reach)
     joint = _joint(root, lift, hand, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), kind="prismatic")

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -222,6 +223,55 @@ def test_frames_of_two_robots_hang_together(ros):
     assert odometry[-1].pose.covariance[0] > 0.0
 
 
+def test_every_link_of_the_description_has_one_parent_in_tf_and_odometry_is_reliable(ros):
+    start_bridge(ros)
+    client = ros.node()
+    frames, described, odometry = [], [], []
+    client.create_subscription(
+        TFMessage, "/tf_static", lambda m: frames.extend(m.transforms), profile("tf_static")
+    )
+    client.create_subscription(String, "r1/robot_description", described.append, profile("latched"))
+    client.create_subscription(Odometry, "r1/odom", odometry.append, profile("messages"))
+    ros.spin_until(lambda: frames and described and odometry)
+    parents = {}
+    for frame in frames:
+        assert parents.setdefault(frame.child_frame_id, frame.header.frame_id) == (
+            frame.header.frame_id
+        )
+    links = ElementTree.fromstring(described[0].data).iter("link")
+    names = {f"r1/{link.get('name')}" for link in links}
+    assert {"r1/arm_link", "r1/hand_link", "r1/camera_link"} <= names
+    assert names - {"r1/base_link"} <= parents.keys()
+
+
+def test_camera_info_comes_without_anybody_who_looks_at_images(ros):
+    node = start_bridge(ros)
+    rendered = []
+    render = node.world.render
+    node.world.render = lambda requests: rendered.append(requests) or render(requests)
+    infos = []
+    ros.node().create_subscription(
+        CameraInfo, "r1/camera/depth/camera_info", infos.append, profile("sensor_data")
+    )
+    ros.spin_until(lambda: len(infos) > 1)
+    assert infos[0].width == CAMERA.width and infos[0].header.frame_id.endswith("optical_frame")
+    assert infos[1].header.stamp != infos[0].header.stamp
+    assert not rendered
+
+
+def test_time_goes_on_after_a_restart_of_the_bridge(ros, tmp_path):
+    clocks = []
+    ros.node().create_subscription(Clock, "/clock", clocks.append, profile("clock"))
+    node = start_bridge(ros, state_directory=str(tmp_path))
+    ros.spin_until(lambda: clocks and clocks[-1].clock.nanosec > 0)
+    last = conversions.time_from_msg(clocks[-1].clock)
+    ros.remove(node)
+    clocks.clear()
+    start_bridge(ros, state_directory=str(tmp_path))
+    ros.spin_until(lambda: clocks)
+    assert conversions.time_from_msg(clocks[0].clock) > last
+
+
 def goal_with_yaw(x, y, yaw):
     return NavigateTo.Goal(position=Point(x=x, y=y), has_yaw=True, yaw=yaw)
 
@@ -335,7 +385,7 @@ def test_late_joiner_gets_description_resume_and_observation(ros):
     body = conversions.embodiment_from_msg(got["r1/resume"])
     assert (body.mobility, body.radius) == ("wheels", WHEELS.radius)
     assert "cannot take stairs" in got["r1/resume"].summary
-    assert 'link name="r1/base_link"' in got["r1/robot_description"].data
+    assert 'link name="base_link"' in got["r1/robot_description"].data
     assert got["r1/observation"].step == 0
 
 

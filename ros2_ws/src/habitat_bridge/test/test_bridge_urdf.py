@@ -27,23 +27,23 @@ def test_every_robot_is_one_tree_below_its_base(name):
     parents = {
         j.find("child").get("link"): j.find("parent").get("link") for j in root.iter("joint")
     }
-    assert links - parents.keys() == {"r1/base_link"}
-    assert links == parents.keys() | {"r1/base_link"}
+    assert links - parents.keys() == {"base_link"}
+    assert links == parents.keys() | {"base_link"}
     for camera in body.cameras:
-        assert {f"r1/{camera.name}_link", f"r1/{camera.name}_optical_frame"} <= links
-    assert ("r1/hand_link" in links) == (body.arm is not None)
+        assert {f"{camera.name}_link", f"{camera.name}_optical_frame"} <= links
+    assert ("hand_link" in links) == (body.arm is not None)
 
 
 def test_sizes_are_those_of_the_embodiment():
     root = ElementTree.fromstring(urdf_of("r1", TWO_EYES))
-    base = next(link for link in root.iter("link") if link.get("name") == "r1/base_link")
+    base = next(link for link in root.iter("link") if link.get("name") == "base_link")
     cylinder = base.find("collision/geometry/cylinder")
     assert float(cylinder.get("radius")) == 0.3 and float(cylinder.get("length")) == 1.4
     assert base.find("collision/origin").get("xyz") == "0 0 0.7"
-    camera = next(j for j in root.iter("joint") if j.get("name") == "r1/camera_link_joint")
+    camera = next(j for j in root.iter("joint") if j.get("name") == "camera_link_joint")
     assert camera.find("origin").get("xyz") == "0 0 1.2"
     assert camera.find("origin").get("rpy") == "0 0.3 0"
-    hand = next(j for j in root.iter("joint") if j.get("name") == "r1/hand_link_joint")
+    hand = next(j for j in root.iter("joint") if j.get("name") == "hand_link_joint")
     assert float(hand.find("limit").get("upper")) == 0.9
 
 
@@ -54,7 +54,7 @@ def test_a_urdf_parser_reads_it_and_the_optical_frame_looks_ahead_and_down():
     model = pinocchio.buildModelFromXML(urdf_of("r1", TWO_EYES))
     data = model.createData()
     pinocchio.framesForwardKinematics(model, data, pinocchio.neutral(model))
-    frame = data.oMf[model.getFrameId("r1/camera_optical_frame")]
+    frame = data.oMf[model.getFrameId("camera_optical_frame")]
     ahead, right = frame.rotation[:, 2], frame.rotation[:, 0]
     assert ahead == pytest.approx([np.cos(0.3), 0.0, -np.sin(0.3)], abs=1e-6)
     assert right == pytest.approx([0.0, -1.0, 0.0], abs=1e-6)

@@ -63,7 +63,7 @@ def compose(origin: Pose, pose: Pose) -> Pose:
 
 def transform_to_msg(parent: str, child: str, pose: Pose, time: float) -> TransformStamped:
     """Return the pose of frame `child` in frame `parent` at `time` [s] as a transform."""
-    return _transform(parent, child, pose.position, yaw_to_quaternion(pose.yaw), time)
+    return rigid_to_msg(parent, child, pose.position, yaw_to_quaternion(pose.yaw), time)
 
 
 def transform_from_msg(message: TransformStamped, topic: str = "tf") -> Pose:
@@ -103,14 +103,14 @@ def transforms_from_msg(
 def camera_transforms(robot: str, camera: Camera, time: float) -> list[TransformStamped]:
     """Return the fixed transforms base -> camera body -> camera optical frame."""
     half = camera.pitch / 2.0
-    body = _transform(
+    body = rigid_to_msg(
         base_frame(robot),
         camera_frame(robot, camera.name),
         (camera.mount_forward, 0.0, camera.mount_height),
         (0.0, math.sin(half), 0.0, math.cos(half)),  # pitch about y: down is positive
         time,
     )
-    optical = _transform(
+    optical = rigid_to_msg(
         camera_frame(robot, camera.name),
         optical_frame(robot, camera.name),
         (0.0, 0.0, 0.0),
@@ -171,9 +171,10 @@ def odometry_from_msg(message: Odometry, topic: str = "odom") -> tuple[Pose, Vec
     return pose, (c * x - s * y, s * x + c * y, z), rate
 
 
-def _transform(
+def rigid_to_msg(
     parent: str, child: str, position: Vec3, rotation: QuaternionTuple, time: float
 ) -> TransformStamped:
+    """Return where frame `child` is in frame `parent` at `time` [s]: position [m], quaternion."""
     x, y, z, w = rotation
     return TransformStamped(
         header=header(time, parent),

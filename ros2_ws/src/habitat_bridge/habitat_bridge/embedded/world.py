@@ -120,6 +120,10 @@ class EmbeddedWorld:
         """Simulated time [s]."""
         return self._time
 
+    def begin_at(self, time: float) -> None:
+        """Let time begin later than 0 [s]; before the first tick."""
+        self._time = time
+
     @property
     def steps(self) -> int:
         """Number of ticks so far."""
