@@ -39,6 +39,13 @@ def bench_objects(
     mode: Annotated[str, typer.Option(help="certainty or uncertainty.")] = "uncertainty",
     rounds: Annotated[int, typer.Option(min=0, max=10, help="Rounds of reflection.")] = 2,
     members: Annotated[int, typer.Option(min=1, max=20, help="Planners of an ensemble.")] = 6,
+    temperature: Annotated[
+        float,
+        typer.Option(min=0.0, max=2.0, help="Sampling temperature of ensembles."),
+    ] = 0.7,
+    reason_first: Annotated[
+        bool, typer.Option(help="Explanation before the ids; else after them, as in the paper.")
+    ] = False,
     profile: Annotated[
         Path | None, typer.Option(help="A model profile (YAML or JSON); without it the rules.")
     ] = None,
@@ -51,7 +58,9 @@ def bench_objects(
             "0.334); several draw a plot over the rates. It is no real model: docs/objects.md.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the simulated model.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of the simulated model, and of an ensemble's sampling.")
+    ] = 0,
     sweeps: Annotated[
         int, typer.Option(min=1, max=50, help="Seeds that simulated errors are averaged over.")
     ] = 3,
@@ -64,7 +73,14 @@ def bench_objects(
             raise DataError(f"--mode: {mode!r}; one of {', '.join(get_args(Mode))}")
         loaded = load_data(data)
         decider, key = _decider(profile)
-        options = Options(mode=mode, rounds=rounds, members=members)  # type: ignore[arg-type]
+        options = Options(
+            mode=mode,  # type: ignore[arg-type]
+            rounds=rounds,
+            members=members,
+            temperature=temperature,
+            seed=seed,
+            reason_first=reason_first,
+        )
         if simulated_errors:
             if profile is not None:
                 raise DataError("--simulated-errors and --profile: give one of them")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 from collections.abc import Sequence
 
@@ -23,6 +24,7 @@ def map_json(
     mode: Mode = "uncertainty",
     tokens: int = MAP_TOKENS,
     relevant: Sequence[str] = (),
+    seed: int | None = None,
 ) -> str:
     """Return the objects of a map as JSON: `{id: {center, size, seen, labels}}`, lengths [m].
 
@@ -34,6 +36,7 @@ def map_json(
         tokens: Most tokens of the text, at `CHARACTERS_PER_TOKEN`.
         relevant: Ids that matter for the request, most first; the others follow by how often they
             were seen.
+        seed: Of the order in which objects are listed; None: the map's own.
     """
     place = {id_: k for k, id_ in enumerate(relevant)}
     ranked = sorted(
@@ -52,6 +55,8 @@ def map_json(
         used += len(line) + 2
         lines[thing.id] = line
     kept = [lines[id_] for id_ in scene.objects if id_ in lines]
+    if seed is not None:
+        random.Random(seed).shuffle(kept)
     left_out = [thing for thing in ranked if thing.id not in lines]
     return "{" + ",\n".join(kept) + "}" + (_note(left_out) if left_out else "")
 

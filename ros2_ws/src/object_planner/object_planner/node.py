@@ -27,6 +27,19 @@ class PlannerNode(AgentNode):
         ),
         ParameterSpec("rounds", 2, "Rounds of reflection.", minimum=0, maximum=10),
         ParameterSpec("members", 6, "Planners of an ensemble.", minimum=1, maximum=20),
+        ParameterSpec(
+            "ensemble_temperature",
+            0.7,
+            "Sampling temperature of an ensemble's planners, unless the model's profile sets one.",
+            minimum=0.0,
+            maximum=2.0,
+        ),
+        ParameterSpec("ensemble_seed", 0, "Sampling seed of an ensemble's first planner."),
+        ParameterSpec(
+            "reason_first",
+            False,
+            "Whether planners explain their answer before they give it; false: after it.",
+        ),
         ParameterSpec("limit", 10, "Most objects in an answer.", minimum=1, maximum=50),
         ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
         *MEMORY_PARAMETERS,
@@ -36,7 +49,12 @@ class PlannerNode(AgentNode):
         """Make the model; offer the service."""
         self.decider = node_decider(self, parameters.json("model_profile"), "object_planner")
         self.options = Options(
-            mode=parameters["mode"], rounds=parameters["rounds"], members=parameters["members"]
+            mode=parameters["mode"],
+            rounds=parameters["rounds"],
+            members=parameters["members"],
+            temperature=parameters["ensemble_temperature"],
+            seed=parameters["ensemble_seed"],
+            reason_first=parameters["reason_first"],
         )
         self.keeper = MemoryKeeper(self, "object_planner")
         self._has_map = False

@@ -7,6 +7,7 @@ questions with the tables and the geometry of this package.
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,6 +41,25 @@ class Plan(BaseModel):
     explanation: str = Field("", max_length=800, description="why these, and how they serve")
 
 
+class ReasonedPlan(BaseModel):
+    """A plan whose explanation is written before the ids: the model reasons first."""
+
+    inferred_query: str = Field("", max_length=300, description="what the person wants, in short")
+    explanation: str = Field(
+        "", max_length=800, description="which objects serve, which do not, and why"
+    )
+    achievable: bool = Field(description="whether objects of the map can serve the request")
+    relevant_objects: list[str] = Field(
+        default_factory=list,
+        max_length=MOST,
+        description="ids of the map, best first; empty where nothing fits",
+    )
+
+    def plan(self) -> Plan:
+        """The plan itself."""
+        return Plan(**self.model_dump())
+
+
 class Feedback(BaseModel):
     """What is wrong with an answer, by the three criteria, and what to change."""
 
@@ -67,22 +87,24 @@ Style = Literal["task", "role"]
 class PlanState:
     """A request and the map it is about.
 
-    `seed` tells members of an ensemble apart; `tokens` is the most that the map takes of a prompt.
+    Attributes:
+        seed: Of the order in which the map's objects are listed, which sways models: members of
+            an ensemble get one each. None: the map's own order.
+        tokens: The most that the map takes of a prompt.
     """
 
     scene: SceneGraph
     words: str
     mode: Mode = "uncertainty"
     style: Style = "task"
-    seed: int = 0
+    seed: int | None = None
     tokens: int = MAP_TOKENS
 
     def variant(self, **changes: Any) -> PlanState:
         """The same question put otherwise (style, seed); what was computed is kept."""
         other = dataclasses.replace(self, **changes)
-        other.__dict__.update(
-            {k: self.__dict__[k] for k in ("text", "findings", "grounder") if k in self.__dict__}
-        )
+        kept = ("findings", "grounder", *(() if "seed" in changes else ("text",)))
+        other.__dict__.update({k: self.__dict__[k] for k in kept if k in self.__dict__})
         return other
 
     @cached_property
@@ -90,7 +112,7 @@ class PlanState:
         """The map for the prompt; of a large one what matters for the request."""
         small = len(self.scene.objects) * _LEAST_LINE < self.tokens * CHARACTERS_PER_TOKEN
         relevant = () if small else self.grounder.relevant(parse(self.words))
-        return map_json(self.scene, self.mode, self.tokens, relevant)
+        return map_json(self.scene, self.mode, self.tokens, relevant, self.seed)
 
     @cached_property
     def grounder(self) -> Grounder:
@@ -173,6 +195,11 @@ class PlanObjects(Decision[PlanState, Plan]):
 
     def prompt(self, state: PlanState) -> Sequence[Message]:
         """Show map, request and examples."""
+        return self._prompt(state, PLAN_EXAMPLES)
+
+    def _prompt(
+        self, state: PlanState, examples: Sequence[tuple[str, str, str]]
+    ) -> Sequence[Message]:
         opening = (
             "Answer a person's request with the objects of a home's semantic map that serve it."
             if state.style == "task"
@@ -187,7 +214,7 @@ class PlanObjects(Decision[PlanState, Plan]):
             ),
             *(
                 message
-                for map_, words, reply in PLAN_EXAMPLES
+                for map_, words, reply in examples
                 for message in (
                     Message.user(f"Example map: {map_}\nExample request: {words}"),
                     Message.assistant(reply),
@@ -206,6 +233,33 @@ class PlanObjects(Decision[PlanState, Plan]):
     def rule(self, state: PlanState) -> Plan:
         """The tables and the geometry."""
         return by_tools(state)
+
+
+class ReasonThenPlan(Decision[PlanState, ReasonedPlan]):
+    """The same question, answered with the explanation before the ids."""
+
+    name: ClassVar[str] = "objects.plan"
+    reply_type: ClassVar[type[BaseModel]] = ReasonedPlan
+
+    def prompt(self, state: PlanState) -> Sequence[Message]:
+        """Show map, request and examples whose explanation comes first."""
+        return PlanObjects()._prompt(
+            state, [(map_, words, reasoned(reply)) for map_, words, reply in PLAN_EXAMPLES]
+        )
+
+    def check(self, state: PlanState, reply: ReasonedPlan) -> None:
+        """Every id is one of the map."""
+        check_ids(state.scene, reply.plan())
+
+    def rule(self, state: PlanState) -> ReasonedPlan:
+        """The tables and the geometry."""
+        return ReasonedPlan(**by_tools(state).model_dump())
+
+
+def reasoned(reply: str) -> str:
+    """A plan's JSON with its explanation before the ids."""
+    entry = json.loads(reply)
+    return json.dumps({name: entry[name] for name in ReasonedPlan.model_fields})
 
 
 class Reflect(Decision[ReviewState, Feedback]):
@@ -355,11 +409,15 @@ def _answer(plan: Plan) -> str:
 
 
 def _history(state: ReviewState) -> str:
+    """The rounds before: answers with their explanations, and what was said to them."""
     rounds = [
         {
             "answer": one.plan.relevant_objects,
+            "explanation": one.plan.explanation,
+            "correctness": one.feedback.correctness if one.feedback else "",
+            "relevance": one.feedback.relevance if one.feedback else "",
             "said": one.feedback.suggestions if one.feedback else [],
         }
         for one in state.history
     ]
-    return as_data("earlier rounds", rounds, limit=4000) if rounds else ""
+    return as_data("earlier rounds", rounds, limit=6000) if rounds else ""

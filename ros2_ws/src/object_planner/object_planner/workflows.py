@@ -23,6 +23,8 @@ from object_planner.plan import (
     Plan,
     PlanObjects,
     PlanState,
+    ReasonedPlan,
+    ReasonThenPlan,
     Refine,
     Reflect,
     ReviewState,
@@ -55,6 +57,12 @@ class Options:
         members: Planners of an ensemble (6 in the paper).
         memory: Show the rounds before (short-term memory).
         map_tokens: Most tokens that the map takes in a prompt.
+        temperature: Sampling temperature of an ensemble's planners, unless the model's profile
+            sets one: with 0 they would all give one answer.
+        seed: Of the first member: each samples with a seed of its own and sees the map's objects
+            in an order of its own (the first in the map's).
+        reason_first: Planners write their explanation before the ids; False: after them, as in
+            the paper.
     """
 
     mode: Mode = "uncertainty"
@@ -63,6 +71,9 @@ class Options:
     members: int = 6
     memory: bool = True
     map_tokens: int = MAP_TOKENS
+    temperature: float = 0.7
+    seed: int = 0
+    reason_first: bool = False
 
 
 @dataclass(slots=True)
@@ -141,14 +152,28 @@ class _Run:
         )
         return decided.reply
 
+    async def plan(self, decider: Decider, state: PlanState, step: str = "plan") -> Plan:
+        """Ask for a plan, the explanation first or last."""
+        return self.planned(step, await self.asked(decider, state))
+
+    def asked(
+        self, decider: Decider, state: PlanState
+    ) -> Awaitable[Decided[Plan] | Decided[ReasonedPlan]]:
+        if self.options.reason_first:
+            return decider.decide(ReasonThenPlan(), state)
+        return decider.decide(PlanObjects(), state)
+
+    def planned(self, step: str, decided: Decided[Plan] | Decided[ReasonedPlan]) -> Plan:
+        reply = self.note(step, decided)
+        return reply.plan() if isinstance(reply, ReasonedPlan) else reply
+
     def done(self, plan: Plan) -> Answer:
         self.answer.plan = plan
         return self.answer
 
 
 async def _baseline(run: _Run) -> Answer:
-    decided = await run.roles.planner.decide(PlanObjects(), run.state())
-    return run.done(run.note("plan", decided))
+    return run.done(await run.plan(run.roles.planner, run.state()))
 
 
 async def _self_reflection(run: _Run) -> Answer:
@@ -164,7 +189,7 @@ async def _multi_agent(run: _Run) -> Answer:
 
 
 async def _reflection(run: _Run, state: PlanState, reviewer: Decider, editor: Decider) -> Answer:
-    plan: Plan = run.note("plan", await run.roles.planner.decide(PlanObjects(), state))
+    plan = await run.plan(run.roles.planner, state)
     history: list[Round] = []
     for k in range(run.options.rounds):
         before = tuple(history) if run.options.memory else ()
@@ -183,13 +208,20 @@ async def _reflection(run: _Run, state: PlanState, reviewer: Decider, editor: De
 
 
 async def _ensemble(run: _Run) -> Answer:
+    """Members differ by sampling and by the order in which they see the map.
+
+    The rules have neither: all their members give one answer.
+    """
     members = run.roles.members or (run.roles.planner,)
-    asked = [
-        members[k % len(members)].decide(PlanObjects(), run.state(seed=k))
-        for k in range(run.options.members)
-    ]
+    options = run.options
+    asked = []
+    for k in range(options.members):
+        seed = options.seed + k
+        member = members[k % len(members)].sampled(options.temperature, seed)
+        asked.append(run.asked(member, run.state(seed=seed) if k else run.state()))
     plans = [
-        run.note(f"plan {k + 1}", decided) for k, decided in enumerate(await asyncio.gather(*asked))
+        run.planned(f"plan {k + 1}", decided)
+        for k, decided in enumerate(await asyncio.gather(*asked))
     ]
     chooser = run.roles.chooser or run.roles.planner
     state = ChoiceState(run.state(), tuple(plans))
@@ -204,7 +236,7 @@ async def _grounded(run: _Run) -> Answer:
     most losses of the paper's reflection come from answers that were right to be empty.
     """
     state = run.state()
-    plan: Plan = run.note("plan", await run.roles.planner.decide(PlanObjects(), state))
+    plan = await run.plan(run.roles.planner, state)
     judge = Judge(run.scene, run.words, run.options.mode, state.grounder)
     plan = _kept(run, plan, judge)
     for k in range(run.options.rounds):

@@ -124,3 +124,62 @@ async def test_stop_conditions(home):
             home, "a chair", Roles(model(endpoint)), "self_reflection", options
         )
     assert answer.calls < 9
+
+
+async def test_members_of_an_ensemble_differ_on_the_wire(home):
+    def reply(request):
+        chosen = "Several answers" in json.dumps(request["messages"][0])
+        return json.dumps({"number": 1}) if chosen else plan("c1")
+
+    options = Options(members=4, temperature=0.6, seed=20)
+    with Endpoint(responder=reply) as endpoint:
+        for _ in range(2):
+            await plan_objects(home, "a chair", Roles(model(endpoint)), "ensemble", options)
+        bodies = [one.body for one in endpoint.received]
+    planners, (chooser, *_) = bodies[:4], bodies[4:]
+    assert [body["temperature"] for body in planners] == [0.6] * 4
+    assert sorted(body["seed"] for body in planners) == [20, 21, 22, 23]
+    assert len({body["messages"][-1]["content"] for body in planners}) > 1, "orders of the map"
+    assert chooser["temperature"] == 0.0
+    key = str
+    assert sorted(bodies[:4], key=key) == sorted(bodies[5:9], key=key), "the same seeds again"
+
+
+async def test_a_profile_s_own_temperature_holds(home):
+    with Endpoint(responder=lambda request: plan("c1")) as endpoint:
+        profile = ModelProfile(
+            kind="openai", model="test", base_url=endpoint.url, timeout_s=5.0, temperature=0.2
+        )
+        roles = Roles(Decider(build_model(profile), timeout_s=5.0))
+        await plan_objects(home, "a chair", roles, "ensemble", Options(members=2))
+        assert {one.body["temperature"] for one in endpoint.received} == {0.2}
+
+
+async def test_reasons_come_first_where_that_is_asked_for(home):
+    with Endpoint(responder=lambda request: plan("c1")) as endpoint:
+        for first in (True, False):
+            options = Options(reason_first=first)
+            roles = Roles(model(endpoint))
+            answer = await plan_objects(home, "a chair", roles, "baseline", options)
+            assert answer.plan.relevant_objects == ["c1"]
+        received = list(endpoint.received)
+    for one, first in zip(received, (True, False), strict=True):
+        fields = list(one.body["response_format"]["json_schema"]["schema"]["properties"])
+        assert (fields.index("explanation") < fields.index("relevant_objects")) == first
+        example = one.text[one.text.index("Example request") :]
+        assert (example.index('"explanation"') < example.index('"relevant_objects"')) == first
+
+
+async def test_memory_keeps_earlier_explanations(home):
+    def reply(request):
+        words = json.dumps(request["messages"][0])
+        if "Review an" in words:
+            return FEEDBACK
+        return plan("c1").replace('"so"', '"since it has four legs"')
+
+    with Endpoint(responder=reply) as endpoint:
+        await plan_objects(home, "a chair", Roles(model(endpoint)), "self_reflection")
+        last = endpoint.received[-1].text
+    rounds = last[last.index("earlier rounds") :]
+    assert "four legs" in rounds[: rounds.index("Give the improved")]
+    assert "correctness" in rounds

@@ -21,6 +21,7 @@ from coterie_core.language.types import (
     ModelRequest,
     Reply,
     RulesModel,
+    Sampled,
     Usage,
 )
 from coterie_core.language.waiting import within
@@ -138,6 +139,20 @@ class Decider:
     def rule_only(self) -> bool:
         """No model is configured: `decide` never waits, `decide_by_rule` replies the same."""
         return self._rule_only
+
+    def sampled(self, temperature: float | None, seed: int) -> Decider:
+        """The same decider with another sampling: a member of an ensemble.
+
+        A temperature that the model's profile sets, and budgets and meters, hold for it too.
+
+        Args:
+            temperature: Sampling temperature; None: that of the decisions.
+            seed: Sampling seed that goes to the endpoint.
+        """
+        if self._rule_only:
+            return self
+        model = Sampled(self.model, temperature=temperature, seed=seed)
+        return Decider(model, timeout_s=self.timeout_s, who=self.who, on_decided=self._on_decided)
 
     def decide_by_rule(self, decision: Decision[StateT, ReplyT], state: StateT) -> Decided[ReplyT]:
         """Answer with the rule whatever the model is; for code that cannot await."""
