@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import random
+import sys
 
 import pytest
 
+from coterie_core.geometry import Box
 from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph
 from coterie_core.tasks import Predicate, Thing
-from coterie_core.understanding.phrases import Vocabulary
+from coterie_core.understanding.vocabulary import Vocabulary
 from emos_planner.leader.commands import parse_task
+from emos_planner.leader.resolve import Resolver
 from emos_planner.leader.testing import small_house
 from emos_planner.leader.understand import (
     NotUnderstood,
@@ -285,3 +289,139 @@ def test_goals_become_the_same_sub_tasks(house) -> None:
     assert sorted(kinds(meant)) == ["detect", "go_to", "go_to", "pick", "place"]
     only = {meant.board.sub_tasks[id].kind: robot for id, robot in meant.board.only.items()}
     assert only == {"detect": "drone", "go_to": "rover"}
+
+
+# -- which things, in which order -----------------------------------------------------------------
+
+
+def mugs_of_many_sizes() -> SceneGraph:
+    """Three mugs on the table: mug-3 the largest, mug-4 red; mug-1 there, mug-2 upstairs."""
+    scene = small_house()
+    for id, size, color in (("mug-3", 0.3, "#2850a0"), ("mug-4", 0.02, "red")):
+        mug = copy.deepcopy(scene.objects["mug-1"])
+        mug.id, mug.properties = id, {"color": color}
+        mug.box = Box(mug.box.center, (size, size, size), mug.box.yaw)
+        scene.add_object(mug)
+    return scene
+
+
+@pytest.mark.parametrize(
+    ("sentence", "meant"),
+    [
+        ("find the second mug on the table", {"mug-3"}),
+        ("find the last mug on the table", {"mug-4"}),
+        ("find the biggest mug", {"mug-3"}),
+        ("find the smallest mug on the table", {"mug-4"}),
+        ("find all mugs except the red one", {"mug-1", "mug-2", "mug-3"}),
+        ("find all mugs but the one on the desk", {"mug-1", "mug-3", "mug-4"}),
+        ("find all mugs in the living room or the bedroom", {"mug-1", "mug-2", "mug-3", "mug-4"}),
+        ("find the keys or the book", {"books-1", "keys-1"}),
+        ("find everything on the table except the red mug", {"mug-1", "mug-3"}),
+    ],
+)
+def test_words_choose_among_things(sentence, meant) -> None:
+    scene = mugs_of_many_sizes()
+    (wish,) = parse_task(sentence, Vocabulary.of(scene))
+    found = Resolver(scene).things(wish.object)
+    assert {thing.id for thing in found} == meant
+
+
+def test_an_ordinal_that_is_not_there_yet_is_looked_for() -> None:
+    meant = understand("find the ninth mug", mugs_of_many_sizes())
+    assert set(kinds(meant)) == {"search"}
+    with pytest.raises(NotUnderstood, match="bedroom"):
+        understand("go to the fifth bedroom", small_house())
+
+
+def test_what_was_said_to_come_later_waits(house) -> None:
+    meant = understand("Open the fridge, put the keys inside, and close it", house)
+    by_kind = {one.kind: one for one in meant.sub_tasks}
+    assert kinds(meant).count("open") == 1
+    assert by_kind["open"].id in by_kind["place"].depends_on
+    assert by_kind["place"].id in by_kind["close"].depends_on
+
+    meant = understand("First go to the hall, then find the keys", house)
+    go, detect = meant.sub_tasks
+    assert (go.kind, detect.depends_on) == ("go_to", (go.id,))
+    free = understand("Go to the hall and find the keys", house)
+    assert all(not one.depends_on for one in free.sub_tasks)
+
+
+def test_what_is_found_later_is_waited_for_too() -> None:
+    scene = small_house(items=False)
+    meant = understand("Put the keys in the fridge, then close it", scene)
+    closing = next(id for id, one in meant.board.sub_tasks.items() if one.kind == "close")
+    scene.add_object(small_house().objects["keys-1"])
+    scene.objects["keys-1"].support = "table-1"
+    meant.board.seen.add("keys-1")
+    meant.grow()
+    place = next(one for one in meant.sub_tasks if one.kind == "place")
+    assert place.id in meant.board.sub_tasks[closing].depends_on
+
+
+def test_what_was_taken_for_the_thing_meant_is_told(house) -> None:
+    meant = understand("bring the mug to the bed", house)
+    assert any("2 fit 'the mug'" in note for note in meant.board.notes)
+    meant = understand("bring the shiny mug to the bed for the guests before dinner", house)
+    told = " ".join(meant.board.notes)
+    assert "shiny" in told and "for the guests" in told and "before dinner" in told
+
+
+def test_nothing_is_put_on_what_bears_nothing(house) -> None:
+    with pytest.raises(NotUnderstood, match="On which piece of furniture") as error:
+        understand("put the mug on the floor", house)
+    assert error.value.problem.kind == "target"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind", "word"),
+    [
+        ("Bring all mgus to the table", "spelling", "mgus"),
+        ("Bring the package to Xiomara", "person", "xiomara"),
+        ("Bring den Becher in die Küche", "language", "Becher"),
+        ("Close the window tomorrow", "condition", "tomorrow"),
+        ("Zorro, find the keys", "robot", "Zorro"),
+        ("find the keys and vacuum the hall", "verb", "vacuum"),
+    ],
+)
+def test_a_refusal_names_word_and_place(words, sentence, kind, word) -> None:
+    with pytest.raises(NotUnderstood) as error:
+        parse_task(sentence, words)
+    problem = error.value.problem
+    assert (problem.kind, problem.word) == (kind, word)
+    assert problem.position == sentence.lower().index(word.lower())
+    assert "\n" not in str(error.value)
+
+
+def test_a_half_understood_task_says_what_was_understood(words) -> None:
+    with pytest.raises(NotUnderstood, match="understood: 'find the keys'; nothing is done"):
+        parse_task("find the keys and vacuum the hall", words)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["mug ", "the ", "and ", ", ", "a mug on ", "or the red ", "if ", "bring it ", "x'", "to be "],
+)
+def test_time_grows_with_length_and_no_faster(words, unit) -> None:
+    """Ten times the steps for ten times the words, and a margin; long tasks are refused at once."""
+
+    def steps(text: str) -> int:
+        count = 0
+
+        def trace(*_: object) -> None:
+            nonlocal count
+            count += 1
+
+        sys.setprofile(trace)
+        try:
+            parse_task(text, words)
+        except NotUnderstood:
+            pass
+        finally:
+            sys.setprofile(None)
+        return count
+
+    parse = "bring the mug to the table and find "
+    steps(parse + unit * 9)
+    assert steps(parse + unit * (900 // len(unit))) < 40 * steps(parse + unit * (90 // len(unit)))
+    assert steps("a " * 5000) < 100

@@ -40,7 +40,8 @@ PERSONS = frozenset(
         "mommy mummy mother dad daddy father grandma grandmother granny grandpa grandfather "
         "wife husband partner girlfriend boyfriend kid kids child children baby son daughter "
         "brother sister uncle aunt guest guests visitor visitors neighbor neighbour neighbors "
-        "neighbours friend friends boss doctor nurse patient owner roommate flatmate family "
+        "neighbours friend friends person people man woman boss doctor nurse patient owner "
+        "roommate flatmate family "
         "parents tenant"
     )
 )
@@ -127,7 +128,7 @@ class Phrase:
             return replace(noun, places=self.places or noun.places)
         return replace(
             self,
-            said=f"{self.said} ({noun.noun or noun.said})",
+            said=f"{self.said} {noun.noun}".strip(),
             noun=noun.noun,
             label=noun.label,
             members=noun.members,
@@ -201,6 +202,9 @@ def parse_phrase(words: list[str], start: int, names: Vocabulary) -> tuple[Phras
             return _counted(phrase, quantity, plural=False), end
         return None
     noun = " ".join(rest)
+    if noun in ("thing", "item", "object"):
+        return _counted(Phrase(said, noun=noun, anything=True, color=color), quantity,
+                        plural=False), end  # fmt: skip
     if noun in _EVERYTHING:
         phrase = Phrase(said, noun=noun, anything=True, color=color)
         return replace(phrase, number="all", definite=quantity.definite), end
@@ -335,6 +339,8 @@ def _counted(phrase: Phrase, quantity: Quantity, *, plural: bool) -> Phrase:
         if quantity.said.split()[-1:] == ["some"] and not plural:
             return replace(phrase, number="one", count=1)  # "some milk"
         return replace(phrase, number="some", count=quantity.count)
+    if quantity.which == "another" and plural and not quantity.count:
+        return replace(phrase, number="some", count=2)  # "more plates"
     if quantity.count or phrase.order or quantity.ordinal:
         return replace(phrase, number="one", count=1)
     # "the mugs" and "mugs" are all of them.
@@ -345,6 +351,3 @@ def _counted(phrase: Phrase, quantity: Quantity, *, plural: bool) -> Phrase:
 def colors() -> frozenset[str]:
     """Return the words for colors."""
     return frozenset((*load_household().colors, *_COLORS)) - {"glass", "steel", "oak", "dark"}
-
-
-__all__ = words_of("PERSONS STOPS Modifier Name Phrase Vocabulary colors parse_phrase things_for")

@@ -74,7 +74,7 @@ class Problem:
         """All of it for a person, in one line."""
         line = " ".join(self.text.split())
         if self.question and self.question not in line:
-            line = f"{line}. {self.question}"
+            line = f"{line}{'' if line[-1:] in '.?!' else '.'} {self.question}"
         return line
 
 

@@ -103,8 +103,9 @@ def read_quantity(words: list[str], start: int) -> tuple[Quantity, int]:
             number, count = "all", 0
         elif word == "both" or word in _FEW or word in ("couple", "pair"):
             number, count = "some", 2
-        elif word == "another":
-            which, count = "another", count or 1
+        elif word in ("another", "more"):
+            which = "another"
+            count = count or (1 if word == "another" else 0)
         elif word in ("other", "others") and (definite or which or number == "all"):
             which = "other"
             if word == "others":

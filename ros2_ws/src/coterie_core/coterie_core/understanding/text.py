@@ -13,16 +13,19 @@ _QUOTES = str.maketrans({
     "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u00ab": '"', "\u00bb": '"',
     "\u2013": " , ", "\u2014": " , ", "\u2026": " . ", "\u00a0": " ",
 })  # fmt: skip
+_NO_TEXT = frozenset(("Cc", "Cf", "Cn", "Co", "Cs", "So", "Sk"))
+"""Unicode categories of what is no text: control characters, surrogates, pictures."""
 _WORD = re.compile(r"\b[^\W\d_]+(?:['-][^\W\d_]+)*\b", re.UNICODE)
 
 
 def plain_text(text: str) -> str:
     """Return a text with typographic quotes and dashes plain, without control characters.
 
-    Lone surrogates, control characters and marks that turn the direction of writing become spaces.
+    Lone surrogates, control characters, pictures and marks that turn the direction of writing
+    become spaces.
     """
     kept = unicodedata.normalize("NFC", text).translate(_QUOTES)
-    kept = "".join(" " if unicodedata.category(c)[0] == "C" else c for c in kept)
+    kept = "".join(" " if unicodedata.category(c) in _NO_TEXT else c for c in kept)
     return " ".join(kept.split())
 
 

@@ -167,6 +167,8 @@ def _household_names() -> dict[str, Name]:
         for name in (kind, *room.synonyms):
             if name not in ("tv", "tv room"):
                 words._add(name, room=kind)
+    for name in ("trash", "garbage", "rubbish", "waste"):
+        words._add(name, label=household.canonical("trash can"))
     for kind, found in lexicon.classes.items():
         members = tuple(dict.fromkeys(household.canonical(label) for label in found.labels))
         for word in found.words:

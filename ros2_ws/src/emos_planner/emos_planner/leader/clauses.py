@@ -19,12 +19,20 @@ from coterie_core.understanding import (
     words_in,
     words_of,
 )
-from coterie_core.understanding.phrases import PERSONS, STOPS, Vocabulary
-from coterie_core.understanding.quantities import ARTICLES, NUMBERS, ORDINALS, SUPERLATIVES
+from coterie_core.understanding.phrases import PERSONS, STOPS
+from coterie_core.understanding.quantities import (
+    ARTICLES,
+    NUMBERS,
+    ORDINALS,
+    SUPERLATIVES,
+    begins_phrase,
+)
+from coterie_core.understanding.vocabulary import Vocabulary
 from emos_planner.leader.sentences import Sentence, need_of
 from emos_planner.leader.verbs import (
     ASKS,
     CAN_DO,
+    CANNOT,
     EXAMPLE,
     MEANT,
     VERBS,
@@ -221,6 +229,7 @@ def clauses_of(sentence: Sentence, names: Vocabulary, words: str) -> list[Clause
     text = sentence.text
     everybody = bool(_EVERYBODY.match(text))
     text = _EVERYBODY.sub("", text)
+    _check_one_robot(text, names)
     first = bool(_THEN.match(_lead(text)))
     text = _LEAD.sub("", f"{text} ").strip(" ,")
     text = re.sub(r"^(\w+(?: \w+)?) , (?=\S)", lambda m: _comma(m, names), text)
@@ -238,6 +247,24 @@ def clauses_of(sentence: Sentence, names: Vocabulary, words: str) -> list[Clause
             found.append(Clause(plain, robot, everybody, then, notes))
             notes = ()
     return found
+
+
+def _check_one_robot(text: str, names: Vocabulary) -> None:
+    """Refuse orders to some of the robots.
+
+    Raises:
+        NotUnderstood: Two robots are spoken to at once.
+    """
+    words = text.split()[:3]
+    named = [word for word in words if (name := names.names.get(word)) is not None and name.robot]
+    if len(named) == 2 and words[1] in ("and", "or"):
+        raise NotUnderstood(
+            f"{shown(text)!r} speaks to some of the robots: speak to one, to everybody, or to "
+            f"nobody "
+            "and the team finds out who does it",
+            "robot",
+            " ".join(words),
+        )
 
 
 def _lead(text: str) -> str:
@@ -258,14 +285,15 @@ def _split(text: str, names: Vocabulary) -> list[tuple[str, bool]]:
     for cut in SEPARATOR.finditer(text):
         rest = text[cut.end() : cut.end() + 200]
         rest = _LEAD.sub("", f"{rest} ").strip()
-        if cut.start() > start and _begins(rest, names):
+        later = bool(_THEN.search(cut.group()))
+        if cut.start() > start and _begins(rest, names, later):
             clauses.append((text[start : cut.start()], then))
-            start, then = cut.end(), bool(_THEN.search(cut.group()))
+            start, then = cut.end(), later
     clauses.append((text[start:], then))
     return clauses
 
 
-def _begins(rest: str, names: Vocabulary) -> bool:
+def _begins(rest: str, names: Vocabulary, then: bool) -> bool:
     words = rest.split()
     if not words:
         return False
@@ -279,7 +307,18 @@ def _begins(rest: str, names: Vocabulary) -> bool:
         return bool(after) and (
             after[0] == "," or _is_verb(after) or after[0] in ("should", "must")
         )
-    return words[0] in MEANT and len(words) > 1 and names.find(words, 0) is None
+    if words[0] in ("to", "into") and then:
+        return True  # "go to the kitchen then to the bedroom"
+    cannot = words[0] in MEANT or words[0] in CANNOT
+    return (
+        cannot
+        and len(words) > 1
+        and (
+            begins_phrase(words[1])
+            or words[1] in ("it", "them", "some")
+            or not names.find(words, 0)
+        )
+    )
 
 
 def _is_verb(words: Sequence[str]) -> bool:

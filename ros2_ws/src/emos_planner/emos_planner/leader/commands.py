@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from coterie_core.household import load_household
 from coterie_core.understanding import shown
-from coterie_core.understanding.phrases import Phrase, Vocabulary
+from coterie_core.understanding.phrases import STOPS, Phrase
+from coterie_core.understanding.quantities import begins_phrase
+from coterie_core.understanding.vocabulary import Vocabulary
 from emos_planner.leader.clauses import Clause, checked, clauses_of
 from emos_planner.leader.parts import Part, complete, grouped, items, located, parts_of, where_to
 from emos_planner.leader.sentences import sentences_of
 from emos_planner.leader.verbs import (
     ASKS,
     CAN_DO,
+    CANNOT,
     EXAMPLE,
     MEANT,
     PUT,
@@ -26,10 +29,11 @@ from emos_planner.leader.verbs import (
     WHERE,
     WHERE_LATE,
     WHETHER_AT,
+    YES_NO,
     NotUnderstood,
-    WishKind,
     base_verb,
 )
+from emos_planner.leader.wishes import Wish, Wishes
 
 __all__ = ["CAN_DO", "NotUnderstood", "Wish", "parse_task"]
 
@@ -38,6 +42,7 @@ _SPARED = re.compile(
     r"^(?:but )?(?:do not|never|not) (?P<verb>touch|move|take|bring|include|disturb|pick up|remove|"
     r"forget|drop|break|spill|hurry|rush|worry|wake|bother)(?P<what>.*)$"
 )
+_NONE = re.compile(r"\b(?:zero|0) [a-z]")
 _NEGATED = re.compile(r"^(?:but )?(?:do not|does not|never|not)\b")
 _QUESTION = re.compile(r"^(?:what|which|who|whose|why|how|is|are|do|does|did|was|were|has|have)\b")
 _STATE_ASKED = re.compile(
@@ -45,25 +50,6 @@ _STATE_ASKED = re.compile(
     r"ready|ok)$"
 )
 _THERE = frozenset(("inside", "in", "there", "on", "onto", "into"))
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """One thing that a person wants: verb, object, and where to (`relation`: in, on or near).
-
-    `then` says that it is begun when all wishes before it are done. `notes` are said words that
-    change nothing.
-    """
-
-    kind: WishKind
-    object: Phrase
-    target: Phrase | None = None
-    relation: str = ""
-    robot: str = ""
-    everybody: bool = False
-    text: str = ""
-    then: bool = False
-    notes: tuple[str, ...] = ()
 
 
 def parse_task(words: str, names: Vocabulary) -> tuple[Wish, ...]:
@@ -74,7 +60,7 @@ def parse_task(words: str, names: Vocabulary) -> tuple[Wish, ...]:
             robots; nothing of it is done then, for half a task may be worse than none.
     """
     names = checked(words, names)
-    reader = _Reader(names, words)
+    reader = _Reader(names)
     clause = None
     try:
         for sentence in sentences_of(words, names.robots):
@@ -125,18 +111,8 @@ def _with_progress(error: NotUnderstood, wishes: Sequence[Wish], words: str) -> 
     )
 
 
-class _Reader:
+class _Reader(Wishes):
     """Reads the clauses of a task one after the other; pronouns look back at what was read."""
-
-    def __init__(self, names: Vocabulary, words: str) -> None:
-        self.names = names
-        self.words = words
-        self.wishes: list[Wish] = []
-        self.context: list[Wish] = []
-        self.needed = False
-        self.verb = ""
-        self._clause = Clause("")
-        self._kind: WishKind = "bring"
 
     def read(self, clause: Clause) -> None:
         """Add the wishes of one clause; its verb is the next one's, where that has none.
@@ -146,6 +122,8 @@ class _Reader:
         """
         self._clause = clause
         text = clause.text
+        if _NONE.search(text):
+            raise NotUnderstood(f"{shown(text)!r} asks for none: there is nothing to do", "nothing")
         spared = _SPARED.match(text)
         if spared is not None:
             self._spare(spared["verb"], spared["what"].strip(), text)
@@ -163,7 +141,7 @@ class _Reader:
                 self._add("find" if kind == "find" else "check", self._items(found["what"]))
                 self.verb = kind
                 return
-        located_ = WHETHER_AT.match(text)
+        located_ = WHETHER_AT.match(text) or YES_NO.match(text)
         if located_ is not None:
             said = f"{located_['what']} {located_['where'].removeprefix('still ')}"
             self._add("check", self._items(said))
@@ -177,7 +155,7 @@ class _Reader:
             base = base_verb(words[0])
             if base and (words[0].endswith("ing") or not self.verb):
                 words[0] = base
-            elif not self.verb or words[0] in MEANT or _QUESTION.match(text):
+            elif not self.verb or words[0] in MEANT or words[0] in CANNOT or _QUESTION.match(text):
                 raise NotUnderstood(self._no_verb(text, words[0]), "verb", words[0])
             else:
                 words = [self.verb, *words]
@@ -214,13 +192,15 @@ class _Reader:
         self.verb = verb
         if kind == "find":
             self._find(text, rest)
-        elif kind == "go":
+        elif kind == "go" or (verb == "gather" and rest[:1] in (["in"], ["at"])):
             self._go(text, rest)
         elif kind == "bring" or (kind == "take" and any(w in STRONG for w in rest)):
             self._bring(text, verb, rest, out)
         elif kind == "check" and rest[:1] and rest[0] in ("whether", "if", "that"):
             self._state(text)
             self._add("check", self._items(" ".join(rest[1:])))
+        elif kind == "check" and "for" in rest:
+            self._find(text, rest)
         elif kind == "check":
             self._state(text)
             self._add("look", self._items(" ".join(rest)))
@@ -244,6 +224,8 @@ class _Reader:
     def _no_verb(self, clause: str, word: str) -> str:
         if _QUESTION.match(clause):
             return f"{shown(clause)!r} is a question and no task: ask it with ./coterie ask"
+        if word in STOPS or begins_phrase(word) or self.names.find(clause.split(), 0):
+            return f"{shown(clause)!r} does not say what to do; {CAN_DO}: {EXAMPLE['bring']}"
         near = MEANT.get(word)
         hint = f"; nearest that they can do: {EXAMPLE[near]}" if near else f": {EXAMPLE['bring']}"
         return (
@@ -300,6 +282,7 @@ class _Reader:
             raise NotUnderstood(
                 f"{shown(clause)!r}: say where to go, as in {EXAMPLE['go']}", "target"
             )
+        rest = ["and" if word in ("to", "into") else word for word in rest]
         for phrase in self._items(" ".join(rest)):
             if phrase.pronoun:
                 self._add("go", [phrase])
@@ -441,141 +424,8 @@ class _Reader:
             question=f"Where shall {said} go?{hint}",
         )
 
-    # -- what pronouns stand for ----------------------------------------------------------------
-
-    def _last_place(self) -> Phrase | None:
-        """What "inside" and "there" stand for: where the last wish was about."""
-        for wish in reversed([*self.context, *self.wishes]):
-            if wish.kind in ("open", "close", "go"):
-                return wish.object
-            if wish.target is not None:
-                return wish.target
-            if wish.object.places:
-                return wish.object.places[-1].phrase
-        return None
-
-    def _needed_place(self, things: Sequence[Phrase]) -> tuple[Phrase, str] | None:
-        """Where "get two" is to go, said of a need before it; the need itself is served by it."""
-        last = self.wishes[-1] if self.wishes else None
-        if not self.needed or last is None or last.target is None:
-            return None
-        same = all(t.pronoun or t.label == last.object.label for t in things)
-        return (last.target, last.relation) if same else None
-
-    def _meant(self, thing: Phrase, kind: WishKind) -> Phrase:
-        before = [*self.context, *self.wishes]
-        if not before:
-            raise NotUnderstood(
-                f"{shown(self._clause.text)!r}: what does {thing.said!r} stand for?",
-                "pronoun",
-                thing.said,
-                question="Name the thing",
-            )
-        last = before[-1]
-        household = load_household()
-        if kind in ("open", "close") and last.target is not None:
-            category = household.category(last.target.label)
-            if category is not None and category.opens:
-                return last.target
-        if kind not in ("open", "close", "go", "look"):
-            things = [w for w in before if w.kind not in ("open", "close", "go")]
-            last = things[-1] if things else last
-        return last.object
-
-    def _add(
-        self,
-        kind: WishKind,
-        things: Sequence[Phrase],
-        target: Phrase | None = None,
-        relation: str = "",
-    ) -> None:
-        """Add a wish per thing; "it", "them", "the one" take their noun from what came before."""
-        clause = self._clause.text
-        first = len(self.wishes)
-        for thing in things:
-            if thing.person or thing.noun in self.names.persons or (thing.house and kind != "go"):
-                raise NotUnderstood(
-                    f"{shown(clause)!r}: {thing.said!r} is nothing to {kind}; {CAN_DO}",
-                    "person" if not thing.house else "object",
-                    thing.said,
-                )
-            linked = False
-            if thing.pronoun:
-                meant = self._meant(thing, kind)
-                if kind == "bring" and self.needed and self.wishes[-1].object is meant:
-                    self.wishes.pop()  # "we are out of cups: get two" is one wish
-                    first = min(first, len(self.wishes))
-                    linked = False
-                else:
-                    linked = kind != "bring" or thing.which == ""
-                thing = self._like(thing, meant)
-            if kind == "bring" and self._taken_before(thing, target, relation):
-                continue
-            if target is not None and target.pronoun:
-                place = self._last_place()
-                if place is None or (not self.wishes and not self.context):
-                    raise NotUnderstood(
-                        f"{shown(clause)!r}: what does {target.said!r} stand for?",
-                        "pronoun",
-                        target.said,
-                    )
-                target = target.like(place) if target.count == 1 and target.color else place
-            ordered = linked and bool(self.wishes) and kind in ("open", "close")
-            ordered = ordered or self._follows_opening(kind, target)
-            self._append(
-                Wish(kind, thing, target, relation, then=ordered and len(self.wishes) == first)
-            )
-        if self._clause.then and first < len(self.wishes) and first > 0:
-            self.wishes[first] = replace(self.wishes[first], then=True)
-
-    def _like(self, thing: Phrase, meant: Phrase) -> Phrase:
-        full = thing.like(meant)
-        if thing.which == "other" and not thing.said.startswith(("it", "them")):
-            # "the other one": not the one that was spoken of.
-            full = replace(full, excluded=(replace(meant, excluded=()),) if _tells(meant) else ())
-        return full
-
-    def _follows_opening(self, kind: WishKind, target: Phrase | None) -> bool:
-        """Whether something is put into what was opened before, or that is closed again."""
-        opened = [w.object.label for w in self.wishes if w.kind == "open"]
-        return kind == "bring" and target is not None and target.label in opened
-
-    def _taken_before(self, thing: Phrase, target: Phrase | None, relation: str) -> bool:
-        """Make "take the mug" and "put it on the desk" one wish, in the place of the first."""
-        merged = False
-        for k in range(len(self.wishes) - 1, -1, -1):
-            wish = self.wishes[k]
-            same = wish.object.label == thing.label and wish.object.noun == thing.noun
-            if wish.kind == "take" and same and target is not None and not target.pronoun:
-                self.wishes[k] = replace(
-                    wish, kind="bring", target=target, relation=relation,
-                    text=f"{wish.text} and {self._clause.text}",
-                )  # fmt: skip
-                merged = True
-            elif merged or wish.kind == "bring":
-                break
-        return merged
-
-    def _append(self, wish: Wish) -> None:
-        clause = self._clause
-        self.wishes.append(
-            replace(
-                wish,
-                robot=clause.robot,
-                text=wish.text or clause.text,
-                then=wish.then or (clause.then and bool(self.wishes)),
-                notes=(*wish.notes, *clause.notes),
-            )
-        )
-        self._clause = replace(clause, then=False, notes=())
-
 
 FROM_WORDS = ("to", "into", "onto")
-
-
-def _tells(phrase: Phrase) -> bool:
-    """Whether a phrase picks some things out of all that bear its name."""
-    return bool(phrase.color or phrase.places or phrase.order or phrase.ordinal)
 
 
 def _you(said: str) -> str:

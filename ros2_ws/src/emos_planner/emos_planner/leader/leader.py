@@ -13,7 +13,7 @@ from coterie_core.language import Decider, LanguageModel, RulesModel
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, RobotReport, SubTask, Verdict
-from coterie_core.understanding.phrases import Vocabulary
+from coterie_core.understanding.vocabulary import Vocabulary
 from emos_planner.assign.solver import Share, assign
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.briefing import robot_text, scene_text, things_named
@@ -213,7 +213,7 @@ class Leader:
             work.notes.append(f"not understood by rule ({problem}); a model splits the task")
         sub_tasks, first, decided_by = await self._split(work, robots, starts)
         if not sub_tasks:
-            raise NotUnderstood(problem or "there is nothing to do for this task")
+            raise NotUnderstood(problem or meant.nothing_to_do, "nothing")
         self._current = work
         return await self._agree(work, sub_tasks, first, starts, decided_by)
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from coterie_core.understanding import shown
-from coterie_core.understanding.phrases import Phrase, Vocabulary, parse_phrase
+from coterie_core.understanding.phrases import Phrase, parse_phrase
+from coterie_core.understanding.vocabulary import Vocabulary
 from emos_planner.leader.verbs import (
     CAN_DO,
     EXAMPLE,
@@ -145,13 +146,13 @@ def _exclude(
         i += 1
     if not left_out:
         raise NotUnderstood(f"{shown(clause)!r}: say what is left out", "object")
-    phrase = parts[host]
-    assert isinstance(phrase, Phrase)
-    left_out = [p.like(phrase) if p.pronoun else p for p in left_out]
+    whole = parts[host]
+    assert isinstance(whole, Phrase)
+    left_out = [p.like(whole) if p.pronoun else p for p in left_out]
     parts[host] = replace(
-        phrase,
-        said=f"{phrase.said} except {', '.join(p.said for p in left_out)}",
-        excluded=(*phrase.excluded, *(replace(p, excluded=()) for p in left_out)),
+        whole,
+        said=f"{whole.said} except {', '.join(p.said for p in left_out)}",
+        excluded=(*whole.excluded, *(replace(p, excluded=()) for p in left_out)),
     )
     return i
 
@@ -181,7 +182,18 @@ def grouped(parts: Sequence[Part], clause: str) -> list[Phrase]:
     while k < len(parts):
         part = parts[k]
         if isinstance(part, Phrase):
-            things.append(part)
+            last = things[-1] if things else None
+            if last is not None and last.places and _only_place(part):
+                # "from the bedroom and the office"
+                where = last.places[-1]
+                both = replace(
+                    where.phrase, alternatives=(*where.phrase.alternatives, part),
+                    said=f"{where.phrase.said} and {part.said}",
+                )  # fmt: skip
+                places = (*last.places[:-1], replace(where, phrase=both))
+                things[-1] = replace(last, places=places)
+            else:
+                things.append(part)
         elif part != "and":
             place = parts[k + 1] if k + 1 < len(parts) else None
             if not isinstance(place, Phrase):
@@ -206,6 +218,10 @@ def grouped(parts: Sequence[Part], clause: str) -> list[Phrase]:
     if last is not None and shared and not any(t.places for t in things[:-1]):
         things = [*(replace(t, places=last.places) for t in things[:-1]), last]
     return things
+
+
+def _only_place(phrase: Phrase) -> bool:
+    return bool(phrase.room or phrase.floor) and not phrase.label
 
 
 def located(thing: Phrase, places: Sequence[Part], clause: str) -> Phrase:

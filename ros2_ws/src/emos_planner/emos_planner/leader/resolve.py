@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from coterie_core.geometry import Vec3, distance
 from coterie_core.household import Household, load_household, normalized, singulars
@@ -37,6 +38,10 @@ class Resolver:
         rooms = list(self.scene.rooms.values())
         if phrase.house:
             return rooms
+        if phrase.alternatives:
+            places = [replace(phrase, alternatives=()), *phrase.alternatives]
+            either = {r.id: r for p in places if self.is_place(p) for r in self.rooms(p)}
+            return [either[id] for id in sorted(either)]
         if phrase.floor:
             return self._floor(phrase)
         named = self.scene.room_named(phrase.room)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from coterie_core.household import load_household
 from coterie_core.understanding import NotUnderstood, plain_text, words_of
 from emos_planner.leader.verbs import JOINED, LYING, STATE, VERBS, base_verb
 
@@ -18,6 +19,7 @@ _CONTRACTIONS = (
      lambda m: f"{m[1]} {({'ve': 'have', 'd': 'would', 'll': 'will'})[m[2]]}"),
     (re.compile(r"\b(it|that|there|where|what|who|here|he|she|how)'s\b"), lambda m: m[1] + " is"),
     (re.compile(r"\b(cannot|can not)\b"), lambda m: "can not"),
+    (re.compile(r"\blet's\b"), lambda m: "let us"),
     (re.compile(r"\bi (?:am|are)\b|\bim\b"), lambda m: "i are"),
 )  # fmt: skip
 _COURTESY = re.compile(
@@ -37,7 +39,9 @@ _COURTESY = re.compile(
 _LEAD_COURTESY = re.compile(
     r"^(?:(?:would|do) you mind|how about|what about|i (?:would )?appreciate it if you|it would be "
     r"(?:nice|great|good|lovely|helpful|kind) (?:if you|to)(?: could| would)?|do me a favor and|be "
-    r"so (?:kind|good) (?:as )?(?:to|and)|go ahead and|feel free to|start (?:by|with)|you (?:can|"
+    r"so (?:kind|good) (?:as )?(?:to|and)|go ahead and|feel free to|start (?:by|with)|"
+    r"would it be possible "
+    r"(?:for you )?to|you (?:can|"
     r"may|might want to|could)|(?:it is )?time to|your (?:task|job|mission) is to|"
     r"(?:i|we) (?:want|need|would like|like)(?: you)?(?: all)? to|do not forget to|i was wondering "
     r"if you could|is it possible to|are you able to|any chance you (?:can|could))(?=[ ,])"
@@ -46,7 +50,8 @@ _MANNER = re.compile(
     r"\b(?:very |really |as )?(?:careful|gent|quiet|slow|neat|proper|safe|nice|soft|silent|caut|"
     r"delicate|prompt|speedi|complete|tidi)(?:ious)?ly\b(?: as possible)?|\bbe careful(?: not to"
     r" \w+(?: \w+){0,3}| with (?:it|them|that))?|\bwith (?:great )?care\b|\bin (?:a|one) (?:neat|"
-    r"tidy) \w+|\bwithout (?:\w+ing)(?: (?!and\b)\w+){0,4}|\bside by side\b"
+    r"tidy) \w+|\bwithout (?:\w+ing)(?: (?!and\b)\w+){0,4}|\bside by side\b|\bone (?:by one|"
+    r"at a time|after (?:the other|another))\b|\bin turn\b"
 )
 _ROUGHLY = re.compile(
     r"\b(?:up to|at least|at most|exactly|no more than|not more than|about|around|only|just)"
@@ -70,7 +75,7 @@ _PURPOSE = re.compile(
     r"than\b|to (?:eat|drink|read|cook|wash|clean|use|dry|wear|play|sit|make|prepare|cut|write|"
     r"watch|cool|warm|keep|have|help|protect|feed|be (?:washed|cleaned|read|eaten))\b)[^,]*"
 )
-_SEEKS = re.compile(r"\b(?:look|search|looking|searching|hunt|hunting)\b")
+_SEEKS = re.compile(r"\b(?:look|search|looking|searching|hunt|hunting|check|scan|inspect)\b")
 _NO_PURPOSE = re.compile(r"\b(?:something|anything|somewhere|anywhere|things?|place|nothing) to\b")
 _FOR = re.compile(
     r"\bfor (?:(?:the|my|our|your|his|her|a|an|some|later|tonight|this|tomorrow|when) ?)?\w+(?: "
@@ -97,12 +102,42 @@ _SUB = re.compile(
     r"\b(?P<how>once|when|after|before|as soon as) (?:you(?: have| are| will)? )?(?:have |be |been "
     r"(?=to)|are )?(?P<verb>\w+)\b(?P<rest>[^,]*)"
 )
+_WHETHER = re.compile(
+    r"\b(?:check|see|verify|tell (?:me|us)|find out|know|confirm|wonder) (?:if|whether)\b"
+)
+_I_LEFT = re.compile(
+    r"\b(?P<if>if|whether) (?:i|we|someone|somebody) (?:left|put|forgot|still have|have)(?= )"
+)
+_NOT_THAT = re.compile(
+    r" , (?:and |but )?not (?:a|an|the|my|our|to|in|on|from|any) [^,]*?(?= (?:to|into|in|on) |,|$)"
+)
+_USUAL_PLACE = re.compile(
+    r"\b(?:to|in|into|on) (?:its|their|the) (?:usual |proper |right |own |correct )?(?:places?|"
+    r"spots?)\b"
+    r"(?! (?:of|where|in|on|near))|\bwhere (?:it|they) (?:belongs?|goes|go|was|were)(?: before)?\b"
+)
 _DONE = re.compile(
     r"\b(?:once|when|after|as soon as) (?:you are |that is |it is |you have )?(?:done|finished|"
     r"ready|that|this)(?: with (?:it|that|this))?\b"
 )
-_PLACE = r"(?P<where>(?:in|on|at|under|upstairs|downstairs|inside|near|next to)\b.*)"
+_PLACE = (
+    r"(?:still |somewhere |probably |usually |currently |out )?(?P<where>(?:in|on|at|under|"
+    r"upstairs|"
+    r"downstairs|inside|near|next to)\b.*)"
+)
 _TO = r"(?:(?:in|on|at|inside|to|into|onto)\b.*|upstairs|downstairs)"
+_DISPOSE = re.compile(
+    r"^(?:(?:get rid|dispose) of|discard|throw (?:away|out)|dump) (?P<a>.+)$|"
+    r"^throw (?P<b>(?:(?! in | into | to ).)+?) (?:away|out)$"
+)
+_LACKS = re.compile(
+    r"^(?:the |our |my )?(?P<where>.+?) (?:needs?|is missing|are missing|lacks?|requires?|has no|"
+    r"is (?:running )?(?:out|low|short) (?:of|on)|could use) (?P<what>.+)$"
+)
+_WONDERS = re.compile(
+    r"^(?:i|we) (?:are wondering|wonder|(?:want|need|would like) to know) (?P<asked>(?:if|"
+    r"whether) .+)$"
+)
 _NEEDS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(rf"^there (?:is|are) (?P<what>(?!no\b).+?) (?P<where>(?:in|on|at|under|near) .+?) "
                 rf"(?:that|which) (?:belongs?|should (?:be|go)|goes|go|needs? to (?:be|go)) "
@@ -139,7 +174,8 @@ _NEEDS: tuple[tuple[re.Pattern[str], str], ...] = (
 )  # fmt: skip
 _NO_THINGS = frozenset(
     words_of(
-        "everybody everyone someone somebody anyone do does you robots one let not never i we he "
+        "first then next finally also please everybody everyone someone somebody anyone do does "
+        "you robots one let not never i we he "
         "she they what which who where how check"
     )
 )
@@ -175,7 +211,10 @@ def sentences_of(words: str, robots: Collection[str] = ()) -> list[Sentence]:
         NotUnderstood: One says when or on what condition.
     """
     found = []
-    text = plain_text(words).replace(":", " ; ")
+    text = plain_text(words)
+    for robot in robots:
+        text = re.sub(rf"(?i)\b{re.escape(robot)} ?:", f"{robot},", text)
+    text = text.replace(":", " ; ")
     for part in SENTENCE.split(text):
         for plain in _parts(_lower(part)):
             sentence = Sentence(plain)
@@ -206,7 +245,10 @@ def _lower(sentence: str) -> str:
 
 def _make_plain(sentence: Sentence, words: str, robots: Collection[str]) -> None:
     text = _in_order(sentence.text)
-    asked = _ASKED.match(text)
+    text = _USUAL_PLACE.sub("away", text)
+    text = _without(_NOT_THAT, text, sentence.notes, "{!r}: robots do only what is said")
+    text = _I_LEFT.sub(r"\g<if> there is ", text)
+    asked = _ASKED.match(text) or _WHETHER.search(text)
     for pattern, why in (
         (_MANNER, "{!r}: robots do it as they always do"),
         (_DEADLINE, "{!r}: robots begin at once"),
@@ -254,8 +296,17 @@ def need_of(text: str, robots: Collection[str] = ()) -> str:
         robots: Names of robots: "rover should go to the hall" is no need of anything.
     """
     robots = frozenset(robots)
+    gone = _DISPOSE.match(text)
+    if gone is not None:
+        return f"put {gone['a'] or gone['b']} into the trash can"
+    wonders = _WONDERS.match(text)
+    if wonders is not None:
+        return f"check {wonders['asked']}"
     if text.split()[:1] and text.split()[0] in VERBS and not text.startswith(("see to", "ensure")):
         return ""
+    lacks = _LACKS.match(text)
+    if lacks is not None and _holds(lacks["where"]):
+        return f"bring {lacks['what']} to the {lacks['where']}"
     for pattern, order in _NEEDS:
         found = pattern.match(text)
         if found is not None:
@@ -267,6 +318,14 @@ def need_of(text: str, robots: Collection[str] = ()) -> str:
             onto = f"{_ONTO.get(to[0], to[0])} {to[2]}".strip()
             return order.format(**parts, onto=onto)
     return ""
+
+
+def _holds(text: str) -> bool:
+    """Whether words name a room or a piece of furniture."""
+    household = load_household()
+    category = household.category(text)
+    known = category is not None and category.kind != "item"
+    return len(text.split()) <= 4 and (known or bool(household.room_type(text)))
 
 
 def _in_order(text: str) -> str:

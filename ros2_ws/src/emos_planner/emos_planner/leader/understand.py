@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, SubTask
-from coterie_core.understanding.phrases import Phrase, Vocabulary
+from coterie_core.understanding.phrases import Phrase
+from coterie_core.understanding.vocabulary import Vocabulary
 from emos_planner.leader.commands import parse_task
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.order import put_in_order
@@ -48,6 +49,17 @@ class Understanding:
     def sub_tasks(self) -> tuple[SubTask, ...]:
         """The sub-tasks; nobody is assigned yet."""
         return tuple(self.board.sub_tasks.values())
+
+    @property
+    def nothing_to_do(self) -> str:
+        """Why there are no sub-tasks, in words: what is so already."""
+        told = []
+        for want in self.wants:
+            for id in sorted(want.met):
+                thing = self.scene.objects.get(id)
+                at = (thing.support or thing.container or thing.room) if thing is not None else ""
+                told.append(f"{id} is {'at ' + at if at else 'there'} already ({want.text})")
+        return "there is nothing to do" + (f": {'; '.join(told[:6])}" if told else "")
 
     def grow(self) -> list[str]:
         """Add what the map, which may have grown, now makes possible; return the new ids."""

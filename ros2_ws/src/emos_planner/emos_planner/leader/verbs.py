@@ -6,13 +6,8 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from coterie_core.understanding import NotUnderstood, words_of
-
-__all__ = [
-    "ASKS", "CAN_DO", "EXAMPLE", "FROM", "JOINED", "LYING", "MEANT", "PUT", "SIDES", "STATE",
-    "STRONG", "TO_GET", "VERBS", "WEAK", "WHERE", "WHERE_LATE", "WHETHER_AT", "NotUnderstood",
-    "WishKind", "base_verb",
-]  # fmt: skip
+from coterie_core.understanding import NotUnderstood as NotUnderstood
+from coterie_core.understanding import words_of
 
 WishKind = Literal["bring", "take", "find", "check", "go", "look", "open", "close"]
 
@@ -40,6 +35,23 @@ MEANT = {
     "wait": "go", "make": "bring", "dry": "bring", "iron": "bring", "fold": "bring",
     "swap": "bring", "arrange": "bring", "sort": "bring", "organize": "bring", "declutter": "bring",
 }  # fmt: skip
+CANNOT = frozenset(
+    words_of(
+        "boil heat warm cool stir mix cut chop pour light play sing dance call text email read "
+        "write "
+        "paint repair fix build wipe sweep mop scrub dust polish feed charge print order buy teach "
+        "wake stop cancel lift hold shake cover wrap pack unpack load unload attach plug unplug "
+        "plant mow rearrange weigh measure record film draw answer remind rinse soak bake fry "
+        "roast "
+        "grill toast brew peel slice dispose ring knock press click install connect sew knit "
+        "massage "
+        "hug kiss babysit change replace lock sleep rest exercise jump climb swim eat drink pet "
+        "bathe "
+        "shower assemble inflate rotate flip tilt break smash destroy burn kill attack hide dim "
+        "adjust"
+    )
+)
+"""Other verbs of what people do at home, and robots here cannot."""
 EXAMPLE = {
     "bring": '"bring the mug to the kitchen counter"', "find": '"find the keys"',
     "go": '"go to the bathroom"', "open": '"open the fridge"',
@@ -60,6 +72,11 @@ WHERE = re.compile(
 )
 WHERE_LATE = re.compile(
     r"^(?:tell me |show me |find out |check |see )?where (?P<what>.+?) (?:is|are)$"
+)
+YES_NO = re.compile(
+    r"^(?:is|are|was|were) (?!there\b)(?P<what>.+?) (?P<where>(?:still )?(?:in|on|at|under|near|"
+    r"upstairs|"
+    r"downstairs)\b.*)$"
 )
 WHETHER_AT = re.compile(
     r"^(?:check|see|verify|tell me|confirm|find out|know)(?: whether| if| that)? (?P<what>.+?) "

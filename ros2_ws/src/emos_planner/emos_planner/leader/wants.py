@@ -22,6 +22,9 @@ ROOMS_PER_SEARCH = 4
 MOST_THINGS = 60
 """Things that one want may move: a map full of phantoms must not fill the team's day."""
 
+MOST_LABELS = 3
+"""Labels that are searched for where several will do: the likeliest."""
+
 WantKind = Literal["bring", "take", "detect", "check", "go", "open", "close"]
 
 
@@ -440,11 +443,14 @@ def _search(
     by_floor: dict[str, list[str]] = {}
     for room in where:
         by_floor.setdefault(room.floor, []).append(room.id)
+    # "an apple or a mug", "something to drink": any of several labels will do.
+    labels = (phrase.labels[:MOST_LABELS] if phrase is not None else ()) or (label,)
     for rooms in by_floor.values():
         for k in range(0, len(rooms), ROOMS_PER_SEARCH):
             part = rooms[k : k + ROOMS_PER_SEARCH]
             names = [resolver.scene.rooms[room].name for room in part]
-            known += board.searches(label, part, names, want.robot, len(where))
+            for one in labels if label in labels else (label,):
+                known += board.searches(one, part, names, want.robot, len(where))
     if phrase is not None and not phrase.known:
         near = resolver.nearest_name(phrase)
         hint = f" (the map has {near!r})" if near else ""
