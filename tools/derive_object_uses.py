@@ -3,10 +3,10 @@
     apt-get install wordnet-base
     python tools/derive_object_uses.py ros2_ws/src/openeqa_agent/openeqa_agent/data/associations.tsv
 
-Nothing here was written for any question: each label of household.yaml gets a profile of words from
-its dictionary entries (lemmas, definition, examples, hypernyms, kinds and parts of it, verbs made of
-it, verbs whose definition names it); each word of the dictionary is compared with the profiles
-through its own entries (gloss overlap, after Banerjee and Pedersen 2003).
+Nothing here was written for any question: each label of household.yaml gets a profile of words
+from its dictionary entries (lemmas, definition, examples, hypernyms, kinds and parts of it, verbs
+made of it, verbs whose definition names it); each word of the dictionary is compared with the
+profiles through its own entries (gloss overlap, after Banerjee and Pedersen 2003).
 """
 
 from __future__ import annotations
@@ -17,30 +17,35 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from coterie_core.household import load_household
 from coterie_core.lexicon import load_lexicon
 
 HEADER = """\
-# word <tab> label:strength ... : what speaks of the use of a thing (strength in hundredths); "-label": the word names such
-# a thing, or a kind of it. Made by tools/derive_object_uses.py; do not edit. Derived from WordNet 3.0, which is
-# "WordNet 3.0 Copyright 2006 by Princeton University. All rights reserved." and may be used, copied, modified and
-# distributed for any purpose and without fee or royalty, with this notice; it is provided "as is", without warranties.
+# word <tab> label:strength ... : what speaks of the use of a thing (strength in hundredths).
+# "-label": the word names such a thing, or a kind of it. Made by tools/derive_object_uses.py.
+# Derived from WordNet 3.0: "WordNet 3.0 Copyright 2006 by Princeton University. All rights
+# reserved." It may be used, copied, modified and distributed for any purpose and without fee or
+# royalty, with this notice; it is provided "as is", without warranties of any kind.
 """
 _FILES = (("n", "noun"), ("v", "verb"), ("a", "adj"), ("r", "adv"))
 _THINGS = (6, 13, 20, 10, 5)
 """Lexicographer files of things: artifact, food, plant, (person,) animal."""
 _STOP = frozenset(
-    """a an the of or and to in on at by for with from as is are be was were been being it its that
-    this these those which who whom whose what where when how i you he she we they my your his her
-    our their me him them us do does did can could will would shall should may might must have has
-    had not no nor so if then than into out up down off over under one two some any all each more
-    most other another such etc very often usually especially used use using make makes made making
-    thing things something someone somebody person people get gets go goes come want need help there
-    here also only own same too about between through during before after above below again further
-    once whether having kind sort type object objects item part whole somewhat like""".split()
+    re.findall(
+        r"\w+",
+        """a an the of or and to in on at by for with from as is are be was were been being it its
+        that this these those which who whom whose what where when how i you he she we they my your
+        his her our their me him them us do does did can could will would shall should may might
+        must have has had not no nor so if then than into out up down off over under one two some
+        any all each more most other another such etc very often usually especially used use using
+        make makes made making thing things something someone somebody person people get gets got go
+        goes come want need help there here also only own same too about between through during
+        before after above below again further once whether having kind sort type object objects
+        item part whole somewhat like""",
+    )
 )
 _NO_THINGS = ("appliance", "decoration")
 _LEAST, _MOST = 0.1, 5
@@ -102,7 +107,8 @@ class Dictionary:
     def lemmas(self, word: str) -> list[tuple[str, str]]:
         """Return (lemma, part of speech) of a word, itself first."""
         rules = {
-            "n": (("ies", "y"), ("ses", "s"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("s", "")),
+            "n": (("ies", "y"), ("ses", "s"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"),
+                  ("s", "")),
             "v": (("ies", "y"), ("es", "e"), ("es", ""), ("s", ""), ("ed", "e"), ("ed", ""),
                   ("ing", "e"), ("ing", "")),
             "a": (("est", "e"), ("est", ""), ("er", "e"), ("er", "")),
@@ -120,7 +126,7 @@ class Dictionary:
             found += [(form, pos) for form in forms if (form, pos) in self.index]
         return list(dict.fromkeys(found))
 
-    @lru_cache(maxsize=None)  # noqa: B019  (there is one dictionary)
+    @cache  # noqa: B019  (there is one dictionary)
     def stem(self, word: str) -> str:
         """Return one form for all forms of a word."""
         found = self.lemmas(word)
@@ -149,7 +155,12 @@ def _entry(pos: str, line: str) -> Entry:
     told = gloss.split('"')
     names = tuple(re.sub(r"\(\w+\)$", "", parts[4 + 2 * k]).lower() for k in range(lemmas))
     return Entry(
-        (pos, parts[0]), int(parts[1]), names, tuple(pointers), told[0].strip(), " ".join(told[1::2])
+        (pos, parts[0]),
+        int(parts[1]),
+        names,
+        tuple(pointers),
+        told[0].strip(),
+        " ".join(told[1::2]),
     )
 
 
@@ -324,7 +335,9 @@ def table(dictionary: Dictionary) -> Iterator[str]:
 
 def main() -> None:
     """Write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("out", type=Path, help="file to write")
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
     options = parser.parse_args()

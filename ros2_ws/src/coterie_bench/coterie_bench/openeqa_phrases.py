@@ -10,10 +10,10 @@ import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-PhraseSet = Literal["day", "first", "held_out"]
+PhraseSet = Literal["day", "people", "held_out", "first"]
 PHRASES: tuple[PhraseSet, ...] = get_args(PhraseSet)
-"""Names of the sets: "day" is asked by default, "first" is the oldest one, "held_out" was only
-counted while the agents were made."""
+"""Names of the sets: "day" is asked by default, "people" is in the words of OpenEQA's askers,
+"held_out" was only counted while the agents were made, "first" is the oldest one."""
 
 
 class Phrases(BaseModel):
@@ -64,5 +64,5 @@ def load_phrases(name: PhraseSet = "day") -> Phrases:
     phrases = Phrases.model_validate(yaml.safe_load(path.read_text("utf-8")))
     if not phrases.wordings_of:
         return phrases
-    base = load_phrases(phrases.wordings_of)  # type: ignore[arg-type]
+    base = load_phrases(phrases.wordings_of)
     return phrases.model_copy(update={"wordings": base.wordings, "activities": base.activities})

@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from coterie_bench.openeqa_drafts import Draft
 from coterie_bench.openeqa_facts import Facts
 from coterie_bench.openeqa_phrases import Phrases, load_phrases
-from coterie_bench.openeqa_templates import TEMPLATES, Draft
+from coterie_bench.openeqa_templates import TEMPLATES
 from openeqa_agent.categories import Category
 
 PER_CATEGORY = 3

@@ -114,7 +114,7 @@ class Asker:
         """Return what a method answers, its mark, and what it took."""
         calls, tokens = self._used()
         begun = time.perf_counter()
-        agent = OpenAgent(self.decider, method, AgentOptions(frames=frames))
+        agent = OpenAgent(self.decider, method, AgentOptions(frames=frames, guesses="always"))
         reply = await agent.answer(question, scene, recording)
         seconds = time.perf_counter() - begun
         calls_now, tokens_now = self._used()

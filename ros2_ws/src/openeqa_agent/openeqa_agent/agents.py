@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.language import Decided, Decider, Image, estimate_tokens
 from coterie_core.recording import RecordedFrame, Recording, RecordingError, sample_evenly
 from coterie_core.scene import SceneGraph
 from openeqa_agent.answers import OpenReply
+from openeqa_agent.calibration import calibrated
 from openeqa_agent.captions import (
     CaptionFrame,
     CaptionState,
@@ -21,6 +24,7 @@ from openeqa_agent.captions import (
     place_name,
 )
 from openeqa_agent.common_sense import guess
+from openeqa_agent.coverage import Coverage, PlacesSeen
 from openeqa_agent.decisions import (
     AnswerBlind,
     AnswerFromCaptions,
@@ -34,10 +38,11 @@ from openeqa_agent.decisions import (
     abstaining,
     contradicts,
 )
+from openeqa_agent.doubts import doubt_of, going_helps, refusal
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.images import encode, encode_all
 from openeqa_agent.map_text import map_text
-from openeqa_agent.question import OpenQuestion, parse_open
+from openeqa_agent.question import STATES, OpenQuestion, parse_open
 from openeqa_agent.things import MapIndex
 
 METHODS = ("blind", "captions", "scene_graph", "frames", "ours")
@@ -45,6 +50,7 @@ _MEASURED = ("how_many", "size", "space")
 """Kinds of questions on which a sure measurement stands whatever the model says."""
 _HINT = 0.35
 """Least confidence for what captions tell to stand where the map does not."""
+_NOTHING = "nothing was seen of it"
 _KEPT = 4
 """Recordings whose captions are kept."""
 
@@ -61,7 +67,9 @@ class AgentOptions:
         image_side: Longest side of an image [px].
         vision: Whether the model sees: it then captions images, and ours shows it some.
         looks: Images that ours shows to a model that sees.
-        force_guess: Whether the blind agent answers where another abstains.
+        guesses: Where nothing tells, whether the blind agent answers: "always" (OpenEQA's force a
+            guess), "usual" (only what is understood and could be known; else the reply says why
+            nobody can tell), or "never".
     """
 
     frames: int = 50
@@ -71,7 +79,7 @@ class AgentOptions:
     image_side: int = 512
     vision: bool = False
     looks: int = 8
-    force_guess: bool = True
+    guesses: Literal["always", "usual", "never"] = "usual"
 
 
 @dataclass(slots=True)
@@ -89,24 +97,34 @@ class OpenAgent:
         decider: Asks the model; with rules alone nothing is asked.
         method: One of METHODS.
         options: Limits.
+        vocabulary: What the detector behind the map can report; None: that is not known.
 
     Raises:
         ValueError: There is no such method.
     """
 
     def __init__(
-        self, decider: Decider, method: str = "ours", options: AgentOptions | None = None
+        self,
+        decider: Decider,
+        method: str = "ours",
+        options: AgentOptions | None = None,
+        vocabulary: DetectorVocabulary | None = None,
     ) -> None:
         if method not in METHODS:
             raise ValueError(f"method {method!r}: expected one of {', '.join(METHODS)}")
         self.decider = decider
         self.method = method
         self.options = options or AgentOptions()
+        self.vocabulary = vocabulary or DetectorVocabulary()
         self._index: MapIndex | None = None
         self._captions: dict[tuple[str, int], _Frames] = {}
 
     async def answer(
-        self, text: str, scene: SceneGraph | None = None, recording: Recording | None = None
+        self,
+        text: str,
+        scene: SceneGraph | None = None,
+        recording: Recording | None = None,
+        seen: PlacesSeen | None = None,
     ) -> OpenReply:
         """Return the answer to a question; never raises for what a map or a model holds.
 
@@ -114,11 +132,23 @@ class OpenAgent:
             text: The question.
             scene: The map, if there is one; it must not change while this runs.
             recording: Frames, if there are any.
+            seen: What robots saw of the places of the map; None: nothing is known of that.
         """
+        index = self._indexed(scene, seen) if self.method != "blind" else None
+        always = self.options.guesses == "always"
+        if self.decider.rule_only and not always:
+            refused = refusal(text, index.labels if index is not None else frozenset())
+            if refused:
+                return OpenReply(explanation=refused, refused=refused, still=refused)
         question = parse_open(text)
         if self.method == "blind":
             return await self._blind(question)
-        index = self._indexed(scene)
+        doubt = None
+        if self.decider.rule_only and index is not None:
+            doubt = doubt_of(question, index, self.vocabulary)
+        still = going_helps(question, doubt)
+        if doubt is not None and not always:
+            return self._cannot_tell(question, doubt.text, still)
         if self.method == "captions":
             reply = await self._from_captions(question, recording)
         elif self.method == "scene_graph":
@@ -127,15 +157,38 @@ class OpenAgent:
             reply = await self._from_frames(question, recording)
         else:
             reply = await self._ours(question, index, recording)
-        if self.options.force_guess and await self._abstains(question, reply):
+        if self.options.guesses != "never" and await self._abstains(question, reply):
             guessed = await self._blind(question)
+            if not always and not self._worth_saying(question, guessed):
+                return self._cannot_tell(question, reply.explanation or _NOTHING, still)
             why = reply.explanation or "nothing was seen of it"
             reply = dataclasses.replace(
                 guessed,
                 explanation=f"{why}; {guessed.explanation}"[:1200],
                 reason="; ".join(part for part in (reply.reason, guessed.reason) if part),
             )
-        return dataclasses.replace(reply, method=self.method)
+        return dataclasses.replace(calibrated(reply, question), method=self.method, still=still)
+
+    def _worth_saying(self, question: OpenQuestion, guessed: OpenReply) -> bool:
+        """Whether a guess by common sense says more than that nothing is known."""
+        if guessed.abstains:
+            return False
+        if guessed.decided_by == "model":
+            return True
+        if question.kind == "state":
+            return question.attribute in STATES.values()
+        return question.parsed and question.kind not in ("relation", "size", "space", "choice")
+
+    def _cannot_tell(self, question: OpenQuestion, why: str, still: str) -> OpenReply:
+        return OpenReply(
+            f"cannot tell: {why}"[:300],
+            0.0,
+            guessed=True,
+            category=question.category,
+            explanation=why,
+            method=self.method,
+            still=still,
+        )
 
     # -- methods ---------------------------------------------------------------------------------
 
@@ -215,12 +268,14 @@ class OpenAgent:
         proposed = Proposed(question.text, reply.text)
         return (await self.decider.decide(JudgeAbstaining(), proposed)).reply.abstains
 
-    def _indexed(self, scene: SceneGraph | None) -> MapIndex | None:
+    def _indexed(self, scene: SceneGraph | None, seen: PlacesSeen | None) -> MapIndex | None:
         """The map ready for questions; made once per map."""
         if scene is None:
             self._index = None
         elif self._index is None or self._index.scene is not scene:
-            self._index = MapIndex(scene)
+            self._index = MapIndex(scene, seen)
+        elif seen is not None:
+            self._index.coverage = Coverage(scene, seen)
         return self._index
 
     def _text(self, index: MapIndex, question: OpenQuestion) -> str:
@@ -321,6 +376,7 @@ def _open_reply(question: OpenQuestion, decided: Decided[OpenAnswerReply]) -> Op
     return OpenReply(
         text=text,
         confidence=reply.confidence if text else 0.0,
+        guessed=reply.guessed,
         category=question.category,
         objects=tuple(dict.fromkeys(reply.objects)),
         frames=tuple(dict.fromkeys(reply.frames)),

@@ -23,6 +23,8 @@ class OpenReply:
         decided_by: Who answered: the rules, or the model.
         reason: Why the rules took over from the model, or "".
         method: Name of the agent.
+        refused: Why the question was not read at all, with what to change; "" if it was.
+        still: Why no robot need go and look for the answer; "" if one may find it.
     """
 
     text: str = ""
@@ -35,6 +37,8 @@ class OpenReply:
     decided_by: Literal["model", "rule"] = "rule"
     reason: str = ""
     method: str = ""
+    refused: str = ""
+    still: str = ""
 
     @property
     def abstains(self) -> bool:

@@ -31,11 +31,14 @@ def _tables() -> dict[str, dict[str, Any]]:
 
 
 def guess(question: OpenQuestion) -> OpenReply:
-    """Return the likeliest answer to a question where nothing was seen; never abstains."""
+    """Return the likeliest answer to a question where nothing was seen.
+
+    Its text is empty where the question was not understood: there is nothing to guess then.
+    """
     text, confidence = _guess(question)
     return OpenReply(
-        text or "a table",
-        confidence if text else 0.02,
+        text,
+        confidence,
         guessed=True,
         category=question.category,
         explanation="a guess: what is usual in homes",
@@ -71,6 +74,8 @@ def _guess(question: OpenQuestion) -> tuple[str, float]:
         return _size(question)
     if kind == "what":
         return _what(wanted)
+    if kind == "choice":
+        return question.choices[0], 0.5
     return ("yes", 0.5) if question.polar else ("", 0.0)
 
 
@@ -226,7 +231,7 @@ def _size(question: OpenQuestion) -> tuple[str, float]:
         return "about 2 meters", 0.1
     if question.attribute in ("tall", "high", "deep"):
         return "about 1 meter", 0.1
-    return _what(question.target)
+    return ("the bed", 0.1) if question.target.generic else _what(question.target)
 
 
 def _what(wanted: Thing) -> tuple[str, float]:
@@ -247,4 +252,4 @@ def _what(wanted: Thing) -> tuple[str, float]:
     if wanted.generic and wanted.room:
         best = max(_COMMON, key=lambda m: house.likelihood(m, wanted.room))
         return article(best), 0.15
-    return (article(wanted.name), 0.05) if wanted.name else ("a table", 0.05)
+    return (article(wanted.name), 0.05) if wanted.known else ("", 0.0)

@@ -56,12 +56,14 @@ class OpenAnswerReply(BaseModel):
     differs_because: str = Field(
         "", max_length=500, description="why it differs from the measured answer, if it does"
     )
+    guessed: bool = Field(False, description="true: nothing shown says so, it is what is usual")
 
 
 def _reply(reply: OpenReply) -> OpenAnswerReply:
     return OpenAnswerReply(
         explanation=reply.explanation[:1200], answer=reply.text[:300], confidence=reply.confidence,
         objects=list(reply.objects)[:30], frames=list(reply.frames)[:30],
+        guessed=reply.guessed,
     )  # fmt: skip
 
 

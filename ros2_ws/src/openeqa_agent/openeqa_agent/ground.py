@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 
-from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph, SceneObject
 from openeqa_agent import phrases
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.common_sense import purpose_of
 from openeqa_agent.labels import color_of
 from openeqa_agent.measures import answer_size, answer_space
+from openeqa_agent.presence import answer_how_many, answer_is_there
 from openeqa_agent.purposes import answer_use
 from openeqa_agent.question import STATES, OpenQuestion
 from openeqa_agent.things import HOLDS, LIKELY, STRUCTURE, Found, MapIndex
 from openeqa_agent.words import basic_color
 
-_MISSED_WELL_SEEN = 0.15
-"""How often a thing that is in a well seen room is not in the map."""
-_MISSED_BARELY_SEEN = 0.6
-_WELL_SEEN = 4
-"""Objects from which a room counts as well seen."""
 _EVIDENCE = 12
 """Most ids of evidence."""
 _RAISED = 0.45
@@ -38,9 +34,12 @@ def answer_from_map(question: OpenQuestion, scene: SceneGraph | MapIndex) -> Ope
     index = scene if isinstance(scene, MapIndex) else MapIndex(scene)
     reply = _BY_KIND[question.kind](index, question) if index.scene.objects else None
     if reply is None and index.scene.rooms and question.kind == "how_many":
-        reply = _how_many(index, question)
+        reply = answer_how_many(index, question)
     if reply is None or not reply.text:
-        return OpenReply(category=question.category, explanation="the map does not tell")
+        why = reply.explanation if reply is not None else ""
+        return OpenReply(category=question.category, explanation=why or "the map does not tell")
+    if question.opposite:
+        reply = dataclasses.replace(reply, text=_denied(reply.text))
     return dataclasses.replace(
         reply,
         category=question.category,
@@ -49,90 +48,43 @@ def answer_from_map(question: OpenQuestion, scene: SceneGraph | MapIndex) -> Ope
     )
 
 
+def _denied(text: str) -> str:
+    """The answer to the opposite of a question of yes or no."""
+    said = re.match(r"(yes|no)\b,? ?", text)
+    if said is None:
+        return text
+    return "no" if said[1] == "yes" else "yes"
+
+
+def _chosen(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
+    """Which of the things or places that are offered fits."""
+    replies = [_BY_KIND[option.kind](index, option) for option in question.options]
+    if any(reply is None or not reply.text for reply in replies):
+        return None
+    told = [reply for reply in replies if reply is not None]
+    counts = [re.match(r"(\d+|none)", reply.text) for reply in told]
+    if all(counts):
+        numbers = [0 if c is None or c[1] == "none" else int(c[1]) for c in counts]
+        best = max(range(len(told)), key=lambda k: (numbers[k], -k))
+        if numbers.count(numbers[best]) > 1:
+            return dataclasses.replace(told[0], text="as many of one as of the other")
+        why = " and ".join(f"{n} {w}" for n, w in zip(numbers, question.choices, strict=True))
+        return dataclasses.replace(told[best], text=question.choices[best], explanation=why)
+    yes = [k for k, reply in enumerate(told) if reply.text.startswith("yes")]
+    if len(yes) == 1 or (yes and len({told[k].confidence for k in yes}) > 1):
+        best = max(yes, key=lambda k: told[k].confidence)
+        return dataclasses.replace(told[best], text=question.choices[best])
+    if yes:
+        return dataclasses.replace(told[0], text="both")
+    guessed = any(reply.guessed for reply in told)
+    sure = min(reply.confidence for reply in told)
+    why = "; ".join(dict.fromkeys(reply.explanation for reply in told))
+    return OpenReply("neither", sure, guessed=guessed, explanation=why)
+
+
 def _reply(text: str, confidence: float, found: Sequence[Found], why: str) -> OpenReply:
     ids = tuple(id_ for one in found for id_ in one.ids)
     return OpenReply(text, confidence, objects=ids, explanation=why)
-
-
-def _is_there(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
-    wanted = question.target
-    if wanted.generic and not (wanted.relation or wanted.color):
-        return None
-    if phrases.room_type(wanted.words) and not wanted.relation:
-        rooms = index.rooms_named(wanted.words)
-        return OpenReply("yes" if rooms else "no", 0.8, explanation="rooms of the map")
-    found = index.find(wanted)
-    none = 1.0
-    for one in found:
-        none *= 1.0 - one.p * min(one.fit, 1.0)
-    if none <= 0.5:
-        where = phrases.place(index, found[0].thing)
-        return _reply("yes", 1.0 - none, found, f"the {index.label(found[0].thing)} {where}")
-    rooms = index.rooms_named(wanted.room) if wanted.room else []
-    if wanted.room and not rooms:
-        return None
-    seen = sum(len(list(index.scene.objects_in(room.id))) for room in rooms) if rooms else len(
-        index.scene.objects
-    )  # fmt: skip
-    prior = _prior(question, [room.name for room in rooms])
-    missed = _MISSED_WELL_SEEN if seen >= _WELL_SEEN else _MISSED_BARELY_SEEN
-    missed = max(missed, 0.4) if not wanted.known else missed
-    no = (1.0 - prior) / (1.0 - prior + prior * missed) * (1.0 if none > 0.9 else none)
-    return _reply("no", no, [], f"no such thing among {seen} objects")
-
-
-def _prior(question: OpenQuestion, rooms: Sequence[str]) -> float:
-    """How likely such a thing is there, from common sense alone."""
-    wanted = question.target
-    house = load_household()
-    names = rooms or tuple(house.room_types)
-    if wanted.generic:
-        return 0.5
-    absent = 1.0
-    for name in names[:12]:
-        absent *= 1.0 - 0.7 * house.likelihood(wanted.name, name)
-    return min(max(1.0 - absent, 0.1), 0.8)
-
-
-def _how_many(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
-    wanted = question.target
-    kind = phrases.room_type(wanted.words)
-    if kind and not wanted.relation:
-        rooms = index.rooms_named(kind)
-        if rooms:
-            names = ", ".join(room.name for room in rooms[:8])
-            return OpenReply(str(len(rooms)), 0.8, explanation=f"rooms of the map: {names}")
-        return None
-    if wanted.name in ("floor", "story", "level", "storey"):
-        count = len(index.scene.floors)
-        return OpenReply(str(count), 0.8, explanation="floors of the map") if count else None
-    if wanted.name == "room":
-        count = len(index.scene.rooms)
-        return OpenReply(str(count), 0.8, explanation="rooms of the map") if count else None
-    if wanted.generic and not (wanted.relation or wanted.color):
-        return None
-    if wanted.room and not index.rooms_named(wanted.room):
-        return None
-    found = index.find(wanted)
-    if not found and not wanted.known:
-        return None
-    count, share = likeliest_count([one.p * min(1.0, 0.5 + one.fit / 2.0) for one in found])
-    listed = sorted(found, key=lambda one: -one.score)[:count]
-    confidence = share * (0.85 if found else 0.5)
-    return _reply(str(count), confidence, listed, f"{count} such things in the map")
-
-
-def likeliest_count(shares: Sequence[float]) -> tuple[int, float]:
-    """Return the likeliest number of hits of independent trials, and how likely it is."""
-    chances = [1.0]
-    for p in shares:
-        grown = [0.0] * (len(chances) + 1)
-        for k, chance in enumerate(chances):
-            grown[k] += chance * (1.0 - p)
-            grown[k + 1] += chance * p
-        chances = grown
-    best = max(range(len(chances)), key=lambda k: (chances[k], k))
-    return best, chances[best]
 
 
 def _where(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
@@ -363,10 +315,11 @@ def _other(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
 
 
 _BY_KIND: dict[str, Callable[[MapIndex, OpenQuestion], OpenReply | None]] = {
-    "is_there": _is_there,
+    "is_there": answer_is_there,
     "what": _what,
     "where": _where,
-    "how_many": _how_many,
+    "how_many": answer_how_many,
+    "choice": _chosen,
     "color": _color,
     "attribute": _attribute,
     "state": _state,

@@ -111,9 +111,9 @@ def _which_is_more(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
         found.sort(key=lambda f: (sign * gap(f.thing.box, anchor.thing.box), f.thing.id))
     else:
         found.sort(key=lambda f: (-_extent(f, how), f.thing.id))
-    if not found:
+    if len(found) < question.rank:
         return None
-    best = found[0]
+    best = found[question.rank - 1]
     ids = (best.thing.id, *((anchor.thing.id,) if anchor else ()))
     label = index.label(best.thing)
     return OpenReply(f"the {label}", 0.6 * best.score, objects=ids, explanation=f"it is {how}")

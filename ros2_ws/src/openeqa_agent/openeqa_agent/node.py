@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 
+from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.questions import OpenAnswer
@@ -25,6 +26,7 @@ from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
 from openeqa_agent.answers import OpenReply
+from openeqa_agent.coverage import PlacesSeen
 from openeqa_agent.explore import ExplorerOptions
 from openeqa_agent.looking import Walk, go_and_look
 from openeqa_agent.moved import moved_since
@@ -69,6 +71,10 @@ class OpenNode(AgentNode):
             "hop_timeout", 300.0, "Longest wall time for one way.", "s", minimum=1.0,
             maximum=3600.0,
         ),
+        ParameterSpec(
+            "detector_labels", "", "Labels the detector reports, a JSON list; empty: not known.",
+            json=True,
+        ),
         ParameterSpec("seed", 0, "For methods that draw lots; none of them does so far."),
         *MEMORY_PARAMETERS,
     )  # fmt: skip
@@ -77,8 +83,12 @@ class OpenNode(AgentNode):
         """Make the model, open the recording, offer the service."""
         decider = node_decider(self, parameters.json("model_profile"), "open_questions")
         self.agent = OpenAgent(
-            decider, parameters["method"], AgentOptions(vision=parameters["vision"])
+            decider,
+            parameters["method"],
+            AgentOptions(vision=parameters["vision"]),
+            _vocabulary(parameters.json("detector_labels")),
         )
+        self._seen = PlacesSeen()
         self.recording: Recording | None = None
         if parameters["recording"]:
             try:
@@ -153,6 +163,7 @@ class OpenNode(AgentNode):
                 return  # a repeat
             self.problem("the world's clock went back: taking the new world's observations")
         self._latest = observation
+        self._seen.observe(observation)
         self._observed.set()
         self._observed.clear()
 
@@ -191,19 +202,23 @@ class OpenNode(AgentNode):
     # -- answering -------------------------------------------------------------------------------
 
     async def _on_ask(self, request: AskOpen.Request) -> AskOpen.Response:
-        text = " ".join(request.question.text.split())
+        text = " ".join(request.question.text[: 100 * LONGEST].split())
         if not text or len(text) > LONGEST:
             return AskOpen.Response(
                 message=f"question.text: expected 1 to {LONGEST} characters, got {len(text)}; "
                 'for example "What color is the sofa?"'
             )
-        reply = await self.agent.answer(text, self._scene, self.recording)
+        reply = await self.agent.answer(text, self._scene, self.recording, self._seen)
+        if reply.refused:
+            return AskOpen.Response(message=reply.refused)
         notes = [] if self._scene or self.recording else [
             "there is no map yet on topic semantic_map; is a mapper running?"
         ]  # fmt: skip
         walk = Walk()
         unsure = reply.guessed or reply.confidence < self.parameters["sure"]
-        if request.explore and unsure:
+        if request.explore and unsure and reply.still:
+            notes.append(f"nobody went to look: {reply.still}")
+        elif request.explore and unsure:
             if self._navigate is None:
                 notes.append("nobody may go and look: parameter 'robot' is empty")
             elif self._walking.locked():
@@ -212,7 +227,7 @@ class OpenNode(AgentNode):
                 async with self._walking:
                     walk = await self._look(text, request.max_distance)
                 notes.append(f"{self.robot} went {walk.travelled:.1f} m: {walk.stopped}")
-                reply = await self.agent.answer(text, self._scene, self.recording)
+                reply = await self.agent.answer(text, self._scene, self.recording, self._seen)
         if reply.reason:
             notes.append(reply.reason)
         answer = _answer(request.question.id, reply, walk)
@@ -251,9 +266,23 @@ async def _within(event: asyncio.Event, seconds: float) -> bool:
     return True
 
 
+def _vocabulary(labels: object) -> DetectorVocabulary:
+    """The vocabulary of a list of labels.
+
+    Raises:
+        ValueError: It is no list of words.
+    """
+    if labels in (None, ""):
+        return DetectorVocabulary()
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+        raise ValueError("parameter 'detector_labels': expected a JSON list of labels")
+    return DetectorVocabulary.of(labels)
+
+
 def _answer(question: str, reply: OpenReply, walk: Walk) -> OpenAnswer:
     """The reply with the way that was gone for it; evidence is kept as the map has it."""
     fields = dataclasses.asdict(reply)
+    del fields["refused"], fields["still"]
     return OpenAnswer(question=question, path=tuple(walk.path[-_PATH_POINTS:]), **fields)
 
 

@@ -22,9 +22,12 @@ _LARGER = {
     "higher": "higher", "shorter": "shorter", "lower": "lower", "wider": "wider",
     "longer": "longer",
     "closer": "nearer", "nearer": "nearer", "closest": "nearer", "nearest": "nearer",
+    "lowest": "lower", "highest": "higher", "widest": "wider", "longest": "longer",
+    "shortest": "shorter", "thickest": "wider",
     "biggest": "larger", "largest": "larger", "smallest": "smaller", "tallest": "taller",
     "farther": "farther", "further": "farther", "farthest": "farther", "furthest": "farther",
 }  # fmt: skip
+_ORDINALS = {"second": 2, "third": 3, "fourth": 4, "fifth": 5}
 _COMPARED = "|".join(_LARGER)
 _MORE = "|".join(word for word in _LARGER if not word.endswith("est"))
 
@@ -153,7 +156,7 @@ def _presence(match: re.Match[str], core: str) -> OpenQuestion | None:
     if way:
         return OpenQuestion("", "used_for", target=describe(way["use"]), polar=True, use=way["use"])
     thing = describe(words)
-    if re.search(r"\b(?:room|space|enough)\b", words.split(" for ")[0]) and not thing.known:
+    if re.match(r"(?:any |enough |some |more |still |much )*(?:room|space)\b", words):
         return OpenQuestion("", "space", target=thing, attribute="space", polar=True, use=words)
     if thing.generic and re.search(r"\b(?:to|that|i|we) \w+", words) and not thing.relation:
         use = re.sub(rf"^.*?\b(?:to|that can|(?:that )?{WE} can use to)\b", "", words)
@@ -168,6 +171,10 @@ def _compared(match: re.Match[str], core: str) -> OpenQuestion | None:
     to = re.sub(r"^(?:to|than|from|of)\s+", "", rest)
     if re.match(rf"{AUX}\b", core) and " or " in first:
         return _offered(first, to, attribute)
+    near = attribute in ("nearer", "farther")
+    if near and re.match(rf"{AUX}\b", core) and re.search(r"\bor\b", to) and " than " not in to:
+        listed = re.sub(r"\bor (?:to|from) ", "or ", to)
+        return _offered(listed, first, attribute)
     if re.match(rf"{AUX}\b", core):
         if not rest:
             return None
@@ -182,12 +189,17 @@ def _compared(match: re.Match[str], core: str) -> OpenQuestion | None:
             return _offered(anchor["list"], anchor["to"], attribute)
         return _offered(rest, "", attribute)
     kind = re.sub(rf"^(?:what|which)\b|\b{AUX}\b|\bthe\b", " ", first)
+    ordinal = re.search(rf"\b(?:{'|'.join(_ORDINALS)})\b", kind)
+    rank = _ORDINALS[ordinal[0]] if ordinal else 1
+    kind = kind.replace(ordinal[0], " ") if ordinal else kind
     if attribute not in ("nearer", "farther"):
-        return OpenQuestion("", "size", target=describe(f"{kind} {rest}"), attribute=attribute)
+        rest = re.sub(r"^(?:piece|item|kind|sort|bit)s? of ", "", rest)
+        target = describe(f"{kind} {rest}")
+        return OpenQuestion("", "size", target=target, attribute=attribute, rank=rank)
     head, _, tail = f" {rest}".partition(" to " if " to " in f" {rest}" else " from ")
     others = (describe(tail or to),) if tail or to else ()
     return OpenQuestion(
-        "", "size", target=describe(f"{kind} {head}"), others=others, attribute=attribute
+        "", "size", target=describe(f"{kind} {head}"), others=others, attribute=attribute, rank=rank
     )
 
 
@@ -246,7 +258,8 @@ def _polar(match: re.Match[str], core: str) -> OpenQuestion | None:
 def _what(match: re.Match[str], core: str) -> OpenQuestion | None:
     words = re.sub(
         rf"^(?:{AUX}|can be seen|can {WE} see|do {WE} see|"
-        rf"(?:did|do|does|have|has) (?:{WE}|they|somebody) (?:mount|put|hang|hung|place|leave|left|"
+        rf"(?:did|do|does|have|has) (?:{WE}|they|somebody) (?:mount|put|hang|hung|place|leave|"
+        rf"left|"
         r"keep|kept|set|store|install|stick)(?:ed|d)?|"
         r"hangs?|stands?|sits?|lies|rests?|leans?|goes|lives?)\s+",
         "",
@@ -288,7 +301,7 @@ _WHERE_DID = (
 )
 _PEOPLE = (
     r"(?:the |any )?(?:people|anyone|anybody|somebody|someone|person|residents?|family|children|"
-    r"kids?|owners?|tenants?|occupants?|a person|one|humans?|babies|pets?|laundry)"
+    r"kids?|owners?|tenants?|occupants?|a person|one|humans?|babies|pets?)"
 )
 _TABLE: tuple[tuple[str, Build], ...] = (
     (
@@ -311,7 +324,11 @@ _TABLE: tuple[tuple[str, Build], ...] = (
         r"\b(?:what|which) (?:kind|type|sort) of (?P<what>room)s?\b(?P<rest>.*)",
         _room,
     ),
-    (r"\b(?:what|which) (?P<what>room|floor|level|story|part of the house)s?\b(?P<rest>.*)", _room),
+    (
+        r"\b(?:what|which) (?P<what>room|floor|level|story|part of the house)"
+        r"s?\b(?P<rest>.*)",
+        _room,
+    ),
     (
         r"\b(?:what|which|in what|in which) (?:state|condition) (?:is|are) (?P<thing>.+?)"
         r"(?: in)?(?P<choices> [\w]+ or [\w]+)?$",
@@ -347,7 +364,7 @@ _TABLE: tuple[tuple[str, Build], ...] = (
     (rf"^(?:have|did) {WE} {_SEEN} (?P<thing>.+)", _where),
     (rf"^where ?(?:{AUX})? (?P<thing>.+)", _where),
     (
-        rf"\b(?:what|which) (?:\w+ ){{0,2}}?{CAN} {WE} "
+        rf"\b(?:what|which) (?:\w+ ){{0,2}}?{CAN} {WE} (?!{_SEEN}\b|call\b|have\b)"
         r"(?:use|sit|do|go|need|take|eat|drink|grab|wear|check|try)?(?: on| in| it)?"
         r"(?: to| for| if| when| as)? ?(?P<use>.*)",
         _use,
@@ -372,7 +389,8 @@ _TABLE: tuple[tuple[str, Build], ...] = (
     ),
     (
         rf"^(?:{AUX}|has|have) (?:there )?(?:something|anything|someone|somebody) ?"
-        rf"(?:been )?(?:put|placed|left|standing|lying|kept|set|stored)? ?(?P<where>{_STANDS}\b.+)",
+        rf"(?:been )?(?:put|placed|left|standing|lying|kept|set|stored)? "
+        rf"?(?P<where>{_STANDS}\b.+)",
         _anything,
     ),
     (

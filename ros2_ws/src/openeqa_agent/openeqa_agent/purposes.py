@@ -4,45 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache, lru_cache
-from importlib import resources
-
-import yaml
+from functools import lru_cache
 
 from coterie_core.household import load_household
-from coterie_core.lexicon import Use, load_lexicon
+from coterie_core.lexicon import load_lexicon
 from coterie_core.scene import SceneObject
 from openeqa_agent import phrases
 from openeqa_agent.answers import OpenReply
+from openeqa_agent.associations import things_for
 from openeqa_agent.labels import can_contain, canonical
 from openeqa_agent.question import OpenQuestion
 from openeqa_agent.things import MapIndex
 from openeqa_agent.words import clean
 
 _PUT = re.compile(r"\b(?:put|store|keep|place|leave|set|hang|hold|stow|lay|return)\b")
+_BY_WORDS = 0.6
+"""Grade of what the dictionary associates most with the words."""
+_CHANCE = 0.45
+"""Strength of the words below which a use is guessed."""
 USEFUL = 0.3
 """Least grade for a thing to be named."""
 
 
-@cache
-def load_uses() -> Mapping[str, Use]:
-    """Return the lexicon's uses and those of this package.
-
-    Raises:
-        pydantic.ValidationError: The data file is broken.
-    """
-    text = resources.files("openeqa_agent").joinpath("data/uses.yaml").read_text("utf-8")
-    more = {str(k): Use.model_validate(v) for k, v in yaml.safe_load(text).items()}
-    return {**load_lexicon().uses, **more}
-
-
 def uses_of(question: OpenQuestion) -> list[str]:
-    """Return names of the uses that a question asks for, best first.
+    """Return names of the lexicon's uses that a question asks for, best first.
 
     The use with the most telling single cue comes first: "wash my clothes" is laundry, although
     "wash my" speaks of hands.
     """
-    uses = load_uses()
+    uses = load_lexicon().uses
     for text in (question.use.partition(",")[0], question.use, question.text):
         told: dict[str, tuple[int, bool, int]] = {}
         said = clean(text)
@@ -63,8 +53,12 @@ def _cue(cue: str) -> re.Pattern[str]:
 
 
 def grades_for(question: OpenQuestion) -> dict[str, float]:
-    """Return label -> how well such a thing serves what is asked (0..1); empty: nothing known."""
-    lexicon, house, uses = load_lexicon(), load_household(), load_uses()
+    """Return label -> how well such a thing serves what is asked (0..1); empty: nothing known.
+
+    What the dictionary associates with the words counts beside the lexicon's list of uses.
+    """
+    lexicon, house = load_lexicon(), load_household()
+    uses = lexicon.uses
     grades: dict[str, float] = {}
     named = uses_of(question)[:3]
     for rank, name in enumerate(named):
@@ -72,6 +66,14 @@ def grades_for(question: OpenQuestion) -> dict[str, float]:
         for label, grade in lexicon.spread(uses[name].things).items():
             share = 1.0 if rank == 0 else 0.45
             grades[label] = max(grades.get(label, 0.0), grade * share)
+    told = things_for(question.use or question.text)
+    most = max(told.values(), default=1.0)
+    for label, strength in told.items():
+        name = lexicon.canonical(label)
+        share = _BY_WORDS * strength / most
+        grades[name] = grades[name] + share if name in grades else share
+    most = max(grades.values(), default=1.0)
+    grades = {label: grade / max(most, 1.0) for label, grade in grades.items()}
     general = not named or uses[named[0]].weak or named[0] == "store"
     if general and _PUT.search(question.use):
         for _, _, name in lexicon.mentions(question.use)[:1]:
@@ -126,8 +128,14 @@ def answer_use(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
         text = f"yes, {text}"
     alike = [id_ for score, _, id_ in ranked[1:4] if -score >= 0.8 * grade]
     why = f"{label} {phrases.place(index, best)}"
+    weak = not uses_of(question) and max(things_for(question.use).values(), default=0.0) < _CHANCE
+    confidence = 0.55 * min(grade, 1.0) + 0.15
     return OpenReply(
-        text, 0.55 * min(grade, 1.0) + 0.15, objects=(best.id, *alike), explanation=why
+        text,
+        0.5 * confidence if weak else confidence,
+        guessed=weak,
+        objects=(best.id, *alike),
+        explanation=why,
     )
 
 

@@ -6,16 +6,23 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
+from coterie_core.lexicon import load_lexicon
+from coterie_core.understanding import plain_text
+from openeqa_agent.associations import things_for
+from openeqa_agent.choices import split_choice
 from openeqa_agent.patterns import AUX, CAN, KINDS, WE
+from openeqa_agent.rewrite import excluded, politely, shaped
 from openeqa_agent.sorting import sort_category
 from openeqa_agent.understood import STATES, Kind, OpenQuestion
-from openeqa_agent.words import clean, describe
+from openeqa_agent.words import ANY, LONGEST, Thing, basic_color, clean, describe, room_said
 
 __all__ = ["STATES", "Kind", "OpenQuestion", "parse_open"]
 
 _ASKS = re.compile(
-    r"\b(?:what|which|where|how|who|why|when|is|are|does|do|did|can|could|has|have|will|would|was|were)\b"
+    r"\b(?:what|which|where|how|who|whose|why|when|is|are|does|do|did|can|could|has|have|will|"
+    r"would|was|were|count)\b"
 )
+_ASKING = re.compile(r"\b(?:what|which|where|how|who|whose|why|when)\b")
 _YES_NO = re.compile(r"(?:is|are|was|were|can|could|would|will|do|does|did|has|have|should)\b")
 _FILLER = re.compile(
     r"\b(?:in|inside|around|throughout|of) (?:the|this|our|my|that) (?:entire |whole )?"
@@ -23,22 +30,62 @@ _FILLER = re.compile(
     r"|\b(?:also|please|currently|by any chance|exactly)\b"
 )
 _SUBJECT = re.compile(
-    r"\b(?:(?:i|we|you) (?:are |have |just |really |think i )*(?:need|want|lost|miss|misplaced|put|"
-    r"left|can not find|could not find|do not (?:see|find|remember where i (?:put|left))|"
+    r"\b(?:(?:i|we|you) (?:are |have |just |really |think i )*(?:need|want|lost|miss|"
+    r"misplaced|put|"
+    r"left|saw|own|can not find|could not find|do not (?:see|find|remember where i (?:put|left))|"
     r"looking for|searching for|look for|like to find)|looking for|there (?:is|are)|"
-    r"(?:is|are) there|notice|see|find) (?P<thing>(?!to\b|it\b).+)$"
+    r"(?:is|are) there|notice|see|find|something (?:is|hangs|stands|lies|sits)) "
+    r"(?P<thing>(?!to\b|it\b).+)$"
 )
+_LATER = re.compile(
+    r" (?:yesterday|today|earlier|before|somewhere|anywhere|this morning|last (?:week|night)|"
+    r"again|"
+    r"recently|just now)\b.*$"
+)
+_IT = r"(?:it|they|them|that|those|this|these)"
 _PRONOUN = re.compile(
-    r"^(?P<ask>(?:where|what|which|how many|what color|what kind)\b.*?) "
-    r"(?:it|they|them|that|those|this|these)(?: (?:is|are))?$"
+    rf"^(?P<ask>(?:where|what|which|how many|what color|what kind)\b.*?) {_IT}(?: (?:is|are))?$"
+)
+_ANY_PRONOUN = re.compile(rf"\b(?:{_IT}|the (?:one|thing|object))\b")
+_SOMETHING = re.compile(
+    r"^(?:there (?:is|are) |(?:i|we|you) (?:can |could |do )?(?:see|saw|notice|noticed|found|"
+    r"spotted|"
+    r"have seen) )?(?:something|some thing|a thing|an object)\b"
+)
+_CARRIES = re.compile(
+    r"^(?P<where>(?:the|my|our) .+?) (?:carries|holds|has|bears|supports) (?:something|a thing|an "
+    r"object)\b"
 )
 
 
 @lru_cache(maxsize=4096)
 def parse_open(text: str) -> OpenQuestion:
-    """Return what a question asks; never fails, whatever the text."""
-    core, context = _core(clean(text))
+    """Return what a question asks; never fails, whatever the text.
+
+    Of a text of more than `words.LONGEST` characters the first ones are read.
+    """
+    core, context = _core(clean(plain_text(text[: 2 * LONGEST])))
     core, context = (" ".join(_FILLER.sub(" ", part).split()) for part in (core, context))
+    core, without = excluded(politely(core))
+    core = _with_subject(politely(core), context)
+    core, opposite = shaped(core)
+    choice = split_choice(core)
+    if choice is not None:
+        options = tuple(_understood(text, option, "") for option in choice.questions)
+        return OpenQuestion(
+            text, "choice", options[0].category, options[0].target, choices=choice.words,
+            options=options,
+        )  # fmt: skip
+    found = replace(_understood(text, core, context), opposite=opposite)
+    if without:
+        names = tuple(describe(part).name for part in re.split(r" and | or ", without))
+        target = replace(found.target, without=tuple(name for name in names if name))
+        found = replace(found, target=target)
+    return found
+
+
+def _understood(text: str, core: str, context: str) -> OpenQuestion:
+    """Return what a clause in a usual shape asks."""
     found = _anaphoric(core, context)
     for pattern, build in KINDS:
         if found is not None:
@@ -46,8 +93,8 @@ def parse_open(text: str) -> OpenQuestion:
         match = pattern.search(core)
         if match is not None:
             found = build(match, core)
-    if found is None:
-        found = OpenQuestion(text, target=describe(core))
+    if found is None or _is_salad(found, core):
+        found = _by_words(text, core, context)
     if found.kind in ("used_for", "space") and context:
         # "I want to hang up my jacket. What should I use?": the use is in what was said before.
         found = replace(found, use=f"{found.use}, {context}" if found.use else context)
@@ -62,6 +109,34 @@ def parse_open(text: str) -> OpenQuestion:
     return replace(found, category=sort_category(found, core, context))
 
 
+def _by_words(text: str, core: str, context: str) -> OpenQuestion:
+    """What is asked where no pattern fits: what serves, if the words speak of uses."""
+    said = f"{core}, {context}" if context else core
+    room = describe(core).room
+    told_apart = len(re.findall(r"\bthe\b", core)) > 1 and len(load_lexicon().mentions(core)) > 1
+    if things_for(said) and not told_apart:
+        polar = bool(_YES_NO.match(core)) and not _ASKING.search(core)
+        place = "place" if re.match(r"where\b", core) else ""
+        return OpenQuestion(
+            text, "used_for", target=Thing("", room=room), attribute=place, polar=polar, use=said
+        )
+    return OpenQuestion(text, target=replace(ANY, room=room), parsed=False)
+
+
+def _is_salad(found: OpenQuestion, core: str) -> bool:
+    """Whether the thing that was asked for is a heap of words, none of which is understood."""
+    if found.kind in ("used_for", "space", "other", "which_room", "choice"):
+        return False
+    things = (found.target, *found.others)
+    if any(not thing.understood for thing in things):
+        return True
+    bare = found.target
+    if found.kind == "what" and bare.generic and not (bare.relation or bare.color or bare.traits):
+        return not bare.room
+    verb = re.compile(rf"\b(?:{AUX}|do|does|did|can|could|would|should|shall|will|put|take|use)\b")
+    return any(not thing.known and bool(verb.search(thing.name)) for thing in things)
+
+
 def _core(said: str) -> tuple[str, str]:
     """Return the clause that asks, and what was said before it."""
     parts = [part.strip() for part in re.split(r"[.?!;]+", said) if part.strip()]
@@ -72,20 +147,64 @@ def _core(said: str) -> tuple[str, str]:
     if len(clauses) > 1:
         starts = [k for k, clause in enumerate(clauses) if _ASKS.match(clause)]
         if starts and starts[0] > 0:
-            context = f"{context} {' '.join(clauses[: starts[0]])}".strip()
-            core = " ".join(clauses[starts[0] :])
-    core = re.sub(r"^(?:and|so|then|tell me|do you know|can you tell me)\s+", "", core)
-    return " ".join(core.replace(",", " ").split()), context.replace(",", " ")
+            before = " ".join(clauses[: starts[0]])
+            core = ", ".join(clauses[starts[0] :])
+            if re.match(r"(?:besides|apart|aside|other than|except|not counting|ignoring)", before):
+                core = f"{before}, {core}"
+            else:
+                context = f"{context} {before}".strip()
+    return " ".join(core.split()), context.replace(",", " ")
+
+
+def _subject(context: str) -> str:
+    """The thing that was spoken of: what somebody lost, what there is, else what is named last."""
+    said = _LATER.sub("", context)
+    found = _SUBJECT.search(said)
+    if found is not None and describe(found["thing"]).understood:
+        return found["thing"]
+    if len(said.split()) <= 8 and re.match(r"(?:the|my|our|your)\b", said):
+        thing = describe(said)
+        if thing.known or thing.relation or room_said(said):
+            return said
+    mentions = load_lexicon().mentions(said)
+    if not mentions:
+        return ""
+    start, end, _ = mentions[0]
+    return f"the {said[start:end]}"
+
+
+def _with_subject(core: str, context: str) -> str:
+    """Put what was spoken of before in the place of "it", and what something does into "what"."""
+    if not context or not _ANY_PRONOUN.search(core):
+        return core
+    carries = _CARRIES.match(context)
+    what = re.match(rf"(?:what|which) (?:{AUX}|might|could|may|can) {_IT}\b", core)
+    if what and carries:
+        return f"what is on {carries['where']}"
+    if what and _SOMETHING.search(context):
+        rest = context[_SOMETHING.search(context).end() :].strip()  # type: ignore[union-attr]
+        color, _, more = rest.partition(" ")
+        if basic_color(color):
+            return f"what is the {color} thing {more}"
+        return f"what {rest}" if re.match(rf"{AUX}\b|\w+s\b", rest) else f"what is {rest}"
+    if _anaphoric(core, context) is not None:
+        return core
+    subject = _subject(context)
+    if not subject or not describe(subject).words:
+        return core
+    thing = subject if re.match(r"(?:the|my|our|an?|some)\b", subject) else f"the {subject}"
+    thing = re.sub(r"^(?:an?|some) ", "the ", thing)
+    return _ANY_PRONOUN.sub(thing, core, count=1)
 
 
 def _anaphoric(core: str, context: str) -> OpenQuestion | None:
     """Put the thing that was spoken of before in the place of "it"."""
-    subject = _SUBJECT.search(context)
+    subject = _SUBJECT.search(_LATER.sub("", context))
     if subject is None:
         return None
     if re.match(rf"where (?:{AUX} (?:it|they|that|this)\b|{CAN} {WE} (?:look|find|search))", core):
         return OpenQuestion("", "where", target=describe(subject["thing"]))
-    if re.match(rf"(?:what|which) {AUX} (?:it|they|that|this|those|these)(?: object)?$", core):
+    if re.match(rf"(?:what|which) {AUX} {_IT}(?: object)?$", core):
         return OpenQuestion("", "what", target=describe(subject["thing"]))
     match = _PRONOUN.match(core)
     if match is None:

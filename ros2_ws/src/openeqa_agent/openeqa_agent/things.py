@@ -12,12 +12,14 @@ from coterie_core.geometry import Box, Vec2, distance, iou
 from coterie_core.household import load_household, normalized
 from coterie_core.relations import NEAR, PAIRS, RelationKind, between, gap
 from coterie_core.scene import Room, SceneGraph, SceneObject
+from openeqa_agent.coverage import Coverage, PlacesSeen
 from openeqa_agent.labels import (
     belief,
     can_contain,
     canonical,
     color_fit,
     likeness,
+    members_of,
     plain,
 )
 from openeqa_agent.words import Thing
@@ -59,11 +61,16 @@ class MapIndex:
 
     Args:
         scene: The map; it is not changed and must not change meanwhile.
+        seen: What robots saw of its places; None: nothing is known of that.
     """
 
-    def __init__(self, scene: SceneGraph) -> None:
+    def __init__(self, scene: SceneGraph, seen: PlacesSeen | None = None) -> None:
         self.scene = scene
+        self.coverage = Coverage(scene, seen)
         self._beliefs = {id_: belief(thing) for id_, thing in scene.objects.items()}
+        self.labels = frozenset(
+            normalized(label) for own in self._beliefs.values() for label in own
+        )
         self._cells: dict[tuple[int, int], list[SceneObject]] | None = None
         self._held: dict[str, list[SceneObject]] = {}
         for thing in scene.objects.values():
@@ -85,8 +92,13 @@ class MapIndex:
             if wanted and words and set(wanted) <= set(words):
                 p = max(p, share * (0.95 if words[-1] == wanted[-1] else 0.4))
             elif wanted and len(wanted) > 1 and words == wanted[-len(words) :]:
-                p = max(p, share * 0.5)  # "floor lamp" is asked for, "lamp" is known
+                # "floor lamp" is asked for, "lamp" is known: unless others are told apart here.
+                p = max(p, share * (0.1 if " ".join(wanted) in self.labels else 0.5))
         return min(p, 1.0)
+
+    def reports(self, name: str) -> bool:
+        """Whether some object of the map may be such a thing."""
+        return not self.labels.isdisjoint(members_of(name) | {name})
 
     def belief(self, thing: SceneObject) -> dict[str, float]:
         """What an object may be: label -> probability, likeliest first."""
@@ -276,6 +288,8 @@ class MapIndex:
                     continue
             p = 1.0 if wanted.generic else self.probability(thing, wanted.name)
             if p < LIKELY or (wanted.generic and self.label(thing) in STRUCTURE):
+                continue
+            if any(self.probability(thing, name) >= 0.5 for name in wanted.without):
                 continue
             fit = color_fit(thing, wanted.color) * (0.6 if wanted.room and not allowed else 1.0)
             found.append(Found(thing, (thing.id,), p, fit))

@@ -22,11 +22,13 @@ Kind = Literal[
     "relation",
     "size",
     "space",
+    "choice",
     "other",
 ]
 """What is asked: whether there is such a thing; what stands somewhere; where; how many; its color;
 another attribute (material, shape, ...); its state; the room; what serves a use; whether a relation
-holds; how large or which is larger or nearer; whether there is room for more; none of these."""
+holds; how large or which is larger or nearer; whether there is room for more; which of several
+things or places fits; none of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,10 @@ class OpenQuestion:
         choices: Answers that the question offers ("open or closed"), as said.
         polar: Whether yes or no is asked for.
         use: The words that name a use, for `used_for` and `space`.
+        opposite: Whether the question denies what it asks about ("is the mug not on the desk").
+        rank: Which one of the largest, nearest, ... is meant: 2 for "the second largest".
+        options: What is offered in a choice, as questions of yes or no; `choices` has its words.
+        parsed: Whether a pattern fits; else only words were heard.
     """
 
     text: str
@@ -54,6 +60,10 @@ class OpenQuestion:
     choices: tuple[str, ...] = ()
     polar: bool = False
     use: str = ""
+    opposite: bool = False
+    rank: int = 1
+    options: tuple[OpenQuestion, ...] = ()
+    parsed: bool = True
 
     @property
     def relation(self) -> RelationKind | None:

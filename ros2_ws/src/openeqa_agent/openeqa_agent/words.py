@@ -12,7 +12,7 @@ from coterie_core.lexicon import load_lexicon
 from coterie_core.relations import RelationKind
 
 LONGEST = 400
-"""Characters of a question that are read."""
+"""Characters of a question that are read; longer ones are refused where people ask."""
 
 _CONTRACTIONS = (
     (re.compile(r"\b(can|could|would|should|do|does|did|is|are|was|have|has)n['’]?t\b"), r"\1 not"),
@@ -108,6 +108,7 @@ class Thing:
         room: Room type or name that was said, or "".
         relation: How it stands to `anchors`, or None.
         anchors: One thing, or two for "between".
+        without: Names of things that shall not count ("besides the books").
     """
 
     words: str
@@ -118,11 +119,17 @@ class Thing:
     room: str = ""
     relation: RelationKind | None = None
     anchors: tuple[Thing, ...] = ()
+    without: tuple[str, ...] = ()
 
     @property
     def generic(self) -> bool:
         """Whether any thing will do."""
         return not self.name
+
+    @property
+    def understood(self) -> bool:
+        """Whether its words are those of a thing: a known name, any thing, or one word."""
+        return self.known or self.generic or len(self.name.split()) == 1
 
 
 ANY = Thing("")

@@ -138,7 +138,7 @@ async def test_without_map_or_frames_it_is_a_guess():
     for method in METHODS:
         reply = await OpenAgent(RULES, method).answer("Where is the kettle?")
         assert reply.guessed and reply.text and not reply.objects
-    silent = OpenAgent(RULES, "scene_graph", AgentOptions(force_guess=False))
+    silent = OpenAgent(RULES, "scene_graph", AgentOptions(guesses="never"))
     assert (await silent.answer("Where is the kettle?", SceneGraph())).abstains
 
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from coterie_core.geometry import Box
 from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from openeqa_agent.common_sense import guess
-from openeqa_agent.ground import answer_from_map, likeliest_count
+from openeqa_agent.ground import answer_from_map
 from openeqa_agent.map_text import map_text
+from openeqa_agent.presence import likeliest_count
 from openeqa_agent.question import parse_open
 from openeqa_agent.things import MapIndex
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from coterie_core.geometry import Box
 from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 
@@ -60,3 +62,9 @@ def make_flat() -> SceneGraph:
             )
         )  # fmt: skip
     return scene
+
+
+@pytest.fixture
+def flat() -> SceneGraph:
+    """A map of its own for each test."""
+    return make_flat()

@@ -1,0 +1,113 @@
+"""What of a place has been looked at: per room how much, from the map and what robots saw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+
+from coterie_core.observation import Observation, RoomView
+from coterie_core.scene import Room, SceneGraph
+
+LOOKED_AT = 0.4
+"""Share of a room (0..1) from which it counts as looked at."""
+_WELL = 0.7
+"""Quality from which a place counts as seen altogether."""
+_OBJECTS = 3.5
+"""Objects seen in a room for which its share is 1 - 1/e."""
+_SHOWN = 3
+"""Most rooms that are named in a sentence."""
+
+
+class PlacesSeen:
+    """How well robots have seen the places they know of."""
+
+    def __init__(self) -> None:
+        self._quality: dict[str, float] = {}
+        self._rooms: dict[str, str] = {}
+
+    def observe(self, observation: Observation) -> None:
+        """Take in what one robot perceives at one moment."""
+        self._note(observation.place, observation.room)
+        for view in observation.neighbours:
+            self._note(view.id, view.room)
+        for place, quality in observation.seen.items():
+            self._quality[place] = max(self._quality.get(place, 0.0), quality)
+
+    def _note(self, place: str, room: RoomView | None) -> None:
+        if place:
+            self._quality.setdefault(place, 0.0)
+            if room is not None:
+                self._rooms[place] = room.id
+
+    def share(self, room: str, places: Collection[str] = ()) -> float | None:
+        """Return the share of a room (0..1) that was seen; None where no place of it is known.
+
+        Args:
+            room: Its id.
+            places: Further places of it, known from a map.
+        """
+        own = {place for place, at in self._rooms.items() if at == room} | set(places)
+        if not own:
+            return None
+        return sum(min(self._quality.get(p, 0.0) / _WELL, 1.0) for p in own) / len(own)
+
+
+class Coverage:
+    """How much of each room of a map was looked at.
+
+    A room's share is what robots say that they have seen of its places, or, where that says less,
+    what the number of things that were seen in it tells: most rooms have several.
+
+    Args:
+        scene: The map.
+        seen: What robots saw; None: nothing is known of that.
+    """
+
+    def __init__(self, scene: SceneGraph, seen: PlacesSeen | None = None) -> None:
+        self.scene = scene
+        places: dict[str, list[str]] = {}
+        for place in scene.places.values():
+            places.setdefault(place.room, []).append(place.id)
+        objects: dict[str, int] = {}
+        for thing in scene.objects.values():
+            objects[thing.room] = objects.get(thing.room, 0) + 1
+        self._shares = {}
+        for id_ in scene.rooms:
+            by_things = 1.0 - math.exp(-objects.get(id_, 0) / _OBJECTS)
+            by_places = seen.share(id_, places.get(id_, ())) if seen is not None else None
+            self._shares[id_] = max(by_things, by_places or 0.0)
+        self.everywhere = 1.0 - math.exp(-len(scene.objects) / (2.0 * _OBJECTS))
+        """The same of a map without rooms, by the number of its objects."""
+
+    def share(self, room: str) -> float:
+        """Return how much of a room was looked at (0..1)."""
+        return self._shares.get(room, 0.0)
+
+    def missing(self, rooms: Sequence[Room]) -> list[Room]:
+        """Return those of some rooms that were not looked at."""
+        return [room for room in rooms if self.share(room.id) < LOOKED_AT]
+
+    def told(self, rooms: Sequence[Room]) -> str:
+        """Return a clause that names rooms: "the bedroom and upstairs were not looked at"."""
+        names = self._names(rooms)
+        if not names:
+            return ""
+        if len(names) > _SHOWN:
+            names = [*names[: _SHOWN - 1], f"{len(names) - _SHOWN + 1} more rooms"]
+        said = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+        many = len(names) > 1 or said.endswith("rooms")
+        return f"{said} {'were' if many else 'was'} not looked at"
+
+    def _names(self, rooms: Sequence[Room]) -> list[str]:
+        """Rooms by name, and whole floors of which nothing was looked at as such."""
+        lowest = min((f.index for f in self.scene.floors.values()), default=0)
+        names: list[str] = []
+        for room in rooms:
+            floor = self.scene.floors.get(room.floor)
+            mates = [r for r in self.scene.rooms.values() if r.floor == room.floor]
+            whole = floor is not None and len(self.scene.floors) > 1
+            if whole and len(self.missing(mates)) == len(mates) and len(mates) <= len(rooms):
+                names.append("downstairs" if floor and floor.index <= lowest else "upstairs")
+            else:
+                names.append(room.name if room.name[-1:].isdigit() else f"the {room.name}")
+        return list(dict.fromkeys(names))

@@ -1,0 +1,101 @@
+"""Unknown is neither no nor zero: answers about a flat of which half was looked at."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from coterie_core.detector_vocabulary import DetectorVocabulary
+from coterie_core.geometry import Pose
+from coterie_core.language import Decider, RulesModel
+from coterie_core.observation import Observation, RoomView
+from openeqa_agent.agents import AgentOptions, OpenAgent
+from openeqa_agent.coverage import Coverage, PlacesSeen
+from openeqa_agent.question import parse_open
+
+RULES = Decider(RulesModel())
+DATA = Path(__file__).parent / "data"
+
+
+def fits(reply, wanted):
+    """Whether a reply is as a line of the data files says."""
+    flagged = reply.guessed or not reply.text
+    kind, _, pattern = wanted.partition(": ")
+    if kind in ("yes", "no"):
+        return not flagged and reply.text.startswith(kind)
+    if kind == "is":
+        return not flagged and re.search(pattern, reply.text, re.IGNORECASE) is not None
+    if kind == "not":
+        return re.search(pattern, reply.text, re.IGNORECASE) is None
+    said = f"{reply.text} {reply.explanation}"
+    claims = re.match(r"(?:yes|no|\d+)\b", reply.text)
+    return flagged and not claims and re.search(pattern, said, re.IGNORECASE) is not None
+
+
+@pytest.mark.parametrize(("name", "least"), [("looked_at", 0.95), ("sealed", 0.9)])
+async def test_questions_of_all_kinds(name, least, flat):
+    agent = OpenAgent(RULES)
+    rows = [row for part in yaml.safe_load((DATA / f"{name}.yaml").read_text()).values()
+            for row in part]  # fmt: skip
+    wrong = [q for q, wanted in rows if not fits(await agent.answer(q, flat), wanted)]
+    assert len(rows) > 60 and 1.0 - len(wrong) / len(rows) >= least, wrong
+
+
+async def test_what_going_cannot_answer_sends_nobody(flat):
+    agent = OpenAgent(RULES)
+    for text in ("What material is the sofa?", "Is there a window in the hallway?", "asdf qwer",
+                 "Where is the gromzit?", "What does he think of it?"):  # fmt: skip
+        assert (await agent.answer(text, flat)).still, text
+    for text in ("Is there a bed in the bedroom?", "How many mugs are on the desk?"):
+        assert not (await agent.answer(text, flat)).still, text
+
+
+async def test_a_known_vocabulary_says_what_is_never_reported(flat):
+    labels = [thing.label.top for thing in flat.objects.values()]
+    agent = OpenAgent(RULES, vocabulary=DetectorVocabulary.of(labels))
+    reply = await agent.answer("Is there a toilet in the kitchen?", flat)
+    assert reply.guessed and "toilet" in reply.text
+    other = await OpenAgent(RULES).answer("Is there a toilet in the kitchen?", flat)
+    assert other.text == "no" and not other.guessed
+
+
+async def test_what_robots_saw_backs_a_no(flat):
+    """A room without things is a room that nobody looked at, unless robots say that they did."""
+    seen = PlacesSeen()
+    agent = OpenAgent(RULES)
+    before = await agent.answer("Is there a bed in the bedroom?", flat, seen=seen)
+    assert before.guessed and "the bedroom was not looked at" in before.text
+    room = RoomView("r4", "bedroom", "bedroom")
+    seen.observe(Observation("ann", 1, 0.0, Pose((13.0, 2.0, 0.0)), "p", room, seen={"p": 1.0}))
+    after = await agent.answer("Is there a bed in the bedroom?", flat, seen=seen)
+    assert after.text == "no" and not after.guessed and after.confidence > 0.6
+
+
+def test_whole_floors_are_told_as_such(flat):
+    coverage = Coverage(flat)
+    missing = coverage.missing(list(flat.rooms.values()))
+    assert coverage.told(missing) == "the bedroom and upstairs were not looked at"
+    assert coverage.told([]) == ""
+
+
+async def test_the_paper_s_agents_are_forced_to_guess(flat):
+    agent = OpenAgent(RULES, options=AgentOptions(guesses="always"))
+    reply = await agent.answer("How many cups are on the dining table?", flat)
+    assert reply.guessed and reply.text[0].isdigit()
+
+
+async def test_long_texts_are_refused_and_cost_little(flat):
+    agent = OpenAgent(RULES)
+    for part in (
+        "is there a mug or ",
+        "what is the thing on ",
+        "the room with ",
+        "( ",
+        "how many ",
+    ):
+        reply = await agent.answer(part * 400, flat)
+        assert reply.refused and "characters" in reply.refused and len(reply.refused) < 200
+        parse_open(part * 400)
