@@ -10,11 +10,8 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from coterie_core.answers import AnswerTable, FloatArray
+from coterie_core.answers import EVIDENCE_KINDS, AnswerTable, BoolArray, FloatArray
 from coterie_core.questions import Answer, FinalAnswer, LabelledQuestion, Question, Vote
-
-PROBABILITY_FLOOR = 1e-3
-"""Probabilities are kept this far from 0 and 1: a robot that is sure may still be wrong."""
 
 
 class AggregatorError(ValueError):
@@ -90,6 +87,10 @@ class Aggregator(abc.ABC):
             for robot, answer in _strangers(question, answers, expected).items()
         )
         missing = tuple(robot for robot in dict.fromkeys(expected) if robot not in kept)
+        if final.yes is None:
+            told = [a.explanation for a in kept.values() if a.evidence.kind == "nothing"]
+            why = "; ".join(dict.fromkeys(text for text in told if text))
+            final = replace(final, explanation=(why or final.explanation)[:1000])
         return replace(final, votes=tuple(votes), missing=missing)
 
     def aligned(self, table: AnswerTable) -> AnswerTable:
@@ -115,15 +116,19 @@ class Aggregator(abc.ABC):
             if table.present[i, k]
         )
         missing = tuple(a for k, a in enumerate(table.agents) if not table.present[i, k])
+        if cannot_tell(table)[i]:
+            why = "the robots cannot tell: none of them saw such a thing, or knows word and room"
+            return FinalAnswer(table.questions[i], None, 0.0, self.name, votes, missing, why)
         if math.isnan(p):
             why = "no robot answered" if not votes else "the votes are tied"
-            return FinalAnswer(table.questions[i], None, 0.5, self.name, votes, missing, why)
+            return FinalAnswer(table.questions[i], None, 0.0, self.name, votes, missing, why)
         confidence = max(p, 1.0 - p)
         yes: bool | None = p > 0.5
         why = self.explain(table, i, p)
         if confidence < self.abstain_below:
             yes = None
             why = f"confidence {confidence:.2f} is below {self.abstain_below:.2f}: abstains; {why}"
+            confidence = 0.0
         return FinalAnswer(table.questions[i], yes, confidence, self.name, votes, missing, why)
 
     def explain(self, table: AnswerTable, i: int, p: float) -> str:
@@ -133,23 +138,25 @@ class Aggregator(abc.ABC):
         return f"{yes} of {int(given.sum())} robots say yes; P(yes) = {p:.2f}"
 
 
+def cannot_tell(table: AnswerTable) -> BoolArray:
+    """Return where the team cannot tell (N,).
+
+    Some robot knows neither prior nor observation that would bear on the question (the word is
+    unknown, the house has no such room, its detector does not report such things), and no other
+    robot has looked there: what others expect of a room is nothing against its not being known.
+    """
+    nothing = table.present & (table.evidence == EVIDENCE_KINDS.index("nothing"))
+    guess = table.present & (table.evidence == EVIDENCE_KINDS.index("prior_only"))
+    direct = table.present & ~nothing & ~guess
+    return cast(BoolArray, nothing.any(axis=1) & ~direct.any(axis=1))
+
+
 def accuracy(truth: np.ndarray, p: np.ndarray) -> float:
     """Return the share of right answers (MELE, Eq. 1); no answer (NaN) counts as wrong."""
     if len(truth) == 0:
         raise ValueError("accuracy of no questions is not defined; the test part is empty")
     decided = ~np.isnan(p)
     return float(np.mean(decided & ((p > 0.5) == truth.astype(bool))))
-
-
-def logit(p: FloatArray) -> FloatArray:
-    """Return log-odds of probabilities, which are first kept off 0 and 1."""
-    q = np.clip(p, PROBABILITY_FLOOR, 1.0 - PROBABILITY_FLOOR)
-    return cast(FloatArray, np.log(q / (1.0 - q)))
-
-
-def sigmoid(x: FloatArray) -> FloatArray:
-    """Return 1 / (1 + exp(-x)) without overflow."""
-    return 0.5 * (1.0 + np.tanh(0.5 * np.asarray(x, dtype=float)))
 
 
 def _sift(

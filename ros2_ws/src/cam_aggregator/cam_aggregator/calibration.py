@@ -7,12 +7,13 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from cam_aggregator.base import logit, sigmoid
 from cam_aggregator.linear import LinearModel
 from coterie_core.answers import BoolArray, FloatArray
+from coterie_core.confidence import FLOOR, log_odds, probability
 
-Kind = Literal["none", "platt", "isotonic"]
-KINDS: tuple[Kind, ...] = ("none", "platt", "isotonic")
+Kind = Literal["none", "platt", "isotonic", "confidence"]
+KINDS: tuple[Kind, ...] = ("none", "platt", "isotonic", "confidence")
+_HAIR = 1e-6
 _LEAST = 20  # examples below which a step function would only repeat the noise
 
 
@@ -22,6 +23,8 @@ class Calibration:
 
     `platt`: sigmoid(slope * logit(score) + intercept), `points` = (slope, intercept). `isotonic`:
     linear between the knots `points` = scores, then as many probabilities. `none`: unchanged.
+    `confidence`: the answer stays; how often it is right is sigmoid(slope * logit(max(score, 1 -
+    score)) + intercept), but at least one half, `points` = (slope, intercept).
     """
 
     kind: Kind = "none"
@@ -37,8 +40,10 @@ class Calibration:
             raise ValueError(f"no calibration named {kind!r}; kinds: {', '.join(KINDS)}")
         if kind == "none" or len(set(truth.tolist())) < 2:
             return Calibration()
+        if kind == "confidence":
+            return _of_confidence(np.maximum(scores, 1.0 - scores), (scores > 0.5) == truth)
         if kind == "platt" or len(truth) < _LEAST:
-            model = LinearModel.trained(logit(scores)[:, None], truth, 1.0)
+            model = LinearModel.trained(log_odds(scores)[:, None], truth, 1.0)
             slope = float(model.weight[0] / model.scale[0])
             if slope <= 0.0:  # worse than chance out of fold: nothing to be sure of
                 return Calibration("platt", (0.0, 0.0))
@@ -54,9 +59,14 @@ class Calibration:
         """Return probabilities (N,)."""
         if self.kind == "none":
             return scores
+        if self.kind == "confidence":
+            slope, intercept = self.points
+            right = slope * log_odds(np.maximum(scores, 1.0 - scores)) + intercept
+            sure = np.clip(probability(right), 0.5 + _HAIR, 1.0 - FLOOR)
+            return np.where(scores > 0.5, sure, 1.0 - sure)
         if self.kind == "platt":
             slope, intercept = self.points
-            return sigmoid(slope * logit(scores) + intercept)
+            return probability(slope * log_odds(scores) + intercept)
         half = len(self.points) // 2
         return cast(FloatArray, np.interp(scores, self.points[:half], self.points[half:]))
 
@@ -75,6 +85,7 @@ class Calibration:
         right = {
             "none": len(points) == 0,
             "platt": len(points) == 2,
+            "confidence": len(points) == 2,
             "isotonic": len(points) % 2 == 0,
         }
         if not right.get(kind, False) or not np.isfinite(points).all():
@@ -95,15 +106,44 @@ def selective(truth: BoolArray, p: FloatArray, below: float) -> tuple[float, flo
     return float(right.mean()), float(sure.mean())
 
 
-def calibration_error(truth: BoolArray, p: FloatArray, bins: int = 5) -> float:
-    """Return the expected calibration error of the confidence (0..1), in equal bins of 0.5..1."""
+def calibration_error(truth: BoolArray, p: FloatArray, bins: int = 10) -> float:
+    """Return the expected calibration error of the confidence (0..1), in bins of equal mass."""
+    return float(
+        sum(share * abs(right - sure) for share, sure, right in reliability(truth, p, bins))
+    )
+
+
+def reliability(
+    truth: BoolArray, p: FloatArray, bins: int = 10
+) -> list[tuple[float, float, float]]:
+    """Return (share of the answers, mean confidence, share right) per bin of equal mass.
+
+    Answers are sorted by confidence; those that are equally sure share their bins evenly, so that
+    the order of the questions does not matter. NaN counts as no answer.
+    """
     keep = ~np.isnan(p)
     confidence = np.maximum(p, 1.0 - p)[keep]
-    right = ((p > 0.5) == truth)[keep]
-    place = np.minimum(((confidence - 0.5) * 2.0 * bins).astype(int), bins - 1)
-    error = 0.0
-    for b in range(bins):
-        chosen = place == b
-        if chosen.any():
-            error += chosen.mean() * abs(right[chosen].mean() - confidence[chosen].mean())
-    return float(error)
+    right = ((p > 0.5) == truth)[keep].astype(float)
+    if not len(right):
+        return []
+    _, place, count = np.unique(confidence, return_inverse=True, return_counts=True)
+    right = (np.bincount(place, right) / count)[place]
+    order = np.argsort(confidence, kind="stable")
+    parts = [part for part in np.array_split(order, min(bins, len(order))) if len(part)]
+    return [
+        (len(part) / len(order), float(confidence[part].mean()), float(right[part].mean()))
+        for part in parts
+    ]
+
+
+def _of_confidence(confidence: FloatArray, right: BoolArray) -> Calibration:
+    """Fit how often an answer is right where the model is so sure; never falling."""
+    share = (right.sum() + 1.0) / (len(right) + 2.0)
+    level = float(log_odds(share))
+    if len(set(right.tolist())) < 2:
+        return Calibration("confidence", (0.0, level))
+    model = LinearModel.trained(log_odds(confidence)[:, None], right, 1.0)
+    slope = float(model.weight[0] / model.scale[0])
+    if slope <= 0.0:
+        return Calibration("confidence", (0.0, level))
+    return Calibration("confidence", (slope, model.intercept - slope * float(model.mean[0])))

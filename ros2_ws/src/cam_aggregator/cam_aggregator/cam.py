@@ -18,10 +18,12 @@ from cam_aggregator.models import (
     make_classifier,
     positive_score,
 )
-from coterie_core.answers import AnswerTable, FloatArray
+from coterie_core.answers import AnswerTable, FloatArray, IntArray
 
 _MOST_FILLINGS = 64
 _MOST_ROWS = 5000
+_FOLDS = 4
+_CALIBRATION_TREES = 100
 
 
 class CentralAnswerModel(Aggregator):
@@ -37,8 +39,10 @@ class CentralAnswerModel(Aggregator):
         n_jobs: Threads of random forest and XGBoost.
         vocabulary: Object labels and room names of the house, if known beyond those of the
             training questions (the paper encodes all questions before it splits them).
-        calibration: "platt" or "isotonic" fit the confidence on held-out folds that keep objects
-            together (five more trainings); "none" is the paper's model as it is.
+        calibration: How its confidence is found, on folds held out of the training: "confidence"
+            leaves every answer as the paper's model gives it and says how often such answers were
+            right, apart for objects that have labels in training and for others (eight more
+            trainings); "platt" and "isotonic" may move answers too; "none": the bare scores.
         abstain_below: See Aggregator.
     """
 
@@ -53,7 +57,7 @@ class CentralAnswerModel(Aggregator):
         trees: int = 1000,
         n_jobs: int = 1,
         vocabulary: tuple[Iterable[str], Iterable[str]] | None = None,
-        calibration: Kind = "none",
+        calibration: Kind = "confidence",
         abstain_below: float = 0.0,
     ) -> None:
         super().__init__(abstain_below=abstain_below)
@@ -61,6 +65,8 @@ class CentralAnswerModel(Aggregator):
             raise ValueError(f"no calibration named {calibration!r}; kinds: {', '.join(KINDS)}")
         self.calibration: Kind = calibration
         self.calibrated = Calibration()
+        self.calibrated_known = Calibration()
+        self.known_objects: frozenset[str] = frozenset()
         self.seed = seed
         self.trees = trees
         self.n_jobs = n_jobs
@@ -108,17 +114,23 @@ class CentralAnswerModel(Aggregator):
                 self.model_name, self.seed, trees=self.trees, n_jobs=self.n_jobs
             )
             fit_classifier(self._model, self.inputs(table), table.truth)
-            self.calibrated = self._calibration(table)
+            self.known_objects = frozenset(table.objects)
+            groups = folds_by_group(table.groups, self.seed, _FOLDS)
+            self.calibrated = self._calibration(table, groups)
+            single = folds_by_group(table.questions, self.seed, _FOLDS)
+            self.calibrated_known = self._calibration(table, single)
 
-    def _calibration(self, table: AnswerTable) -> Calibration:
+    def _calibration(self, table: AnswerTable, fold: IntArray) -> Calibration:
+        """Return the curve that fits scores of questions whose fold was left out."""
         if self.calibration == "none":
             return Calibration()
-        inputs, fold = self.inputs(table), folds_by_group(table.groups, self.seed, 5)
+        inputs = self.inputs(table)
         scores = np.full(len(table), np.nan)
+        trees = min(self.trees, _CALIBRATION_TREES)
         for k in range(int(fold.max()) + 1):
             test = fold == k
             if len(set(table.truth[~test].tolist())) == 2 and test.any():
-                model = make_classifier(self.model_name, self.seed, trees=self.trees)
+                model = make_classifier(self.model_name, self.seed, trees=trees)
                 fit_classifier(model, inputs[~test], table.truth[~test])
                 scores[test] = positive_score(model, inputs[test])
         known = ~np.isnan(scores)
@@ -133,15 +145,22 @@ class CentralAnswerModel(Aggregator):
         self._model = model
 
     def p_yes(self, table: AnswerTable) -> FloatArray:
-        """Return the classifier's score of YES (N,)."""
+        """Return P(yes) (N,): the classifier's score, calibrated."""
         if not self.trained_on:
             raise AggregatorError(f"{self.name} is not trained: call fit with labels first")
         table = self.aligned(table)
         if self.constant is not None:
-            return np.full(len(table), self.constant)
+            return np.full(len(table), self._constant_p())
         inputs = self.inputs(table)
         rows = [self._fillings(inputs[i], ~table.present[i]) for i in range(len(table))]
-        return self._averaged(rows)
+        scores = self._averaged(rows)
+        known = np.array([thing in self.known_objects for thing in table.objects], dtype=bool)
+        return np.where(known, self.calibrated_known.apply(scores), self.calibrated.apply(scores))
+
+    def _constant_p(self) -> float:
+        """Return P(yes) where all labels were alike: by the rule of succession."""
+        sure = (self.trained_on + 1.0) / (self.trained_on + 2.0)
+        return sure if self.constant else 1.0 - sure
 
     def weights(self, table: AnswerTable) -> FloatArray:
         """Return how far P(yes) would move if that robot had said the opposite (N, K)."""
@@ -173,7 +192,7 @@ class CentralAnswerModel(Aggregator):
         scores = positive_score(self.model, np.concatenate([values for values, _ in rows]))
         share = np.concatenate([share for _, share in rows])
         starts = np.cumsum([0, *(len(values) for values, _ in rows[:-1])])
-        return self.calibrated.apply(np.add.reduceat(scores * share, starts))
+        return np.add.reduceat(scores * share, starts)
 
     def _fillings(self, row: FloatArray, missing: np.ndarray) -> tuple[FloatArray, FloatArray]:
         """Return rows (M, 2 + K) with all values the missing answers could have, and their shares.

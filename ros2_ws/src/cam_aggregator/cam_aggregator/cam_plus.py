@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cam_aggregator.base import Aggregator, AggregatorError, logit
+from cam_aggregator.base import Aggregator, AggregatorError
 from cam_aggregator.calibration import Calibration
 from cam_aggregator.features import (
     GROUPS,
@@ -22,6 +22,7 @@ from cam_aggregator.features import (
 from cam_aggregator.folds import folds_by_group
 from cam_aggregator.linear import LinearModel
 from coterie_core.answers import AnswerTable, BoolArray, FloatArray, IntArray
+from coterie_core.confidence import log_odds
 
 DEFAULT_GROUPS: tuple[str, ...] = (*(group for group in GROUPS if group != "similar"), TWIN)
 """`similar` changed nothing on new objects of any house tried, and is off."""
@@ -158,7 +159,7 @@ def _held_out(inputs: FloatArray, truth: BoolArray, fold: IntArray, strength: fl
 
 
 def _second_inputs(p: FloatArray, twin: TwinFacts) -> FloatArray:
-    return np.column_stack([logit(p), twin.inputs])
+    return np.column_stack([log_odds(p), twin.inputs])
 
 
 def _loss(truth: BoolArray, p: FloatArray) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from cam_aggregator.base import Aggregator
 from cam_aggregator.votes import MajorityVote
 from coterie_core.answers import AnswerTable, FloatArray
+from coterie_core.confidence import ConfidenceModel, load_confidence
 from coterie_core.debate import ROUNDS, DebateResult, LocalSpeaker, debate
 from coterie_core.questions import Question
 
@@ -20,15 +21,25 @@ _HAIR = 1e-9
 class LastWords(Aggregator):
     """What comes of robots' last words: their majority decides, their mean says how sure they are.
 
-    P(yes) is the mean over the robots, kept on the majority's side of one half; ties go as in the
-    majority vote.
+    P(yes) is the mean over the robots, kept on the majority's side of one half and brought to how
+    often such a mean was right; ties go as in the majority vote.
     """
 
     name: ClassVar[str] = "debate"
 
+    def __init__(
+        self, *, abstain_below: float = 0.0, confidence: ConfidenceModel | None = None
+    ) -> None:
+        super().__init__(abstain_below=abstain_below)
+        self.confidence = confidence or load_confidence()
+
     def p_yes(self, table: AnswerTable) -> FloatArray:
         """Return P(yes) of each question (N,) from answers that are last words."""
-        side = MajorityVote().p_yes(table)
+        return self.confidence.stated(self.name, self.mean(table), table.present.sum(axis=1))
+
+    def mean(self, table: AnswerTable) -> FloatArray:
+        """Return the mean P(yes) of the last words (N,), on the majority's side."""
+        side = MajorityVote().share(table)
         given = np.maximum(table.present.sum(axis=1), 1)
         mean = np.where(table.present, table.p_yes, 0.0).sum(axis=1) / given
         sure = np.where(side > 0.5, np.maximum(mean, 0.5 + _HAIR), np.minimum(mean, 0.5 - _HAIR))
@@ -44,13 +55,20 @@ class Debate(Aggregator):
 
     name: ClassVar[str] = LastWords.name
 
-    def __init__(self, *, rounds: int = ROUNDS, abstain_below: float = 0.0) -> None:
+    def __init__(
+        self,
+        *,
+        rounds: int = ROUNDS,
+        abstain_below: float = 0.0,
+        confidence: ConfidenceModel | None = None,
+    ) -> None:
         super().__init__(abstain_below=abstain_below)
         self.rounds = rounds
+        self.settled = LastWords(confidence=confidence)
 
     def p_yes(self, table: AnswerTable) -> FloatArray:
         """Return P(yes) of each question (N,) after the debate."""
-        return LastWords().p_yes(self.last_words(table))
+        return self.settled.p_yes(self.last_words(table))
 
     def last_words(self, table: AnswerTable) -> AnswerTable:
         """Return the table with each robot's answer after the debate."""

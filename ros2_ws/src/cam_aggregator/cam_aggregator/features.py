@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from cam_aggregator.base import logit
 from cam_aggregator.reliability import Reliability
 from coterie_core.answers import AnswerTable, BoolArray, FloatArray, IntArray
+from coterie_core.confidence import log_odds
 from coterie_core.household import load_household
 
 SEEN = 0
@@ -95,7 +95,7 @@ def _evidence(table: AnswerTable, reliability: Reliability) -> dict[str, FloatAr
         "covered": 1.0 - np.prod(1.0 - _COVER * fraction, axis=1),
         "elsewhere": (elsewhere > 0).astype(float),
         "rooms_elsewhere": np.log1p(elsewhere),
-        "prior": logit(_mean_prior(table, told)),
+        "prior": log_odds(_mean_prior(table, told)),
         "answers": reliability.pooled_answers(table),
     }
 
@@ -155,7 +155,7 @@ def _room_and_similar(table: AnswerTable, facts: TrainingFacts) -> dict[str, Flo
     alike = word_overlap(table.objects, facts.objects) * other
     sign = 2.0 * truth - 1.0
     return {
-        "room_rate": logit(rate),
+        "room_rate": log_odds(rate),
         "similar_here": (alike * here * sign).sum(axis=1),
     }
 

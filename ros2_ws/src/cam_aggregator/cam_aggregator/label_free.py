@@ -11,6 +11,7 @@ import numpy as np
 from cam_aggregator.base import Aggregator
 from cam_aggregator.votes import MajorityVote
 from coterie_core.answers import AnswerTable, FloatArray
+from coterie_core.confidence import ConfidenceModel, load_confidence
 
 _LOG = logging.getLogger(__name__)
 _LEAST_QUESTIONS = 5
@@ -29,13 +30,20 @@ class LabelFree(Aggregator):
     share one common sense err together, which such methods take for skill.
     """
 
-    def __init__(self, *, seed: int = 0, abstain_below: float = 0.0) -> None:
+    def __init__(
+        self,
+        *,
+        seed: int = 0,
+        abstain_below: float = 0.0,
+        confidence: ConfidenceModel | None = None,
+    ) -> None:
         super().__init__(abstain_below=abstain_below)
         self.seed = seed
+        self.stated_by = confidence or load_confidence()
         self.confusion: FloatArray | None = None
         self.prior_yes = 0.5
         self._known: dict[tuple[str, tuple[int, ...]], float] = {}
-        self._vote = MajorityVote()
+        self._vote = MajorityVote(confidence=self.stated_by)
 
     def fit(self, table: AnswerTable | None) -> None:
         """Learn from the answers of a table; its truth is not read."""
@@ -88,8 +96,13 @@ class LabelFree(Aggregator):
         if self.confusion is None:
             return self._vote.p_yes(table)
         table = self.aligned(table)
+        p = self.score(table)
+        return self.stated_by.stated(self.name, p, table.present.sum(axis=1))
+
+    def score(self, table: AnswerTable) -> FloatArray:
+        """Return the posterior of the method itself (N,), which takes errors for independent."""
         coded = _coded(table)
-        vote = self._vote.p_yes(table)
+        vote = self._vote.share(table)
         odds = self._odds(coded).sum(axis=1) + np.log(self.prior_yes / (1.0 - self.prior_yes))
         p = 0.5 * (1.0 + np.tanh(0.5 * odds))
         for i in range(len(table)):

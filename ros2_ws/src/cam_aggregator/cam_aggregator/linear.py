@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from cam_aggregator.base import sigmoid
 from coterie_core.answers import BoolArray, FloatArray
+from coterie_core.confidence import probability
 
 _STEPS = 50
 _TOLERANCE = 1e-8
@@ -42,7 +42,7 @@ class LinearModel:
 
     def probability(self, inputs: FloatArray) -> FloatArray:
         """Return P(yes) (N,)."""
-        return sigmoid(((inputs - self.mean) / self.scale) @ self.weight + self.intercept)
+        return probability(((inputs - self.mean) / self.scale) @ self.weight + self.intercept)
 
     def as_lists(self) -> dict[str, Any]:
         """Return plain data for a file."""
@@ -79,7 +79,7 @@ def _newton(x: FloatArray, y: FloatArray, penalty: FloatArray) -> FloatArray:
     beta = np.zeros(x.shape[1])
     now = loss(beta)
     for _ in range(_STEPS):
-        p = sigmoid(x @ beta)
+        p = probability(x @ beta)
         gradient = x.T @ (p - y) + penalty * beta
         hessian = (x * (p * (1.0 - p))[:, None]).T @ x + np.diag(penalty)
         step = np.linalg.solve(hessian, gradient)

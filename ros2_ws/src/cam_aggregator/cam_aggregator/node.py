@@ -137,7 +137,6 @@ class AggregatorNode(AgentNode):
         except NotAQuestion as error:
             self.problem(f"question {question.id}: {error}")
             return
-        self._note_rooms((question.room,))
         if self.collector.ask(question, deadline):
             self._close_if_complete(question.id)
 
@@ -161,6 +160,9 @@ class AggregatorNode(AgentNode):
             return
         self._note_rooms(answer.evidence.elsewhere)
         self.collector.add(answer)
+        entry = self.collector.get(answer.question)
+        if entry is not None and answer.evidence.looks and answer.evidence.kind != "nothing":
+            self._note_rooms((entry.question.room,))
         self._close_if_complete(answer.question)
 
     def _on_label(self, label: tuple[str, bool, str]) -> None:
@@ -205,6 +207,9 @@ class AggregatorNode(AgentNode):
 
     async def _debate(self, entry: OpenQuestion) -> FinalAnswer:
         """Let the robots that answered debate over the `discussion` topic; then the majority."""
+        before = self.fallback.decide(entry.question, entry.answers, self.robots)
+        if before.yes is None:  # nobody answered, or nobody can tell: nothing to talk about
+            return replace(before, method=self.method)
         first = {answer.robot: answer for answer in entry.answers if answer.robot in self.robots}
         speakers: list[Speaker] = [
             _RemoteSpeaker(self, robot) for robot in self.robots if robot in first

@@ -20,7 +20,7 @@ from cam_aggregator.linear import LinearModel
 from coterie_core.answers import AnswerTable
 from coterie_core.files import write_atomically
 
-FORMAT = "coterie/cam/1"
+FORMAT = "coterie/cam/2"
 MANIFEST = "manifest.json"
 TRUSTED_TYPES: tuple[str, ...] = (
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
@@ -72,6 +72,8 @@ def save_model(aggregator: Aggregator, folder: str | Path) -> None:
             "constant": aggregator.constant,
             "trees": aggregator.trees,
             "calibration": aggregator.calibrated.as_lists(),
+            "calibration_known": aggregator.calibrated_known.as_lists(),
+            "known_objects": sorted(aggregator.known_objects),
         }
         if aggregator.constant is None:
             name, data = _dump(aggregator)
@@ -198,6 +200,8 @@ def _restored_cam(
     aggregator.rooms = Codes(tuple(str(x) for x in manifest["rooms"]))
     aggregator.yes_rate = np.array(manifest["yes_rate"], dtype=float)
     aggregator.calibrated = Calibration.from_lists(manifest["calibration"])
+    aggregator.calibrated_known = Calibration.from_lists(manifest["calibration_known"])
+    aggregator.known_objects = frozenset(str(name) for name in manifest["known_objects"])
     constant = manifest["constant"]
     aggregator.constant = None if constant is None else float(constant)
     if aggregator.constant is None:

@@ -6,8 +6,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from cam_aggregator.base import Aggregator, logit, sigmoid
+from cam_aggregator.base import Aggregator
 from coterie_core.answers import AnswerTable, FloatArray
+from coterie_core.confidence import ConfidenceModel, load_confidence, observed
 
 Tie = Literal["no", "yes", "abstain"]
 
@@ -17,18 +18,30 @@ class MajorityVote(Aggregator):
 
     A missing answer does not count. With an even number of answers a tie is possible: it goes to
     `tie`, by default to NO, since a thing that half of the team does not know of is more often not
-    there. Confidence is the share of the answers given that agree.
+    there. Confidence is how often a majority of that size was right in the houses of
+    `confidence.yaml`.
     """
 
     name: ClassVar[str] = "majority_vote"
 
-    def __init__(self, *, tie: Tie = "no", abstain_below: float = 0.0) -> None:
+    def __init__(
+        self,
+        *,
+        tie: Tie = "no",
+        abstain_below: float = 0.0,
+        confidence: ConfidenceModel | None = None,
+    ) -> None:
         super().__init__(abstain_below=abstain_below)
+        self.confidence = confidence or load_confidence()
         if tie not in ("no", "yes", "abstain"):
             raise ValueError(f"tie must be 'no', 'yes' or 'abstain', got {tie!r}")
         self.tie = tie
 
     def p_yes(self, table: AnswerTable) -> FloatArray:
+        """Return P(yes) (N,), on the side of the majority."""
+        return self.confidence.stated(self.name, self.share(table), table.present.sum(axis=1))
+
+    def share(self, table: AnswerTable) -> FloatArray:
         """Return the share of robots that say yes; a tie is moved to its side by a hair."""
         given = table.present.sum(axis=1)
         yes = (table.answers & table.present).sum(axis=1)
@@ -40,25 +53,27 @@ class MajorityVote(Aggregator):
 
 
 class ConfidenceWeightedVote(Aggregator):
-    """Log-odds pooling: each answer counts as much as the robot is sure of it.
+    """Bayes' theorem over what the robots observed; common sense, which they share, counts once.
 
-    P(yes) = sigmoid(sum_k w_k), w_k = +-log(c_k / (1 - c_k)). Robots that are no surer than a coin
-    count nothing; one sure robot outvotes several that guess.
+    log-odds(yes) = log-odds(common sense) + what was seen - what was looked for in vain. The
+    strongest observation of each direction counts in full, further ones less and less, since robots
+    share their detector and look at the same places (`coterie_core.confidence.TeamModel`). A robot
+    that observed nothing adds nothing, however many of them there are.
     """
 
     name: ClassVar[str] = "confidence_vote"
 
+    def __init__(
+        self, *, abstain_below: float = 0.0, confidence: ConfidenceModel | None = None
+    ) -> None:
+        super().__init__(abstain_below=abstain_below)
+        self.confidence = confidence or load_confidence()
+
     def p_yes(self, table: AnswerTable) -> FloatArray:
-        """Return the pooled probability (N,); a perfect balance goes to NO by a hair."""
-        total = (self._signed(table)).sum(axis=1)
-        p = sigmoid(total)
-        p = np.where(p == 0.5, 0.5 - 1e-9, p)
-        return np.where(table.present.any(axis=1), p, np.nan)
+        """Return P(yes) (N,); a perfect balance goes to NO by a hair."""
+        p = self.confidence.team_p(table)
+        return self.confidence.stated(self.name, p, table.present.sum(axis=1))
 
     def weights(self, table: AnswerTable) -> FloatArray:
-        """Return the size of each answer's log-odds (N, K)."""
-        return np.abs(self._signed(table))
-
-    @staticmethod
-    def _signed(table: AnswerTable) -> FloatArray:
-        return np.where(table.present, logit(table.p_yes), 0.0)
+        """Return the size of the log-likelihood ratio of each robot's observation (N, K)."""
+        return np.abs(observed(table))

@@ -23,7 +23,7 @@ def said(robot: str, yes: bool, confidence: float = 0.8, question: str = "q1") -
 def test_majority_of_three_decides_and_each_vote_is_listed():
     final = MajorityVote().decide(ASKED, [said("a", True), said("b", False), said("c", True)], TEAM)
     assert final.yes is True
-    assert final.confidence == pytest.approx(2 / 3)
+    assert 0.5 < final.confidence < 0.9
     assert {(v.robot, v.yes, v.weight) for v in final.votes} == {
         ("a", True, 1.0),
         ("b", False, 1.0),
@@ -80,20 +80,83 @@ def test_a_confidence_that_is_no_probability_cannot_break_or_own_the_vote(broken
     assert 0.5 <= vote.confidence <= 1.0 and math.isfinite(vote.weight) and vote.note
 
 
-def test_one_sure_robot_outvotes_two_that_guess():
-    answers = [said("a", True, 0.99), said("b", False, 0.6), said("c", False, 0.6)]
+def been(robot: str, yes: bool, confidence: float, kind, prior: float = 0.4) -> Answer:
+    return Answer("q1", robot, yes, confidence, Evidence(kind, prior=prior))
+
+
+def test_one_robot_that_saw_it_outvotes_two_that_guess():
+    answers = [
+        been("a", True, 0.97, "seen"),
+        been("b", False, 0.6, "prior_only"),
+        been("c", False, 0.6, "prior_only"),
+    ]
     final = ConfidenceWeightedVote().decide(ASKED, answers, TEAM)
-    # odds: 99 against (0.6 / 0.4)^2 = 2.25
-    assert final.yes is True
-    assert final.confidence == pytest.approx(44.0 / 45.0, abs=1e-6)
+    assert final.yes is True and final.confidence == pytest.approx(0.97, abs=0.005)
+    weights = {vote.robot: vote.weight for vote in final.votes}
+    assert weights["a"] > 0.0 == weights["b"] == weights["c"]
 
 
-def test_abstains_below_the_threshold_but_keeps_the_confidence():
+@pytest.mark.parametrize("count", [1, 3, 50])
+@pytest.mark.parametrize("prior", [0.1, 0.45, 0.74])
+def test_robots_that_have_not_been_there_state_their_common_sense_once(count, prior):
+    team = [f"r{k}" for k in range(count)]
+    answers = [been(r, prior > 0.5, max(prior, 1 - prior), "prior_only", prior) for r in team]
+    for name in ("confidence_vote", "debate"):
+        final = make_aggregator(name).decide(ASKED, answers, team)
+        assert final.yes == (prior > 0.5)
+        assert final.confidence == pytest.approx(max(prior, 1 - prior), abs=1e-6)
+
+
+def test_many_that_looked_in_vain_are_not_certain_since_their_detector_is_the_same():
+    def decided(count: int) -> float:
+        team = [f"r{k}" for k in range(count)]
+        answers = [been(r, False, 0.8, "not_there", 0.5) for r in team]
+        final = ConfidenceWeightedVote().decide(ASKED, answers, team)
+        assert final.yes is False
+        return final.confidence
+
+    assert decided(1) == pytest.approx(0.8)
+    assert 0.8 < decided(3) < decided(50) < 0.99
+
+
+def test_a_robot_that_turns_its_answers_round_only_makes_itself_unheard():
+    honest = [been("a", True, 0.95, "seen"), been("b", False, 0.7, "not_there")]
+    alone = ConfidenceWeightedVote().decide(ASKED, honest, TEAM)
+    liars = (
+        been("c", False, 0.95, "seen"),
+        been("c", True, 0.7, "not_there"),
+    )
+    for liar in liars:
+        final = ConfidenceWeightedVote().decide(ASKED, [*honest, liar], TEAM)
+        assert (final.yes, final.confidence) == (alone.yes, pytest.approx(alone.confidence))
+        assert next(vote.weight for vote in final.votes if vote.robot == "c") == 0.0
+    guesses = [been(r, False, 0.6, "prior_only") for r in "ab"]
+    for name in ("confidence_vote", "debate"):
+        final = make_aggregator(name).decide(
+            ASKED, [*guesses, been("c", True, 0.6, "prior_only")], TEAM
+        )
+        assert final.yes is False
+
+
+def test_unknown_is_neither_no_nor_zero_percent_sure_of_no():
+    cannot = Answer(
+        "q1", "a", False, 0.5, Evidence("nothing"), explanation="these robots do not know 'xyzzy'"
+    )
+    others = [been(r, False, 0.6, "prior_only") for r in "bc"]
+    for name in ("majority_vote", "confidence_vote", "debate", "dawid_skene"):
+        final = make_aggregator(name).decide(ASKED, [cannot, *others], TEAM)
+        assert final.yes is None and final.confidence == 0.0
+        assert final.explanation == "these robots do not know 'xyzzy'"
+    looked = been("b", True, 0.9, "seen")
+    assert ConfidenceWeightedVote().decide(ASKED, [cannot, looked], TEAM).yes is True
+
+
+def test_abstains_below_the_threshold():
     answers = [said("a", True), said("b", False), said("c", True)]
-    final = MajorityVote(abstain_below=0.7).decide(ASKED, answers, TEAM)
-    assert final.yes is None and final.confidence == pytest.approx(2 / 3)
+    final = MajorityVote(abstain_below=0.95).decide(ASKED, answers, TEAM)
+    assert final.yes is None and final.confidence == 0.0
     assert "abstains" in final.explanation
-    assert MajorityVote(abstain_below=0.6).decide(ASKED, answers, TEAM).yes is True
+    assert MajorityVote(abstain_below=0.5).decide(ASKED, answers, TEAM).yes is True
 
 
 def test_mistyped_names_and_options_get_the_nearest():

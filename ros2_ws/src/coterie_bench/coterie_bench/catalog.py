@@ -19,6 +19,10 @@ BENCHES: dict[str, Bench] = {
         "coterie_bench.mele",
         "MELE's protocol on every house in a folder.",
     ),
+    "calibration": Bench(
+        "coterie_bench.calibration",
+        "Whether a stated confidence is earned, on houses that it was not fitted on.",
+    ),
     "objects": Bench(
         "coterie_bench.objects",
         "Requests on semantic maps by every workflow.",

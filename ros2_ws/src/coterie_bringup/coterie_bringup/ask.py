@@ -24,8 +24,14 @@ if TYPE_CHECKING:
     from coterie_bringup.operator import TeamAnswer
 
 
+UNKNOWN = 4
+"""Exit code of a question that the team cannot answer."""
+
+
 def ask(question: str, *, domain: int | None, timeout: float, as_json: bool) -> int:
-    """Ask and print; return the exit code (0 answered, 3 the team abstains or guesses).
+    """Ask and print; return the exit code.
+
+    0: answered; 3: an open question was answered by a guess; UNKNOWN (4): the team cannot tell.
 
     Raises:
         CommandError: No team runs, several do, it does not respond, or it does not understand.
@@ -47,7 +53,7 @@ def ask(question: str, *, domain: int | None, timeout: float, as_json: bool) -> 
         print(json.dumps(as_data(text, answer), indent=1))
     else:
         _print(text, answer)
-    return 3 if answer.final.yes is None else 0
+    return UNKNOWN if answer.final.yes is None else 0
 
 
 def choose_team(teams: list[RunState], domain: int | None, environment: str) -> RunState:
@@ -84,7 +90,7 @@ def choose_team(teams: list[RunState], domain: int | None, environment: str) -> 
 def as_data(question: str, answer: TeamAnswer) -> dict[str, Any]:
     """Return the answer as plain data for programs."""
     final = answer.final
-    word = {True: "yes", False: "no", None: "abstain"}[final.yes]
+    word = {True: "yes", False: "no", None: "unknown"}[final.yes]
     return {
         "question": question,
         "answer": word,
@@ -150,10 +156,12 @@ def _print(question: str, answer: TeamAnswer) -> None:
     from rich.text import Text
 
     final = answer.final
-    word, colour = {True: ("YES", "green"), False: ("NO", "red"), None: ("CANNOT TELL", "yellow")}[
+    word, colour = {True: ("YES", "green"), False: ("NO", "red"), None: ("UNKNOWN", "yellow")}[
         final.yes
     ]
-    head = Text.assemble((word, f"bold {colour}"), f"  {100 * final.confidence:.0f} % sure")
+    head = Text.assemble((word, f"bold {colour}"))
+    if final.yes is not None:
+        head.append(f"  {100 * final.confidence:.0f} % sure")
     head.append(f"   {final.method.replace('_', ' ')}", "dim")
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("robot", "says", "sure", "weight", "because"):
@@ -161,10 +169,12 @@ def _print(question: str, answer: TeamAnswer) -> None:
     weights = {vote.robot: vote for vote in final.votes}
     for one in answer.answers:
         vote = weights.get(one.robot)
+        nothing = one.evidence.kind == "nothing"
+        says = ("-", "dim") if nothing else ("yes", "green") if one.yes else ("no", "red")
         table.add_row(
             Text(one.robot),
-            Text("yes" if one.yes else "no", "green" if one.yes else "red"),
-            f"{100 * one.confidence:.0f} %",
+            Text(*says),
+            "" if nothing else f"{100 * one.confidence:.0f} %",
             f"{vote.weight:.2f}" if vote is not None else "-",
             Text(one.explanation or evidence_text(one)),
         )
@@ -250,4 +260,6 @@ def evidence_text(answer: Answer) -> str:
         share = f"{100 * evidence.visited_fraction:.0f} % of the room seen"
         also = f"; saw one in {', '.join(evidence.elsewhere[:2])}" if evidence.elsewhere else ""
         return f"looked {evidence.looks} times, {share}, not there{also}"
+    if evidence.kind == "nothing":
+        return "cannot tell"
     return f"never been there; common sense says {100 * evidence.prior:.0f} %"

@@ -91,7 +91,10 @@ def ask(
     timeout: Annotated[float, typer.Option(min=0.1, help="Wait so long [s].")] = 300.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """Ask the running team; answers with confidence and each robot's evidence."""
+    """Ask the running team; answers with confidence and each robot's evidence.
+
+    Exit code 0: answered; 3: guessed; 4: the team cannot tell (UNKNOWN).
+    """
     from coterie_bringup.ask import ask as run
 
     raise typer.Exit(run(question, domain=domain, timeout=timeout, as_json=as_json))

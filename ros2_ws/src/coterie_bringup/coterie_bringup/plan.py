@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from coterie_bringup.team import (
     StartSpec,
     Team,
 )
+from coterie_core.detector_vocabulary import household_vocabulary
 from coterie_core.embodiment import Embodiment
 from coterie_core.resume import Resume
 from habitat_bridge.robots import EMBODIMENTS
@@ -301,9 +302,24 @@ def explorer_parameters(team: Team, robot: RobotSpec, run_directory: Path | None
         "model_profile": _profile(team, robot.model),
         "seed": (team.seed * 1009 + index) % 2**31,
         "malicious": robot.malicious,
+        "deadline": team.aggregator.deadline,
+        **detector_vocabulary(team),
         "state_directory": "" if folder is None else str(folder / "memory"),
         **memory_parameters(team, run_directory),
     }
+
+
+def detector_vocabulary(team: Team, ignored: Collection[str] = ("door",)) -> dict[str, list[str]]:
+    """Return the parameter that says what a simulated detector can report; empty: not known.
+
+    Args:
+        team: The team.
+        ignored: Labels that are not reported; see `household_vocabulary`.
+    """
+    world = team.world
+    if world.kind == "graph" or world.scene is not None or world.house is not None:
+        return {}  # labels come from files
+    return {"detector_vocabulary": list(household_vocabulary(ignored))}
 
 
 def leader_parameters(team: Team, leader: LeaderSpec, run_directory: Path | None) -> dict[str, Any]:

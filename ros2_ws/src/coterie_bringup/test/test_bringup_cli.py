@@ -104,7 +104,7 @@ def test_answers_as_data_and_in_words() -> None:
     seen = Answer("q", "rover", True, 0.9, Evidence("seen", objects=("mug_1",), sightings=2))
     final = FinalAnswer("q", None, 0.5, "majority_vote", (Vote("rover", True, 0.9, 1.0),), ("x",))
     data = as_data("Is there a mug?", TeamAnswer(final, (seen,)))
-    assert json.loads(json.dumps(data))["answer"] == "abstain"
+    assert json.loads(json.dumps(data))["answer"] == "unknown"
     assert data["missing"] == ["x"] and data["answers"][0]["evidence"]["objects"] == ("mug_1",)
     assert evidence_text(seen) == "saw mug_1"
     not_there = Evidence("not_there", looks=3, visited_fraction=0.5, elsewhere=("kitchen",))

@@ -1,7 +1,7 @@
-"""What an answer's confidence rests on: what is known beforehand, what looking tells, what is shared.
+"""What the confidence of an answer rests on: common sense, what looking tells, what is shared.
 
-All numbers come from `data/confidence.yaml`, fitted by `./coterie bench calibration --fit` on houses
-that are named there. Probabilities are those of questions of which half are truly YES.
+All numbers come from `data/confidence.yaml`, fitted by `./coterie bench calibration --fit` on
+houses that are named there. Probabilities are those of questions of which half are truly YES.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from coterie_core.answers import EVIDENCE_KINDS, AnswerTable, BoolArray, FloatArray
+from coterie_core.questions import EvidenceKind
 
 FLOOR = 1e-3
 """Probabilities are kept this far from 0 and 1: a robot that is sure may still be wrong."""
@@ -43,8 +44,8 @@ class _Part(BaseModel):
 class PriorModel(_Part):
     """How likely a room holds a thing of which common sense says `p`, before anybody looked.
 
-    low + (high - low) sigmoid(shift + slope logit(p)): homes differ from what is usual, so that even
-    what belongs there is missing at times, and what does not is found.
+    low + (high - low) sigmoid(shift + slope logit(p)): homes differ from what is usual, so that
+    even what belongs there is missing at times, and what does not is found.
     """
 
     low: Share = 0.0
@@ -54,7 +55,9 @@ class PriorModel(_Part):
 
     def of(self, p: Any) -> FloatArray:
         """Return the probability of what common sense gives the probability `p` (any shape)."""
-        return self.low + (self.high - self.low) * probability(self.shift + self.slope * log_odds(p))
+        return self.low + (self.high - self.low) * probability(
+            self.shift + self.slope * log_odds(p)
+        )
 
 
 class DetectorModel(_Part):
@@ -98,9 +101,10 @@ class DetectorModel(_Part):
 class TeamModel(_Part):
     """What answers of several robots are worth together.
 
-    Robots share common sense, which counts once, and have the same detector: what it misses for one
-    it misses for all, and what it takes a thing for. The strongest observation counts in full; all
-    others of its direction together count `others` times their log-likelihood ratio, at most `most`.
+    Robots share common sense, which counts once, and have the same detector: what it misses for
+    one it misses for all, and what it takes a thing for. The strongest observation counts in full;
+    all others of its direction together count `others` times their log-likelihood ratio, and
+    however many there are, no more than `others` times `most`.
     """
 
     others_no: Share = 1.0
@@ -183,6 +187,13 @@ def observed(table: AnswerTable) -> FloatArray:
     told = np.where(table.evidence == _SEEN, np.maximum(told, 0.0), np.minimum(told, 0.0))
     looked: BoolArray = (table.evidence != _PRIOR_ONLY) & (table.evidence != _NOTHING)
     return np.where(table.present & looked, told, 0.0)
+
+
+def observed_shift(kind: EvidenceKind, shift: float) -> float:
+    """Return what one answer with this evidence adds [log-odds], as `observed` does."""
+    if kind in ("prior_only", "nothing"):
+        return 0.0
+    return max(shift, 0.0) if kind == "seen" else min(shift, 0.0)
 
 
 def shared_prior(table: AnswerTable) -> FloatArray:

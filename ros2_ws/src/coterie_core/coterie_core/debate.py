@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
+import numpy as np
 from pydantic import BaseModel, Field
 
+from coterie_core.confidence import load_confidence, log_odds, observed_shift, probability
 from coterie_core.language import Decider, Decision, Message, as_data
 from coterie_core.questions import Answer, EvidenceKind, Question
 
@@ -19,8 +21,6 @@ STATEMENT_LIMIT = 300
 
 TRUST = 0.9
 """How far a robot believes what another says: the probability that it tells what it found."""
-
-_FLOOR = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,34 +119,35 @@ class DebateTurn(Decision[DebateState, DebateReply]):
     def rule(self, state: DebateState) -> DebateReply:
         """Add up what each robot knows beyond the common sense that they share.
 
-        With prior p and each robot's own probability p_k, the log-odds are
-        logit(p) + sum_k (logit(p_k) - logit(p)): naive Bayes over independent observations. When
+        Common sense counts once; see `coterie_core.confidence.TeamModel` for what observations are
+        worth together, and `observed_shift` for which utterances hold any. When
         a robot speaks first it tells what it found itself; of another robot only that first
         utterance counts, since later ones repeat what it heard. What others say is believed with
         TRUST: no single robot, lying or mistaken, talks one out of what it saw itself.
         """
-        prior = _logit(state.prior)
+        prior = float(log_odds(state.prior))
         heard: dict[str, Utterance] = {}
         for said in state.conversation:
             heard.setdefault(said.speaker, said)
-        total = _logit(state.first.p_yes)
+        told = [float(log_odds(state.first.p_yes)) - prior]
         if state.final or state.robot in heard:
             others = [said for speaker, said in heard.items() if speaker != state.robot]
-            total += sum(_hearsay(_logit(said.p_yes) - prior) for said in others)
-        p = 1.0 / (1.0 + math.exp(-max(min(total, 30.0), -30.0)))
+            told += [
+                _hearsay(observed_shift(said.evidence, float(log_odds(said.p_yes)) - prior))
+                for said in others
+            ]
+        team = load_confidence().team
+        p = float(probability(team.pooled(np.array([prior]), np.array([told])))[0])
         ground = {
             "seen": "I saw it there",
             "not_there": "I looked in that room and did not see it",
             "prior_only": "I have not been there and go by what is usual",
+            "moved": "It was taken away from there",
+            "nothing": "I cannot tell",
         }[state.first.evidence.kind]
         return DebateReply(
             answer="yes" if p > 0.5 else "no", confidence=max(p, 1.0 - p), statement=ground
         )
-
-
-def _logit(p: float) -> float:
-    q = min(max(p, _FLOOR), 1.0 - _FLOOR)
-    return math.log(q / (1.0 - q))
 
 
 def _hearsay(log_ratio: float) -> float:

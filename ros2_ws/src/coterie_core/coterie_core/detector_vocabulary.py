@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -10,6 +9,7 @@ from typing import Literal
 
 from coterie_core.household import load_household, normalized, singulars
 from coterie_core.lexicon import load_lexicon
+from coterie_core.understanding import nearest, unknown_words
 
 Reporting = Literal["reportable", "never_reported", "unknown_word"]
 
@@ -19,8 +19,6 @@ STRUCTURE = frozenset(
 """Parts of the house that most detectors do not report; the household's names."""
 
 _LONGEST = 100
-_NEAR = 0.68
-"""How like another word a mistyped one must be (0..1, of difflib)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class WordCheck:
         if self.reporting == "never_reported":
             return f"no detector of these robots reports {self.word!r}, so they cannot tell"
         near = f"; did you mean {' or '.join(map(repr, self.nearest))}?" if self.nearest else ""
-        return f"the word {self.word!r} is not known here{near}"
+        return f"these robots do not know {self.word!r}{near}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +76,12 @@ class DetectorVocabulary:
         text = " ".join(word[:_LONGEST].split())
         asked = _names(text)
         known = self.labels if self.labels is not None else frozenset(detected)
+        forms = {normalized(text), *singulars(normalized(text))}
+        own = _normal(known) | _normal(frozenset(detected))
+        strange = unknown_words(text, own, near=()) if own.isdisjoint(forms) else []
+        if strange:
+            word = " ".join(found.word for found in strange)
+            return WordCheck(word, "unknown_word", nearest_words(word, known))
         if asked & _all_names(known):
             return WordCheck(text, "reportable")
         if not is_known_word(text):
@@ -111,9 +115,12 @@ def is_known_word(word: str) -> bool:
 
 def nearest_words(word: str, more: Iterable[str] = (), count: int = 3) -> tuple[str, ...]:
     """Return the known words that are spelled most like one, likest first; may be empty."""
-    pool = sorted({*_listed(), *(normalized(label) for label in more)})
-    return tuple(
-        difflib.get_close_matches(normalized(word[:_LONGEST]), pool, n=count, cutoff=_NEAR)
+    text = normalized(word[:_LONGEST])
+    pool = (*sorted(normalized(label) for label in more), *sorted(_listed()))
+    found = nearest(text, pool, count)
+    # "asdf mugg": one word of several may be near to one that is known.
+    return found or tuple(
+        near for part in text.split() if " " in text for near in nearest(part, pool, 1)
     )
 
 
@@ -144,6 +151,11 @@ def _names_of(text: str) -> frozenset[str]:
         if not {name, *part.words}.isdisjoint(forms):
             names |= lexicon.members(name)
     return frozenset(names | {house.canonical(name) for name in tuple(names)})
+
+
+@lru_cache(maxsize=64)
+def _normal(labels: frozenset[str]) -> frozenset[str]:
+    return frozenset(normalized(label) for label in labels)
 
 
 @lru_cache(maxsize=64)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from coterie_core.household import load_household, normalized
 from coterie_core.language import CheckFailed, Decider, Decision, Message, as_data, decide_by_rule
 from coterie_core.questions import Question
+from coterie_core.understanding import foreign_words, language_told, nearest
 
 _MAX_TEXT = 300
 _LEAD = re.compile(
@@ -36,6 +37,12 @@ _TAIL = re.compile(
     r" (?:on|under|beside|next to|near|behind|by|above|below|in front of|somewhere|anywhere|"
     r"there|here|please|lying|standing|present|located|to be found|or not)(?: .*)?$"
 )
+_SHOWN = 12
+"""Most rooms that a refusal lists."""
+_VAGUE = {
+    *("big", "small", "large", "little", "tiny", "huge", "main", "nice", "new", "old", "modern"),
+    *("clean", "messy", "tidy", "dirty", "whole", "entire", "only", "same", "lovely", "cozy"),
+}
 _HOUSE = {
     *("house", "home", "apartment", "flat", "building", "place", "anywhere", "somewhere", "here"),
     *("whole house", "entire house", "any room", "any of the rooms", "rooms", "everywhere"),
@@ -106,7 +113,7 @@ def _split(text: str, rooms: Sequence[str]) -> tuple[str, str]:
     """Return the words for the object and the room ("" for the whole house)."""
     cuts = list(_IN.finditer(text))
     for cut in reversed(cuts):
-        words = _ARTICLE.sub("", text[cut.end() :])
+        words = _TAIL.sub("", _ARTICLE.sub("", text[cut.end() :]))
         found = find_room(words, rooms)
         if found is not None:
             return text[: cut.start()], found
@@ -118,7 +125,7 @@ def _split(text: str, rooms: Sequence[str]) -> tuple[str, str]:
     inside = [cut for cut in cuts if cut.group().strip() in ("in", "inside", "within", "at")]
     if inside:
         cut = inside[-1]
-        return text[: cut.start()], _ARTICLE.sub("", text[cut.end() :]).strip()
+        return text[: cut.start()], _TAIL.sub("", _ARTICLE.sub("", text[cut.end() :])).strip()
     return text, ""
 
 
@@ -148,15 +155,61 @@ def find_room(words: str, rooms: Iterable[str]) -> str | None:
     if said.replace(" ", "") in packed:
         return packed[said.replace(" ", "")]
     household = load_household()
-    kind = household.room_type(said)
+    kind = room_kind(said)
     if kind and not re.search(r"\d", said):
         same = [original for name, original in names.items() if household.room_type(name) == kind]
         if len(same) == 1:
             return same[0]
         if same:
             return kind
+    if re.search(r"\d", said):
+        return None  # "bedroom 7" is not "bedroom 2" misspelled
     near = difflib.get_close_matches(said, list(names), n=1, cutoff=0.84)
     return names[near[0]] if near else None
+
+
+def room_kind(words: str) -> str:
+    """Return the type of room that words name, "" if they name none.
+
+    No word of them is passed over but such as tell no room from another ("big kitchen"): an
+    "upstairs kitchen" is not any kitchen.
+    """
+    household = load_household()
+    for part in (words, *words.split("/")):
+        kind = household.room_type(part)
+        if not kind:
+            continue
+        said = normalized(part)
+        names = {normalized(name) for name in (kind, *household.room_types[kind].synonyms)}
+        bare = " ".join(word for word in said.split() if word not in _VAGUE)
+        if not names.isdisjoint({said, bare, bare.replace(" ", "")}):
+            return kind
+    return ""
+
+
+def unknown_room(words: str, rooms: Iterable[str], *, all_known: bool = False) -> str:
+    """Return why there is no such room, for people; empty if there is, or may be, one.
+
+    Args:
+        words: What the person calls the room.
+        rooms: Names of the rooms known.
+        all_known: Whether the house has no others.
+    """
+    names = tuple(rooms)
+    if find_room(words, names) is not None:
+        return ""
+    kind = room_kind(words)
+    if kind and not all_known:
+        return ""
+    some = f" (its rooms: {', '.join(sorted(names)[:_SHOWN])})" if names else ""
+    if kind:
+        return f"this house has no room {words[:60]!r}{some}"
+    pool = (*names, *load_household().room_types)
+    near = nearest(normalized(words[:60]), pool, 1) or tuple(
+        name for name in pool if f" {normalized(words)}".endswith(f" {name}")
+    )
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"no room {words[:60]!r} is known here{hint}{some}"
 
 
 def nearest_object(words: str, labels: Iterable[str]) -> str:
@@ -203,6 +256,10 @@ async def understand(
         NotAQuestion: There is no object in it.
     """
     state = ParseState(text, tuple(sorted(set(rooms))), tuple(sorted(set(objects))))
+    if decider is None or decider.rule_only:
+        foreign = foreign_words(text[:_MAX_TEXT], (*state.rooms, *state.objects))
+        if foreign is not None and foreign.whole:
+            raise NotAQuestion(language_told(foreign, what="question"))
     if decider is None:
         reply = decide_by_rule(ParseQuestion(), state).reply
     else:

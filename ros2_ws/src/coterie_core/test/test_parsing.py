@@ -16,6 +16,7 @@ from coterie_core.parsing import (
     nearest_object,
     question_kind,
     understand,
+    unknown_room,
 )
 
 ROOMS = ("kitchen", "bedroom 1", "bedroom 2", "living room", "gym", "bathroom")
@@ -139,3 +140,29 @@ def test_who_can_answer(text: str, kind: str) -> None:
 @given(st.text(max_size=400))
 def test_any_text_is_of_some_kind(text: str) -> None:
     assert question_kind(text, ["kitchen"]) in ("presence", "open", "either")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Gibt es einen Teller im Schlafzimmer?",
+        "Y a-t-il une assiette dans la chambre ?",
+        "¿Hay un plato en el dormitorio?",
+        "寝室にお皿はありますか",
+    ],
+)
+async def test_a_question_in_another_language_is_refused_in_words(text: str) -> None:
+    with pytest.raises(NotAQuestion, match="read English only"):
+        await understand(text, ["bedroom", "kitchen"], ["plate"])
+
+
+def test_no_word_that_tells_rooms_apart_is_passed_over() -> None:
+    rooms = ["kitchen", "bedroom 1", "bedroom 2", "bathroom"]
+    assert find_room("big kitchen", rooms) == "kitchen"
+    for words in ("upstairs kitchen", "bedroom 7", "neighbor's bathroom", "ballroom"):
+        assert find_room(words, rooms) is None
+    assert unknown_room("bedroom", rooms) == ""
+    assert unknown_room("garage", rooms) == ""  # it may have one that nobody has seen yet
+    assert "no room 'garage'" in unknown_room("garage", rooms, all_known=True)
+    assert "did you mean 'bathroom'" in unknown_room("bathroon", [])
+    assert "its rooms: bathroom" in unknown_room("orangery", rooms)

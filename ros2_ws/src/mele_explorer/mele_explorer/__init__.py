@@ -1,8 +1,9 @@
 """One robot of a MELE team: explore a house, remember it, answer questions about it."""
 
 from coterie_core.common_sense import CommonSense, load_common_sense
+from coterie_core.confidence import DetectorModel, PriorModel
 from coterie_core.parsing import NotAQuestion, ParseQuestion, understand
-from mele_explorer.answering import Answerer, AnswerPresence, DetectorModel
+from mele_explorer.answering import Answerer, AnswerPresence
 from mele_explorer.bank import QuestionBank
 from mele_explorer.choose_place import ChoosePlace
 from mele_explorer.explorer import Explorer, ExplorerLimits, Feedback
@@ -22,6 +23,7 @@ __all__ = [
     "ChoosePlace",
     "CommonSense",
     "DetectorModel",
+    "PriorModel",
     "Explorer",
     "ExplorerLimits",
     "ExplorerRun",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
 from coterie_core.common_sense import CommonSense
+from coterie_core.confidence import DetectorModel, PriorModel, load_confidence
+from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.language import Decider, Decision, Message, as_data, decide_by_rule
+from coterie_core.parsing import unknown_room
 from coterie_core.questions import Answer, Evidence, Question
 from coterie_core.scene import Room
 from coterie_core.team_memory import TeamMemory
@@ -26,22 +30,24 @@ ANYWHERE = ("", "house", "home", "anywhere", "the house", "the home")
 
 
 @dataclass(frozen=True, slots=True)
-class DetectorModel:
-    """What a robot believes of its own detector.
+class Findings:
+    """What a robot has found of a thing in a room.
 
-    `hidden`: share of things that no look shows (in a closed container, behind another thing);
-    `miss`: probability that a look misses one of the others; `false`: probability that a single
-    report is of a thing that is not there. Counted in generated houses with the usual noise, a
-    quarter of the things in rooms seen whole are not found.
+    `sense`: what common sense says (0..1); `visited` (0..1): share of the room's known places seen
+    well, with `looks_per_place` views each, `looks` in all; `found` (0..1): probability that one of
+    the remembered `objects` (id, probability of each) is such a thing, `best` that of the
+    likeliest; `elsewhere`: names of other rooms with such a thing; `sightings`: detections here.
     """
 
-    hidden: float = 0.1
-    miss: float = 0.17
-    false: float = 0.05
-
-    def overlooked(self, looks: float) -> float:
-        """Return the probability (0..1) that `looks` views of its surroundings miss a thing."""
-        return self.hidden + (1.0 - self.hidden) * self.miss**looks
+    sense: float
+    visited: float
+    looks_per_place: float
+    looks: int
+    found: float
+    best: float
+    objects: tuple[tuple[str, float], ...]
+    elsewhere: tuple[str, ...]
+    sightings: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +115,8 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
             )
         elif evidence.kind == "moved":
             text = moved_text(evidence)
+        elif evidence.kind == "nothing":
+            text = "cannot tell"
         elif evidence.kind == "not_there":
             share = f"{evidence.visited_fraction:.0%}"
             text = (
@@ -116,9 +124,12 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
             )
         else:
             text = f"never been in {where}: common sense gives {evidence.prior:.0%}"
-        if state.note:
+        if state.note and evidence.kind != "nothing":
             text = f"{text} ({state.note})"
         confidence = max(state.p_yes, 1.0 - state.p_yes)
+        if evidence.kind == "nothing":
+            yes, confidence = False, 0.5
+            text = state.note or text
         return PresenceReply(answer="yes" if yes else "no", confidence=confidence, explanation=text)
 
 
@@ -133,7 +144,10 @@ class Answerer:
         memory: What the robot remembers.
         sense: Prior knowledge about homes.
         decider: Who answers; None: the rule.
-        detector: What the robot believes of its detector.
+        detector: What the robot believes of its detector; None: as measured (see confidence.yaml).
+        prior: What it makes of common sense; None: as measured.
+        vocabulary: What its detector can report; None: it is not known.
+        rooms: Names of rooms that the house is known to have besides those in memory.
     """
 
     def __init__(
@@ -142,12 +156,18 @@ class Answerer:
         sense: CommonSense,
         decider: Decider | None = None,
         detector: DetectorModel | None = None,
+        prior: PriorModel | None = None,
+        vocabulary: DetectorVocabulary | None = None,
+        rooms: Collection[str] = (),
     ) -> None:
         self.memory = memory
         self.sense = sense
         self.decider = decider
-        self.detector = detector or DetectorModel()
         self.team: TeamMemory | None = None  # what robots did to objects, where anybody tells
+        self.detector = detector or load_confidence().detector
+        self.prior = prior or load_confidence().prior
+        self.vocabulary = vocabulary or DetectorVocabulary()
+        self.rooms = tuple(rooms)
         self._notes: tuple[tuple[str, tuple[str, ...]], ...] | None = None
         self._notes_at = -1
         self._alike_labels: dict[str, tuple[str, ...]] = {}
@@ -158,7 +178,11 @@ class Answerer:
         if self.decider is None:
             return self.answer_by_rule(question)
         state = self.assess(question)
+        if state.evidence.kind == "nothing" and self.decider.rule_only:
+            return self.answer_by_rule(question)
         decided = await self.decider.decide(AnswerPresence(), state)
+        if state.evidence.kind == "nothing" and decided.decided_by == "model":
+            state, decided.reply.explanation = _by_model_alone(state, decided.reply)
         return _answer(state, decided.reply, decided.decided_by, decided.reason)
 
     def answer_by_rule(self, question: Question) -> Answer:
@@ -182,7 +206,26 @@ class Answerer:
             note = f"{' or '.join(self._alike(label))} taken for it"
         rooms = self._rooms(asked) if asked not in ANYWHERE else []
         evidence, p_yes = after_moves(evidence, p_yes, label, rooms, self.team, self.memory)
+        if evidence.kind not in ("seen", "moved"):
+            why = self._cannot_tell(label, asked)
+            if why:
+                note = why
+                evidence = replace(evidence, kind="nothing", prior=0.5)
+                p_yes = 0.5
         return PresenceState(self.memory.robot, question, self._dictionary(), evidence, p_yes, note)
+
+    def _cannot_tell(self, label: str, asked: str) -> str:
+        """Return why not having seen such a thing there says nothing; empty where it says a lot."""
+        word = self.vocabulary.check(label, self.memory.labels).sentence()
+        if word or asked in ANYWHERE or self._rooms(asked):
+            return word
+        names = [*self.rooms, *(room.name for room in self.memory.graph.rooms.values())]
+        return unknown_room(asked, names, all_known=self._knows_whole_house())
+
+    def _knows_whole_house(self) -> bool:
+        """Tell whether no place is left that the robot has not been at or seen well."""
+        places = self.memory.graph.places
+        return len(places) > 1 and self.memory.coverage >= 1.0
 
     def _dictionary(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Return the notes, remade only when the memory has changed."""
@@ -210,36 +253,50 @@ class Answerer:
     def _in_room(self, label: str, room: Room | None, kind: str) -> tuple[Evidence, float]:
         """Return the evidence and P(yes) for one room.
 
-        With prior p, share v of the room's places seen well, n looks at each of them and the
-        probability m(n) that so many looks miss a thing, P(nothing seen | present) is
-        1 - v + v m(n). Objects in memory count each with the probability that it is real and has
-        the label.
+        Objects in memory count each with the probability that it is real and has the label; see
+        `DetectorModel.there` for what is seen of the room.
         """
+        found = self._findings(label, room, kind)
+        prior = float(self.prior.of(found.sense))
+        p_yes = float(self.detector.there(prior, found.visited, found.looks_per_place, found.found))
+        ids = tuple(key for key, p in found.objects if p >= 0.5)
+        seen = bool(ids) or (p_yes > 0.5 and bool(found.objects))
+        evidence = Evidence(
+            "seen" if seen else "not_there" if found.looks else "prior_only",
+            ids or tuple(key for key, _ in found.objects if seen),
+            found.looks,
+            found.visited,
+            prior,
+            found.elsewhere,
+            found.sightings,
+        )
+        return evidence, p_yes
+
+    def findings(self, question: Question) -> Findings:
+        """Return what bears on a question about one room, before any model weighs it."""
+        label = " ".join(question.object.lower().split())
+        asked = " ".join(question.room.lower().split())
+        rooms = self._rooms(asked)
+        room = rooms[0] if rooms else None
+        return self._findings(label, room, room.type if room else _NUMBER.sub("", asked))
+
+    def _findings(self, label: str, room: Room | None, kind: str) -> Findings:
         labels = self._alike(label)
         known = self.memory.knowledge(labels, room)
-        prior = min(max(self.sense.likelihood(label, kind), 0.001), 0.999)
-        missed = self.detector.overlooked(known.looks_per_place)
-        unseen = 1.0 - known.visited_fraction * (1.0 - missed)
-        absent = 1.0 - prior * unseen / (prior * unseen + 1.0 - prior)
         sure = 1.0 if label in labels else SYNONYM
-        real = [(key, self._is_real(key, share)) for key, share in known.found]
-        none_real = 1.0
-        for _, p in real:
-            none_real *= 1.0 - p
-        absent *= 1.0 - sure * (1.0 - none_real)
-        elsewhere = self._elsewhere(labels, {room.id} if room is not None else set())
-        ids = tuple(key for key, p in real if p >= 0.5)
-        seen = bool(ids) or (1.0 - absent > 0.5 and bool(real))
-        evidence = Evidence(
-            "seen" if seen else "not_there" if known.looks else "prior_only",
-            ids or tuple(key for key, _ in real if seen),
-            known.looks,
+        real = tuple((key, self._is_real(key, share)) for key, share in known.found)
+        none_real = math.prod(1.0 - p for _, p in real)
+        return Findings(
+            self.sense.likelihood(label, kind),
             known.visited_fraction,
-            prior,
-            elsewhere,
+            known.looks_per_place,
+            known.looks,
+            sure * (1.0 - none_real),
+            max((p for _, p in real), default=0.0),
+            real,
+            self._elsewhere(labels, {room.id} if room is not None else set()),
             known.sightings,
         )
-        return evidence, min(max(1.0 - absent, 0.001), 0.999)
 
     def _alike(self, label: str) -> tuple[str, ...]:
         """Return the labels in memory to look for: the one asked for, else its synonyms.
@@ -296,6 +353,17 @@ class Answerer:
             sum(part.sightings for part in parts),
         )
         return evidence, min(max(1.0 - absent, 0.001), 0.999)
+
+
+def _by_model_alone(state: PresenceState, reply: PresenceReply) -> tuple[PresenceState, str]:
+    """Return the state and the explanation of what only the model has an opinion on.
+
+    It is no observation: it counts as a guess of one robot, whose common sense is the model's.
+    """
+    p_yes = reply.confidence if reply.answer == "yes" else 1.0 - reply.confidence
+    evidence = Evidence("prior_only", prior=p_yes)
+    said = f"the model alone answers ({state.note}): {reply.explanation}"
+    return replace(state, evidence=evidence), said[:400]
 
 
 def _answer(

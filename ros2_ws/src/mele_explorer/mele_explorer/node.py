@@ -13,6 +13,8 @@ from std_srvs.srv import Trigger
 
 from coterie_core.common_sense import load_common_sense
 from coterie_core.debate import LocalSpeaker
+from coterie_core.detector_vocabulary import DetectorVocabulary
+from coterie_core.language import Decider
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.parsing import NotAQuestion, understand
@@ -62,6 +64,18 @@ class ExplorerNode(AgentNode):
         ParameterSpec("state_directory", "", "Where the memory is kept; empty: nowhere."),
         ParameterSpec("step_limit", 0, "Most hops of any exploration; 0: no limit.", minimum=0),
         *MEMORY_PARAMETERS,
+        ParameterSpec(
+            "detector_vocabulary", [], "Labels that the detector can report; empty: not known."
+        ),
+        ParameterSpec(
+            "deadline",
+            10.0,
+            "Time for an answer where the question states none.",
+            "s",
+            minimum=0.05,
+            maximum=3600.0,
+        ),
+        ParameterSpec("turn_timeout", 30.0, "Time for a turn of a debate.", "s", minimum=0.1),
         ParameterSpec("concurrency", 8, "Questions worked on at a time.", minimum=1, maximum=256),
     )
 
@@ -81,7 +95,12 @@ class ExplorerNode(AgentNode):
         self._given: OrderedDict[str, tuple[Question, Answer]] = OrderedDict()
         self._slots = asyncio.Semaphore(parameters["concurrency"])
         self.sense = load_common_sense()
-        self.answerer = Answerer(self.memory, self.sense, self.decider)
+        self.answerer = Answerer(
+            self.memory,
+            self.sense,
+            self.decider,
+            vocabulary=DetectorVocabulary.of(parameters["detector_vocabulary"]),
+        )
         self.keeper = MemoryKeeper(self, f"{self.robot}.explorer", self._on_event)
         self.answerer.team = self.keeper.memory
         self._early: list[ObjectEvent] = []
@@ -113,7 +132,7 @@ class ExplorerNode(AgentNode):
             team_name(namespace, "question"),
             "questions",
             self._on_question,
-            convert=conversions.question_from_msg,
+            convert=lambda message: (conversions.question_from_msg(message), message.deadline),
         )
         self.subscribe(
             DiscussionTurn,
@@ -260,9 +279,10 @@ class ExplorerNode(AgentNode):
 
     # -- answering ------------------------------------------------------------------------------
 
-    async def _on_question(self, question: Question) -> None:
+    async def _on_question(self, asked: tuple[Question, float]) -> None:
+        question, deadline = asked
         try:
-            answer = await self._answer(question)
+            answer = await self._answer(question, deadline)
         except NotAQuestion as error:
             self.problem(f"question {question.id}: {error}")
             return
@@ -271,26 +291,44 @@ class ExplorerNode(AgentNode):
             self._given.popitem(last=False)
         self._answers.publish(conversions.answer_to_msg(answer, time=self._now()))
 
-    async def _answer(self, question: Question) -> Answer:
-        async with self._slots:
-            if not question.object:
-                question = await understand(
-                    question.text,
-                    (room.name for room in self.memory.graph.rooms.values()),
-                    self.memory.labels,
-                    decider=self.decider,
-                    id=question.id,
-                )
-            answer = await self.answerer.answer(question)
+    async def _answer(self, question: Question, deadline: float = 0.0) -> Answer:
+        """Answer before whoever asked stops waiting; with the rule where the model is too slow.
+
+        Args:
+            question: What is asked.
+            deadline: How long the asker waits [s]; 0: as long as the parameter says.
+        """
+        seconds = _time_to_think(deadline or self.parameters["deadline"])
+        try:
+            answer = await in_time(self._with_model(question), seconds)
+        except asyncio.TimeoutError:
+            answer = replace(
+                self.answerer.answer_by_rule(await self._understood(question, None)),
+                reason=f"no reply from the model within {seconds:.1f} s, which the deadline left",
+            )
+            self.diagnostics.count("late_models")
         if self.parameters["malicious"]:
             answer = replace(answer, yes=not answer.yes)
         self.diagnostics.count("answers")
         return answer
 
+    async def _with_model(self, question: Question) -> Answer:
+        async with self._slots:
+            return await self.answerer.answer(await self._understood(question, self.decider))
+
+    async def _understood(self, question: Question, decider: Decider | None) -> Question:
+        """Return the question with object and room, taken from its sentence where they lack."""
+        if question.object:
+            return question
+        rooms = (room.name for room in self.memory.graph.rooms.values())
+        return await understand(
+            question.text, rooms, self.memory.labels, decider=decider, id=question.id
+        )
+
     async def _on_ask(self, request: Ask.Request) -> Ask.Response:
         try:
             question = conversions.question_from_msg(request.question)
-            answer = await self._answer(question)
+            answer = await self._answer(question, request.question.deadline)
         except ValueError as error:
             return Ask.Response(success=False, message=str(error))
         return Ask.Response(
@@ -309,8 +347,16 @@ class ExplorerNode(AgentNode):
         question, answer = first
         conversation = conversions.conversation_from_msg(turn)
         notes = rooms_text(self.memory.graph)
-        speaker = LocalSpeaker(answer, notes, self.decider)
-        said = await speaker.speak(question, conversation, final=turn.yes)
+        try:
+            said = await in_time(
+                LocalSpeaker(answer, notes, self.decider).speak(
+                    question, conversation, final=turn.yes
+                ),
+                _time_to_think(self.parameters["turn_timeout"]),
+            )
+        except asyncio.TimeoutError:
+            self.diagnostics.count("late_models")
+            said = await LocalSpeaker(answer).speak(question, conversation, final=turn.yes)
         said = replace(said, round=turn.round)
         self._discussion.publish(
             conversions.utterance_to_msg(said, turn.topic, final=turn.yes, time=self._now())
@@ -356,6 +402,15 @@ class ExplorerNode(AgentNode):
             save_memory(self.memory, self._state_file)
         except OSError as error:
             self.problem(f"memory not saved: {error}")
+
+
+def _time_to_think(deadline: float) -> float:
+    """Return how long a model may take where somebody waits for `deadline` [s].
+
+    A fifth of it, at least a third of a second of any deadline that has one to spare, is for the
+    way there and back.
+    """
+    return max(0.5 * deadline, deadline - max(0.2 * deadline, 0.33))
 
 
 def _bounded(request: Any) -> str | None:

@@ -8,12 +8,14 @@ from typing import Protocol
 
 from coterie_core.answers import AnswerTable
 from coterie_core.common_sense import CommonSense, load_common_sense
+from coterie_core.confidence import DetectorModel, PriorModel
+from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.geometry import Pose
 from coterie_core.language import Decider
 from coterie_core.observation import Detection, Observation, RoomView
 from coterie_core.scene import SceneGraph
 from coterie_core.skills import Skill, SkillRefused, SkillResult
-from mele_explorer.answering import Answerer, DetectorModel
+from mele_explorer.answering import Answerer
 from mele_explorer.bank import QuestionBank
 from mele_explorer.explorer import Explorer, ExplorerLimits, Feedback
 from mele_explorer.memory import Memory
@@ -154,12 +156,20 @@ async def answer_all(
     sense: CommonSense | None = None,
     decider: Decider | Mapping[str, Decider] | None = None,
     detector: DetectorModel | None = None,
+    prior: PriorModel | None = None,
 ) -> AnswerTable:
-    """Let every robot answer every question from its own memory; return the table of answers."""
+    """Let every robot answer every question from its own memory; return the table of answers.
+
+    The bank's objects and rooms are those that the house's detector and floor plan name.
+    """
     sense = sense or load_common_sense()
     answers = []
+    items = bank.items
+    vocabulary = DetectorVocabulary.of({item.question.object for item in items})
+    rooms = sorted({item.question.room for item in items} - {""})
     for run in runs:
-        answerer = Answerer(run.memory, sense, _decider_of(decider, run.robot), detector)
+        model = _decider_of(decider, run.robot)
+        answerer = Answerer(run.memory, sense, model, detector, prior, vocabulary, rooms)
         for question in bank.questions():
             answers.append(await answerer.answer(question))
     return AnswerTable.of(house, [run.robot for run in runs], bank.items, answers)
