@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "ros2_ws" / "src"
 
-# Import -> (name on PyPI, rosdep key; None: Ubuntu 24.04 has none, or one too old to be of use).
+# Import -> (name on PyPI, rosdep key; None: rosdep has none).
 LIBRARIES: dict[str, tuple[str, str | None]] = {
     "PIL": ("pillow", "python3-pil"),
     "aiohttp": ("aiohttp", "python3-aiohttp"),
@@ -29,13 +29,13 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
     "networkx": ("networkx", "python3-networkx"),
     "numba": ("numba", "python3-numba"),
     "numpy": ("numpy", "python3-numpy"),
-    "open3d": ("open3d-cpu", None),
-    "openai": ("openai", None),
+    "open3d": ("open3d-cpu", "python3-open3d-pip"),
+    "openai": ("openai", "python3-openai-pip"),
     "pandas": ("pandas", "python3-pandas"),
     "psutil": ("psutil", "python3-psutil"),
-    "pinocchio": ("pin", None),
-    "pydantic": ("pydantic", None),
-    "pydantic_core": ("pydantic", None),
+    "pinocchio": ("pin", "pinocchio"),
+    "pydantic": ("pydantic", "python3-pydantic"),
+    "pydantic_core": ("pydantic", "python3-pydantic"),
     "pydantic_monty": ("pydantic-monty", None),
     "rich": ("rich", "python3-rich"),
     "scipy": ("scipy", "python3-scipy"),
@@ -44,10 +44,10 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
     "sklearn": ("scikit-learn", "python3-sklearn"),
     "skops": ("skops", None),
     "spark_dsg": ("spark-dsg", None),
-    "trimesh": ("trimesh", None),
-    "typer": ("typer", None),
+    "trimesh": ("trimesh", "python3-trimesh-pip"),
+    "typer": ("typer", "python3-typer"),
     "unified_planning": ("unified-planning", None),
-    "urdf_parser_py": ("urdf-parser-py", "python3-urdfdom-py"),
+    "urdf_parser_py": ("urdf-parser-py", "urdfdom_py"),
     "viser": ("viser", None),
     "websockets": ("websockets", None),
     "xacro": ("xacro", "xacro"),

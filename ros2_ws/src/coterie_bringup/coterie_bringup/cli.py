@@ -453,7 +453,8 @@ def tour(
 
 @team_app.command("check")
 def team_check(files: Annotated[list[Path], typer.Argument(metavar="FILE...")]) -> None:
-    """Check team files; all mistakes with line, field and the nearest valid name."""
+    """Check team files: all mistakes with line, field and nearest name; what they run and send."""
+    from coterie_bringup.rehearsal import rehearse
     from coterie_bringup.team import FileProblem, load_team
     from coterie_bringup.trust import acts, untrusted
 
@@ -465,6 +466,11 @@ def team_check(files: Annotated[list[Path], typer.Argument(metavar="FILE...")]) 
             print(error, file=sys.stderr)
             failed = True
         else:
+            problems = rehearse(team)
+            if problems:
+                print("\n".join(f"{file}: {problem}" for problem in problems), file=sys.stderr)
+                failed = True
+                continue
             print(f"{file}: team {team.name}, {len(team.robots)} robots, {team.mode}: good")
             new = set(untrusted(team))
             for act in acts(team):

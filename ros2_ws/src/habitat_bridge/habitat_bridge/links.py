@@ -60,7 +60,7 @@ def rest_links(urdf: str, base: str = BASE) -> list[Link]:
         around = [(child, joints[child][1]) for child in children.get(here, ())]
         if here in joints:
             parent, pose = joints[here]
-            around.append((parent, np.linalg.inv(pose)))
+            around.append((parent, np.asarray(np.linalg.inv(pose), dtype=np.float64)))
         for name, pose in around:
             if name not in seen:
                 seen.add(name)
