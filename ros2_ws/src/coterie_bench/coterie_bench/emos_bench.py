@@ -40,13 +40,15 @@ from coterie_bench.emos_episodes import (
     save_episodes,
 )
 from coterie_bench.emos_goals import GoalProblem
-from coterie_bench.emos_run import METHODS, Method, run_episode
+from coterie_bench.emos_run import BY_CHANCE, METHODS, Method, run_episode
 from coterie_bench.emos_scaling import OBJECTS, ROBOTS, with_objects, with_robots
 from coterie_bench.emos_tables import draw, print_results, scaling
 from coterie_bench.records import write_csv, write_json
 from coterie_bench.tables import print_whole
 from coterie_core.language import LanguageError, ModelProfile, build_model
 from emos_planner.leader.options import ResumeFormat
+from habitat_bridge.factory import NoiseLevel
+from habitat_bridge.prior import PriorMap
 
 app = typer.Typer(help="EMOS on Habitat-MAS.", add_completion=False)
 MOST_HOUSES = 20
@@ -68,6 +70,8 @@ class Job:
     vary: str = ""
     value: str = ""
     world: WorldKind = "embedded"
+    prior: PriorMap = "everything"
+    noise: NoiseLevel = "none"
 
     @property
     def key(self) -> str:
@@ -83,6 +87,8 @@ class Job:
         )
         if self.world != "embedded":
             parts = (*parts, self.world)
+        if (self.prior, self.noise) != ("everything", "none"):
+            parts = (*parts, self.prior, self.noise)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:20]
 
 
@@ -102,6 +108,8 @@ def run_job(job: Job) -> dict[str, Any]:
         "vary": job.vary,
         "value": job.value,
         "world": job.world,
+        "prior": job.prior,
+        "noise": job.noise,
     }
     if job.profile:
         profile = ModelProfile.model_validate_json(job.profile)
@@ -111,7 +119,14 @@ def run_job(job: Job) -> dict[str, Any]:
     async def work() -> dict[str, Any]:
         try:
             done = await run_episode(
-                job.episode, job.method, model=model, seed=job.seed, form=job.form, kind=job.world
+                job.episode,
+                job.method,
+                model=model,
+                seed=job.seed,
+                form=job.form,
+                kind=job.world,
+                prior=job.prior,
+                noise=job.noise,
             )
         finally:
             if close is not None:
@@ -295,6 +310,16 @@ def bench_emos(
     world: Annotated[
         str, typer.Option(help="embedded, or habitat: the same episodes in habitat-sim.")
     ] = "embedded",
+    prior: Annotated[
+        str,
+        typer.Option(help="What the team knows beforehand: rooms, furniture or everything."),
+    ] = "everything",
+    noise: Annotated[
+        str, typer.Option(help="Mistakes of the detectors: none, low, normal or high.")
+    ] = "none",
+    lots: Annotated[
+        int, typer.Option(min=1, help="Seeds for each method that draws lots (dealt, random).")
+    ] = 5,
     profile: Annotated[
         Path | None, typer.Option(help="A model profile (YAML or JSON); without it the rules.")
     ] = None,
@@ -312,7 +337,9 @@ def bench_emos(
             raise EpisodeError(f"--vary: {vary!r}; one of robots, objects, form")
         if form not in FORMS:
             raise EpisodeError(f"--form: {form!r}; one of {', '.join(FORMS)}")
-        where = _world(world)
+        where: WorldKind = _chosen("--world", world, WorldKind)
+        known: PriorMap = _chosen("--prior", prior, PriorMap)
+        mistakes: NoiseLevel = _chosen("--noise", noise, NoiseLevel)
         told = _profile(profile)
         with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as bar:
             chosen: list[Episode] = []
@@ -325,9 +352,10 @@ def bench_emos(
                 list(scaling_jobs(chosen, vary, base))
                 if vary
                 else [
-                    Job(one, name, seed, form, told, world=where)
+                    Job(one, name, lot, form, told, world=where, prior=known, noise=mistakes)
                     for name in methods
                     for one in chosen
+                    for lot in range(seed, seed + (lots if name in BY_CHANCE else 1))
                 ]
             )
             shown = bar.add_task("episodes by methods", total=len(jobs))
@@ -353,6 +381,7 @@ def bench_emos(
     if out is not None:
         name = f"results_{vary}" if vary else "results"
         name += "" if world == "embedded" else f"_{world}"
+        name += "" if (prior, noise) == ("everything", "none") else f"_{prior}_{noise}"
         write_json(out / f"{name}.json", records)
         write_csv(out / f"{name}.csv", [{**r, "goals": json.dumps(r["goals"])} for r in records])
         if not vary:
@@ -391,11 +420,11 @@ def _method(name: str) -> Method:
     raise EpisodeError(f"--method: unknown method {name!r}; one of {', '.join(METHODS)}")
 
 
-def _world(name: str) -> WorldKind:
-    for known in get_args(WorldKind):
-        if name == known:
-            return known
-    raise EpisodeError(f"--world: {name!r}; one of {', '.join(get_args(WorldKind))}")
+def _chosen(option: str, name: str, kind: Any) -> Any:
+    """Return `name` if it is one of a Literal's values."""
+    if name in get_args(kind):
+        return name
+    raise EpisodeError(f"{option}: {name!r}; one of {', '.join(get_args(kind))}")
 
 
 def _profile(path: Path | None) -> str:

@@ -17,6 +17,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from coterie_bench.emos_words import reference, sentence
 from coterie_core.files import write_atomically
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
@@ -29,7 +30,7 @@ from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.generator import generate_house
 from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.world import EmbeddedWorld
-from habitat_bridge.factory import make_world
+from habitat_bridge.factory import NoiseLevel, make_world
 from habitat_bridge.simulator import Start, WorldError
 
 Family = Literal[1, 2, 3, 4]
@@ -50,6 +51,8 @@ RATIO = (1.02, 6.0)
 """Geodesic over Euclidean distance (Eq. 2): above the first the way is not straight."""
 NEAREST, FARTHEST = 1.5, 45.0
 """Ways [m] shorter or longer than this make no episode."""
+BUILT_IN = frozenset({"faucet"})
+"""Small things of the generator that nobody carries about."""
 APART = 0.9
 """Least distance between two robots' starts [m]."""
 
@@ -115,7 +118,7 @@ def resume_of_kind(kind: str) -> Resume:
 
 
 def world_of(
-    episode: Episode, kind: WorldKind = "embedded"
+    episode: Episode, kind: WorldKind = "embedded", noise: NoiseLevel = "none"
 ) -> tuple[EmbeddedWorld, dict[str, Resume]]:
     """Return the world of an episode with its robots in it, and their resumes.
 
@@ -123,17 +126,20 @@ def world_of(
         episode: The episode.
         kind: `embedded`, or `habitat`: the same house in habitat-sim, which the Python in the
             environment variable COTERIE_HABITAT_PYTHON runs.
+        noise: Of the robots' detectors.
 
     Raises:
         WorldError: A robot does not fit where it starts, or there is no habitat-sim.
     """
-    # The detector makes no mistakes here and keeps ids, so that goals can be told.
+    # Detections keep ids, so that goals can be told.
     world: EmbeddedWorld
     if kind == "embedded":
         house = _house(episode.house, episode.floors)
-        world = EmbeddedWorld(house, seed=episode.house, noise=DetectorNoise.none(), track_ids=True)
+        world = EmbeddedWorld(
+            house, seed=episode.house, noise=getattr(DetectorNoise, noise)(), track_ids=True
+        )
     else:
-        spec = {"kind": kind, "seed": episode.house, "floors": episode.floors, "noise": "none"}
+        spec = {"kind": kind, "seed": episode.house, "floors": episode.floors, "noise": noise}
         made = make_world({**spec, "track_ids": True})
         assert isinstance(made, EmbeddedWorld)
         world = made
@@ -182,13 +188,16 @@ def make_episode(family: Family, house: int) -> Episode | None:
     if any(r is None or not RATIO[0] <= r <= RATIO[1] for r in ratios):
         return None
     ratio = sum(r for r in ratios if r is not None) / len(ratios)
+    words = sentence([goal.predicate for goal in goals], truth)
+    if words is None:
+        return None
     robots = tuple(Robot(name=k, kind=k, start=starts[k]) for k in team)
     return Episode(
         id=f"task{family}-{house:05d}",
         family=family,
         house=house,
         floors=floors,
-        words=_words(family, goals, truth),
+        words=words,
         robots=robots,
         goals=tuple(goals),
         ratio=round(ratio, 3),
@@ -255,7 +264,9 @@ def _able(
     """Return for every small thing which robots can do a kind of sub-task with it."""
     able = {}
     for thing in truth.objects.values():
-        if thing.kind != "item" or thing.container:
+        if thing.kind != "item" or thing.container or reference(thing, truth) is None:
+            continue
+        if kind == "pick" and thing.label.top in BUILT_IN:
             continue
         task = SubTask(id="t", kind=kind, object=as_thing(thing))
         able[thing.id] = frozenset(
@@ -334,7 +345,9 @@ def _receptacle(
     owners = [
         t
         for t in truth.objects.values()
-        if t.label.top != same and any(not r.inside for r in t.receptacles)
+        if t.label.top != same
+        and any(not r.inside for r in t.receptacles)
+        and reference(t, truth) is not None
     ]
     rng.shuffle(owners)
     for owner in owners[:20]:
@@ -357,27 +370,6 @@ def _ratio(tools: Toolbox, goal: Goal, starts: Mapping[str, Vec3]) -> float | No
     if straight < 0.3 or not NEAREST <= way.distance <= FARTHEST:
         return None
     return way.distance / straight
-
-
-def _words(family: Family, goals: list[Goal], truth: SceneGraph) -> str:
-    """Return the task as a person would put it."""
-
-    def where(thing: Thing) -> str:
-        room = truth.rooms.get(thing.room)
-        return f"the {thing.label} in the {room.name}" if room else f"the {thing.label}"
-
-    parts = []
-    for goal in goals:
-        thing, place = goal.predicate.object, goal.predicate.receptacle
-        assert thing is not None
-        if family == 1:
-            parts.append(f"go to {where(thing)}")
-        elif family == 2:
-            parts.append(f"look at {where(thing)}")
-        else:
-            assert place is not None
-            parts.append(f"put {where(thing)} on {where(place)}")
-    return (parts[0][0].upper() + parts[0][1:]) + " and " + " and ".join(parts[1:])
 
 
 __all__ = [

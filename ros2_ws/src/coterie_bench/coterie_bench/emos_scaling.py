@@ -13,6 +13,7 @@ from coterie_bench.emos_episodes import (
     as_thing,
     resume_of_kind,
 )
+from coterie_bench.emos_words import reference, sentence
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, SubTask
 from emos_planner.tools.toolbox import Toolbox
@@ -64,7 +65,6 @@ def with_objects(episode: Episode, count: int, attempt: int = 0) -> Episode | No
     chooses others.
     """
     goals = list(episode.goals[:count])
-    words = [episode.words] if len(goals) == len(episode.goals) else []
     if any(goal.predicate.name != "object_at_receptacle" for goal in goals):
         return None
     if len(goals) < count:
@@ -78,7 +78,7 @@ def with_objects(episode: Episode, count: int, attempt: int = 0) -> Episode | No
             goal = episode.goals[len(goals) % len(episode.goals)]
             place, item = goal.predicate.receptacle, as_thing(thing)
             assert place is not None
-            if thing.id in taken or thing.support == place.id:
+            if thing.id in taken or thing.support == place.id or reference(thing, truth) is None:
                 continue
             pick = SubTask(id="p", kind="pick", object=item)
             put = SubTask(id="q", kind="place", object=item, receptacle=place)
@@ -90,26 +90,20 @@ def with_objects(episode: Episode, count: int, attempt: int = 0) -> Episode | No
             taken.add(thing.id)
             predicate = Predicate(name="object_at_receptacle", object=item, receptacle=place)
             goals.append(Goal(predicate=predicate, right=goal.right, swapped=goal.swapped))
-            words.append(f"put the {item.label} on the {place.label}")
             if len(goals) == count:
                 break
         else:
             return None
-    if not words:
-        words = [_sentence(goal) for goal in goals]
+    words = sentence([goal.predicate for goal in goals], _truth(episode))
+    if words is None:
+        return None
     return episode.model_copy(
         update={
             "id": f"{episode.id}-objects{count}",
             "goals": tuple(goals),
-            "words": " and ".join(words),
+            "words": words,
         }
     )
-
-
-def _sentence(goal: Goal) -> str:
-    thing, place = goal.predicate.object, goal.predicate.receptacle
-    assert thing is not None and place is not None
-    return f"Put the {thing.label} on the {place.label}"
 
 
 def _truth(episode: Episode) -> SceneGraph:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,18 @@ from rich.table import Table
 
 from coterie_bench.emos_paper import BY_TASK, FORMATS, KINDS, METHODS, OBJECTS, OVERALL, PREDICATES
 from coterie_bench.emos_paper import ROBOTS as PAPER_ROBOTS
+from coterie_bench.emos_run import KNOWING_GOALS
+from coterie_bench.intervals import difference, mean_interval
 from coterie_bench.tables import print_whole
 
 Records = Sequence[Mapping[str, Any]]
+NOTE = (
+    "95 % intervals are Student's t over houses, differences are paired by episode. Methods "
+    "marked * are handed the goal's predicates, all others get the words alone. random, nearest "
+    "and single are floors, oracle is the ceiling: only episodes that it solves are kept. dealt "
+    "and random are means over several lots. Tokens are estimates of what a model would be sent, "
+    "reply schemas included, where a rule decided."
+)
 TASKS = {
     1: "1 cross-floor navigation",
     2: "2 cooperative perception",
@@ -33,6 +43,7 @@ def print_results(records: Records, console: Console) -> None:
     ):
         print_whole(table, console)
         console.print()
+    console.print(NOTE, style="dim", highlight=False, markup=False)
 
 
 def by_task(records: Records, methods: Sequence[str]) -> Table:
@@ -43,29 +54,34 @@ def by_task(records: Records, methods: Sequence[str]) -> Table:
     for task in tasks:
         table.add_column(TASKS[task], justify="right")
     table.add_column("episodes", justify="right")
+    table.add_column("houses", justify="right")
     for method in methods:
         mine = [r for r in records if r["method"] == method]
         cells = []
         for task in tasks:
-            share = percent(r["success"] for r in mine if r["task"] == task)
-            cells.append(_beside(share, BY_TASK.get((method, task))))
-        table.add_row(method, *cells, str(len(mine)))
+            cells.append(
+                _interval([r for r in mine if r["task"] == task], BY_TASK.get((method, task)))
+            )
+        houses = len({r["house"] for r in mine})
+        table.add_row(marked(method), *cells, str(len({_key(r) for r in mine})), str(houses))
     return table
 
 
 def overall(records: Records, methods: Sequence[str]) -> Table:
     """Return the paper's Table 1: success, sub-goals, tokens, steps; ours and the paper's."""
     table = Table(title="All tasks (the paper's in brackets)", title_justify="left")
-    for name in ("method", "success [%]", "sub-goals [%]", "tokens", "prompt tokens", "steps",
-                 "rounds", "wall [s]"):  # fmt: skip
+    for name in ("method", "success [%]", "emos ahead by", "refused [%]", "sub-goals [%]", "tokens",
+                 "prompt tokens", "steps", "rounds", "wall [s]"):  # fmt: skip
         table.add_column(name, justify="left" if name == "method" else "right")
     for method in methods:
         mine = [r for r in records if r["method"] == method]
         theirs = OVERALL.get(method, (None,) * 4)
         goals = [value for r in mine for value in r["goals"].values()]
         table.add_row(
-            method,
-            _beside(percent(r["success"] for r in mine), theirs[0]),
+            marked(method),
+            _interval(mine, theirs[0]),
+            _ahead(records, method),
+            f"{percent(r.get('refused', False) for r in mine):.1f}",
             _beside(percent(goals), theirs[1]),
             _beside(_mean(mine, "tokens"), theirs[2], 0),
             f"{_mean(mine, 'prompt_tokens'):.0f}",
@@ -93,8 +109,56 @@ def by_predicate(records: Records, methods: Sequence[str]) -> Table:
                 if goal.split(" ")[0] == name
             ]
             cells.append(_beside(percent(values), PREDICATES.get(method, {}).get(column)))
-        table.add_row(method, *cells)
+        table.add_row(marked(method), *cells)
     return table
+
+
+def marked(method: str) -> str:
+    """Return a method's name; with a star where it knows the goal's predicates."""
+    return f"{method} *" if method in KNOWING_GOALS else method
+
+
+def _key(record: Mapping[str, Any]) -> Hashable:
+    return record["task"], record["episode"]
+
+
+def _interval(records: Records, theirs: float | None) -> str:
+    """Return success [%] with its interval over houses; the paper's in brackets."""
+    rates = _rates(records)
+    mean, half = mean_interval(
+        [100.0 * rate for rate, _ in rates.values()], [house for _, house in rates.values()]
+    )
+    text = "-" if math.isnan(mean) else f"{mean:.1f}"
+    text += "" if math.isnan(half) else f" ± {half:.1f}"
+    return text if theirs is None else f"{text} ({theirs:.1f})"
+
+
+def _rates(records: Records) -> dict[Hashable, tuple[float, Hashable]]:
+    """Return episode -> share of its runs that succeeded, and its house."""
+    runs: dict[Hashable, list[Mapping[str, Any]]] = {}
+    for record in records:
+        runs.setdefault(_key(record), []).append(record)
+    return {
+        key: (sum(bool(r["success"]) for r in rows) / len(rows), rows[0]["house"])
+        for key, rows in runs.items()
+    }
+
+
+def _ahead(records: Records, method: str) -> str:
+    """Return how many points `emos` is ahead of a method, or that it is a draw."""
+    if method == "emos":
+        return ""
+    ours = _rates([r for r in records if r["method"] == "emos"])
+    theirs = _rates([r for r in records if r["method"] == method])
+    mean, half, draw = difference(
+        {key: 100.0 * rate for key, (rate, _) in ours.items()},
+        {key: 100.0 * rate for key, (rate, _) in theirs.items()},
+        {key: house for key, (_, house) in ours.items()},
+    )
+    if math.isnan(mean):
+        return "-"
+    spread = "" if math.isnan(half) else f" ± {half:.1f}"
+    return f"{mean:+.1f}{spread}" + (" (a draw)" if draw else "")
 
 
 def scaling(records: Records, what: str) -> Table:

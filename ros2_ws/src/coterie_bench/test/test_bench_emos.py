@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import math
+import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -15,12 +19,28 @@ from coterie_bench.emos_episodes import (
     EpisodeError,
     load_episodes,
     make_episode,
+    resume_of_kind,
     save_episodes,
+    world_of,
 )
 from coterie_bench.emos_goals import GoalProblem
+from coterie_bench.emos_run import each_alone
 from coterie_bench.emos_scaling import with_robots
 from coterie_bench.emos_tables import draw, percent, print_results, scaling
+from coterie_bench.emos_words import reference
+from coterie_bench.intervals import difference, mean_interval
 from coterie_core.scene import SceneGraph
+from coterie_core.tasks import SubTask, Thing
+from coterie_core.team_map import TeamMap
+from emos_planner.counting import CountingDecider
+from emos_planner.leader.ablation import without_numbers
+from emos_planner.leader.briefing import robot_text
+from emos_planner.leader.dealing import deal
+from emos_planner.leader.options import LeaderOptions
+from emos_planner.robot.agent import RobotAgent
+from habitat_bridge.embedded.generator import generate_house
+from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.prior import prior_map
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +53,7 @@ def episode():
 
 @pytest.fixture(scope="module")
 def records(episode):
-    methods = ("emos", "no_discussion", "oracle", "swapped")
+    methods = ("emos", "no_discussion", "dealt", "oracle", "swapped")
     return {name: run_job(Job(episode, name)) for name in methods}  # type: ignore[arg-type]
 
 
@@ -50,8 +70,84 @@ def test_right_assignment_succeeds_and_swapped_fails(records):
 
 def test_emos_finds_the_right_assignment_and_dealing_out_does_not_check(records):
     assert records["emos"]["success"] and records["emos"]["rounds"] >= 1
-    assert records["no_discussion"]["rounds"] == 0
-    assert records["emos"]["prompt_tokens"] > records["no_discussion"]["prompt_tokens"] > 0
+    assert records["dealt"]["rounds"] == 0
+    assert records["emos"]["prompt_tokens"] > records["dealt"]["prompt_tokens"] > 0
+
+
+def test_a_leader_gets_the_words_and_not_the_goal(episode):
+    """With words that robots do not understand a method with a leader is lost, an oracle not."""
+    mute = episode.model_copy(update={"words": "Frobnicate the quux"})
+    lost = run_job(Job(mute, "emos"))
+    assert lost["refused"] and not lost["success"] and "frobnicate" in lost["message"].lower()
+    assert run_job(Job(mute, "no_discussion"))["refused"]
+    assert run_job(Job(mute, "oracle"))["success"]
+
+
+def test_without_discussion_every_robot_sets_out_by_itself(episode):
+    world, resumes = world_of(episode)
+    try:
+        scene = prior_map(world.truth(), "everything")
+        deciders = {name: CountingDecider(who=name) for name in resumes}
+        agents = {n: RobotAgent(n, r, deciders[n], TeamMap(scene, n)) for n, r in resumes.items()}
+        for robot, agent in agents.items():
+            agent.observe(world.observe(robot))
+    finally:
+        world.close()
+    alone = asyncio.run(each_alone(episode, deciders, scene, resumes, LeaderOptions(), agents))[0]
+    assert {one.robot for one in alone} == set(resumes)
+    for one in alone:  # nobody's share depends on another's
+        assert one.id.startswith(f"{one.robot}-")
+        assert all(d.startswith(f"{one.robot}-") for d in one.depends_on)
+
+
+def test_lots_differ_between_episodes_and_seeds_and_one_thing_stays_with_one_robot():
+    mug, box = Thing(label="mug", id="mug-1"), Thing(label="box", id="box-1")
+    tasks = [
+        SubTask(id="a", kind="detect", object=mug),
+        SubTask(id="b", kind="detect", object=box),
+        SubTask(id="c", kind="pick", object=mug),
+    ]
+    dealt = {tuple(o.robot for o in deal(tasks, ["x", "y"], {}, seed)) for seed in range(20)}
+    assert dealt == {("x", "y", "x"), ("y", "x", "y")}
+
+
+def test_words_fit_one_thing_alone(episode):
+    house = generate_house(episode.house, floors=episode.floors)
+    truth = EmbeddedWorld(house, seed=episode.house).truth()
+    found = {}
+    for thing in truth.objects.values():
+        text = reference(thing, truth)
+        if text is not None:
+            assert text not in found, (text, thing.id, found[text])
+            found[text] = thing.id
+    assert len(found) > 20
+    twins = [t for t in truth.objects.values() if reference(t, truth) is None]
+    assert twins, "a house without two like things tells nothing"
+
+
+def test_intervals_count_houses_and_not_episodes():
+    mean, half = mean_interval([1.0, 1.0, 0.0, 0.0])
+    assert mean == 0.5 and half == pytest.approx(0.9187, abs=1e-3)  # t(3) = 3.182, s = 0.577
+    assert mean_interval([1.0, 1.0, 0.0, 0.0], ["a", "a", "b", "b"])[1] > 2 * half
+    assert math.isnan(mean_interval([1.0, 1.0], ["a", "a"])[1])
+    one, other = {1: 1.0, 2: 1.0, 3: 1.0}, {1: 0.0, 2: 1.0, 3: 0.0}
+    assert difference(one, other, {k: k for k in one})[2]  # a draw
+    assert not difference(one, dict.fromkeys(one, 0.1), {k: k for k in one})[2]
+
+
+def test_an_ablation_takes_away_just_what_it_names():
+    resume = resume_of_kind("fetch")
+    bare = without_numbers(resume)
+    assert bare.mobility.kind == resume.mobility.kind
+    assert bool(bare.manipulation.arms[0].gripper) is bool(resume.manipulation.arms[0].gripper)
+    assert len(bare.manipulation.arms) == len(resume.manipulation.arms)
+    options = LeaderOptions(numbers=False)
+    text = robot_text(bare, options, None)
+    assert not re.search(r"\d\.\d", text), text
+    flyer = robot_text(resume_of_kind("m100_indoor"), LeaderOptions(), None)
+    heights = json.loads(flyer.split("\n")[0])["cameras"][0]["heights m"]
+    assert min(heights) > 1.0  # above the floor, not above the body
+    ET.fromstring(robot_text(resume, LeaderOptions(resume_format="xml"), None).split("\n")[0])
 
 
 def test_an_episode_that_both_assignments_solve_is_not_verified(monkeypatch, episode):

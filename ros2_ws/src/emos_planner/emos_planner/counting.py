@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -34,7 +35,7 @@ class Cost:
 class CountingDecider(Decider):
     """A decider that counts; a rule's decision costs what the model would have been sent and said.
 
-    Where a model is asked, what the endpoint reports counts.
+    That includes the schema of the reply. Where a model is asked, what the endpoint reports counts.
 
     Attributes:
         costs: Decision -> what it has cost so far.
@@ -62,6 +63,7 @@ class CountingDecider(Decider):
         else:
             messages = with_data_rule(decision.prompt(state))
             cost.prompt += sum(estimate_tokens(message.text) for message in messages)
+            cost.prompt += estimate_tokens(json.dumps(decision.reply_type.model_json_schema()))
             cost.reply += estimate_tokens(decided.reply.model_dump_json())
         return decided
 

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from coterie_core.embodiment import MobilityKind
-from coterie_core.resume import Manipulation, Mobility, Perception, Resume, ResumeArm, ResumeCamera
+from coterie_core.resume import (
+    Gripper,
+    Manipulation,
+    Mobility,
+    Perception,
+    Resume,
+    ResumeArm,
+    ResumeCamera,
+)
 from coterie_core.workspace import Workspace
 from emos_planner.leader.options import LeaderOptions
 
@@ -29,7 +37,8 @@ def believed(resume: Resume, options: LeaderOptions) -> Resume:
 def without_numbers(resume: Resume) -> Resume:
     """Return a resume whose numbers are those typical of its kind (EMOS, w/o numerical).
 
-    What the words still say stays: wheels or legs, stairs or not, cameras and arms or none.
+    What needs no number stays: wheels or legs, stairs or not, cameras, arms and grippers or none.
+    Summaries go, since they are made of the numbers.
     """
     body = resume.mobility
     step, speed, radius, height = _TYPICAL[body.kind]
@@ -45,17 +54,13 @@ def without_numbers(resume: Resume) -> Resume:
             climbs_stairs=body.climbs_stairs,
             linear_speed=speed,
             flight_height=1.2 if body.kind == "air" else 0.0,
-            summary=body.summary,
         ),
         perception=Perception(
             cameras=(_typical_camera(),) if resume.perception.cameras else (),
-            summary=resume.perception.summary,
         ),
         manipulation=Manipulation(
-            arms=(_typical_arm(),) if resume.manipulation.arms else (),
-            summary=resume.manipulation.summary,
+            arms=tuple(_typical_arm(arm.gripper is not None) for arm in resume.manipulation.arms),
         ),
-        summary=resume.summary,
     )
 
 
@@ -71,7 +76,7 @@ def without_resume(resume: Resume) -> Resume:
             kind="legs", radius=0.25, height=0.8, step_height=0.25, climbs_stairs=True
         ),
         perception=Perception(cameras=(_typical_camera(),)),
-        manipulation=Manipulation(arms=(_typical_arm(),)),
+        manipulation=Manipulation(arms=(_typical_arm(True),)),
         summary=role(resume.robot),
     )
 
@@ -97,7 +102,7 @@ def _typical_camera() -> ResumeCamera:
     )
 
 
-def _typical_arm() -> ResumeArm:
+def _typical_arm(gripper: bool) -> ResumeArm:
     cell = 0.1
     width = round(_ARM_REACH / cell) - 1
     rows = tuple(((0, width),) for _ in range(round(_ARM_HEIGHT[1] / cell)))
@@ -106,5 +111,6 @@ def _typical_arm() -> ResumeArm:
         base_link="base_link",
         tip_link="hand",
         joints=(),
+        gripper=Gripper(link="hand", joints=(), opening=None) if gripper else None,
         workspace=Workspace(cell=cell, bottom=_ARM_HEIGHT[0], rows=rows),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
+from textwrap import shorten
 from xml.sax.saxutils import escape
 
 from coterie_core.geometry import Vec3
@@ -94,7 +95,7 @@ def resume_text(resume: Resume, format: ResumeFormat, *, numbers: bool = True) -
     if format == "json":
         return json.dumps(data)
     if format == "xml":
-        return f"<robot>{_xml(data)}</robot>".replace("<", "\u2039").replace(">", "\u203a")
+        return f"<robot>{_xml(data)}</robot>"
     if format == "markdown":
         return "\n".join(
             [f"# {resume.robot}"]
@@ -116,11 +117,14 @@ def _facts(resume: Resume, *, numbers: bool) -> dict[str, object]:
             "step m": round(body.step_height or 0.0, 2),
             "speed m/s": round(body.linear_speed, 2),
         }
+        if body.kind == "air":
+            mobility["flies at m above the floor"] = round(body.flight_height, 2)
     for camera in resume.perception.cameras[:4]:
         told: dict[str, object] = {"mount": camera.mount}
         if numbers:
             told |= {
-                "heights m": [round(v, 2) for v in camera.heights],
+                # Of flyers a resume counts heights from the body; a map counts from the floor.
+                "heights m": [round(v + body.flight_height, 2) for v in camera.heights],
                 "fov rad": [round(camera.hfov, 2), round(camera.vfov, 2)],
                 "pitch rad": [round(v, 2) for v in camera.pitches],
             }
@@ -138,7 +142,7 @@ def _facts(resume: Resume, *, numbers: bool) -> dict[str, object]:
         "mobility": mobility,
         "cameras": cameras or "none",
         "arms": arms or "none",
-        **({"summary": resume.summary[:400]} if resume.summary else {}),
+        **({"summary": shorten(resume.summary, 400)} if resume.summary and numbers else {}),
     }
 
 
