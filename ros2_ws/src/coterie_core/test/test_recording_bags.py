@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import zstandard
 from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 from mcap_ros2.writer import Writer
@@ -18,6 +19,8 @@ from coterie_core.recording.bag import BagRecording, BagTopics
 from coterie_core.recording.images import encode_color, encode_depth
 from coterie_core.recording.mcap_writer import McapRecordingWriter
 from coterie_core.recording.ros_types import (
+    BOXES_2D,
+    BOXES_3D,
     CAMERA_INFO,
     COMPRESSED,
     DETECTIONS,
@@ -273,8 +276,8 @@ def test_bad_messages_are_told_and_topics_can_be_chosen(tmp_path):
     np.testing.assert_allclose(odom[0].frame.camera_to_map[:3, 3], (1.0, 0.0, 1.0))
 
 
-def test_sqlite_bags(whole, tmp_path):
-    path = tmp_path / "bag_0.db3"
+def sqlite_bag(whole, path, packed=bytes):
+    """The MCAP file `whole` as a file of SQLite, each message packed by a function."""
     base = sqlite3.connect(path)
     base.execute("CREATE TABLE topics(id INTEGER PRIMARY KEY, name, type, serialization_format)")
     base.execute("CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id, timestamp, data BLOB)")
@@ -285,10 +288,30 @@ def test_sqlite_bags(whole, tmp_path):
                 ids[channel.topic] = len(ids) + 1
                 row = (ids[channel.topic], channel.topic, schema.name, "cdr")
                 base.execute("INSERT INTO topics VALUES(?, ?, ?, ?)", row)
-            row = (ids[channel.topic], message.log_time, message.data)
+            row = (ids[channel.topic], message.log_time, packed(message.data))
             base.execute("INSERT INTO messages(topic_id, timestamp, data) VALUES(?, ?, ?)", row)
     base.commit()
     base.close()
+    return path
+
+
+def test_packed_messages_of_sqlite_bags(whole, tmp_path):
+    path = sqlite_bag(whole, tmp_path / "bag_0.db3", zstandard.ZstdCompressor().compress)
+    recording = open_recording(path)
+    assert len(recording) == 60 and not recording.problems
+    np.testing.assert_array_equal(recording[7].frame.color, frame(7).frame.color)
+    other = sqlite_bag(whole, tmp_path / "other.db3", lambda data: b"LZ4!" + data)
+    with pytest.raises(RecordingError, match="only zstd is read"):
+        open_recording(other)
+    damaged = sqlite_bag(
+        whole, tmp_path / "x.db3", lambda d: zstandard.ZstdCompressor().compress(d)[:-9]
+    )
+    with pytest.raises(RecordingError):
+        len(open_recording(damaged)) or open_recording(damaged)[0]
+
+
+def test_sqlite_bags(whole, tmp_path):
+    path = sqlite_bag(whole, tmp_path / "bag_0.db3")
     recording = open_recording(path)
     assert len(recording) == 60
     np.testing.assert_array_equal(recording[7].frame.color, frame(7).frame.color)
@@ -301,6 +324,61 @@ def test_sqlite_bags(whole, tmp_path):
     path.write_bytes(data[:half])
     with pytest.raises(RecordingError, match=r"cut off.*\.recover"):
         open_recording(path)
+
+
+def hypothesis(label, score):
+    return {"hypothesis": {"class_id": label, "score": score}, "pose": {}}
+
+
+def test_detections_of_vision_msgs(tmp_path):
+    """Boxes in the color image and in space, both with labels, become detections of depth."""
+    depth = np.full((ROWS, COLS), 3000, "<u2")
+    depth[10:20, 10:24] = 2000
+    times = (0.0, 1.0)
+    messages = list(moving(times))
+    for t in times:
+        messages += [
+            ("/cart/head/depth/camera_info", CAMERA_INFO, info(t)),
+            ("/cart/head/depth/image_raw", IMAGE, image("16UC1", depth, t)),
+        ]
+    flat = {
+        "header": head(0.0),
+        "detections": [
+            {
+                "results": [hypothesis("mug", 0.7), hypothesis("cup", 0.2)],
+                "bbox": {
+                    "center": {"position": {"x": 17.0, "y": 15.0}, "theta": 0.0},
+                    "size_x": 14.0, "size_y": 10.0,
+                },
+            }
+        ],
+    }  # fmt: skip
+    fx = 50.0
+    x, y = (17.0 - COLS / 2) / fx * 2.0, (15.0 - ROWS / 2) / fx * 2.0
+    solid = {
+        "header": head(1.0),
+        "detections": [
+            {
+                "results": [hypothesis("mug", 0.6)],
+                "bbox": {
+                    "center": {"position": {"x": x, "y": y, "z": 2.0}, "orientation": {"w": 1.0}},
+                    "size": {"x": 1.0, "y": 1.0, "z": 0.3},
+                },
+            }
+        ],
+    }
+    two = write(tmp_path / "two.mcap", [*messages, ("/cart/head/detections", BOXES_2D, flat)])
+    recording = open_recording(two)
+    (one,) = recording[0].detections
+    assert one.box == (10, 10, 14, 10) and one.scores == {"mug": 0.7, "cup": 0.2}
+    assert one.mask is None and recording[1].detections is None
+    three = write(tmp_path / "three.mcap", [*messages, ("/cart/head/boxes", BOXES_3D, solid)])
+    (one,) = open_recording(three)[1].detections
+    assert one.box == (10, 10, 14, 10) and one.mask.all(), "only what lies within the box in space"
+    solid["detections"][0]["bbox"]["size"]["x"] = float("nan")
+    bad = write(tmp_path / "bad.mcap", [*messages, ("/cart/head/boxes", BOXES_3D, solid)])
+    with pytest.raises(RecordingError, match="box in space"):
+        open_recording(bad)[1]
 
 
 def test_definitions_are_those_of_the_messages():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sensor_msgs.msg import CameraInfo, Image
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.transforms import TransformError, TransformNotYet
@@ -75,12 +75,12 @@ class CameraInlet:
         # Large messages: few may wait.
         listen = partial(node.subscribe, limit=2 * p["queue"])
         convert = partial(_read_depth, topic=depth)
-        listen(Image, depth, "sensor_data", self._on_depth, convert=convert)
+        listen(_image_type(depth), depth, "sensor_data", self._on_depth, convert=convert)
         model = partial(conversions.intrinsics_from_msg, topic=info)
         listen(CameraInfo, info, "sensor_data", self._on_info, convert=model)
         if p["color"]:
             convert_color = partial(_read_color, topic=color)
-            listen(Image, color, "sensor_data", self._on_color, convert=convert_color)
+            listen(_image_type(color), color, "sensor_data", self._on_color, convert=convert_color)
         self._hear_detections(topics["detections"])
 
     def _hear_detections(self, topic: str) -> None:
@@ -185,6 +185,12 @@ class CameraInlet:
             "repeats": counts.repeats,
             "waiting": len(self._waiting),
         }
+
+
+def _image_type(topic: str) -> Any:
+    """CompressedImage where the topic's name says so, as image_transport names them."""
+    packed = topic.rsplit("/", 1)[-1] in ("compressed", "compressedDepth")
+    return CompressedImage if packed else Image
 
 
 def _read_depth(message: Any, topic: str) -> tuple[float, Depth]:

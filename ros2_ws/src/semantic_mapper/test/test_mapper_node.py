@@ -17,10 +17,11 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Quaternion, Transform, TransformStamped, Vector3
 from nav_msgs.msg import OccupancyGrid
 from scipy.spatial.transform import Rotation
-from sensor_msgs.msg import CameraInfo, Image, PointCloud2
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2
 from visualization_msgs.msg import Marker, MarkerArray
 
 from coterie_core.embodiment import Camera
+from coterie_core.recording.images import encode_color, encode_depth
 from coterie_core.scene import Floor, Room, SceneGraph
 from coterie_msgs.msg import ImageDetections, SemanticMap
 from coterie_msgs.srv import SaveMap
@@ -251,6 +252,41 @@ def test_maps_of_several_mappers_are_merged_but_not_over_frames(ros: Any) -> Non
     text = node.diagnostics.status().message
     assert "two maps in different frames" in text and "'r3/odom'" in text
     assert node.team is not None and node.team.robots == ("r1", "r2")
+
+
+def test_packed_images_are_mapped(ros: Any) -> None:
+    """Depth as compressed_depth_image_transport packs it, color as JPEG packs it."""
+    node = start(
+        ros,
+        color=True,
+        depth_topic="{robot}/{camera}/depth/image_raw/compressedDepth",
+        color_topic="{robot}/{camera}/color/image_raw/compressed",
+    )
+    seer = Seer(ros)
+    sensor = profile("sensor_data")
+    base = "r1/camera"
+    depth = seer.node.create_publisher(
+        CompressedImage, f"{base}/depth/image_raw/compressedDepth", sensor
+    )
+    color = seer.node.create_publisher(
+        CompressedImage, f"{base}/color/image_raw/compressed", sensor
+    )
+    ros.wait_for_matched(depth, color, seer.info, seer.tf, seer.found)
+    ear = Ear(ros)
+    ear.hear(SemanticMap, "semantic_map")
+    for k in range(3):
+        frame, _ = view(HOUSE, SIDES[k])
+        head = conversions.header(seer.time + 1.0, OPTICAL)
+        red = np.full((ROWS, COLS, 3), (200, 30, 30), np.uint8)
+        color.publish(CompressedImage(header=head, format="jpeg", data=encode_color(red, "jpg")))
+        packed = bytes(12) + encode_depth(frame.depth)
+        depth.publish(
+            CompressedImage(header=head, format="16UC1; compressedDepth png", data=packed)
+        )
+        seer.look(k)
+        ros.spin_until(lambda k=k: frames(node) == k + 1)
+    ros.spin_until(lambda: ear.labels() == ["mug", "table"])
+    assert {t.properties.get("color") for t in ear.scene().objects.values()} == {"red"}
 
 
 def test_boxes_of_vision_msgs_are_mapped(ros: Any) -> None:

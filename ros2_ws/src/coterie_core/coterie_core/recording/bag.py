@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 import yaml
+from numpy.typing import NDArray
 
-from coterie_core.detections import RgbdFrame
+from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.recording.bag_images import (
     COLORS,
     DEPTHS,
@@ -22,10 +23,13 @@ from coterie_core.recording.bag_images import (
     depth_of,
     detections_of,
 )
+from coterie_core.recording.bag_vision import boxes_2d, boxes_3d
 from coterie_core.recording.db3_file import Db3File
 from coterie_core.recording.images import resampled
 from coterie_core.recording.mcap_file import Found, McapFile, Where
 from coterie_core.recording.ros_types import (
+    BOXES_2D,
+    BOXES_3D,
     CAMERA_INFO,
     COMPRESSED,
     DETECTIONS,
@@ -171,9 +175,32 @@ class BagRecording:
         pose = self._tf.lookup(self._map, topic.frame, self._tf_time(topic.frame, item.time))
         found = None
         if moment.found is not None:
-            found = detections_of(self._message(*moment.found), self._source(moment.found[0]))
+            found = self._found(moment, depth, camera)
         frame = RgbdFrame(depth, camera, pose, color, item.time, robot)
         return RecordedFrame(f"{index:06d}", frame, found)
+
+    def _found(
+        self, moment: _Moment, depth: NDArray[np.float32], camera: tuple[float, float, float, float]
+    ) -> tuple[ImageDetection, ...]:
+        """What was found at a moment, in pixels of its depth image."""
+        assert moment.found is not None and moment.depth is not None
+        topic, item = moment.found
+        message, source = self._message(topic, item), self._source(topic)
+        if topic.type == BOXES_2D:
+            seen = moment.color[0] if moment.color is not None else None
+            # Boxes of the color image, where that is another camera's.
+            other = self._camera(seen, camera) if seen and seen.frame == topic.frame else None
+            return boxes_2d(message, source, other, camera)
+        if topic.type == BOXES_3D:
+            time = self._tf_time(topic.frame, item.time)
+            try:
+                to_map = self._tf.lookup(self._map, topic.frame, time)
+            except TransformError as error:
+                raise RecordingError(source, str(error), "record /tf and /tf_static") from None
+            optical = moment.depth[0].frame
+            pose = self._tf.lookup(self._map, optical, self._tf_time(optical, moment.depth[1].time))
+            return boxes_3d(message, source, np.linalg.inv(pose) @ to_map, camera, depth)
+        return detections_of(message, source)
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -263,7 +290,7 @@ class BagRecording:
     def _pair(self) -> list[_Moment]:
         depths = self._choose(self._wanted.depth, [t for t in self._topics.values() if t.is_depth])
         colors = self._choose(self._wanted.color, [t for t in self._topics.values() if t.is_color])
-        found = [t for t in self._topics.values() if t.type == DETECTIONS]
+        found = [t for t in self._topics.values() if t.type in (DETECTIONS, BOXES_2D, BOXES_3D)]
         found = self._choose(self._wanted.detections, found)
         if not depths and not colors:
             raise RecordingError(

@@ -7,9 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
+import zstandard
+
 from coterie_core.plain_data import shorten
 from coterie_core.recording.mcap_file import Found, Where
 from coterie_core.recording.types import RecordingError
+
+_ZSTD = b"\x28\xb5\x2f\xfd"
+"""How what zstd packed begins."""
+_CDR = tuple(bytes((0, kind)) for kind in (0, 1, 2, 3, 6, 7, 8, 9, 10, 11))
+"""How serialized messages begin."""
+MOST_BYTES = 256_000_000
+"""Longest message, unpacked [bytes]."""
 
 
 class Db3File:
@@ -48,8 +57,15 @@ class Db3File:
         try:
             for row, topic, data in self._base.execute(order, wanted):
                 name, kind = self._topics[topic]
-                if isinstance(data, bytes):
-                    yield Found(name, kind, (int(row), 0, len(data)), data)
+                if not isinstance(data, bytes):
+                    continue
+                try:
+                    whole = self._unpacked(data)
+                except RecordingError as error:
+                    if str(error) not in self.problems:
+                        self.problems.append(str(error))
+                    continue
+                yield Found(name, kind, (int(row), 0, len(data)), whole)
         except (sqlite3.Error, UnicodeError, ValueError, TypeError) as error:
             text = shorten(str(error))
             self.problems.append(f"{self.path.name}: damaged; what comes before is used ({text})")
@@ -66,4 +82,29 @@ class Db3File:
             raise RecordingError(self.path, f"damaged ({error})", "copy it again") from None
         if row is None or not isinstance(row[0], bytes):
             raise RecordingError(self.path, f"message {where[0]} is gone", "copy it again")
-        return row[0]
+        return self._unpacked(row[0])
+
+    def _unpacked(self, data: bytes) -> bytes:
+        """A message's data, unpacked where rosbag2 packed each message (mode "message").
+
+        Raises:
+            RecordingError: Damaged, too large, or packed in another way than zstd.
+        """
+        if data[:2] in _CDR:
+            return data
+        if data[:4] != _ZSTD:
+            raise RecordingError(
+                self.path,
+                f"messages that are no CDR (they begin with {data[:4].hex()})",
+                "of packed messages only zstd is read; convert the bag: ros2 bag convert",
+            )
+        try:
+            told = zstandard.get_frame_parameters(data).content_size
+            whole = zstandard.ZstdDecompressor().stream_reader(data).read(MOST_BYTES + 1)
+        except zstandard.ZstdError as error:
+            raise RecordingError(self.path, f"a packed message is damaged ({error})") from None
+        if len(whole) > MOST_BYTES:
+            raise RecordingError(self.path, f"a packed message of over {MOST_BYTES} bytes")
+        if told not in (zstandard.CONTENTSIZE_UNKNOWN, len(whole)):
+            raise RecordingError(self.path, "a packed message is cut off")
+        return whole

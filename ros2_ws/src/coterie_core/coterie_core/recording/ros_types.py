@@ -17,6 +17,8 @@ COMPRESSED = "sensor_msgs/msg/CompressedImage"
 CAMERA_INFO = "sensor_msgs/msg/CameraInfo"
 TF = "tf2_msgs/msg/TFMessage"
 DETECTIONS = "coterie_msgs/msg/ImageDetections"
+BOXES_2D = "vision_msgs/msg/Detection2DArray"
+BOXES_3D = "vision_msgs/msg/Detection3DArray"
 
 _LINE = "=" * 80
 _HEADER = "builtin_interfaces/Time stamp\nstring frame_id"
@@ -33,6 +35,26 @@ _PARTS = {
     ),
     "geometry_msgs/TransformStamped": (
         "std_msgs/Header header\nstring child_frame_id\ngeometry_msgs/Transform transform"
+    ),
+    "geometry_msgs/Point": "float64 x\nfloat64 y\nfloat64 z",
+    "geometry_msgs/Pose": ("geometry_msgs/Point position\ngeometry_msgs/Quaternion orientation"),
+    "geometry_msgs/PoseWithCovariance": "geometry_msgs/Pose pose\nfloat64[36] covariance",
+    # vision_msgs 4, that of Humble, Jazzy and later.
+    "vision_msgs/ObjectHypothesis": "string class_id\nfloat64 score",
+    "vision_msgs/ObjectHypothesisWithPose": (
+        "vision_msgs/ObjectHypothesis hypothesis\ngeometry_msgs/PoseWithCovariance pose"
+    ),
+    "vision_msgs/Point2D": "float64 x\nfloat64 y",
+    "vision_msgs/Pose2D": "vision_msgs/Point2D position\nfloat64 theta",
+    "vision_msgs/BoundingBox2D": "vision_msgs/Pose2D center\nfloat64 size_x\nfloat64 size_y",
+    "vision_msgs/BoundingBox3D": "geometry_msgs/Pose center\ngeometry_msgs/Vector3 size",
+    "vision_msgs/Detection2D": (
+        "std_msgs/Header header\nvision_msgs/ObjectHypothesisWithPose[] results\n"
+        "vision_msgs/BoundingBox2D bbox\nstring id"
+    ),
+    "vision_msgs/Detection3D": (
+        "std_msgs/Header header\nvision_msgs/ObjectHypothesisWithPose[] results\n"
+        "vision_msgs/BoundingBox3D bbox\nstring id"
     ),
     "coterie_msgs/LabelScore": "string label\nfloat32 score",
     "coterie_msgs/ImageDetection": (
@@ -56,6 +78,8 @@ _WHOLE = {
         "std_msgs/Header header\nstring detector\nuint32 image_width\nuint32 image_height\n"
         "coterie_msgs/ImageDetection[] detections"
     ),
+    BOXES_2D: "std_msgs/Header header\nvision_msgs/Detection2D[] detections",
+    BOXES_3D: "std_msgs/Header header\nvision_msgs/Detection3D[] detections",
 }
 TYPES = tuple(_WHOLE)
 """Names of the types that are read."""

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sensor_msgs.msg import CameraInfo, Image, PointCloud2, PointField
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2, PointField
 from std_msgs.msg import Header
 
 from coterie_core.embodiment import Camera
+from coterie_core.recording.bag_images import color_of, depth_of
+from coterie_core.recording.types import RecordingError
 from coterie_ros.conversions.checks import Checks
+
+T = TypeVar("T", bound=np.generic)
 
 _ENCODINGS: dict[str, tuple[type[np.generic], int]] = {
     "rgb8": (np.uint8, 3),
@@ -95,12 +100,18 @@ def image_from_msg(message: Image, topic: str = "image") -> npt.NDArray[np.gener
     return pixels.reshape(shape)
 
 
-def depth_from_msg(message: Image, topic: str = "depth") -> npt.NDArray[np.float32]:
+def depth_from_msg(
+    message: Image | CompressedImage, topic: str = "depth"
+) -> npt.NDArray[np.float32]:
     """Return a depth image (rows, cols) [m]: 32FC1 holds metres, 16UC1 and mono16 millimetres.
+
+    A CompressedImage holds a PNG, as compressed_depth_image_transport writes it.
 
     Raises:
         ConversionError: Another encoding, or a size that does not match the data.
     """
+    if isinstance(message, CompressedImage):
+        return _unpacked(depth_of, message, topic)
     if message.encoding not in ("32FC1", "16UC1", "mono16"):
         expected = "32FC1 [m], 16UC1 or mono16 [mm]"
         raise Checks(topic).fail("encoding", expected, message.encoding)
@@ -110,12 +121,14 @@ def depth_from_msg(message: Image, topic: str = "depth") -> npt.NDArray[np.float
     return pixels.astype(np.float32) * np.float32(0.001)
 
 
-def color_from_msg(message: Image, topic: str = "color") -> npt.NDArray[np.uint8]:
-    """Return a colour image (rows, cols, 3) RGB.
+def color_from_msg(message: Image | CompressedImage, topic: str = "color") -> npt.NDArray[np.uint8]:
+    """Return a colour image (rows, cols, 3) RGB; a CompressedImage holds a JPEG or PNG.
 
     Raises:
         ConversionError: An encoding without colour or grey values of 8 bits, or a wrong size.
     """
+    if isinstance(message, CompressedImage):
+        return _unpacked(color_of, message, topic)
     pixels = image_from_msg(message, topic)
     if pixels.dtype != np.uint8:
         expected = "rgb8, bgr8, rgba8, bgra8 or mono8"
@@ -238,3 +251,12 @@ def cloud_from_msg(message: PointCloud2, topic: str = "scan_points") -> npt.NDAr
     )
     raw = np.frombuffer(message.data, kind)
     return np.stack([raw[axis] for axis in "xyz"], axis=1).astype(np.float32)
+
+
+def _unpacked(
+    read: Callable[[Any, str], npt.NDArray[T]], message: Any, topic: str
+) -> npt.NDArray[T]:
+    try:
+        return read(message, topic)
+    except RecordingError as error:
+        raise Checks(topic).fail("data", "a packed image", str(error)) from None
