@@ -12,7 +12,14 @@ import pytest
 from coterie_bench.reveca.baseline_coela import TextAgent
 from coterie_bench.reveca.baseline_rhp import RuleAgent
 from coterie_bench.reveca.layouts import LayoutError, generated_layout, tdw_files, tdw_layout
-from coterie_bench.reveca.transport import SECTORS, TURN, TransportOptions, TransportWorld
+from coterie_bench.reveca.methods import METHODS
+from coterie_bench.reveca.transport import (
+    AS_ORIGINAL,
+    SECTORS,
+    TURN,
+    TransportOptions,
+    TransportWorld,
+)
 from coterie_core.cooperation import GoTo, Grab, Put, Turn, run_episode
 
 TDW = Path(__file__).parents[5] / "shared/data/tdw_mat/dataset_train"
@@ -141,6 +148,64 @@ def test_rooms_are_rebuilt_around_the_objects(tmp_path):
     for a in rooms.values():
         for b in rooms.values():
             assert math.isfinite(layout.home.ways.distance(a.spot, b.spot))
+
+
+def test_all_rooms_of_a_floor_plan_are_there_and_the_bed_is_in_the_bedroom(tmp_path):
+    file = tdw_file(tmp_path, floorplan_scene_name="9z", floorplan_layout=1)
+    plain = tdw_layout(file, "food")
+    assert "bedroom-1" not in plain.home.ways.rooms
+    plans = [["Office"], ["Kitchen", "Bedroom", "Office", "Livingroom", "Livingroom"]]
+    (tmp_path / "room_types.json").write_text(json.dumps({"9": plans}))
+    tdw_layout.cache_clear()
+    layout = tdw_layout(file, "food")
+    rooms = layout.home.ways.rooms
+    # One kitchen only, says the list: the two groups of its objects, 12 m apart, are one room.
+    assert sorted(rooms) == ["bedroom-1", "kitchen-1", "livingroom-1", "livingroom-2", "office-1"]
+    assert layout.home.fixed["bed-1"].spot.room == "bedroom-1"
+    for a in rooms.values():
+        for b in rooms.values():
+            assert math.isfinite(layout.home.ways.distance(a.spot, b.spot))
+    (tmp_path / "room_types.json").write_text('{"9": []}')
+    tdw_layout.cache_clear()
+    with pytest.raises(LayoutError, match=r"room_types.json: no rooms for floor plan '9'"):
+        tdw_layout(file, "food")
+
+
+def test_handling_takes_its_steps_and_containers_stay_at_the_bed():
+    world, _ = world_of(agents=1, grasp=3, load=4, drop=2, lost=True)
+    target = world.goal.subgoals[0].target
+    carrier = next(t for t in world.things.values() if t.kind == "container" and t.portable)
+    food = next(t for t in world.things.values() if t.label in world.goal.items)
+
+    def until_done(action):
+        for count in range(1, 9):
+            result = world.step({"Ada": action})["Ada"].result
+            assert result.ok, result.text
+            if result.done:
+                return count
+        raise AssertionError("never done")
+
+    for thing in (carrier, food):
+        walk(world, "Ada", thing.id, thing.spot)
+        assert until_done(Grab(thing.id)) == 3
+    assert until_done(Put(food.id, carrier.id, "in")) == 4
+    walk(world, "Ada", target, world.things[target].spot)
+    assert until_done(Put(carrier.id, target, "on")) == 2
+    assert world.bodies["Ada"].hands == () and world.things[carrier.id].parent == target
+    assert world.things[food.id].parent == target and world.metrics().placed[0] == 1
+    for _ in range(3):
+        result = world.step({"Ada": Grab(carrier.id)})["Ada"].result
+    assert result.reason == "not_portable"
+
+
+@pytest.mark.parametrize("name", ["reveca", "rhp", "mhp", "nearest", "coela", "oracle"])
+def test_everybody_copes_with_containers_that_stay(name):
+    world = TransportWorld(TransportOptions(**AS_ORIGINAL))
+    team = METHODS[name].make(world, None)
+    metrics = asyncio.run(run_episode(world, team, 3))
+    assert metrics.success
+    assert set(world.rates) == {"total_750", "total_1500"}
+    assert world.rates["total_750"] <= world.rates["total_1500"]
 
 
 @pytest.mark.parametrize(

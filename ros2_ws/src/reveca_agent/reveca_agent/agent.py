@@ -217,7 +217,7 @@ class RevecaAgent:
         if result is None or action is None:
             return
         if result.ok:
-            if isinstance(action, Put) and action.target not in self.memory.hands:
+            if result.done and isinstance(action, Put) and action.target not in self.memory.hands:
                 self._brought = [*self._brought, *self._putting][-KEPT:]
             return
         plan = self.plan

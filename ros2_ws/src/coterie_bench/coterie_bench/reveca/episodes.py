@@ -103,6 +103,7 @@ async def _episode(job: Job, decider: Decider | None) -> Record:
     metrics = await run_episode(place, team, job.seed, together=decider is not None)
     out = record(job.world, job.method, job.seed, len(place.team), metrics)
     out |= {"house": place.home.name.partition("+")[0], "episode": place.fingerprint()}
+    out |= getattr(place, "rates", {})
     return out if job.prior == "household" else out | {"prior": job.prior}
 
 

@@ -4,30 +4,24 @@ A layout file of ThreeDWorld (TDW-MAT) lists commands, among them `add_object` w
 its metadata names the room of each object in the same order. Walls, doors and furniture are not in
 the files: rooms are rebuilt around the objects.
 
-1. Objects that one room's name covers are split where they are far apart (5 m between groups).
-2. The floor is the rectangle about all objects and starts, 1 m wider, in cells of 0.25 m; a cell
-   belongs to the group of its nearest object: rooms fill the floor, as the cells of Voronoi do.
-3. Where two rooms share at least 0.8 m of border, a door is in the middle of that border.
-4. The goal is a bed, for which the files have no position: the middle of the largest empty circle.
+Where rooms are and what stands where is in `rebuilding.py`.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
-from scipy.spatial import cKDTree
 
 from coterie_bench.reveca.homes import Home, generated_home
-from coterie_core.cooperation import Gate, Goal, HomeRoom, Spot, SubGoal, Thing, Walkways
+from coterie_bench.reveca.rebuilding import rebuilt
+from coterie_core.cooperation import Goal, Spot, SubGoal, Thing, Walkways
 from coterie_core.lexicon import load_lexicon
 
 Task = Literal["food", "stuff"]
@@ -36,10 +30,6 @@ FOOD = ("bread", "burger", "loaf bread", "apple", "banana", "orange")
 STUFF = ("iphone", "pen", "key", "lighter", "purse", "calculator", "mouse")
 CONTAINERS = {"food": ("tea tray", "bowl", "plate"), "stuff": ("plastic basket", "wicker basket")}
 GOAL = "bed"
-APART = 5.0
-"""Groups of objects of one room's name farther apart than this are two rooms [m]."""
-CELL = 0.25
-DOOR = 0.8
 TARGETS = 10
 _CARRIERS = ("basket", "tray", "bowl", "plate", "box")
 _NAMES = {
@@ -52,7 +42,6 @@ _NAMES = {
     "basket_18inx18inx12iin_wicker": "wicker basket",
     "basket_18inx18inx12iin_wood_mesh": "wood basket",
 }  # fmt: skip
-Points = npt.NDArray[np.float64]
 
 
 class LayoutError(ValueError):
@@ -173,11 +162,16 @@ def tdw_layout(file: Path, task: Task) -> Layout:
         raise LayoutError(f"{file}: an object without name, room or position ({error})") from None
     if not np.isfinite(spots).all():
         raise LayoutError(f"{file}: positions must be finite numbers")
-    groups = _groups(spots, names)
-    rooms, gates, room_at = _rebuilt(spots, groups, starts)
-    middle = _empty_middle(spots, starts)
+    try:
+        plan = rebuilt(spots, names, starts, _room_types(file, meta))
+    except ValueError as error:
+        raise LayoutError(f"{file}: {error}") from None
+    rooms, gates, room_at = plan.rooms, plan.gates, plan.room_at
+    middle = plan.bed
     bed = Thing("bed-1", GOAL, "surface", Spot(room_at(middle), (*middle, 0.0)))
-    home = Home(file.stem, Walkways(rooms, gates), {bed.id: bed})
+    # Files of one floor plan share their rooms: to statistics they are one house.
+    house = "_".join(file.stem.split("_")[:2])
+    home = Home(house, Walkways(rooms, gates), {bed.id: bed})
     items: dict[str, Thing] = {}
     for one, label, point in zip(objects, labels, spots, strict=True):
         carries = one.get("id") in holders or any(word in label for word in _CARRIERS)
@@ -189,6 +183,23 @@ def tdw_layout(file: Path, task: Task) -> Layout:
     begin = [Spot(room_at((p[0], p[1])), (p[0], p[1], 0.0)) for p in starts]
     begin += [room.spot for room in rooms]
     return Layout(f"{file.stem} {task}", home, items, goal, tuple(begin))
+
+
+def _room_types(file: Path, meta: Mapping[str, Any]) -> list[str] | None:
+    """Return the rooms of a floor plan as `room_types.json` beside the layouts lists them.
+
+    Raises:
+        LayoutError: The list is there and has no such floor plan.
+    """
+    listed = file.with_name("room_types.json")
+    if not listed.is_file():
+        return None
+    number = str(meta.get("floorplan_scene_name", file.stem))[:1]
+    try:
+        rooms = _read(listed)[number][int(meta["floorplan_layout"])]
+        return [str(room) for room in rooms]
+    except (KeyError, IndexError, TypeError, ValueError):
+        raise LayoutError(f"{listed}: no rooms for floor plan {number!r} of {file.name}") from None
 
 
 def is_food(label: str) -> bool:
@@ -226,99 +237,6 @@ def _label(name: str) -> str:
 def _point(position: Mapping[str, Any]) -> tuple[float, float]:
     """Ground position (x, y) [m] of one with y up and z into the scene: the map's y is -z."""
     return (float(position["x"]), -float(position["z"]))
-
-
-def _groups(spots: Points, names: Sequence[str]) -> list[tuple[str, npt.NDArray[np.int64]]]:
-    """Objects of one room: (name of the room, indices), those far apart told apart."""
-    from scipy.cluster.hierarchy import fcluster, linkage
-
-    found: list[tuple[str, npt.NDArray[np.int64]]] = []
-    for name in dict.fromkeys(names):
-        indices = np.flatnonzero(np.array(names) == name)
-        labels = np.ones(len(indices), dtype=np.int64)
-        if len(indices) > 1:
-            tree = linkage(spots[indices], "single")
-            labels = np.asarray(fcluster(tree, APART, "distance"), dtype=np.int64)
-        for k in sorted(set(labels.tolist())):
-            found.append((name, indices[labels == k]))
-    return found
-
-
-def _rebuilt(
-    spots: Points,
-    groups: Sequence[tuple[str, npt.NDArray[np.int64]]],
-    starts: Sequence[tuple[float, float]],
-) -> tuple[list[HomeRoom], list[Gate], Any]:
-    """Return rooms, doors, and what tells the room of a point (x, y) [m]."""
-    low, _, nx, ny = _extent(spots, starts)
-    owner = np.zeros(len(spots), dtype=np.int64)
-    for k, (_, indices) in enumerate(groups):
-        owner[indices] = k
-    tree = cKDTree(spots)
-    xs, ys = low[0] + CELL * (np.arange(nx) + 0.5), low[1] + CELL * (np.arange(ny) + 0.5)
-    cells = np.stack(np.meshgrid(xs, ys, indexing="ij"), axis=2)
-    grid = owner[tree.query(cells.reshape(-1, 2))[1]].reshape(nx, ny)
-    rooms: list[HomeRoom] = []
-    for k, (name, _) in enumerate(groups):
-        inside = cells[grid == k]
-        # The cell nearest the middle: of an L-shaped room the middle itself may be outside.
-        center = inside[np.linalg.norm(inside - inside.mean(axis=0), axis=1).argmin()]
-        (x0, y0), (x1, y1) = inside.min(axis=0) - CELL / 2, inside.max(axis=0) + CELL / 2
-        number = 1 + sum(room.type == name.lower() for room in rooms)
-        rooms.append(
-            HomeRoom(
-                f"{name.lower()}-{number}",
-                f"{name.lower()} {number}",
-                name.lower(),
-                (float(center[0]), float(center[1]), 0.0),
-                ((x0, y0), (x1, y0), (x1, y1), (x0, y1)),
-            )
-        )
-    gates = []
-    for (a, b), borders in sorted(_borders(grid, cells).items()):
-        if len(borders) * CELL >= DOOR:
-            points = np.array(borders)
-            middle = points[np.linalg.norm(points - points.mean(axis=0), axis=1).argmin()]
-            at = (float(middle[0]), float(middle[1]), 0.0)
-            gates.append(Gate(f"door-{a}-{b}", rooms[a].id, rooms[b].id, at, at))
-
-    def room_at(point: Sequence[float]) -> str:
-        return rooms[int(owner[tree.query(np.asarray(point[:2]))[1]])].id
-
-    return rooms, gates, room_at
-
-
-def _borders(
-    grid: npt.NDArray[np.int64], cells: Points
-) -> dict[tuple[int, int], list[tuple[float, float]]]:
-    found: dict[tuple[int, int], list[tuple[float, float]]] = {}
-    for dx, dy in ((1, 0), (0, 1)):
-        a, b = grid[: grid.shape[0] - dx, : grid.shape[1] - dy], grid[dx:, dy:]
-        for i, j in zip(*np.nonzero(a != b), strict=True):
-            pair = (int(min(a[i, j], b[i, j])), int(max(a[i, j], b[i, j])))
-            middle = (cells[i, j] + cells[i + dx, j + dy]) / 2.0
-            found.setdefault(pair, []).append((float(middle[0]), float(middle[1])))
-    return found
-
-
-def _extent(
-    spots: Points, starts: Sequence[tuple[float, float]]
-) -> tuple[Points, Points, int, int]:
-    everything = np.concatenate([spots, np.array(starts).reshape(-1, 2)])
-    low, high = everything.min(axis=0) - 1.0, everything.max(axis=0) + 1.0
-    nx, ny = (max(math.ceil(d / CELL), 1) for d in high - low)
-    if nx * ny > 4_000_000:
-        raise LayoutError(f"a floor of {high[0] - low[0]:.0f} x {high[1] - low[1]:.0f} m")
-    return low, high, nx, ny
-
-
-def _empty_middle(spots: Points, starts: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The middle of the largest circle on the floor with no object in it (x, y) [m]."""
-    low, high, nx, ny = _extent(spots, starts)
-    xs, ys = np.linspace(low[0] + 1, high[0] - 1, nx), np.linspace(low[1] + 1, high[1] - 1, ny)
-    cells = np.stack(np.meshgrid(xs, ys, indexing="ij"), axis=2).reshape(-1, 2)
-    best = cells[int(cKDTree(spots).query(cells)[0].argmax())]
-    return (float(best[0]), float(best[1]))
 
 
 def _read(path: Path) -> Any:

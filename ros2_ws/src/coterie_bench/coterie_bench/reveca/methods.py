@@ -16,7 +16,7 @@ from coterie_bench.reveca.baseline_rhp import NearestAgent, RuleAgent
 from coterie_bench.reveca.floors import Guesser
 from coterie_bench.reveca.household import HouseholdOptions, HouseholdWorld
 from coterie_bench.reveca.oracle import oracle_team
-from coterie_bench.reveca.transport import TransportOptions, TransportWorld
+from coterie_bench.reveca.transport import AS_ORIGINAL, TransportOptions, TransportWorld
 from coterie_core.cooperation import Agent
 from coterie_core.language import Decider
 from reveca_agent.agent import RevecaAgent
@@ -232,7 +232,7 @@ def make_world(name: str, agents: int, prior: Prior = "household") -> World:
     """
     if name.startswith(LAYOUTS):
         folder = Path(name[len(LAYOUTS) :])
-        world: World = TransportWorld(TransportOptions(agents=agents, folder=folder))
+        world: World = TransportWorld(TransportOptions(agents=agents, folder=folder, **AS_ORIGINAL))
     else:
         world = WORLDS[name](agents)
     world.prior = prior

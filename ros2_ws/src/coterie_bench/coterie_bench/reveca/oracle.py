@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from coterie_bench.reveca.oracle_loads import divide_loads
+from coterie_bench.reveca.oracle_loads import Handling, divide_loads
 from coterie_bench.reveca.oracle_tours import NO_TOUR, Event, Job, Tour, Tours
 from coterie_core.cooperation import (
     Action,
@@ -98,7 +98,10 @@ class OracleAgent:
             self._plans.clear()
             starts = {name: body.spot for name, body in self._world.bodies.items()}
             job = Job(self._world.things, briefing)
-            self._plans |= divide_loads(job, starts) if briefing.turn else divide(job, starts)
+            if briefing.turn:
+                self._plans |= divide_loads(job, starts, Handling.of(self._world.transport))
+            else:
+                self._plans |= divide(job, starts)
         self._todo = list(self._plans[self.name].events)
 
     def observe(self, percept: Percept) -> None:
@@ -135,8 +138,10 @@ class OracleAgent:
             return item in hands
         if kind == "load":
             return bool(things[item].parent == target)
-        if kind == "empty":
+        if kind == "empty" and things[item].portable:
             return all(thing.parent != item for thing in things.values())
+        if kind == "empty":
+            return True  # it stays where it was put down
         return item not in hands and things[item].parent not in hands
 
     def _near(self, spot: Spot) -> bool:

@@ -11,18 +11,35 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from coterie_bench.reveca.oracle_tours import NO_TOUR, Event, Job, Tour
+from coterie_bench.reveca.transport import TransportOptions
 from coterie_core.cooperation import Spot, Thing
 
 MOST = 12
 """Most things for which all sets are looked at."""
 Steps = npt.NDArray[np.float64]
 Way = tuple[float, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Handling:
+    """What handling takes [steps], and whether a container stays at the goal."""
+
+    grasp: float = 1.0
+    load: float = 1.0
+    drop: float = 1.0
+    lost: bool = False
+
+    @staticmethod
+    def of(options: TransportOptions) -> Handling:
+        """Return that of a transport world."""
+        return Handling(options.grasp, options.load, options.drop, options.lost)
 
 
 class Loads:
@@ -32,10 +49,12 @@ class Loads:
         job: What there is to do; all things of a kind are needed, all go to one place.
         items: Ids of the things.
         target: Where they go.
+        handling: What handling takes.
     """
 
-    def __init__(self, job: Job, items: Sequence[str], target: Thing) -> None:
+    def __init__(self, job: Job, items: Sequence[str], target: Thing, handling: Handling) -> None:
         self.job, self.items, self.target = job, list(items), target
+        self.costs = handling
         self.spots = [job.things[item].spot for item in items]
         self.hands = job.briefing.hands
         self.most = job.briefing.carry + self.hands - 1
@@ -46,7 +65,10 @@ class Loads:
         self.bare = {
             m: self.finish(m, w, 0) for m, w in again.items() if m.bit_count() <= self.hands
         }
-        self.loaded = {mask: self.finish(mask, way, 1) for mask, way in again.items()}
+        if handling.lost:  # a container serves one trip; then one has two hands
+            self.loaded = self.bare
+        else:
+            self.loaded = {mask: self.finish(mask, way, 1) for mask, way in again.items()}
         self.later = (self._partition(self.bare), self._partition(self.loaded))
 
     def _steps(self, a: Spot, b: Spot) -> float:
@@ -56,7 +78,8 @@ class Loads:
         """Return, for every set of so many things, the shortest way to get them by the last one."""
         found: dict[int, dict[int, Way]] = {}
         layer: dict[int, dict[int, Way]] = {
-            1 << k: {k: (self._steps(start, spot) + 1.0, (k,))} for k, spot in enumerate(self.spots)
+            1 << k: {k: (self._steps(start, spot) + self.costs.grasp, (k,))}
+            for k, spot in enumerate(self.spots)
         }
         for _ in range(most):
             found |= layer
@@ -66,7 +89,7 @@ class Loads:
                     for k in range(len(self.items)):
                         if mask >> k & 1:
                             continue
-                        cost = steps + self.between[last][k] + 1.0
+                        cost = steps + self.between[last][k] + self.costs.grasp
                         best = grown.setdefault(mask | 1 << k, {})
                         if k not in best or cost < best[k][0]:
                             best[k] = (cost, (*order, k))
@@ -75,12 +98,12 @@ class Loads:
 
     def finish(self, mask: int, ends: Mapping[int, Way], container: int) -> Way:
         """Return the whole trip of a set: bring it, load and put down what has to be."""
-        n = mask.bit_count()
+        n, costs = mask.bit_count(), self.costs
         if container and n > 1:
             # All but the last go into the container; it is emptied at once.
-            actions = (n - 1) + 2
+            actions = (n - 1) * costs.load + 2 * costs.drop
         else:
-            actions = n
+            actions = n * costs.drop
         return min(
             (steps + self.home[last] + actions, order) for last, (steps, order) in ends.items()
         )
@@ -93,7 +116,8 @@ class Loads:
         if container is None:
             straight = self.ways(start, self.hands)
             return {mask: self.finish(mask, ends, 0) for mask, ends in straight.items()}
-        there = self._steps(start, container.spot) + 1.0
+        grasp = self.costs.grasp
+        there = self._steps(start, container.spot) + grasp
         after = self.ways(container.spot, self.most)
         out = {
             mask: (there + steps, (-1, *order))
@@ -102,7 +126,7 @@ class Loads:
         }
         for k, spot in enumerate(self.spots):
             one = 1 << k
-            begin = self._steps(start, spot) + 1.0 + self._steps(spot, container.spot) + 1.0
+            begin = self._steps(start, spot) + self._steps(spot, container.spot) + 2 * grasp
             for mask, ends in after.items():
                 if mask & one or mask.bit_count() >= self.most:
                     continue
@@ -110,7 +134,7 @@ class Loads:
                 steps, order = min(
                     (steps + self.home[last], order) for last, (steps, order) in ends.items()
                 )
-                whole = begin + steps + (n - 1) + 2
+                whole = begin + steps + (n - 1) * self.costs.load + 2 * self.costs.drop
                 if whole < out.get(mask | one, (math.inf, ()))[0]:
                     out[mask | one] = (whole, (k, -1, *order))
         return out
@@ -153,7 +177,8 @@ class Loads:
         out: list[Event] = []
         sub = int(begin[mask])
         while mask:
-            out += self._trip((trips if out else first)[sub][1], container)
+            has = container if not (out and self.costs.lost) else None
+            out += self._trip((trips if out else first)[sub][1], has)
             mask ^= sub
             sub = following[mask]
         return tuple(out)
@@ -181,7 +206,9 @@ class Loads:
         return out
 
 
-def divide_loads(job: Job, starts: Mapping[str, Spot]) -> dict[str, Tour]:
+def divide_loads(
+    job: Job, starts: Mapping[str, Spot], handling: Handling | None = None
+) -> dict[str, Tour]:
     """Return the tours of all agents with the least steps until the last one is done.
 
     Raises:
@@ -196,7 +223,7 @@ def divide_loads(job: Job, starts: Mapping[str, Spot]) -> dict[str, Tour]:
         )
     if not items:
         return dict.fromkeys(starts, NO_TOUR)
-    loads = Loads(job, items, next(iter(places.values())))
+    loads = Loads(job, items, next(iter(places.values())), handling or Handling())
     carriers: list[Thing | None] = [
         t for t in job.things.values() if t.kind == "container" and t.portable
     ]

@@ -22,7 +22,13 @@ MEASURES = (
     ("CC", "characters", 0),
 )
 TWO = 2
-RATES = (("TOTAL", "total"), ("FOOD", "food"), ("STUFF", "stuff"))
+RATES = (
+    ("TOTAL", "total"),
+    ("at 750", "total_750"),
+    ("at 1500", "total_1500"),
+    ("FOOD", "food"),
+    ("STUFF", "stuff"),
+)
 
 
 def house_of(record: Record) -> str:

@@ -25,14 +25,17 @@ from coterie_bench.reveca.layouts import Layout, generated_layout, tdw_files, td
 from coterie_core.cooperation import (
     DONE,
     LIMIT,
+    UNDER_WAY,
     Action,
     Briefing,
     GoTo,
+    Grab,
     Metrics,
     Note,
     Percept,
     Put,
     Result,
+    Send,
     Spot,
     Teammate,
     Thing,
@@ -57,6 +60,10 @@ class TransportOptions:
         view: Width of the cone in which one sees [degrees].
         at_hand: So near one sees all around [m].
         folder: Layout files of ThreeDWorld; None: generated homes.
+        grasp: Steps of taking a thing.
+        load: Steps of putting a thing into a container in the other hand.
+        drop: Steps of putting down.
+        lost: A container that is put down at the goal stays there; else it is emptied and kept.
     """
 
     agents: int = 2
@@ -67,6 +74,17 @@ class TransportOptions:
     view: int = 90
     at_hand: float = 1.2
     folder: Path | None = None
+    grasp: int = 1
+    load: int = 1
+    drop: int = 1
+    lost: bool = False
+
+
+AS_ORIGINAL = {"grasp": 30, "load": 50, "drop": 30, "lost": True}
+"""What handling takes in the original, in frames, by the time limits in its code (turning to the
+thing, reaching, resetting arms; a drop at most 30); it was not run here."""
+RATES_AT = (750, 1500)
+"""Steps at which it is noted how much was brought: at the end of 3000 all of it may be."""
 
 
 class TransportWorld(HouseholdWorld):
@@ -114,6 +132,8 @@ class TransportWorld(HouseholdWorld):
         }
         self._begun = (self.goal, self.home, dict(self.things), {})
         self._heading = dict.fromkeys(self.team, 0)
+        self._handling: dict[str, tuple[Action | None, int]] = dict.fromkeys(self.team, (None, 0))
+        self.rates: dict[str, float] = {}
         self._seen_sectors: dict[str, set[int]] = {name: set() for name in self.team}
         self._seen_room = dict.fromkeys(self.team, "")
         self.steps = 0
@@ -146,6 +166,15 @@ class TransportWorld(HouseholdWorld):
         """How the episode went; the group is the task's kind."""
         out = super().metrics()
         out.groups = {self.goal.subgoals[0].group: out.placed}
+        return out
+
+    def step(self, actions: Mapping[str, Action]) -> Mapping[str, Percept]:
+        """Let all agents act, then all perceive; note what is brought by certain steps."""
+        out = super().step(actions)
+        for at in RATES_AT:
+            if self.steps == at or (self.steps < at and self.done):
+                placed, whole = self.metrics().placed
+                self.rates[f"total_{at}"] = round(placed / max(1, whole), 4)
         return out
 
     # --- seeing ----------------------------------------------------------------------------------
@@ -207,6 +236,8 @@ class TransportWorld(HouseholdWorld):
     def _act(self, body: Body, action: Action, said: list[Note]) -> Result:
         if type(action) is Turn:
             return self._turn(body, action.degrees)
+        if not self._handled(body, action):
+            return UNDER_WAY
         before = body.spot.position
         result = super()._act(body, action, said)
         if type(action) is GoTo and body.spot.position != before:
@@ -215,6 +246,21 @@ class TransportWorld(HouseholdWorld):
                 angle = round(math.degrees(math.atan2(dy, dx)) / TURN) * TURN
                 self._heading[body.name] = angle % 360
         return result
+
+    def _handled(self, body: Body, action: Action) -> bool:
+        """Whether handling a thing has taken its steps; it goes on while the agent goes on."""
+        o = self.transport
+        needs = 1
+        if type(action) is Grab:
+            needs = o.grasp
+        elif type(action) is Put:
+            needs = o.load if action.target in body.hands else o.drop
+        elif type(action) is Send:
+            return True  # one may speak meanwhile
+        before, count = self._handling[body.name]
+        count = count + 1 if before == action else 1
+        self._handling[body.name] = (action, count) if count < needs else (None, 0)
+        return count >= needs
 
     def _turn(self, body: Body, degrees: int) -> Result:
         if degrees not in (-TURN, TURN):
@@ -245,6 +291,9 @@ class TransportWorld(HouseholdWorld):
             laid = replace(self.things[item], spot=target.spot, parent=target.id, relation="on")
             self.things[item] = laid
             self._lay(laid)
+        if self.transport.lost:
+            self.place(action.item, target.id)
+            self.things[action.item] = replace(self.things[action.item], portable=False)
         self._changed(target.spot.room)
         self._met = self._goal_met()
         return DONE
