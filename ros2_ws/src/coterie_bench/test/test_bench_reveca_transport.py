@@ -200,7 +200,7 @@ def test_handling_takes_its_steps_and_containers_stay_at_the_bed():
 
 @pytest.mark.parametrize("name", ["reveca", "rhp", "mhp", "nearest", "coela", "oracle"])
 def test_everybody_copes_with_containers_that_stay(name):
-    world = TransportWorld(TransportOptions(**AS_ORIGINAL))
+    world = TransportWorld(AS_ORIGINAL)
     team = METHODS[name].make(world, None)
     metrics = asyncio.run(run_episode(world, team, 3))
     assert metrics.success

@@ -232,7 +232,8 @@ def make_world(name: str, agents: int, prior: Prior = "household") -> World:
     """
     if name.startswith(LAYOUTS):
         folder = Path(name[len(LAYOUTS) :])
-        world: World = TransportWorld(TransportOptions(agents=agents, folder=folder, **AS_ORIGINAL))
+        options = replace(AS_ORIGINAL, agents=agents, folder=folder)
+        world: World = TransportWorld(options)
     else:
         world = WORLDS[name](agents)
     world.prior = prior

@@ -169,10 +169,10 @@ def _gates(grid: Indices, cells: Points, rooms: Sequence[HomeRoom]) -> list[Gate
             middle = (cells[i, j] + cells[i + dx, j + dy]) / 2.0
             borders.setdefault(pair, []).append((float(middle[0]), float(middle[1])))
     gates = []
-    for (a, b), found in sorted(borders.items()):
+    for (one, other), found in sorted(borders.items()):
         if len(found) * CELL >= DOOR:
             points = np.array(found)
             middle = points[np.linalg.norm(points - points.mean(axis=0), axis=1).argmin()]
             at = (float(middle[0]), float(middle[1]), 0.0)
-            gates.append(Gate(f"door-{a}-{b}", rooms[a].id, rooms[b].id, at, at))
+            gates.append(Gate(f"door-{one}-{other}", rooms[one].id, rooms[other].id, at, at))
     return gates

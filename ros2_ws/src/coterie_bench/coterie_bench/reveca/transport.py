@@ -80,7 +80,7 @@ class TransportOptions:
     lost: bool = False
 
 
-AS_ORIGINAL = {"grasp": 30, "load": 50, "drop": 30, "lost": True}
+AS_ORIGINAL = TransportOptions(grasp=30, load=50, drop=30, lost=True)
 """What handling takes in the original, in frames, by the time limits in its code (turning to the
 thing, reaching, resetting arms; a drop at most 30); it was not run here."""
 RATES_AT = (750, 1500)
