@@ -59,6 +59,7 @@ STOPS = frozenset(
 )
 """Words that end a noun phrase."""
 _MAX_PHRASE_WORDS = 8
+_ONLY_ARTICLES = frozenset(("a", "an", "the", "my", "your", "our", "his", "her", "their", "its"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ def parse_phrase(words: list[str], start: int, names: Vocabulary) -> tuple[Phras
     end = _end(words, i, names)
     said = " ".join(words[start:end])
     if i >= end:
-        if end == start or not quantity.said:
+        if end == start or not quantity.said or quantity.said in _ONLY_ARTICLES:
             return None
         # "two", "the rest", "both", "those" with no noun: of what was spoken of.
         phrase = Phrase(quantity.said, pronoun=True, order=order)

@@ -201,7 +201,7 @@ def _check_words(text: str, known: Sequence[str], names: Vocabulary, words: str)
     first = unknown[0]
     if all(word.suggestions for word in unknown):
         raise NotUnderstood(
-            f"{said} {are} that is known here",
+            f"{said} {are} {'that are' if len(unknown) > 1 else 'that is'} known here",
             "spelling",
             first.word,
             sentence=words,
@@ -214,7 +214,7 @@ def _check_words(text: str, known: Sequence[str], names: Vocabulary, words: str)
         if word.suggestions
     )
     raise NotUnderstood(
-        f"{said} {are} that is known here; robots look for nothing whose name they do not know"
+        f"{said} {are} known here; robots look for nothing whose name they do not know"
         + (f" ({hints})" if hints else ""),
         "word",
         first.word,

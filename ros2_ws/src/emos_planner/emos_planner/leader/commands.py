@@ -42,7 +42,10 @@ _SPARED = re.compile(
     r"^(?:but )?(?:do not|never|not) (?P<verb>touch|move|take|bring|include|disturb|pick up|remove|"
     r"forget|drop|break|spill|hurry|rush|worry|wake|bother)(?P<what>.*)$"
 )
-_NONE = re.compile(r"\b(?:zero|0) [a-z]")
+_NONE = re.compile(r"\b(?:zero|0|no(?! (?:more|longer|matter))) [a-z]")
+_HOW_MANY = re.compile(
+    r"\b(?:half|most|many|lots?|plenty|part|some part|majority) of\b|\benough [a-z]"
+)
 _NEGATED = re.compile(r"^(?:but )?(?:do not|does not|never|not)\b")
 _QUESTION = re.compile(r"^(?:what|which|who|whose|why|how|is|are|do|does|did|was|were|has|have)\b")
 _STATE_ASKED = re.compile(
@@ -124,6 +127,12 @@ class _Reader(Wishes):
         text = clause.text
         if _NONE.search(text):
             raise NotUnderstood(f"{shown(text)!r} asks for none: there is nothing to do", "nothing")
+        vague = _HOW_MANY.search(text)
+        if vague is not None:
+            raise NotUnderstood(
+                f"{shown(text)!r} leaves open how many", "ambiguous", vague.group().split()[0],
+                question="How many? A number, or all",
+            )  # fmt: skip
         spared = _SPARED.match(text)
         if spared is not None:
             self._spare(spared["verb"], spared["what"].strip(), text)
@@ -166,6 +175,8 @@ class _Reader(Wishes):
             if rest[:1] == ["out"] or (rest[-1:] == ["out"] and len(rest) > 1):
                 out, rest = True, rest[1:] if rest[0] == "out" else rest[:-1]
             if verb == "pick" and rest[:1] == ["up"]:
+                rest = rest[1:]
+            if verb == "drop" and rest[:1] == ["off"]:
                 rest = rest[1:]
             away = rest[-1:] == ["away"] or rest[:1] == ["away"]
             while rest and rest[-1] in ("down", "up", "away", "back", "along", "over", "together"):
@@ -224,7 +235,8 @@ class _Reader(Wishes):
     def _no_verb(self, clause: str, word: str) -> str:
         if _QUESTION.match(clause):
             return f"{shown(clause)!r} is a question and no task: ask it with ./coterie ask"
-        if word in STOPS or begins_phrase(word) or self.names.find(clause.split(), 0):
+        known = self.names.find(clause.split(), 0) is not None
+        if word not in MEANT and (word in STOPS or begins_phrase(word) or known):
             return f"{shown(clause)!r} does not say what to do; {CAN_DO}: {EXAMPLE['bring']}"
         near = MEANT.get(word)
         hint = f"; nearest that they can do: {EXAMPLE[near]}" if near else f": {EXAMPLE['bring']}"
@@ -256,6 +268,7 @@ class _Reader(Wishes):
 
     def _find(self, clause: str, rest: list[str]) -> None:
         """As in "find the keys", "search the kitchen for keys", "look upstairs for the towel"."""
+        rest = rest[1:] if rest[:1] in (["me"], ["us"]) and len(rest) > 1 else rest
         if "for" in rest:
             k = rest.index("for")
             where, what = rest[:k], rest[k + 1 :]
@@ -360,6 +373,8 @@ class _Reader(Wishes):
 
     def _move(self, clause: str, verb: str, parts: Sequence[Part], strong: bool) -> None:
         cut = where_to(parts, strong)
+        if cut is not None and parts[cut] in SIDES and verb not in PUT:
+            cut = None  # "get the ball from under the sofa"
         if cut is None:
             things = grouped(parts, clause)
             place = self._needed_place(things)

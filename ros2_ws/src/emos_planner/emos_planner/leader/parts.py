@@ -115,6 +115,7 @@ def _exclusion(words: list[str], i: int, parts: Sequence[Part]) -> int:
     """Return how many words say that what follows is left out (0: none)."""
     host = any(isinstance(p, Phrase) and (p.number == "all" or p.anything) for p in parts)
     for said in _EXCEPT:
+        host = host or (said[0] == "except" and any(isinstance(p, Phrase) for p in parts))
         if tuple(words[i : i + len(said)]) == said and host and i + len(said) < len(words):
             return len(said)
     return 0
@@ -124,7 +125,8 @@ def _exclude(
     words: list[str], start: int, names: Vocabulary, parts: list[Part], clause: str
 ) -> int:
     """Add what is left out to the last phrase that means all; return the index behind it."""
-    host = max(k for k, p in enumerate(parts) if isinstance(p, Phrase) and p.number == "all")
+    things = [k for k, p in enumerate(parts) if isinstance(p, Phrase)]
+    host = max(things, key=lambda k: (parts[k].number == "all", k))  # type: ignore[union-attr]
     i = start
     left_out: list[Phrase] = []
     while True:

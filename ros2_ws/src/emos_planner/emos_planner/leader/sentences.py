@@ -25,19 +25,22 @@ _CONTRACTIONS = (
 _COURTESY = re.compile(
     r"\b(?:please|kindly|pretty please|thanks(?: a lot| so much| in advance)?|thank you(?: so much|"
     r" very much| in advance)?|if (?:you (?:can|could|would|may|like|please|want|wish|do not mind|"
-    r"have (?:the )?time)|(?:it is )?possible|(?:it is )?not too much trouble|need be)|"
+    r"have (?:the )?time)|(?:it is )?possible|(?:it is )?not too much trouble|need be)(?= ,|$|"
+    r" and\b| to\b)|"
     r"when(?:ever)? (?:you (?:can|get (?:a|the) (?:chance|minute|moment)|have "
     r"(?:a |the |some )?(?:chance|minute|moment|time|second)(?: to spare)?|"
     r"are (?:free|ready|able))|possible|convenient)|right (?:now|away)|straight away|at once|"
     r"immediately|as (?:soon|fast|quickly) as (?:possible|you can)|"
     r"asap|for (?:me|us|once)|at the moment|now|quick(?:ly)?|fast|soon|today|also|too|again|"
-    r"real(?:ly)?|actually|behind (?:you|me|us|yourself|them)|"
+    r"real(?:ly)?|actually|over (?:there|here)|behind (?:you|me|us|yourself|them)|"
     r"simply|maybe|perhaps|in the meantime|meanwhile|if so|by the way|"
     r"i guess|i think|will you|would you|can you|could you)(?=[ ,]|$)"
 )
 """What makes a sentence polite, and changes nothing; robots begin at once anyway."""
 _LEAD_COURTESY = re.compile(
-    r"^(?:(?:would|do) you mind|how about|what about|i (?:would )?appreciate it if you|it would be "
+    r"^(?:(?:would|do) (?:you|one of you|anyone|someone|somebody) mind|see (?:if|whether) you can|"
+    r"do you (?:know|remember)|any idea|(?:i|we) (?:do not know|forgot|wonder)(?= where)|only|"
+    r"how about|what about|i (?:would )?appreciate it if you|it would be "
     r"(?:nice|great|good|lovely|helpful|kind) (?:if you|to)(?: could| would)?|do me a favor and|be "
     r"so (?:kind|good) (?:as )?(?:to|and)|go ahead and|feel free to|start (?:by|with)|"
     r"would it be possible "
@@ -50,7 +53,8 @@ _MANNER = re.compile(
     r"\b(?:very |really |as )?(?:careful|gent|quiet|slow|neat|proper|safe|nice|soft|silent|caut|"
     r"delicate|prompt|speedi|complete|tidi)(?:ious)?ly\b(?: as possible)?|\bbe careful(?: not to"
     r" \w+(?: \w+){0,3}| with (?:it|them|that))?|\bwith (?:great )?care\b|\bin (?:a|one) (?:neat|"
-    r"tidy) \w+|\bwithout (?:\w+ing)(?: (?!and\b)\w+){0,4}|\bside by side\b|\bone (?:by one|"
+    r"tidy) \w+|\bwithout (?:\w+ing)(?: (?!and\b)\w+){0,4}|\bside by side\b|"
+    r"\btry not to \w+(?: (?!and\b)\w+){0,3}|\bone (?:by one|"
     r"at a time|after (?:the other|another))\b|\bin turn\b"
 )
 _ROUGHLY = re.compile(
@@ -83,7 +87,8 @@ _FOR = re.compile(
 )
 _CONDITION = re.compile(
     r"\b(?:(?:if|unless|whenever|when|once|until|till|while|as long as|provided|as soon as|in case|"
-    r"the moment|after|before|only) (?=\w)[^,]*|every (?:single )?(?:day|hour|morning|evening|"
+    r"the moment|after|before|only (?:if|when|after|once)) (?=\w)[^,]*|every (?:single )?(?:day|"
+    r"hour|morning|evening|"
     r"night|afternoon|week|weekend|time|(?:\w+ )?(?:minutes?|hours?|days?)|monday|"
     r"tuesday|wednesday|thursday|friday|saturday|sunday)[^,]*|"
     r"(?:each|twice a|once a) (?:day|hour|morning|evening|night|week)|daily|hourly|weekly|"
@@ -111,6 +116,28 @@ _I_LEFT = re.compile(
 _NOT_THAT = re.compile(
     r" , (?:and |but )?not (?:a|an|the|my|our|to|in|on|from|any) [^,]*?(?= (?:to|into|in|on) |,|$)"
 )
+_BETTER = (
+    (re.compile(r"\bas many (\w+) as (?:you can|possible|you find|there are)\b"), r"all \1"),
+    (re.compile(r"\b(the|my|our|an?) (upstairs|downstairs) (\w+)"), r"\1 \3 \2"),
+    (re.compile(r"\b(the|my|our) ((?:first|second|third|ground|top|upper|lower) floor) (?!and\b|"
+                r"or\b|"
+                r"to\b|for\b|in\b|on\b|,)(\w+)"), r"\1 \3 on the \2"),
+    (re.compile(r"\b(?:every|each|all(?: of)?(?: the)?) rooms?\b"), "everywhere"),
+    (re.compile(r"\b(?:in|on|at|to|into|onto) the (?:very )?(?:middle|center|centre|edge|top|"
+                r"end) of "
+                r"(?=the|my|our|a\b|his|her)"), "on "),
+    (re.compile(r"\b(?:in|on|at|to|into) the (?:corner|back|front|side|bottom|(?:left|"
+                r"right)(?: side| hand "
+                r"side)?) of (?=the|my|our|a\b|his|her)"), "in "),
+    (re.compile(r"^(?:(?:i|we) (?:think|believe|guess|know|heard)(?: that)?|apparently|"
+                r"it seems(?: that)?|"
+                r"maybe|perhaps) "), ""),
+    (re.compile(r" , (?:and |but )?not ((?:the|my|our) (?:\w+ )?ones?)\b(?: ,)?"), r" except \1"),
+    (re.compile(r"^((?:(?! to | in | on | into | onto ).)+?) , (?:and |but )?not ((?:the|my|"
+                r"our) [^,]+?)"
+                r"(?: ,|(?= (?:to|in|into|on) ))"), r"\1 except \2"),
+)  # fmt: skip
+"""Other wordings of the same, in the order in which they are tried."""
 _USUAL_PLACE = re.compile(
     r"\b(?:to|in|into|on) (?:its|their|the) (?:usual |proper |right |own |correct )?(?:places?|"
     r"spots?)\b"
@@ -154,6 +181,9 @@ _NEEDS: tuple[tuple[re.Pattern[str], str], ...] = (
      "open {what}"),
     (re.compile(rf"^(?:i|we) (?:need|want|require|could use|would (?:like|love)|like)(?: to have)? "
                 rf"(?P<what>(?!to\b|you\b).+?) (?P<to>{_TO})$"), "put {what} {to}"),
+    (re.compile(rf"^(?:could|can|may) (?:i|we) (?:have|get) (?P<what>.+?) (?P<to>{_TO})$"),
+     "put {what} {to}"),
+    (re.compile(r"^(?:could|can|may) (?:i|we) (?:have|get) (?P<what>.+)$"), "bring me {what}"),
     (re.compile(r"^(?:i|we) (?:need|want|require|could use|would (?:like|love))(?: to have)? "
                 r"(?P<what>(?!to\b|you\b).+)$"), "bring {what}"),
     (re.compile(rf"^(?:we|i) (?:are|ran|have run|are running|run) (?:out of|short of|low on) "
@@ -184,7 +214,7 @@ _LEFT = re.compile(
     r"^(?:(?:somebody|someone|i|we|he|she|they|the kids|the children) "
     r"(?:have |has |just |must have ){0,3}"
     r"(?:left|forgot|forgotten|put|dropped|placed|saw|seen) (?P<a>.+?)|there (?:is|are) (?!no\b)"
-    rf"(?P<b>.+?)|(?P<c>(?!(?:what|which|who|how|why|where|is|are|do|does)\b).+?) (?:is|are)) "
+    rf"(?P<b>.+?)|(?P<c>(?!(?:what|which|who|how|why|where|is|are|do|does|you)\b).+?) (?:is|are)) "
     rf"{_PLACE}$"
 )
 """Where something is: no order, but what "it" means in the next sentence."""
@@ -240,7 +270,10 @@ def _lower(sentence: str) -> str:
     text = re.sub(r"\b(?:the |my |your |our |his |her )?\w+'s\b(?= \w)", "the", text)
     text = re.sub(r"[\"()\[\]*<>{}|\\~^]+|(?<!\w)'|'(?!\w)", " ", text)
     text = re.sub(r"[-_/](?=\w)|-", " ", text)
-    return " ".join(re.sub(r"\s*,[\s,]*", " , ", text).split()).strip(" ,")
+    text = " ".join(re.sub(r"\s*,[\s,]*", " , ", text).split()).strip(" ,")
+    for pattern, better in _BETTER:
+        text = pattern.sub(better, text)
+    return text
 
 
 def _make_plain(sentence: Sentence, words: str, robots: Collection[str]) -> None:

@@ -95,7 +95,12 @@ JOINED = (("on top of", "on"), ("next to", "near"), ("close to", "near"), ("out 
           ("back in", "in"), ("back on", "on"), ("back into", "into"), ("off of", "from"),
           ("inside of", "in"), ("inside the", "in the"), ("down in", "in"), ("away in", "in"),
           ("along with", "and"), ("together with", "and"), ("over on", "on"), ("up on", "on"),
-          ("adjacent to", "near"), ("in between", "between"))  # fmt: skip
+          ("adjacent to", "near"),
+          ("closest to", "near"), ("nearest to", "near"), ("near to", "near"),
+          ("from under", "under"), ("from underneath", "under"), ("from behind", "behind"),
+          ("from inside", "from"), ("from on", "from"), ("from in", "from"), ("from near", "near"),
+          ("from above", "above"), ("from between", "between"),
+          ("in between", "between"))  # fmt: skip
 
 CAN_DO = (
     "robots can go somewhere, look for things, check whether something is there, bring or put "

@@ -167,6 +167,15 @@ class Wishes:
         for k in range(len(self.wishes) - 1, -1, -1):
             wish = self.wishes[k]
             same = wish.object.label == thing.label and wish.object.noun == thing.noun
+            fewer = thing.number == "some" and thing.count != wish.object.count
+            if wish.kind == "take" and same and fewer:
+                raise NotUnderstood(
+                    f"{shown(self._clause.text)!r}: {thing.said!r} are not all of "
+                    f"{wish.object.said!r}",
+                    "ambiguous",
+                    thing.said,
+                    question="Where shall the rest go?",
+                )
             if wish.kind == "take" and same and target is not None and not target.pronoun:
                 self.wishes[k] = replace(
                     wish, kind="bring", target=target, relation=relation,
