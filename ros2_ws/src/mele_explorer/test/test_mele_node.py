@@ -216,6 +216,22 @@ def test_a_model_that_hangs_blocks_nothing_and_the_rule_says_so(ros, monkeypatch
     assert site.answers[0].decided_by == Answer.BY_RULE and site.answers[0].reason
 
 
+def test_a_slow_model_does_not_cost_the_answer_of_a_question_with_a_deadline(ros) -> None:
+    with Endpoint() as endpoint:
+        endpoint.fail(*[Hang()] * 50)
+        patient = ModelProfile(
+            kind="openai", base_url=endpoint.url, model="m", timeout_s=600.0, max_retries=0
+        )
+        site = Site(ros, model_profile=patient.model_dump_json())
+        asked = conversions.question_to_msg(Question("q1", "sofa", "living room"))
+        asked.deadline = 1.5
+        site.questions.publish(asked)
+        ros.spin_until(lambda: site.answers)
+        assert endpoint.received
+    assert site.answers[0].decided_by == Answer.BY_RULE
+    assert "no reply from the model within 1.2 s" in site.answers[0].reason
+
+
 def test_a_model_decides_and_a_wrong_place_is_asked_again(ros) -> None:
     def reply(request):
         text = json.dumps(request["messages"])
