@@ -28,7 +28,14 @@ UNKNOWN = 4
 """Exit code of a question that the team cannot answer."""
 
 
-def ask(question: str, *, domain: int | None, timeout: float, as_json: bool) -> int:
+def ask(
+    question: str,
+    *,
+    domain: int | None,
+    timeout: float,
+    as_json: bool,
+    namespace: str | None = None,
+) -> int:
     """Ask and print; return the exit code.
 
     0: answered; 3: an open question was answered by a guess; UNKNOWN (4): the team cannot tell.
@@ -39,7 +46,7 @@ def ask(question: str, *, domain: int | None, timeout: float, as_json: bool) -> 
     text = " ".join(question.split())
     if not text:
         raise CommandError('the question is empty; for example: "Is there a mug in the kitchen?"')
-    state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""))
+    state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)
     answer, scene = asyncio.run(_ask(state, text, timeout))
     if isinstance(answer, str):
         raise CommandError(f"the team could not answer: {answer}")
@@ -56,34 +63,41 @@ def ask(question: str, *, domain: int | None, timeout: float, as_json: bool) -> 
     return UNKNOWN if answer.final.yes is None else 0
 
 
-def choose_team(teams: list[RunState], domain: int | None, environment: str) -> RunState:
+def choose_team(
+    teams: list[RunState], domain: int | None, environment: str, namespace: str | None = None
+) -> RunState:
     """Return the team to ask.
 
     Args:
         teams: Teams that run on this machine.
         domain: ROS domain the user asked for.
         environment: Value of ROS_DOMAIN_ID.
+        namespace: Namespace that the user asked for.
 
     Raises:
-        CommandError: There is none, or more than one and no domain that chooses.
+        CommandError: There is none, or more than one and nothing that chooses.
     """
+    elsewhere = (namespace or "").strip("/")
+    if namespace is not None:
+        teams = [t for t in teams if t.namespace == elsewhere]
     wanted = domain
     if wanted is None and environment.isdigit() and not teams:
         wanted = int(environment)
     if wanted is not None:
         here = [t for t in teams if t.domain == wanted]
-        if here:
-            return here[0]
-        # It may run on another machine, or under `ros2 launch`.
-        return RunState(team="", pid=0, domain=wanted, directory="", started=0.0)
+        if not here:  # it may run on another machine
+            return RunState("", 0, wanted, "", 0.0, namespace=elsewhere)
+        teams = here
     if not teams:
         raise CommandError(
             "no team runs on this machine; start one in another terminal: "
             "./coterie up config/teams/demo.yaml (or give --domain for a team elsewhere)"
         )
     if len(teams) > 1:
-        names = ", ".join(f"{t.team} (--domain {t.domain})" for t in teams)
-        raise CommandError(f"several teams run: {names}; choose one with --domain")
+        names = ", ".join(
+            f"{t.team} (--domain {t.domain} --namespace {t.namespace or '/'})" for t in teams
+        )
+        raise CommandError(f"several teams run: {names}; choose one with these options")
     return teams[0]
 
 

@@ -31,6 +31,9 @@ Domain = Annotated[
     int | None,
     typer.Option(min=0, max=232, help="ROS domain; default: ROS_DOMAIN_ID, or a free one."),
 ]
+Namespace = Annotated[
+    str | None, typer.Option(help="ROS namespace of the team, where several run; / for none.")
+]
 Out = Annotated[
     Path | None,
     typer.Option(file_okay=False, help="Folder for the results; default: out/<command>."),
@@ -88,6 +91,7 @@ def demo(
 def ask(
     question: Annotated[str, typer.Argument(help='For example "Is there a mug in the kitchen?"')],
     domain: Domain = None,
+    namespace: Namespace = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Wait so long [s].")] = 300.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
@@ -97,7 +101,9 @@ def ask(
     """
     from coterie_bringup.ask import ask as run
 
-    raise typer.Exit(run(question, domain=domain, timeout=timeout, as_json=as_json))
+    raise typer.Exit(
+        run(question, domain=domain, timeout=timeout, as_json=as_json, namespace=namespace)
+    )
 
 
 @app.command()
@@ -260,6 +266,7 @@ def find(
     limit: Annotated[int, typer.Option(min=1, max=50, help="Most objects.")] = 10,
     profile: Annotated[Path | None, typer.Option(help="Model profile (YAML).")] = None,
     domain: Domain = None,
+    namespace: Namespace = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Wait for the team so long [s].")] = 60.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
@@ -272,7 +279,14 @@ def find(
 
     if file is None:
         raise typer.Exit(
-            find_in_team(words, domain=domain, limit=limit, timeout=timeout, as_json=as_json)
+            find_in_team(
+                words,
+                domain=domain,
+                limit=limit,
+                timeout=timeout,
+                as_json=as_json,
+                namespace=namespace,
+            )
         )
     found = run(
         words,

@@ -73,7 +73,13 @@ def find(
 
 
 def find_in_team(
-    words: str, *, domain: int | None, limit: int, timeout: float, as_json: bool
+    words: str,
+    *,
+    domain: int | None,
+    limit: int,
+    timeout: float,
+    as_json: bool,
+    namespace: str | None = None,
 ) -> int:
     """Print the objects of the running team's map that fit a request; return 0, or 1 if none does.
 
@@ -81,7 +87,7 @@ def find_in_team(
         CommandError: The request cannot be used, no team runs, it has no object planner or no map.
     """
     text = _checked(words)
-    state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""))
+    state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)
     found, scene = asyncio.run(_ask_team(state, text, limit, timeout))
     if isinstance(found, str):
         raise CommandError(f"the team could not answer: {found}")

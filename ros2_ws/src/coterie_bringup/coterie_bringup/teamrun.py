@@ -93,6 +93,21 @@ async def ended_by_signals() -> AsyncIterator[None]:
             loop.remove_signal_handler(number)
 
 
+def _check_alone(team: Team, domain: int) -> None:
+    """Refuse to give every name twice: two teams of one namespace must not meet in a domain.
+
+    Raises:
+        CommandError: Such a team runs on this machine.
+    """
+    for other in rundir.running_teams():
+        if (other.domain, other.namespace) == (domain, team.namespace):
+            raise CommandError(
+                f"team {other.team} runs in domain {domain} already (process {other.pid}), in the "
+                "same namespace; end it, or give another --domain, or another namespace in the "
+                "team file"
+            )
+
+
 @contextlib.contextmanager
 def prepared(
     team: Team,
@@ -110,12 +125,14 @@ def prepared(
         on_event: Hears of starts, deaths and restarts.
 
     Raises:
-        CommandError: The team file reaches for something that was not agreed to.
+        CommandError: The team file reaches for something that was not agreed to, or a team of
+            the same namespace runs in the domain.
         PlanError: A package is not installed.
         DomainError: No domain is free.
     """
     require_trust(team)
     with rundir.domain(domain if domain is not None else team.domain) as number:
+        _check_alone(team, number)
         kept = memory_folder(team, None)
         if kept is not None:
             check_memory(kept, house_identity(team))

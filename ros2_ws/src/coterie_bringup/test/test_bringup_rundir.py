@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from coterie_bringup import rundir
+from coterie_bringup import rundir, teamrun
 from coterie_bringup.ask import choose_team
 from coterie_bringup.errors import CommandError
+from coterie_bringup.team import parse_team
 
 
 @pytest.fixture(autouse=True)
@@ -112,5 +113,31 @@ def test_which_team_is_asked() -> None:
     assert choose_team([], None, "13").domain == 13
     with pytest.raises(CommandError, match=r"no team runs.*\./coterie up"):
         choose_team([], None, "")
-    with pytest.raises(CommandError, match=r"trio \(--domain 40\), trio \(--domain 41\)"):
+    with pytest.raises(CommandError, match=r"trio \(--domain 40 --namespace /\), trio"):
         choose_team([a, b], None, "")
+
+
+def test_of_two_teams_in_one_domain_the_namespace_chooses() -> None:
+    a, b = state(40), state(40)
+    b.namespace = "lab"
+    with pytest.raises(CommandError, match="--domain 40 --namespace lab"):
+        choose_team([a, b], 40, "")
+    assert choose_team([a, b], 40, "", "/lab") is b
+    assert choose_team([a, b], None, "", "/") is a
+    assert choose_team([a], 7, "", "/lab").namespace == "lab"
+
+
+def test_a_second_team_with_all_the_same_names_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COTERIE_STATE", str(tmp_path))
+    team = parse_team("world: {kind: embedded}\nrobots: [{name: rover}]\ndomain: 55\n")
+    moved = team.model_copy(update={"namespace": "lab"})
+    monkeypatch.setattr(teamrun, "programs", lambda *_: [])
+    with teamrun.prepared(team):
+        with pytest.raises(CommandError, match="runs in domain 55 already"), teamrun.prepared(team):
+            pass
+        with teamrun.prepared(moved):
+            pass
+    with teamrun.prepared(team):
+        pass
