@@ -22,6 +22,8 @@ from coterie_bringup.team import Team, load_team
 from coterie_bringup.teamrun import TeamRun, ended_by_signals, prepared
 
 TEAM_FILE = "emos.yaml"
+PARTIAL_EXIT = 3
+"""Exit code of a task that was done in part."""
 LEADER_THERE = 90.0
 """How long a team that was started may take until its leader can be spoken to [s]."""
 STOPPING = 8.0
@@ -46,7 +48,10 @@ class DoOptions:
 
 
 def do(options: DoOptions) -> int:
-    """Let a team do a task; return the exit code: 0 only if it was done.
+    """Let a team do a task; return the exit code: 0 only if all of it was seen to be done.
+
+    1: nothing of it was done, or it failed; 3: some of it was, or there may be more where nobody
+    could look (PARTIAL); 130: interrupted.
 
     Raises:
         CommandError: No task, no team or no leader.
@@ -84,7 +89,9 @@ def do(options: DoOptions) -> int:
         print(json.dumps(record.as_data(), indent=1))
     else:
         console.print(result_panel(record))
-    return 0 if record.success else 1
+    if record.success:
+        return 0
+    return PARTIAL_EXIT if record.outcome == "partial" else 1
 
 
 def _running(domain: int | None) -> list[RunState]:

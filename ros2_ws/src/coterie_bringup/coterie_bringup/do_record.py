@@ -37,6 +37,10 @@ class TaskRecord:
     words: str
     team: str = ""
     success: bool = False
+    outcome: str = "not_done"
+    achieved: int = 0
+    wanted: int = 0
+    not_searched: tuple[str, ...] = ()
     message: str = ""
     task: str = ""
     rounds: int = 0
@@ -91,6 +95,10 @@ class TaskRecord:
             "id": self.task,
             "team": self.team,
             "success": self.success,
+            "outcome": self.outcome,
+            "achieved": self.achieved,
+            "wanted": self.wanted,
+            "not_searched": list(self.not_searched),
             "message": self.message,
             "rounds": self.rounds,
             "replans": self.replans,

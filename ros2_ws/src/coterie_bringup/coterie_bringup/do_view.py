@@ -17,6 +17,12 @@ from coterie_core.tasks import SubTaskState
 
 _LINES = 8
 _MOST_ROWS = 24
+_ENDS = {
+    "done": ("DONE", "bold green"),
+    "partial": ("PARTLY DONE", "bold yellow"),
+    "not_done": ("NOT DONE", "bold red"),
+    "cancelled": ("CANCELLED", "bold red"),
+}
 _STATE = {
     SubTaskState.PENDING: ("waits", "dim"),
     SubTaskState.RUNNING: ("works", "yellow"),
@@ -95,7 +101,7 @@ def sub_task_table(record: TaskRecord) -> Table:
             word, style = "nobody", "red"
         table.add_row(
             Text(one.robot or "-"), Text(one.description or one.id), Text(word, style),
-            Text(one.reason[:160], "dim"),
+            Text(one.reason[:600], "dim"),
         )  # fmt: skip
     if len(rows) > _MOST_ROWS:
         table.add_row("", Text(f"and {len(rows) - _MOST_ROWS} more", "dim"), "", "")
@@ -119,8 +125,10 @@ def _robots(record: TaskRecord) -> Table:
 
 def result_panel(record: TaskRecord) -> Panel:
     """Return how it ended."""
-    word, style = ("DONE", "bold green") if record.success else ("NOT DONE", "bold red")
+    word, style = _ENDS.get(record.outcome, _ENDS["not_done"])
     head = Text.assemble((word, style), f"  {record.message}")
+    if record.not_searched:
+        head.append(f"\nnot searched, or not enough: {', '.join(record.not_searched)}", "yellow")
     foot = Text(
         f"{record.seconds:.0f} s, {record.simulated:.0f} s simulated, {record.rounds} rounds of "
         f"discussion, {record.replans} times talked over anew",

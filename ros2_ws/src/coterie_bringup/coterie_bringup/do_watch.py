@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import time
@@ -20,7 +21,7 @@ from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, DiscussionTurn, RobotStatus, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
+from coterie_ros.clients import ActionClient, GoalEnd, GoalRejected, NoAnswer
 from coterie_ros.conversions.checks import ConversionError
 from coterie_ros.conversions.tasks import (
     assignment_from_msg,
@@ -32,6 +33,18 @@ from coterie_ros.conversions.tasks import (
 from coterie_ros.parameters import Parameters
 from emos_planner.leader.transcript import Transcript
 
+REATTACH = 3
+"""How often a leader may die and come back during one task."""
+LEADER_BACK = 60.0
+"""How long to wait for a leader that has died [s]."""
+SETTLE = 2.0
+"""How long a leader that has come back is given to find its task again [s]."""
+_OUTCOMES = {
+    ExecuteTask.Result.DONE: "done",
+    ExecuteTask.Result.PARTIAL: "partial",
+    ExecuteTask.Result.NOT_DONE: "not_done",
+    ExecuteTask.Result.CANCELLED: "cancelled",
+}
 STAGES = ("waiting", "discussion", "execution", "ended")
 
 
@@ -104,15 +117,16 @@ class TaskWatcher(AgentNode):
         goal = ExecuteTask.Goal(task=self.record.words, max_time=float(max_time))
         self._begin = time.monotonic()
         try:
-            end = await self._client.run(
-                goal, on_feedback=self._on_feedback, accept_timeout=10.0, lost_after=60.0
-            )
+            end = await self._attached(goal)
         except (GoalRejected, NoAnswer) as error:
             raise CommandError(f"the task was not done: {error}", exit_code=1) from None
         finally:
             self.record.seconds = time.monotonic() - self._begin
         result = end.result
         self.record.success = bool(result.success) and end.succeeded
+        self.record.outcome = _OUTCOMES.get(int(result.outcome), "not_done")
+        self.record.achieved, self.record.wanted = int(result.achieved), int(result.wanted)
+        self.record.not_searched = tuple(str(name) for name in result.not_searched)
         self.record.message = str(result.message)
         with contextlib.suppress(ConversionError):
             task, round_, sub_tasks = assignment_from_msg(result.assignment)
@@ -120,6 +134,25 @@ class TaskWatcher(AgentNode):
                 self.record.task, self.record.rounds = task, round_
                 self.record.sub_tasks = sub_tasks
         self._stage("ended")
+
+    async def _attached(self, goal: ExecuteTask.Goal) -> GoalEnd:
+        """Give the task; where the leader dies and comes back, follow what it goes on with.
+
+        A leader that was started again knows no goals of before, but goes on with its task: the
+        same words attach to it.
+        """
+        for again in range(REATTACH + 1):
+            try:
+                return await self._client.run(
+                    goal, on_feedback=self._on_feedback, accept_timeout=10.0, lost_after=60.0
+                )
+            except (GoalRejected, NoAnswer):
+                begun = self.stage in STAGES[1:3]
+                if again == REATTACH or not begun or not await self._client.wait(LEADER_BACK):
+                    raise
+                self._news("the leader is there again: following the task it goes on with")
+                await asyncio.sleep(SETTLE)
+        raise AssertionError("the last attempt returns or raises")
 
     # -- what comes in --------------------------------------------------------------------------
 

@@ -330,6 +330,9 @@ def leader_parameters(team: Team, leader: LeaderSpec, run_directory: Path | None
         "group_size",
         "reassign_limit",
         "silence",
+        "revive",
+        "unseen",
+        "map_timeout",
         "max_time",
     )
     return {

@@ -223,6 +223,13 @@ class LeaderSpec(_Part):
     group_size: int = Field(8, ge=1, le=100, description="robots that discuss together")
     reassign_limit: int = Field(3, ge=0, le=50, description="times a sub-task is given anew")
     silence: float = Field(10.0, ge=0.2, le=3600.0, description="after which a robot is dead [s]")
+    revive: float = Field(
+        40.0, ge=0.0, le=3600.0, description="wait for a dead robot that only could do it [s]"
+    )
+    unseen: float = Field(
+        0.05, gt=0.0, le=10.0, description="expected number of unseen things that ends a search"
+    )
+    map_timeout: float = Field(30.0, ge=0.0, le=3600.0, description="wait for the map [s]")
     max_time: float = Field(3600.0, ge=1.0, description="of a task, simulated [s]")
     prior_map: Literal["rooms", "furniture", "everything"] = Field(
         "furniture", description="what the team knows of the house beforehand"

@@ -21,6 +21,7 @@ SAME_CONTAINER = 0.8
 """Containers of one label that robots report nearer than this are one [m]."""
 _FOUND = "|in "  # marks regions of containers that the shared map does not have
 _LIFT = 0.04  # [m] above a surface that its points are taken at least
+_OVERHEAD = 1.7  # [m] above the floor from which nobody sees what lies on top
 _SURE = 0.95  # no room is believed to hold a thing more surely than this
 
 Missed = Mapping[str, float]
@@ -80,7 +81,8 @@ def regions_of(
     floor = scene.floors[room.floor].elevation if room.floor in scene.floors else 0.0
     cells = _cells(room.polygon)
     for i, j, (x, y) in cells:
-        low, high = (x, y, floor + 0.1), (x, y, floor + TABLE)
+        top = _top_at(scene, room.id, (x, y), floor)
+        low, high = (x, y, floor + 0.1), (x, y, floor + TABLE if top is None else top + lift)
         region = Region(f"{room.id}:{i},{j}", room.id, 0.0, (low,))
         found.append((region, on_floor / len(cells)))
         if not surfaces:
@@ -91,6 +93,28 @@ def regions_of(
     total = sum(weight for _, weight in found)
     return tuple(
         Region(r.key, r.room, weight / total, r.points, r.owner, r.inside) for r, weight in found
+    )
+
+
+def _top_at(scene: SceneGraph, room: str, spot: Vec2, floor: float) -> float | None:
+    """Return the height [m] of the furniture that is known at a spot (None: none, or too high)."""
+    tops = [
+        thing.box.top
+        for thing in scene.objects.values()
+        if thing.room == room and thing.kind != "item" and thing.box.bottom < floor + 1.0
+        if thing.box.contains((*spot, thing.box.center[2]))
+    ]
+    return max(tops) if tops and max(tops) < floor + _OVERHEAD else None
+
+
+def filled(scene: SceneGraph, region: Region) -> bool:
+    """Tell whether furniture fills a piece of floor or air: nothing else can lie there."""
+    if region.owner or len(region.points) != 1:
+        return False
+    return any(
+        thing.box.contains(region.points[0])
+        for thing in scene.objects.values()
+        if thing.room == region.room and thing.kind != "item"
     )
 
 

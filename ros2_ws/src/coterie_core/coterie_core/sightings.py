@@ -153,6 +153,16 @@ def support_at(
             if -0.15 <= above <= _ON and flat.contains((x, y, 0.0), 0.05):
                 if best is None or abs(above) < best[0]:
                     best = (abs(above), owner.id, receptacle.inside)
+    if best is None:
+        # Furniture that was found on the way is a box: what lies in or on that lies on it.
+        for owner in scene.objects.values():
+            box = owner.box
+            if owner.id == but or owner.kind != "furniture" or owner.receptacles:
+                continue
+            if box.bottom - 0.05 <= low <= box.top + _ON and box.contains(
+                (x, y, box.center[2]), 0.05
+            ):
+                return owner.id, False
     return (best[1], best[2]) if best is not None else ("", False)
 
 

@@ -126,6 +126,7 @@ class Obstacle(str, enum.Enum):
     NOT_THERE = "not_there"  # looked for where it is said to be, from several sides
     CLOSED = "closed"
     HANDS_FULL = "hands_full"
+    NO_ROOM = "no_room"  # the surface is full, or the thing too large for it
     OVERLOADED = "overloaded"
     NO_ANSWER = "no_answer"
     OTHER = "other"
@@ -186,3 +187,4 @@ class RobotReport(_Part):
     sub_tasks: tuple[SubTask, ...] = ()
     found: tuple[Thing, ...] = Field((), description="things of the task that it has seen")
     looked: dict[str, dict[str, float]] = {}
+    put_down: str = Field("", description="what nobody wanted, and where it was put")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -111,10 +112,12 @@ def choose(
     toolbox: Toolbox,
     *,
     starts: Mapping[str, Vec3 | None] | None = None,
+    solver_time: float = math.inf,
 ) -> Choice:
     """Return the plan that counts: without mistakes, then the one that ends sooner.
 
-    The solver's counts if both have mistakes or take about as long.
+    The solver's counts if both have mistakes or take about as long. `solver_time` [s] is what the
+    solver itself has found for its plan, whose order within robots a list does not tell.
     """
     model, solver = tuple(model_plan), tuple(solver_plan)
     who = {s.id: s.robot for s in model}
@@ -158,6 +161,8 @@ def choose(
         )
     team = dict.fromkeys(toolbox.robots) if starts is None else dict(starts)
     times = plan_times(model, team, toolbox), plan_times(solver, team, toolbox)
+    if 0.0 < solver_time < times[1]:
+        times = times[0], solver_time
     if times[0] * _NEARLY < times[1]:
         return Choice(
             model,

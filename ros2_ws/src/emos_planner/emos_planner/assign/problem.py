@@ -229,6 +229,10 @@ def _costs(
     return work, travel
 
 
+RULED_OUT = "it is not to do this"
+"""Of pairs that the caller rules out; only the caller knows why."""
+
+
 def why_nobody(
     unit: Sequence[int],
     jobs: Sequence[SubTask],
@@ -247,7 +251,7 @@ def why_nobody(
             if not answer.feasible:
                 verdict = answer.verdict(job.id)
             elif (job.id, name) in forbidden:
-                verdict = _no(job.id, "it has refused this or failed at it before")
+                verdict = _no(job.id, RULED_OUT)
             elif bound.get(job.same_robot_as, name) != name:
                 verdict = _no(
                     job.id, f"{bound[job.same_robot_as]} has begun with {job.same_robot_as}"

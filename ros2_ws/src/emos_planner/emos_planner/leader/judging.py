@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from coterie_core.geometry import Vec3
@@ -16,10 +17,12 @@ def judge(
     toolbox: Toolbox,
     what: str,
     starts: Mapping[str, Vec3 | None] | None = None,
+    solver_time: float = math.inf,
 ) -> tuple[tuple[SubTask, ...], str]:
     """Return the better of two plans and why, as a sentence for the report.
 
-    What both give no robot to is left out of the comparison.
+    What both give no robot to is left out of the comparison. `solver_time` [s]: the solver's own
+    estimate of its plan (infinity: not known).
     """
     idle = {one.id for one in solver if not one.robot} & {one.id for one in model if not one.robot}
     choice = choose(
@@ -27,6 +30,7 @@ def judge(
         [one for one in solver if one.id not in idle],
         toolbox,
         starts=starts,
+        solver_time=solver_time,
     )
     nobody = tuple(one for one in solver if one.id in idle)
     return (*choice.sub_tasks, *nobody), f"{what}: {choice.report}"

@@ -14,6 +14,7 @@ from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, RobotReport, SubTask, Verdict
 from coterie_core.understanding.vocabulary import Vocabulary
+from emos_planner.assign.problem import RULED_OUT
 from emos_planner.assign.solver import Share, assign
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.briefing import robot_text, scene_text, things_named
@@ -69,6 +70,7 @@ class _Task:
     round: int = 0
     forbidden: set[Pair] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+    refused: dict[Pair, str] = field(default_factory=dict)
     goals: tuple[Predicate, ...] | None = None
 
 
@@ -260,7 +262,7 @@ class Leader:
             return plan, Share(plan), "model"
         if same_plan(plan, second.sub_tasks):
             return basis, second, "model and solver"
-        chosen, why = judge(plan, second.sub_tasks, self.toolbox(), "plan", starts)
+        chosen, why = judge(plan, second.sub_tasks, self.toolbox(), "plan", starts, second.makespan)
         work.notes.append(why)
         work.transcript.say("statement", "leader", why, time=self.clock())
         if chosen == tuple(second.sub_tasks):
@@ -353,7 +355,14 @@ class Leader:
         only = self._only(work, robots)
         work.round += talk.rounds
         work.notes += talk.notes
-        unassigned = {one.id: talk.verdicts.get(one.id, {}) for one in agreed if not one.robot}
+        unassigned = {
+            one.id: {
+                robot: self._told(work, one.id, robot, verdict)
+                for robot, verdict in talk.verdicts.get(one.id, {}).items()
+            }
+            for one in agreed
+            if not one.robot
+        }
         # Who was left out may answer next time; a refusal is about the body and stays.
         work.forbidden |= {pair for pair in talk.forbidden - only if pair[1] not in talk.left_out}
         work.progress.take(agreed, unassigned, talk.left_out)
@@ -370,6 +379,25 @@ class Leader:
             work.transcript,
             decided_by,
         )
+
+    def _told(self, work: _Task, id: str, robot: str, verdict: Verdict) -> Verdict:
+        """Return a verdict with the true reason where the solver was told not to ask a robot."""
+        if verdict.reason != RULED_OUT:
+            work.refused.setdefault((id, robot), verdict.reason)
+            return verdict
+        board = work.meant.board
+        named = board.only.get(id, "")
+        pair = [o.id for o in board.sub_tasks.values() if id in (o.id, o.same_robot_as)]
+        reason = (
+            board.never.get((id, robot))
+            or (f"{named} was asked for by name" if named and named != robot else "")
+            or next((work.refused[i, robot] for i in pair if (i, robot) in work.refused), "")
+            or next(
+                (by[robot] for i in pair if robot in (by := work.progress.failures.get(i, {}))), ""
+            )
+            or "the other part of it is not for this robot"
+        )
+        return verdict.model_copy(update={"reason": reason[:500]})
 
     def _floor(self, start: Vec3 | None) -> str:
         if start is None or not self.scene.floors:

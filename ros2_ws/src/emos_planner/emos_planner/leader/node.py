@@ -77,7 +77,9 @@ class LeaderNode(AgentNode):
         ParameterSpec("group_size", 8, "Robots that discuss together.", minimum=1, maximum=100),
         ParameterSpec("reassign_limit", 3, "Times a sub-task is given anew.", minimum=0),
         ParameterSpec("silence", 10.0, "After which a robot is dead.", "s", minimum=0.2),
-        ParameterSpec("revive", 15.0, "Wait for a dead one that holds things.", "s", minimum=0.0),
+        ParameterSpec(
+            "revive", 40.0, "Wait for a dead one that only could do it.", "s", minimum=0.0
+        ),
         ParameterSpec("unseen", 0.05, "Unseen things expected that end a search.", minimum=0.001),
         ParameterSpec("max_time", 3600.0, "Of a task, simulated.", "s", minimum=1.0),
         ParameterSpec("start_time", 20.0, "Robots may take it to start.", "s", minimum=0.0),
@@ -358,7 +360,9 @@ class LeaderNode(AgentNode):
                 pass
         if not self._has_map:
             raise ValueError(
-                "no map came on 'semantic_map'; is the bridge running, with prior_map?"
+                f"no map came on 'semantic_map' within {self.parameters['map_timeout']:g} s; is "
+                "the bridge running, with prior_map? Where a world takes long to load, raise "
+                "leader.map_timeout in the team file (or start the team with `up` first)"
             )
         missing = [robot for robot in self.robots if robot not in there]
         self._missing = ""

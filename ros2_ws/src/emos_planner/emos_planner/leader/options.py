@@ -24,7 +24,7 @@ class LeaderOptions(BaseModel):
     reassign_limit: int = Field(3, ge=0, le=50, description="times one sub-task is given anew")
     silence: float = Field(10.0, gt=0.0, le=3600.0, description="after which a robot is dead [s]")
     revive: float = Field(
-        15.0, ge=0.0, le=3600.0, description="wait for a dead robot that holds something [s]"
+        40.0, ge=0.0, le=3600.0, description="wait for a dead robot that only could do it [s]"
     )
     unseen: float = Field(
         0.05, gt=0.0, le=10.0, description="expected number of unseen things that ends a search"

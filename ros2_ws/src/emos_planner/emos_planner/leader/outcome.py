@@ -62,6 +62,7 @@ def outcome_of(
     sub_tasks: Sequence[SubTask],
     given_up: Mapping[str, str],
     book: Searches | None = None,
+    hands: Sequence[str] = (),
 ) -> Outcome:
     """Return what of a task is reached, and what is left and why.
 
@@ -70,6 +71,7 @@ def outcome_of(
         sub_tasks: All that count, as they are now.
         given_up: Sub-task -> why nobody does it.
         book: What the searches have left unseen.
+        hands: What robots have put down because nobody wanted it any more, or hold still.
     """
     left = {
         one.id: f"{one.description or one.id}: "
@@ -89,6 +91,8 @@ def outcome_of(
     failed = [why for id, why in left.items() if not _is_search(id, sub_tasks)]
     if failed and not success:
         text += ". Left: " + "; ".join(failed[:8])
+    if hands:
+        text += ". " + "; ".join(hands[:6])
     answers = [one.present for one in told if one.present is not None]
     return Outcome(
         success,
@@ -136,6 +140,10 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
         "open": "opened", "close": "closed",
     }[want.kind]  # fmt: skip
     wanted = want.need or known
+    other = [f"{id} on {want.elsewhere[id]}" for id in served if id in want.elsewhere]
+    if other:
+        text = f"{words}: {names}, but {', '.join(other[:6])}"
+        return _Told(False, text, count - len(other), wanted, [*unseen, *partly], partly=True)
     if count >= wanted and (want.need or complete):
         return _Told(True, f"{words}: {names}", count, wanted)
     if count >= wanted:
@@ -208,7 +216,7 @@ def why_nobody(verdicts: Mapping[str, Verdict], failures: Mapping[str, str]) -> 
 
 def _because(verdict: Verdict) -> str:
     why = verdict.reason or (verdict.obstacle.value if verdict.obstacle else "no")
-    return inline_data(why, limit=160)
+    return inline_data(why, limit=300)
 
 
 def _a(name: str) -> str:

@@ -24,10 +24,14 @@ from emos_planner.leader.order import is_over, wait_for_new
 from emos_planner.leader.outcome import Outcome, outcome_of, why_nobody
 from emos_planner.leader.state_file import LeaderState
 from emos_planner.leader.understand import Understanding
-from emos_planner.leader.wants import unused
+from emos_planner.leader.wants import other_place, unused
 
 ChangeKind = Literal["state", "failed", "found", "silent", "back", "help", "problem", "doubted"]
 
+MOST_PLACES = 4
+"""Places that are tried for one thing."""
+EMPTY_HANDS = 60.0
+"""How long robots may take at the end to put down what is left in their hands [s]."""
 SURE = 2
 """Looks that have to show a thing before it counts as seen."""
 MOST_FOUND = 2000
@@ -69,6 +73,8 @@ class Progress:
     dropped: set[str] = field(default_factory=set)
     offers: dict[str, dict[str, None]] = field(default_factory=dict)
     doubted: dict[str, int] = field(default_factory=dict)
+    places: dict[str, list[str]] = field(default_factory=dict)
+    _over: float = -1.0
     _tasks: dict[str, SubTask] = field(default_factory=dict)
     _heard: dict[str, float] = field(default_factory=dict)
     _died: dict[str, float] = field(default_factory=dict)
@@ -112,8 +118,34 @@ class Progress:
             else:
                 self.given_up.pop(one.id, None)
             self._tasks[one.id] = one.model_copy(update={"state": _PENDING, "reason": reason})
+            if not one.robot and one.kind == "place" and one.same_robot_as:
+                verdicts = unassigned.get(one.id, {}).values()
+                if any(verdict.obstacle is Obstacle.NO_ROOM for verdict in verdicts):
+                    self._elsewhere(self._tasks[one.id])
         for robot in left_out:
             self._lost(robot)
+
+    def _elsewhere(self, place: SubTask) -> str:
+        """Have a thing put on another place; return the new sub-task's id ("": there is none)."""
+        thing = place.object.id if place.object else ""
+        want = next((w for w in self.meant.wants if thing in w.given), None)
+        if want is None or want.kind != "bring" or place.receptacle is None:
+            return ""
+        tried = self.places.setdefault(thing, [])
+        tried.append(place.receptacle.id)
+        if len(tried) > MOST_PLACES:
+            return ""
+        board = self.meant.board
+        id = other_place(want, place, tried, self.scene, board)
+        if id:
+            self._tasks[id] = board.sub_tasks[id]
+            self.dropped.add(place.id)
+            self.given_up.pop(place.id, None)
+            pick = self._tasks.get(place.same_robot_as)
+            if pick is not None and pick.state in _OPEN:
+                self.given_up.pop(pick.id, None)
+                self._tasks[pick.id] = pick.model_copy(update={"robot": "", "reason": ""})
+        return id
 
     def resume(self, state: LeaderState) -> None:
         """Go on from a saved state."""
@@ -355,6 +387,12 @@ class Progress:
         pick = self._tasks.get(one.same_robot_as) if one.kind == "place" else None
         return pick.robot if pick is not None and pick.state is _DONE else ""
 
+    def _may_return(self) -> bool:
+        """Whether what nobody can do now could be done by a robot that has just fallen silent."""
+        if not any(one.state is _PENDING and one.id in self.given_up for one in self.sub_tasks):
+            return False
+        return any(self._now - since < self.options.revive for since in self._died.values())
+
     def _waits_for_dead(self, one: SubTask) -> bool:
         """Whether only a dead robot, which holds the thing, could go on: give it time to return."""
         holder = self._held_by(one)
@@ -394,6 +432,11 @@ class Progress:
         for one in list(self._tasks.values()):
             if not self._reopens(one):
                 continue
+            if one.state is _FAILED and self._held_by(one) == one.robot not in self.dead:
+                elsewhere = self._elsewhere(one)
+                if elsewhere:
+                    again[elsewhere] = None
+                    continue
             if one.state is _FAILED:
                 forbidden.add((one.id, one.robot))
                 self.failures.setdefault(one.id, {})[one.robot] = one.reason
@@ -514,14 +557,33 @@ class Progress:
     def finished(self) -> bool:
         """Whether all robots wait: everything is done, or cannot be done."""
         self._block()
-        if self.must_replan:
+        if self.must_replan or self._may_return():
             return False
-        return all(
+        over = all(
             one.state is _DONE or one.id in self.given_up or one.id in self.dropped
             for one in self._tasks.values()
         )
+        if not over:
+            self._over = -1.0
+            return False
+        if self._over < 0.0:
+            self._over = self._now
+        # Nothing stays in a hand: robots put down what nobody wants any more.
+        return not self._holding() or self._now - self._over > EMPTY_HANDS
+
+    def _holding(self) -> list[RobotReport]:
+        """Return the reports of robots of this task that hold something."""
+        return [
+            report
+            for robot, report in self.reports.items()
+            if report.holding and report.task == self.task and robot not in self.dead
+        ]
 
     def outcome(self) -> Outcome:
         """Return whether what was asked for is reached, and what is left and why."""
         open_ = [t for t in self._tasks.values() if t.id not in self.dropped]
-        return outcome_of(self.meant.wants, open_, self.given_up, self.meant.board.book)
+        mine = [report for report in self.reports.values() if report.task == self.task]
+        hands = [f"{r.robot} {inline_data(r.put_down, limit=120)}" for r in mine if r.put_down]
+        hands += [f"{r.robot} still holds {inline_data(r.holding)}" for r in self._holding()]
+        book = self.meant.board.book
+        return outcome_of(self.meant.wants, open_, self.given_up, book, hands)

@@ -11,7 +11,7 @@ from coterie_core.sightings import kind_of
 
 ENOUGH = 0.05
 """Expected number of unseen things below which a search is enough [things]."""
-LOOKED_OVER = 0.5
+LOOKED_OVER = 0.6
 """Share of a room that nobody has looked at above which nothing is said of it (0..1)."""
 UNSEARCHED = 0.7
 """Share of what a room may hold above which it counts as not searched at all (0..1)."""

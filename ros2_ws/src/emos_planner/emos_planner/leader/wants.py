@@ -53,8 +53,10 @@ class Want:
     met: set[str] = field(default_factory=set)
     searches: list[str] = field(default_factory=list)
     rooms: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
     target_searches: list[str] = field(default_factory=list)
     goals: dict[str, Predicate] = field(default_factory=dict)
+    elsewhere: dict[str, str] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -344,6 +346,7 @@ def _serve(want: Want, resolver: Resolver, board: Board, taken: set[str]) -> Non
                         "piece of furniture"
                     )
             _search(want, want.target_searches, label, want.target, resolver, board)
+        want.targets = tuple(dict.fromkeys((*want.targets, *(t.id for t in targets))))
     found = [
         t for t in _candidates(want, resolver) if t.id not in want.given and t.id not in want.met
     ]
@@ -491,6 +494,48 @@ def _chain(
         robot=robot,
     )
     return tuple(i for i in (*seen, pick, opening, place) if i)
+
+
+def other_place(
+    want: Want, place: SubTask, tried: Collection[str], scene: SceneGraph, board: Board
+) -> str:
+    """Add a sub-task that puts a thing elsewhere: its place is full, or out of everybody's reach.
+
+    First what the words mean too, then furniture of the same kind in that room, then any other in
+    it that stands open. Returns its id, "" where there is nothing else.
+    """
+    if place.object is None or place.receptacle is None:
+        return ""
+    first = scene.objects.get(place.receptacle.id)
+    room = first.room if first is not None else place.receptacle.room
+    kind = kind_of(place.receptacle.label)
+    near = [
+        t
+        for t in scene.objects.values()
+        if t.kind == "furniture" and t.room == room and any(not r.inside for r in t.receptacles)
+    ]
+    near.sort(key=lambda t: (kind_of(t.label.top) != kind, _far(t, [first] if first else []), t.id))
+    meant = [scene.objects[id] for id in want.targets if id in scene.objects]
+    asked = {t.id for t in meant if t.room == room or len(want.targets) < 6}
+    options = [t for t in meant if t.id in asked] + near
+    target = next((t for t in options if t.id not in tried), None)
+    if target is None:
+        return ""
+    instead = target.id not in want.targets and kind_of(target.label.top) != kind
+    id = board.add(
+        "place",
+        f"put {place.object.id} on {named(target, scene)}" + (" instead" if instead else ""),
+        object=place.object,
+        receptacle=as_thing(target),
+        after=[i for i in place.depends_on if not i.startswith("open-")],
+        same_robot_as=place.same_robot_as,
+        robot=board.only.get(place.id, ""),
+    )
+    thing = place.object.id
+    want.given[thing] = (*(i for i in want.given.get(thing, ()) if i != place.id), id)
+    if instead:
+        want.elsewhere[thing] = f"{named(target, scene)} instead of {place.receptacle.label}"
+    return id
 
 
 def _goal(want: Want, item: Thing, targets: Sequence[SceneObject] = ()) -> Predicate:

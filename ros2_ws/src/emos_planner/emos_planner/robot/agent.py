@@ -20,7 +20,17 @@ from coterie_core.object_events import EventKind, ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneObject
-from coterie_core.skills import Detect, LookAround, Outcome, Pick, Place, Skill, SkillResult, Target
+from coterie_core.skills import (
+    Detect,
+    LookAround,
+    NavigateTo,
+    Outcome,
+    Pick,
+    Place,
+    Skill,
+    SkillResult,
+    Target,
+)
 from coterie_core.tasks import (
     Obstacle,
     Proposal,
@@ -33,6 +43,7 @@ from coterie_core.team_map import TeamMap, as_thing
 from emos_planner.resume.words import ResumeFormat, resume_text
 from emos_planner.robot.choose import ChoiceState, ChooseSkill, Option, Tried
 from emos_planner.robot.coverage import Coverage, Look
+from emos_planner.robot.leftovers import leftover
 from emos_planner.robot.messages import HelpMessage, Kind
 from emos_planner.robot.reflect import ReflectOnShare, ShareState, settled, with_code
 from emos_planner.robot.work import Attempt, Situation, options_for
@@ -46,6 +57,8 @@ _NEAR = 3.0
 """Who looks for a thing from nearer than this sees whether it is there [m]."""
 _LOOKS = 2
 """So many looks in vain say that a thing is gone."""
+PATIENCE = 3
+"""Choices that a robot waits for the leader before it puts down what nobody seems to want."""
 MOST_OFFERS = 100
 """Offers that a report tells, the latest ones."""
 
@@ -133,6 +146,7 @@ class RobotAgent:
         self._heading = 0.0
         self._looks: list[Look] = []
         self._covers: dict[str, Coverage] = {}
+        self._put_down, self._idle, self._leftover_tries = "", 0, 0
 
     # -- stage 1: reflection --------------------------------------------------------------------
 
@@ -233,6 +247,7 @@ class RobotAgent:
             self._seen, self.help, self._offers = {}, "", {}
             self._noted = set()
             self._covers = {}
+            self._put_down, self._idle, self._leftover_tries = "", 0, 0
         self.words = words or self.words
         self._all = tuple(sub_tasks)
         given = {one.id: one for one in sub_tasks if one.robot == self.robot}
@@ -382,7 +397,7 @@ class RobotAgent:
         ready.sort(key=lambda w: not self._places_held(w.sub_task))
         if self.holding and not self._places_held(ready[0].sub_task):
             if ready[0].sub_task.kind == "pick" and not self._picks_held(ready[0].sub_task):
-                return None if self._held_is_planned() else ready[0]
+                return None  # first that goes down
         chosen = ready[0]
         chosen.sub_task = chosen.sub_task.model_copy(update={"state": _RUNNING})
         self._current = chosen.sub_task.id
@@ -507,27 +522,36 @@ class RobotAgent:
         return one.model_copy(update=changes) if changes else one
 
     def _put_down_leftover(self) -> Skill | None:
-        """What the hand holds and nobody wants any more goes down before the robot waits."""
+        """What the hand holds and nobody wants any more goes down before the robot goes on.
+
+        On the nearest surface of the room that it fits on; where there is none, on the floor.
+        """
         if not self.holding or self._held_is_planned() or self._position is None:
+            self._idle = 0
             return None
-        if self._stuck_holding == self.holding:
+        if self._stuck_holding == self.holding or self._wanted_elsewhere():
             return None  # it does not get it down: better to wait with it than to try for ever
-        if any(w.sub_task.state in (_PENDING, _RUNNING) for w in self._own.values()):
-            return None
-        wanted = any(
+        self._idle += 1
+        if self._idle < PATIENCE:
+            return None  # the leader may say at once where else it shall go
+        option = leftover(self.robot, self.map, self.toolbox(), self._position, self.holding)
+        if self._leftover_tries >= 2 or option is None:
+            x, y, z = self._position
+            skill = Place(Target("floor", (x + 0.4, y, z)))
+            option = Option("put down", "put down what nobody wants any more", skill=skill)
+        self._leftover_tries += isinstance(option.skill, NavigateTo)
+        self._chosen, self._doing = option, type(option.skill).__name__
+        return option.skill
+
+    def _wanted_elsewhere(self) -> bool:
+        """Whether the hand's thing is still to be placed by this robot."""
+        return any(
             s.kind == "place"
             and s.robot == self.robot
             and s.state in (_PENDING, _RUNNING)
             and self._places_held(s)
             for s in self._all
         )
-        if wanted:
-            return None
-        x, y, z = self._position
-        skill = Place(Target("floor", (x + 0.4, y, z)))
-        self._chosen = Option("put down", "put down what nobody wants any more", skill=skill)
-        self._doing = "Place"
-        return skill
 
     def skill_ended(self, skill: Skill, result: SkillResult) -> None:
         """Take in how a skill went: the true outcome, and the reason."""
@@ -540,8 +564,8 @@ class RobotAgent:
             if result.ok or not around:
                 self._looks.append(Look(self._position, None if around else self._heading))
         work = self._own.get(self._current)
-        if option is not None and option.id == "put down" and not result.ok:
-            self._stuck_holding = self.holding
+        if option is not None and option.id == "put down":
+            self._ended_leftover(skill, result)
         if result.ok:
             self._changed(skill, work)
         elif result.outcome in (Outcome.HAND_EMPTY,):
@@ -563,6 +587,20 @@ class RobotAgent:
             work.stood.append(self._position)
         if option is not None and option.id.startswith("room ") and result.ok:
             work.visited.append(option.id.removeprefix("room "))
+
+    def _ended_leftover(self, skill: Skill, result: SkillResult) -> None:
+        """Take down how it went to put down what nobody wants."""
+        if not result.ok and isinstance(skill, Place) and skill.receptacle.label == "floor":
+            self._stuck_holding = self.holding
+        elif not result.ok:
+            self._leftover_tries = 2
+        elif isinstance(skill, Place):
+            held = self.map.thing(self.holding)
+            room = self.map.scene.rooms.get(self._room)
+            where = f" in {room.name}" if room is not None else ""
+            name = held.label.top if held is not None else "what it held"
+            self._put_down = f"put the {name} down on the {skill.receptacle.label}{where}"
+            self._leftover_tries = 0
 
     def _changed(self, skill: Skill, work: _Work | None) -> None:
         """What a skill that succeeded changes in hand and map."""
@@ -687,6 +725,7 @@ class RobotAgent:
             offers=tuple(self._offers)[-MOST_OFFERS:],
             sub_tasks=tuple(work.sub_task for work in self._own.values()),
             found=tuple(self._found())[: self.limits.found],
+            put_down=self._put_down,
             looked={label: cover.report() for label, cover in self._covers.items()},
         )
 

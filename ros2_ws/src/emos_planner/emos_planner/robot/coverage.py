@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from coterie_core.geometry import Vec3
 from coterie_core.household import load_household
-from coterie_core.search_belief import Missed, Region, expected_in, merged, regions_of
+from coterie_core.search_belief import Missed, Region, expected_in, filled, merged, regions_of
 from emos_planner.tools.toolbox import Toolbox
 
 Floats = npt.NDArray[np.float64]
@@ -88,6 +88,8 @@ class Coverage:
             known = self._room(tools, room)
             hits = self._hits(tools, known.regions, [look.position], look.heading)[0]
             for region, hit in zip(known.regions, hits, strict=True):
+                if filled(tools.scene, region):
+                    self.missed[region.key] = 0.0
                 if hit <= 0.01:
                     continue
                 before = self._seen_from.setdefault(region.key, [])

@@ -14,7 +14,7 @@ from emos_planner.robot.choose import Option
 if TYPE_CHECKING:
     from emos_planner.robot.work import Situation
 
-LOOKED_OVER = 0.4
+LOOKED_OVER = 0.55
 """Share of a room that may stay unseen however unlikely a thing is there (0..1)."""
 LOOK_TIME = 8.0
 """What a look costs besides the way: stopping, turning once, looking [s]."""

@@ -164,7 +164,7 @@ def place(
         points = free_points(surface.box, thing, others)
         if not len(points):
             trouble = trouble or Estimate(
-                False, Obstacle.OTHER, f"there is no room left on the {meant.name}", thing=name
+                False, Obstacle.NO_ROOM, f"there is no room left on the {meant.name}", thing=name
             )
             continue
         found, why = grips(kind.space, kind.body, surface.box, z, floor, parts)

@@ -1,0 +1,188 @@
+"""What a leader claims at the end of a task rests on what was seen to be so."""
+
+from __future__ import annotations
+
+import pytest
+
+from coterie_core.search_belief import regions_of
+from coterie_core.tasks import RobotReport, SubTaskState, Thing
+from emos_planner.leader.leader import Leader, rules_decider
+from emos_planner.leader.options import LeaderOptions
+from emos_planner.leader.outcome import TaskState
+from emos_planner.leader.testing import STARTS, small_house, small_team
+from emos_planner.tools.toolbox import Toolbox
+
+DONE, FAILED, PENDING = SubTaskState.DONE, SubTaskState.FAILED, SubTaskState.PENDING
+MUG = Thing(label="mug", id="m1", position=(10.0, 3.5, 0.8), room="living", sightings=2)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(scope="module")
+def tools():
+    return Toolbox(small_house(), small_team())
+
+
+@pytest.fixture
+def make(tools):
+    def leader_of(robots=("rover", "walker", "drone"), house=None, clock=None, **options):
+        team = {name: resume for name, resume in small_team().items() if name in robots}
+        return Leader(
+            rules_decider(),
+            house or small_house(items=False),
+            team,
+            options=LeaderOptions(**options),
+            toolbox_factory=lambda scene, resumes: tools.with_scene(scene, resumes),
+            clock=clock or Clock(),
+        )
+
+    return leader_of
+
+
+def starts(leader):
+    return {name: STARTS[name] for name in leader.resumes}
+
+
+def look(leader, robot, rooms, missed=0.0):
+    """Let a robot report that it has looked all over some rooms."""
+    scene = leader.scene
+    seen = {r.key: missed for id in rooms for r in regions_of(scene, scene.rooms[id], "mug")}
+    leader.update(RobotReport(robot=robot, task="t", looked={"mug": seen}))
+
+
+async def carry_out(leader, seen=True, kinds=("search", "detect", "pick", "place"), rounds=30):
+    """Let the robots do all that they are given, until nothing changes any more."""
+    for _ in range(rounds):
+        open_ = [o for o in leader.assignment if o.state is PENDING and o.robot and o.kind in kinds]
+        for one in open_:
+            told = one.model_copy(update={"state": DONE, "seen": seen})
+            leader.update(RobotReport(robot=one.robot, task="t", sub_tasks=(told,)))
+        if leader.must_replan:
+            await leader.replan(starts(leader))
+        elif not open_:
+            return
+
+
+async def test_all_is_done_only_when_the_house_was_searched(make) -> None:
+    leader = make()
+    await leader.discuss("t", "bring all mugs to the kitchen counter", starts(leader))
+    leader.update(RobotReport(robot="rover", task="t", found=(MUG,)))
+    look(leader, "rover", ("kitchen", "hall", "living"))
+    await leader.replan(starts(leader))
+    await carry_out(leader)
+    outcome = leader.progress.outcome()
+    assert outcome.state is TaskState.PARTIAL and not outcome.success
+    assert (outcome.achieved, outcome.not_searched) == (1, ("upstairs",))
+    assert "there may be more: upstairs was not searched" in outcome.message
+
+    look(leader, "walker", ("bedroom", "landing"))
+    outcome = leader.progress.outcome()
+    assert outcome.state is TaskState.DONE and outcome.success and not outcome.not_searched
+
+
+async def test_searches_that_no_robot_gets_to_are_told(make) -> None:
+    leader = make(robots=("rover",))
+    await leader.discuss("t", "bring all mugs to the kitchen counter", starts(leader))
+    leader.update(RobotReport(robot="rover", task="t", found=(MUG,)))
+    look(leader, "rover", ("kitchen", "hall", "living"))
+    await leader.replan(starts(leader))
+    await carry_out(leader)
+    assert leader.progress.finished
+    outcome = leader.progress.outcome()
+    assert outcome.state is TaskState.PARTIAL and outcome.not_searched == ("upstairs",)
+
+
+async def test_none_is_said_only_where_it_was_looked(make) -> None:
+    leader = make()
+    await leader.discuss("t", "check whether there is a mug in the bedroom", starts(leader))
+    outcome = leader.progress.outcome()
+    assert outcome.present is None and "so far" in outcome.message, outcome
+    look(leader, "walker", ("bedroom",))
+    await carry_out(leader)
+    outcome = leader.progress.outcome()
+    assert outcome.success and outcome.present is False and "looked over" in outcome.message
+
+
+async def test_a_room_where_hardly_any_is_expected_is_looked_at_all_the_same(make) -> None:
+    leader = make()
+    await leader.discuss("t", "check whether there is a toothbrush in the hall", starts(leader))
+    assert leader.progress.outcome().present is None
+
+
+async def test_a_detection_that_nobody_can_confirm_blocks_nothing(make) -> None:
+    leader = make()
+    await leader.discuss("t", "bring all mugs to the kitchen counter", starts(leader))
+    ghost = MUG.model_copy(update={"id": "m2", "position": (1.0, 1.0, 1.4), "sightings": 1})
+    leader.update(RobotReport(robot="rover", task="t", found=(MUG, ghost)))
+    for robot, rooms in (
+        ("rover", ("kitchen", "hall", "living")),
+        ("walker", ("bedroom", "landing")),
+    ):
+        look(leader, robot, rooms)
+    await leader.replan(starts(leader))
+    detect = next(o for o in leader.assignment if o.kind == "detect" and o.object.id == "m2")
+    told = detect.model_copy(update={"state": FAILED, "reason": "not_there: looked 4 times"})
+    changes = leader.update(RobotReport(robot=detect.robot, task="t", sub_tasks=(told,)))
+    assert "doubted" in {change.kind for change in changes}
+    leader.update(RobotReport(robot="rover", task="t", found=(MUG, ghost)))  # it still has it
+    await leader.replan(starts(leader))
+    await carry_out(leader)
+    outcome = leader.progress.outcome()
+    assert outcome.success and outcome.achieved == 1, outcome.message
+
+
+async def test_what_was_put_down_is_seen_there_before_it_counts(make) -> None:
+    leader = make(house=small_house())
+    await leader.discuss("t", "bring mug-1 to the kitchen counter", starts(leader))
+    await carry_out(leader, seen=False, kinds=("detect", "pick", "place"), rounds=3)
+    checks = [o for o in leader.assignment if o.description.startswith("see that mug-1")]
+    assert checks and checks[0].kind == "detect"
+    failed = checks[0].model_copy(update={"state": FAILED, "reason": "not_there: no mug"})
+    if checks[0].state is DONE:
+        assert leader.progress.outcome().success
+    else:
+        leader.update(RobotReport(robot=checks[0].robot, task="t", sub_tasks=(failed,)))
+        assert not leader.progress.outcome().success
+
+
+async def test_a_full_surface_means_another_place_of_the_room(make) -> None:
+    house = small_house()
+    leader = make(house=house)
+    await leader.discuss("t", "bring mug-2 to the table", starts(leader))
+    place = next(o for o in leader.assignment if o.kind == "place")
+    await carry_out(leader, kinds=("detect", "pick"), rounds=2)
+    told = place.model_copy(update={"state": FAILED, "reason": "other: no free spot"})
+    leader.update(RobotReport(robot=place.robot, task="t", sub_tasks=(told,)))
+    await leader.replan(starts(leader))
+    others = [o for o in leader.assignment if o.kind == "place" and o.id != place.id]
+    assert [o.receptacle.id for o in others] == ["shelf-1"], "the other surface of that room"
+    assert others[0].robot == place.robot, "who holds it"
+
+
+async def test_the_reason_for_robots_that_were_not_asked_is_true(make) -> None:
+    leader = make(house=small_house())
+    agreed = await leader.discuss("t", "rover, go to the bedroom", starts(leader))
+    (one,) = agreed.sub_tasks
+    assert not one.robot and "stairs" in one.reason, one.reason
+    assert "walker: rover was asked for by name" in one.reason, one.reason
+
+
+async def test_a_robot_that_fell_silent_may_come_back_before_it_is_given_up(make) -> None:
+    clock = Clock()
+    leader = make(house=small_house(), clock=clock, silence=5.0, revive=30.0)
+    await leader.discuss("t", "bring mug-2 to the bed", starts(leader))
+    leader.progress.expect(leader.resumes, 0.0)
+    clock.now = 6.0
+    for robot in ("rover", "drone"):
+        leader.progress.alive(robot, clock.now)
+    leader.look_after()
+    await leader.replan({robot: STARTS[robot] for robot in ("rover", "drone")})
+    assert not leader.progress.finished, "only walker climbs stairs, and may return"
+    clock.now = 20.0
+    leader.update(RobotReport(robot="walker", task="t"))
+    assert leader.must_replan
