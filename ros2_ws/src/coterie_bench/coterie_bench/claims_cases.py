@@ -28,6 +28,11 @@ TEAMS: Mapping[TeamName, tuple[tuple[str, str], ...]] = {
 }
 ABSENT = 0.2
 """Share of tasks about a thing that the house may not hold: "none" can be claimed falsely, too."""
+TARGETS = (
+    "table", "coffee table", "side table", "desk", "counter", "kitchen island", "dresser",
+    "tv stand", "console table", "nightstand", "bench", "workbench", "bed", "shelf",
+)  # fmt: skip
+"""Furniture that people have things brought to."""
 _LARGEST = 0.4  # [m] longest edge of things that the tasks are about
 _NUMBERS = {2: "two", 3: "three"}
 
@@ -77,7 +82,10 @@ def cases(houses: range, seed: int) -> Iterator[Case]:
         for k, prior in enumerate(PRIORS):
             detector = DETECTORS[(number + k) % 2]
             team: TeamName = "wheels" if (number // 2 + k) % 3 == 0 else "mixed"
-            case = make_case(number, kinds[k], prior, detector, team, truth, rng)
+            kind = kinds[k]
+            if kind == "clear" and prior == "rooms":
+                kind = "bring_all"  # what nobody knows of nobody can be asked to clear
+            case = make_case(number, kind, prior, detector, team, truth, rng)
             if case is not None:
                 yield case
 
@@ -122,7 +130,7 @@ def make_case(
         room = truth.rooms[rng.choice(sorted(truth.rooms))]
         words = f"Check whether there is {_a(label)} in the {room.name}"
         return Case(*base, words, label, room=room.id)
-    tops = [t for t in truth.objects.values() if t.kind == "furniture" and _has_top(t)]
+    tops = [t for t in truth.objects.values() if t.label.top in TARGETS and _has_top(t)]
     named: dict[tuple[str, str], list[str]] = {}
     for top in tops:
         named.setdefault((top.label.top, top.room), []).append(top.id)

@@ -20,8 +20,8 @@ from habitat_bridge.robots import EMBODIMENTS
 
 DT = 0.5
 """Length of a step [s]."""
-MAX_STEPS = 7200
-"""Steps after which a task ends: an hour."""
+MAX_STEPS = 3600
+"""Steps after which a task ends: half an hour."""
 
 
 async def run_case(case: Case) -> dict[str, Any]:

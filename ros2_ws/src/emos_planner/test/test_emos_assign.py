@@ -261,7 +261,7 @@ def test_forbidden_pairs_and_load_are_respected(tools):
     busy = assign(tasks, STARTS, tools, load={"w1": 500.0})
     assert shares(busy)["a-pick"] != "w1"
     nobody = assign(tasks, STARTS, tools, forbidden=[("a-pick", r) for r in STARTS])
-    assert "refused" in nobody.unassigned["a-pick"]["w1"].reason
+    assert "is not to do" in nobody.unassigned["a-pick"]["w1"].reason
 
 
 def test_what_is_done_or_running_stays(tools):
