@@ -381,6 +381,7 @@ def cooperator_parameters(
         "speed": body.linear_speed,
         **hand,
         "state_directory": "" if run_directory is None else str(run_directory / "agents"),
+        **memory_parameters(team, run_directory),
     }
 
 

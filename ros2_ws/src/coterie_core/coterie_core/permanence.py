@@ -33,7 +33,7 @@ LARGE = 0.5
 """An item of at least this length is large: a chair is moved less often than a cup [m]."""
 FALSE = 0.1
 """Probability that a single report is of nothing."""
-MISS = 0.25
+MISS = 0.3
 """Probability that a look at an object's place misses it although it was seen there before."""
 
 

@@ -205,7 +205,7 @@ def test_confidence_falls_with_age_by_kind_and_with_looks_that_miss_rises_with_s
     assert confidence(small, HALF_LIFE["small"], 9) == pytest.approx(0.5, abs=1e-6)
     assert confidence(sofa, HALF_LIFE["furniture"], 9) == pytest.approx(0.5, abs=1e-6)
     assert confidence(small, DAY, 9) < confidence(chair, DAY, 9) < confidence(sofa, DAY, 9)
-    by_misses = [confidence(small, 60.0, 1, k) for k in range(5)]
+    by_misses = [confidence(small, 60.0, 1, k) for k in range(6)]
     assert by_misses == sorted(by_misses, reverse=True) and by_misses[-1] < 0.05
     assert confidence(small, 60.0, 3, 4) > 10 * confidence(small, 60.0, 1, 4)
     assert 0.0 < confidence(small, 1e9, 1) < 1e-9 or confidence(small, 1e9, 1) == 0.0
@@ -350,6 +350,19 @@ def test_a_world_whose_clock_begins_anew_keeps_ages_and_believes_its_eyes() -> N
     assert memory.left("vase", "study").time == pytest.approx(2.0)  # type: ignore[union-attr]
     memory.observe(look(1, 5.0, 2.6, ("vase", 1.0)))
     assert sorted(vases(memory).values()) == ["pantry", "study"], "seen there again"
+
+
+def test_a_map_of_a_world_that_began_anew_tells_so_to_who_sees_no_robot() -> None:
+    memory = TeamMemory()
+    memory.adopt(house(thing("vase-1", "vase", 1.0)))
+    memory.note(did("picked", "vase", 1.0, 910.0, object="vase-1", from_room="study"))
+    memory.note(did("placed", "vase", 6.0, 1000.0, to_room="pantry"))
+    other = TeamMemory()
+    other.adopt(house())
+    other.observe(look(1, 30.0, 2.0, ("vase", 1.0)))
+    memory.adopt(other.scene())
+    assert memory.time == 30.0
+    assert sorted(vases(memory).values()) == ["pantry", "study"]
 
 
 def test_ages_in_words() -> None:

@@ -205,13 +205,14 @@ class Answerer:
         if evidence.kind == "seen" and label not in self.memory.labels:
             note = f"{' or '.join(self._alike(label))} taken for it"
         rooms = self._rooms(asked) if asked not in ANYWHERE else []
-        evidence, p_yes = after_moves(evidence, p_yes, label, rooms, self.team, self.memory)
+        evidence, p_yes = after_moves(evidence, p_yes, label, rooms, asked, self.team, self.memory)
         if evidence.kind not in ("seen", "moved"):
             why = self._cannot_tell(label, asked)
             if why:
                 note = why
                 evidence = replace(evidence, kind="nothing", prior=0.5)
                 p_yes = 0.5
+        note = "" if evidence.kind == "moved" else note
         return PresenceState(self.memory.robot, question, self._dictionary(), evidence, p_yes, note)
 
     def _cannot_tell(self, label: str, asked: str) -> str:

@@ -62,13 +62,15 @@ def after_moves(
     p_yes: float,
     label: str,
     rooms: Sequence[Room],
+    asked: str,
     team: TeamMemory | None,
     memory: Memory,
 ) -> tuple[Evidence, float]:
     """Return evidence and P(yes) once it counts what the team did to such things.
 
     Where the explorer knows of none in the room and the team took one away from there, the answer
-    is no for that reason, unless there probably is another one all the same.
+    is no for that reason, unless there probably is another one all the same. A room that the
+    explorer never was in (`rooms` is empty) is looked up by its name in the team's map.
     """
     if team is None:
         return evidence, p_yes
@@ -76,6 +78,8 @@ def after_moves(
         found = (memory.graph.objects.get(key) for key in evidence.objects)
         times = [o.last_seen.time for o in found if o is not None and o.last_seen is not None]
         return replace(evidence, age=max(team.time - max(times, default=team.time), 0.0)), p_yes
+    named = team.graph.room_named(asked) if asked and not rooms else None
+    rooms = [named] if named is not None else rooms
     traces = [team.left(label, room.id) for room in rooms]
     known = [trace for trace in traces if trace is not None and not trace.gone]
     if not known or len(known) < len(rooms):

@@ -126,7 +126,8 @@ class ExplorerNode(AgentNode):
             self._on_observation,
             convert=conversions.observation_from_msg,
         )
-        self.keeper.begin(team_name(namespace, ""), on_map=self._on_map)
+        prefix = team_name(namespace, "")
+        self.keeper.begin(prefix, observers=[self.robot], on_map=self._on_map)
         self.subscribe(
             QuestionMsg,
             team_name(namespace, "question"),

@@ -8,6 +8,7 @@ other, free of ROS.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -34,6 +35,7 @@ from coterie_core.cooperation import (
 )
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import load_household
+from coterie_core.object_events import EventKind, ObjectEvent, event_of
 from coterie_core.observation import Observation
 from coterie_core.scene import LabelBelief, Receptacle, SceneGraph, SceneObject
 from coterie_core.sightings import room_at
@@ -170,6 +172,8 @@ class HouseBody:
         self._stands: dict[str, tuple[Box, list[Vec3]]] = {}
         self._result: Result | None = None
         self._told_all = False
+        # What became of things; whoever tells it clears it.
+        self.events: deque[ObjectEvent] = deque(maxlen=1000)
 
     # --- episodes --------------------------------------------------------------------------------
 
@@ -518,6 +522,7 @@ class HouseBody:
             self._full[action.target] = self._full.get(action.target, 0) + 1
         if isinstance(action, Grab):
             if result.outcome is Outcome.UNKNOWN_TARGET:
+                self._happened("gone", action.item)
                 self._forget(action.item)
             elif result.outcome is Outcome.CLOSED:
                 self._shut(action.item)
@@ -619,6 +624,7 @@ class HouseBody:
     def _changed(self, action: Action) -> None:
         if isinstance(action, Grab):
             self.holding = action.item
+            self._happened("picked", action.item)
             self.map.take(action.item)
             self._put.discard(action.item)
         elif isinstance(action, Put):
@@ -631,11 +637,18 @@ class HouseBody:
                     self._is_what_appeared(thing, owner)
                 if thing is not None and action.relation == "in":
                     thing.container = owner.id
+            self._happened("placed", held)
             self._misses.pop(held, None)
             self._put.add(held)
         elif isinstance(action, (Open, Close)):
             self.map.set_open(action.container, isinstance(action, Open))
+            self._happened("opened" if isinstance(action, Open) else "closed", action.container)
         self._revision += 1
+
+    def _happened(self, kind: EventKind, id_: str) -> None:
+        thing = self.map.thing(id_)
+        if thing is not None and thing.label.top:
+            self.events.append(event_of(kind, thing, self.name, self.time))
 
     def _is_what_appeared(self, thing: SceneObject, owner: SceneObject) -> None:
         """What is seen for the first time where one just put a thing is that thing.

@@ -26,7 +26,7 @@ from coterie_core.waiting import in_time
 from coterie_msgs.action import Cooperate, Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import Observation as ObservationMsg
-from coterie_msgs.msg import RobotStatus, SemanticMap, TeamMessage
+from coterie_msgs.msg import RobotStatus, TeamMessage
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
@@ -39,6 +39,7 @@ from coterie_ros.model import node_decider
 from coterie_ros.names import team_name
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
+from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody, Shape, household_goal
 from reveca_agent.memory import Memory, MemoryFault
@@ -74,6 +75,7 @@ class RevecaNode(AgentNode):
         ParameterSpec("max_time", 1800.0, "For a goal, simulated time.", "s", minimum=1.0),
         ParameterSpec("skill_timeout", 300.0, "Longest wall time for one skill.", "s", minimum=1.0),
         ParameterSpec("state_directory", "", "Where the memory is kept; empty: nowhere."),
+        *MEMORY_PARAMETERS,
     )
 
     def on_setup(self, parameters: Parameters) -> None:
@@ -109,6 +111,8 @@ class RevecaNode(AgentNode):
         self._status = self.publisher(RobotStatus, "status", "latched")
         self._messages = self.publisher(TeamMessage, "message", "messages")
         self._takes_part = self.publisher(Bool, "takes_part", "latched")
+        self.keeper = MemoryKeeper(self, self.robot)
+        self.keeper.announce(team_name(namespace, ""))
         self._navigate = ActionClient(self, NavigateToAction, "navigate_to")
         self._manipulate = ActionClient(self, Manipulate, "manipulate")
 
@@ -126,13 +130,7 @@ class RevecaNode(AgentNode):
             self._on_observation,
             convert=conversions.observation_from_msg,
         )
-        self.subscribe(
-            SemanticMap,
-            team_name(namespace, "semantic_map"),
-            "latched",
-            self._on_map,
-            convert=conversions.scene_from_msg,
-        )
+        self.keeper.begin(team_name(namespace, ""), on_map=self._on_map)
         for other in self.team:
             if other == self.robot:
                 continue
@@ -159,9 +157,13 @@ class RevecaNode(AgentNode):
     def _on_clock(self, message: Clock) -> None:
         self._time = message.clock.sec + message.clock.nanosec * 1e-9
 
-    def _on_map(self, scene: SceneGraph) -> None:
+    def on_release(self) -> None:
+        """Keep the team's memory for the next start."""
+        self.keeper.save()
+
+    def _on_map(self) -> None:
         if self._scene is None:  # what is known beforehand; what comes later is others' seeing
-            self._scene = scene
+            self._scene = self.keeper.memory.scene()
             self._observed.set()
             self._observed.clear()
 
@@ -248,10 +250,13 @@ class RevecaNode(AgentNode):
                 self._feedback(context)
                 self._tell()
                 self._keep()
+                self.keeper.tell(list(body.events))
+                body.events.clear()
 
             self._work = work = Work(self.agent, body, self, changed)
             end = await work.until_met(body.begun + limit)
             await work.empty_hand()
+            changed()
             if end == "met":
                 return context.succeed(self._result(True, "met"))
             return context.abort(self._result(False, end))

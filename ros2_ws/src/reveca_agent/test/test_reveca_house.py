@@ -268,6 +268,21 @@ def test_a_hand_that_was_empty_holds_nothing(body, eyes):
     assert body.percept().result == Result(False, False, "not_holding", "empty")
 
 
+def test_what_a_robot_did_is_told_to_the_team_with_rooms(body, eyes):
+    eyes.see(MUG)
+    carry(body)
+    body.about_to_put()
+    body.ended(Put("rover-mug-1", "table-1"), DONE)
+    body.ended(Open("cabinet-1"), DONE)
+    body.ended(Open("cabinet-1"), SkillResult(Outcome.BLOCKED, "no"))
+    told = [(e.kind, e.object, e.label, e.from_room, e.to_room, e.holder) for e in body.events]
+    assert told == [
+        ("picked", "rover-mug-1", "mug", "kitchen", "", ""),
+        ("placed", "rover-mug-1", "mug", "", "living", "table-1"),
+        ("opened", "cabinet-1", "cabinet", "kitchen", "", ""),
+    ]
+
+
 # --- actions -------------------------------------------------------------------------------------
 
 

@@ -13,6 +13,9 @@ from coterie_core.team_memory.store import NEVER, UNSIZED, Belief, Store
 RULE = MergeRule(distance=0.5)
 """When a thing that is seen, or on a map, is one that is remembered."""
 
+ANEW = 60.0
+"""A map with robots that is so much older than the memory is of a clock that began anew [s]."""
+
 
 def adopt(store: Store, given: SceneGraph) -> None:
     """Take in a map: one that was known beforehand, or the latest of a mapper.
@@ -21,6 +24,10 @@ def adopt(store: Store, given: SceneGraph) -> None:
     map had and this one lacks is forgotten, unless the team itself saw or moved it.
     """
     given = copy.deepcopy(given)
+    told = [a.last_seen.time for a in given.agents.values() if a.last_seen is not None]
+    if told and max(told) < store.time - ANEW:
+        store.restart(max(told))
+    store.time = max(store.time, *told, 0.0)
     things, given.objects = list(given.objects.values()), {}
     for part in ("floors", "rooms", "connections", "places", "links"):
         getattr(store.graph, part).update(getattr(given, part))

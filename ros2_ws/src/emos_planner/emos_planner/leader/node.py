@@ -493,13 +493,24 @@ class LeaderNode(AgentNode):
             not_searched=list(outcome.not_searched),
         )
         if leader is not None and leader.task:
-            notes = "; ".join([*leader.notes, *([self._missing] if self._missing else [])])
+            parts = [*leader.notes, *self._moved(leader), self._missing]
+            notes = "; ".join(part for part in parts if part)
             if notes:
                 result.message = f"{outcome.message} ({notes})"[:4000]
             result.assignment = assignment_to_msg(
                 leader.task, leader.round, leader.assignment, time=self._now()
             )
         return result
+
+    def _moved(self, leader: Leader) -> list[str]:
+        """Return who brought away what was asked for and is not there."""
+        memory = self.keeper.memory
+        told = []
+        for want in leader.progress.meant.wants:
+            if want.kind == "check" and want.label and not (want.given or want.met):
+                traces = [memory.left(want.label, room) for room in want.rooms]
+                told += [memory.words(t) for t in traces if t is not None and not t.gone]
+        return told[:3]
 
     # -- after a restart ------------------------------------------------------------------------
 

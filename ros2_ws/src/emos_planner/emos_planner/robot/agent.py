@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from coterie_core.geometry import Vec3, distance
 from coterie_core.household import load_household
 from coterie_core.language import Decider, inline_data
-from coterie_core.object_events import EventKind, ObjectEvent
+from coterie_core.object_events import EventKind, ObjectEvent, event_of
 from coterie_core.observation import Observation
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneObject
@@ -621,25 +621,8 @@ class RobotAgent:
 
     def _happened(self, kind: EventKind, thing: SceneObject | None) -> None:
         """Note for the team what this robot did to a thing, or saw of it, by its own map."""
-        if thing is None or not thing.label.top:
-            return
-        placed = kind == "placed"
-        x, y, z = thing.box.center
-        self._events.append(
-            ObjectEvent(
-                id="not told yet",
-                kind=kind,
-                robot=self.robot,
-                object=thing.id,
-                label=thing.label.top,
-                time=self._time,
-                position=(x, y, thing.box.bottom if placed else z),
-                from_room=thing.room if not placed else "",
-                to_room=thing.room if placed else "",
-                holder=(thing.container or thing.support) if placed else "",
-                task=self.task,
-            )
-        )
+        if thing is not None and thing.label.top:
+            self._events.append(event_of(kind, thing, self.robot, self._time, self.task))
 
     def events(self) -> list[ObjectEvent]:
         """Return what became of things since the last call; whoever tells it gives the ids."""
