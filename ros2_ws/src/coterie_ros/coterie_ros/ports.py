@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -44,6 +44,8 @@ class CameraPort:
             channel: node.publisher(CameraInfo, f"{base}/{channel}/camera_info", "sensor_data")
             for channel in CHANNELS
         }
+        self._labels = node.publisher(String, f"{base}/semantic/labels", "latched")
+        self._known: dict[int, str] = {}
         self._detections = node.publisher(ImageDetections, f"{base}/detections", "detections")
         self._cloud = (
             node.publisher(PointCloud2, f"{robot}/scan_points", "sensor_data")
@@ -86,9 +88,27 @@ class CameraPort:
             for channel in wanted:
                 self._infos[channel].publish(message)
 
-    def publish(self, time: float, images: dict[Channel, npt.NDArray[Any]]) -> None:
-        """Publish images of one moment [s] to those who listen."""
+    def publish(
+        self,
+        time: float,
+        images: dict[Channel, npt.NDArray[Any]],
+        labels: Mapping[int, str] | None = None,
+    ) -> None:
+        """Publish images of one moment [s] to those who listen.
+
+        Args:
+            time: Their moment [s].
+            images: By channel.
+            labels: What the numbers in the semantic image stand for; new ones are published.
+        """
         head = conversions.header(time, self._frame)
+        pixels = images.get("semantic")
+        if labels and pixels is not None and self._images["semantic"].subscribers:
+            # Only what was in an image: a world's whole list would tell what nobody has seen.
+            seen = {int(n): labels[int(n)] for n in np.unique(pixels) if int(n) in labels}
+            if not seen.items() <= self._known.items():
+                self._known |= seen
+                self._labels.publish(conversions.semantic_labels_to_msg(self._known))
         for channel, pixels in images.items():
             if self._images[channel].subscribers:
                 self._images[channel].publish(conversions.image_to_msg(pixels, head))

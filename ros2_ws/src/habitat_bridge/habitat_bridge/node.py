@@ -360,7 +360,7 @@ class BridgeNode(AgentNode):
             return
         for camera, frame in zip(cameras, self.world.render(requests), strict=True):
             images = {c: getattr(frame, c) for c in CHANNELS if getattr(frame, c) is not None}
-            camera.publish(frame.time, images)
+            camera.publish(frame.time, images, frame.labels)
             self._detect(camera, frame)
 
     def _detect(self, camera: CameraPort, frame: Frame) -> None:

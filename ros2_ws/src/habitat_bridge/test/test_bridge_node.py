@@ -259,6 +259,24 @@ def test_camera_info_comes_without_anybody_who_looks_at_images(ros):
     assert not rendered
 
 
+def test_numbers_of_semantic_images_have_labels(ros):
+    node = start_bridge(ros)
+    client = ros.node()
+    images, labels = [], []
+    client.create_subscription(
+        Image, "r1/camera/semantic/image_raw", images.append, profile("sensor_data")
+    )
+    client.create_subscription(
+        String, "r1/camera/semantic/labels", labels.append, profile("latched")
+    )
+    ros.spin_until(lambda: images and labels)
+    known = conversions.semantic_labels_from_msg(labels[-1])
+    seen = set(np.unique(conversions.image_from_msg(images[0])).tolist()) - {0}
+    assert seen and seen <= known.keys()
+    tops = {thing.label.top for thing in node.world.truth().objects.values()}
+    assert set(known.values()) & tops
+
+
 def test_time_goes_on_after_a_restart_of_the_bridge(ros, tmp_path):
     clocks = []
     ros.node().create_subscription(Clock, "/clock", clocks.append, profile("clock"))

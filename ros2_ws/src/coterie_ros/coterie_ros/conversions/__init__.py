@@ -71,6 +71,8 @@ from coterie_ros.conversions.images import (
     image_from_msg,
     image_to_msg,
     intrinsics_from_msg,
+    semantic_labels_from_msg,
+    semantic_labels_to_msg,
 )
 from coterie_ros.conversions.markers import objects_to_markers, rooms_to_markers
 from coterie_ros.conversions.object_events import object_event_from_msg, object_event_to_msg
@@ -195,6 +197,8 @@ __all__ = [
     "header",
     "image_from_msg",
     "image_to_msg",
+    "semantic_labels_from_msg",
+    "semantic_labels_to_msg",
     "instances_to_cloud",
     "intrinsics_from_msg",
     "label_from_msg",

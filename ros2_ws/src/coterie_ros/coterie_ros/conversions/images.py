@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2, PointField
-from std_msgs.msg import Header
+from std_msgs.msg import Header, String
 
 from coterie_core.embodiment import Camera
+from coterie_core.plain_data import DataError, check_values, read_json
 from coterie_core.recording.bag_images import color_of, depth_of
 from coterie_core.recording.types import RecordingError
-from coterie_ros.conversions.checks import Checks
+from coterie_ros.conversions.checks import DOCUMENT, Checks
 
 T = TypeVar("T", bound=np.generic)
 
@@ -98,6 +100,36 @@ def image_from_msg(message: Image, topic: str = "image") -> npt.NDArray[np.gener
     pixels = np.ascontiguousarray(rows).view(np.dtype(kind).newbyteorder(order))
     shape = (message.height, message.width) + ((channels,) if channels > 1 else ())
     return pixels.reshape(shape)
+
+
+def semantic_labels_to_msg(labels: Mapping[int, str]) -> String:
+    """Return what the numbers of a semantic image stand for: a JSON object, number -> label."""
+    return String(data=json.dumps({str(number): labels[number] for number in sorted(labels)}))
+
+
+def semantic_labels_from_msg(message: String, topic: str = "semantic/labels") -> dict[int, str]:
+    """Return number -> label.
+
+    Raises:
+        ConversionError: No JSON object of whole numbers and texts.
+    """
+    checks = Checks(topic)
+    expected = "a JSON object of whole numbers and labels"
+    try:
+        content = read_json(checks.text("data", message.data, DOCUMENT))
+        check_values(content)
+    except DataError as error:
+        raise checks.fail("data", expected, str(error)) from None
+    if not isinstance(content, dict):
+        raise checks.fail("data", expected, type(content).__name__)
+    labels: dict[int, str] = {}
+    for number, label in content.items():
+        if not (number.isascii() and number.isdigit() and len(number) <= 10):
+            raise checks.fail("data", expected, number)
+        if not isinstance(label, str):
+            raise checks.fail(f"data[{number}]", "a label", label)
+        labels[int(number)] = checks.text(f"data[{number}]", label)
+    return labels
 
 
 def depth_from_msg(
