@@ -268,14 +268,31 @@ def find(
     domain: Domain = None,
     namespace: Namespace = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Wait for the team so long [s].")] = 60.0,
+    embedder: Annotated[
+        str,
+        typer.Option(help="MODULE:FUNCTION of an embedder: find by looks, in a map file."),
+    ] = "",
+    image: Annotated[
+        Path | None, typer.Option(help="A picture of what is looked for (with --embedder).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """Find the objects of a semantic map that a request calls for; exit code 1 if none does.
 
     Mode, method and profile are for a map file: a team has its own in its team file.
     """
+    from coterie_bringup.errors import CommandError
     from coterie_bringup.find_command import find as run
-    from coterie_bringup.find_command import find_in_team
+    from coterie_bringup.find_command import find_alike, find_in_team
+
+    if embedder or image is not None:
+        if file is None or not embedder:
+            raise CommandError("looks are searched for in a file: give --map and --embedder")
+        raise typer.Exit(
+            find_alike(
+                words, file=file, embedder=embedder, image=image, limit=limit, as_json=as_json
+            )
+        )
 
     if file is None:
         raise typer.Exit(

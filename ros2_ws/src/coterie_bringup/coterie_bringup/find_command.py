@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import yaml
 from pydantic import ValidationError
@@ -18,6 +19,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, running_teams
 from coterie_core.language import Decider, LanguageError, ModelProfile, RulesModel, build_model
 from coterie_core.scene import SceneError, SceneGraph, SceneObject
+from object_planner.embedding import Embedder, EmbeddingError, most_alike, read_picture
 from object_planner.ground import Mode
 from object_planner.workflows import METHODS, Answer, Options, Roles, plan_objects
 from semantic_mapper.files import load_map
@@ -70,6 +72,57 @@ def find(
     else:
         _print(text, scene, ids, answer)
     return 0 if ids else 1
+
+
+def find_alike(
+    words: str, *, file: Path, embedder: str, image: Path | None, limit: int, as_json: bool
+) -> int:
+    """Print the objects of a map that look most like words or a picture; return 0.
+
+    Args:
+        words: What is looked for; not used where there is a picture.
+        file: The map.
+        embedder: "module:function" that makes an `Embedder`.
+        image: A picture of what is looked for.
+        limit: Most objects.
+        as_json: Print JSON and nothing else.
+
+    Raises:
+        CommandError: The map, the embedder or the picture cannot be used.
+    """
+    text = _checked(words)
+    try:
+        scene = load_map(file)
+        made = _embedder(embedder)
+        query = made.embed_image(read_picture(image)) if image else made.embed_text(text)
+        alike = most_alike(scene, query)[:limit]
+    except (SceneError, EmbeddingError) as error:
+        raise CommandError(str(error)) from None
+    if as_json:
+        objects = [
+            {"id": id_, "similarity": round(worth, 4), **_thing(scene.objects[id_])}
+            for id_, worth in alike
+        ]
+        print(json.dumps({"query": str(image) if image else text, "objects": objects}, indent=1))
+        return 0
+    console = Console(highlight=False)
+    console.print(objects_table([id_ for id_, _ in alike], scene))
+    told = ", ".join(f"{_safe(id_)} {worth:.2f}" for id_, worth in alike)
+    console.print(f"cosine of the embeddings: {told}", style="dim")
+    return 0
+
+
+def _embedder(name: str) -> Embedder:
+    """Make the embedder that "module:function" names."""
+    module, _, function = name.partition(":")
+    remedy = "give MODULE:FUNCTION; the function returns an object with embed_text and embed_image"
+    try:
+        made = getattr(importlib.import_module(module), function)()
+    except (ImportError, AttributeError, ValueError) as error:
+        raise CommandError(f"--embedder {name}: {error}; {remedy}") from None
+    if not all(callable(getattr(made, part, None)) for part in ("embed_text", "embed_image")):
+        raise CommandError(f"--embedder {name}: made {type(made).__name__}; {remedy}")
+    return cast(Embedder, made)
 
 
 def find_in_team(

@@ -137,6 +137,7 @@ def save_spark(graph: SceneGraph, path: Path) -> None:
             "is_open": thing.is_open,
             "observations": thing.observations,
             "properties": thing.properties,
+            "embedding": list(thing.embedding),
         }
         _describe(attributes, thing.id, data, thing.label.top)
         symbols[thing.id] = _add(out, dsg.DsgLayers.OBJECTS, "O", k, attributes)
@@ -350,6 +351,7 @@ def _object(
         is_open=data.get("is_open"),
         observations=int(data.get("observations", 0)),
         properties=dict(data.get("properties", {})),
+        embedding=tuple(float(v) for v in data.get("embedding", [])),
     )
 
 

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, Sighting
 from coterie_core.sizes import oversize
-from semantic_mapper.cloud import EvidenceCloud
 from semantic_mapper.instances import (
     Instance,
     box_overlap,
@@ -30,13 +29,10 @@ from semantic_mapper.instances import (
 )
 from semantic_mapper.lift import Lifted, LiftOptions, lift
 from semantic_mapper.looks import color_evidence, note_opening
+from semantic_mapper.parting import note_beside, split
 from semantic_mapper.regions import Regions
 from semantic_mapper.views import crop, seen_through, set_supports
 
-NEXT_TO = 0.3
-"""Gap up to which objects of one image are noted as being next to one another [m]."""
-MOST_BESIDE = 60
-"""Neighbors that an instance remembers."""
 APART = 0.1
 """Fraction of the looks in which two were seen at once, from which they are two objects."""
 SAME_LABEL = 0.5
@@ -47,8 +43,6 @@ MISTAKEN = 0.2
 """An instance with no more than this fraction of another's looks may be a mistake about it."""
 WITHIN = 0.8
 """Fraction of such an instance's points that lie on the other."""
-IN_TURNS = 1.4
-"""Two clusters whose mean fractions sum to no more were seen in turns, not at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +152,7 @@ class SemanticMapper:
                 self._merge(self._things[known], frame, to_camera, one)
                 ids.append(known)
                 report.matched.append(known)
-        self._note_beside(lifted, ids)
+        note_beside(lifted, [self._things[id_] for id_ in ids])
         self._look_through(frame, to_camera, {*report.matched, *report.added}, report)
         self._reindex()
         self._forget()
@@ -171,7 +165,12 @@ class SemanticMapper:
         next to one another in one image stays apart. An instance whose points have fallen into
         two clusters that masks hold one at a time is two objects.
         """
-        self._split()
+        for whole in list(self._things.values()):
+            parted = split(whole, f"object_{self._next}", self.options.lift)
+            if parted is not None:
+                self._next += 1
+                self._things[parted.id] = parted
+        self._reindex()
         joined = 0
         for id_ in sorted(self._things, key=lambda i: -self._things[i].observations):
             thing = self._things.get(id_)
@@ -215,49 +214,6 @@ class SemanticMapper:
         size = np.maximum(thing.high, other.high) - np.minimum(thing.low, other.low)
         return touching > TOUCHING and oversize(thing.labels.top, tuple(size.tolist())) <= 1.0
 
-    def _split(self) -> None:
-        """Part instances whose points are those of two objects."""
-        options = self.options
-        for thing in list(self._things.values()):
-            cloud = thing.cloud
-            if thing.state == "gone" or len(cloud.points) < 1.5 * thing.clustered:
-                continue
-            thing.clustered = len(cloud.points)
-            eps = max(options.lift.eps, 2.5 * options.lift.voxel, 0.03 * thing.reach)
-            main, *others = cloud.clusters(eps)
-            for part in others:
-                # Seen together their fractions are near one each, in turns they sum to one.
-                turns = float(cloud.share[main].mean() + cloud.share[part].mean())
-                if turns > IN_TURNS or cloud.inside[part].mean() < 2.0:
-                    continue
-                fraction = float(cloud.inside[part].mean() / cloud.inside[main | part].mean() / 2.0)
-                self._part(thing, cloud.part(part), min(fraction, 0.5))
-                main = main.copy()
-                cloud = thing.cloud = cloud.part(~part)
-                main = main[~part]
-                others = [one[~part] for one in others]
-                thing.settle()
-                break  # what is left is looked at again when it has grown
-        self._reindex()
-
-    def _part(self, thing: Instance, cloud: EvidenceCloud, fraction: float) -> None:
-        """Make a part of an instance one of its own, with a fraction of its evidence."""
-        id_ = f"object_{self._next}"
-        self._next += 1
-        looks = max(round(fraction * thing.observations), 1)
-        own = Instance(
-            id_, cloud.points, thing.low, thing.high, cloud=cloud, observations=looks,
-            labels=_scaled(thing.labels, fraction), colors=_scaled(thing.colors, fraction),
-            embedding=thing.embedding, robot=thing.robot, time=thing.time,
-            reports=max(round(fraction * thing.reports), 1), reach=thing.reach,
-        )  # fmt: skip
-        own.settle()
-        thing.labels = _scaled(thing.labels, 1.0 - fraction)
-        thing.colors = _scaled(thing.colors, 1.0 - fraction)
-        thing.observations = max(thing.observations - looks, 1)
-        own.beside[thing.id] = thing.beside[own.id] = looks
-        self._things[id_] = own
-
     def scene(self, time: float | None = None) -> SceneGraph:
         """Return the map: rooms and floors as known, and every thing that counts as real.
 
@@ -279,6 +235,7 @@ class SemanticMapper:
                     last_seen=Sighting(thing.time, thing.robot),
                     is_open=thing.is_open,
                     properties=thing.properties,
+                    embedding=_plain(thing.embedding),
                 )
             )
         set_supports(graph)
@@ -359,22 +316,6 @@ class SemanticMapper:
         thing.cloud.add(one.points, options.lift.voxel, options.most_points)
         self._note(thing, frame, one)
         thing.settle()
-
-    def _note_beside(self, lifted: Sequence[Lifted], ids: Sequence[str]) -> None:
-        """Note which objects were found next to one another in one image: they are several."""
-        if len(lifted) < 2:
-            return
-        ends = [corners(one.points) for one in lifted]
-        lows, highs = np.array([low for low, _ in ends]), np.array([high for _, high in ends])
-        for k, (low, high) in enumerate(ends):
-            for i in boxes_near(low, high, lows[:k], highs[:k], NEXT_TO):
-                # Two detections of one object overlap and are of one size.
-                overlap = box_overlap(low, high, lows[i], highs[i])
-                if overlap * size_similarity(low, high, lows[i], highs[i]) < 0.5:
-                    for a, b in ((ids[k], ids[i]), (ids[i], ids[k])):
-                        beside = self._things[a].beside
-                        if b in beside or len(beside) < MOST_BESIDE:
-                            beside[b] = beside.get(b, 0) + 1
 
     def _note(self, thing: Instance, frame: RgbdFrame, one: Lifted) -> None:
         detection = one.detection
@@ -497,5 +438,9 @@ class SemanticMapper:
         self._reindex()
 
 
-def _scaled(belief: LabelBelief, fraction: float) -> LabelBelief:
-    return LabelBelief({name: weight * fraction for name, weight in belief.weights.items()})
+def _plain(embedding: npt.NDArray[np.float32] | None) -> tuple[float, ...]:
+    """An embedding for a map: unit length, four digits."""
+    if embedding is None:
+        return ()
+    unit = embedding / max(float(np.linalg.norm(embedding)), 1e-9)
+    return tuple(round(value, 4) for value in unit.astype(np.float64).tolist())

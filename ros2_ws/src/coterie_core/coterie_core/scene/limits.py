@@ -15,6 +15,8 @@ LATEST = 2.0**31
 
 LARGEST_COUNT = 2**31 - 1
 
+LONGEST_EMBEDDING = 8192
+
 
 def beyond_limits(graph: SceneGraph) -> list[str]:
     """Return a sentence for every value that is too large, too small or too far away."""
@@ -48,6 +50,10 @@ def _problems(graph: SceneGraph) -> Iterator[str]:
         if any(weight < 0.0 for weight in thing.label.weights.values()):
             yield f"{where}.label: expected weights of at least 0"
         yield from _count(f"{where}.observations", thing.observations)
+        if len(thing.embedding) > LONGEST_EMBEDDING:
+            yield f"{where}.embedding: expected at most {LONGEST_EMBEDDING} numbers"
+        if not all(abs(value) <= FARTHEST for value in thing.embedding):
+            yield f"{where}.embedding: expected finite numbers"
         if thing.last_seen is not None:
             yield from _time(f"{where}.last_seen", thing.last_seen.time)
     for agent in graph.agents.values():

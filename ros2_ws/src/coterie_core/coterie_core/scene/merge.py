@@ -87,6 +87,7 @@ def absorb(thing: SceneObject, other: SceneObject) -> None:
         else:
             thing.box = _mean_box(thing.box, ours, other.box, theirs)
     thing.label.add(other.label)
+    thing.embedding = _mean_embedding(thing.embedding, ours, other.embedding, theirs)
     thing.observations += other.observations
     if newer:
         thing.last_seen = other.last_seen
@@ -254,6 +255,18 @@ def _free_id(result: SceneGraph, wanted: str, report: MergeReport) -> str:
     while f"{wanted}-{n}" in taken:
         n += 1
     return f"{wanted}-{n}"
+
+
+def _mean_embedding(
+    a: tuple[float, ...], weight_a: int, b: tuple[float, ...], weight_b: int
+) -> tuple[float, ...]:
+    """Mean of two looks weighted by observations; of two networks, the one that saw more."""
+    if not a or not b:
+        return a or b
+    if len(a) != len(b):
+        return a if weight_a >= weight_b else b
+    share = weight_b / (weight_a + weight_b)
+    return tuple(round(x + share * (y - x), 5) for x, y in zip(a, b, strict=True))
 
 
 def _mean_box(a: Box, weight_a: int, b: Box, weight_b: int) -> Box:

@@ -162,6 +162,7 @@ class SceneObject:
 
     `room`, `support` and `container` are ids ("" where unknown). `is_open` is None for things
     that cannot be opened. `confidence` (0..1) that it is there now, 0: not estimated.
+    `embedding` tells how it looks, by the detector's network; empty where none said.
     """
 
     id: str
@@ -177,6 +178,7 @@ class SceneObject:
     last_seen: Sighting | None = None
     properties: dict[str, str] = field(default_factory=dict)
     confidence: float = 0.0
+    embedding: tuple[float, ...] = ()
 
     def __deepcopy__(self, memo: dict[int, object]) -> SceneObject:
         """Copy it with all that can change in it."""
@@ -195,6 +197,7 @@ class SceneObject:
             None if seen is None else Sighting(seen.time, seen.robot),
             dict(self.properties),
             self.confidence,
+            self.embedding,
         )
 
 

@@ -10,6 +10,7 @@ from coterie_core.files import write_atomically
 from coterie_core.geometry import Box
 from coterie_core.plain_data import DataError, check_values, read_json, shorten
 from coterie_core.scene.graph import SceneGraph
+from coterie_core.scene.limits import FARTHEST, LONGEST_EMBEDDING
 from coterie_core.scene.model import LabelBelief, SceneObject
 from coterie_core.scene.serial import SceneError, checked
 
@@ -52,6 +53,7 @@ def to_voxeland(graph: SceneGraph) -> str:
             "bbox": {"center": list(thing.box.center), "size": list(_upright(thing.box))},
             "n_observations": thing.observations,
             "results": dict(thing.label.weights),
+            **({"embedding": list(thing.embedding)} if thing.embedding else {}),
         }
         for thing in graph.objects.values()
     }
@@ -103,8 +105,22 @@ def _thing(name: str, entry: Any, where: str) -> SceneObject:
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
         raise SceneError(f"{where}.n_observations: expected a whole number, got {shorten(count)}")
     return SceneObject(
-        id=str(name), label=LabelBelief(weights), box=Box(center, size), observations=count
+        id=str(name),
+        label=LabelBelief(weights),
+        box=Box(center, size),
+        observations=count,
+        embedding=_embedding(entry.get("embedding", []), f"{where}.embedding"),
     )
+
+
+def _embedding(value: Any, where: str) -> tuple[float, ...]:
+    """How it looks: a field of ours, which Voxeland's own reader passes over."""
+    good = isinstance(value, list) and all(
+        isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= FARTHEST for v in value
+    )
+    if not good or len(value) > LONGEST_EMBEDDING:
+        raise SceneError(f"{where}: expected at most {LONGEST_EMBEDDING} finite numbers")
+    return tuple(float(v) for v in value)
 
 
 def _three(value: Any, where: str) -> tuple[float, float, float]:
