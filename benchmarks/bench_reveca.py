@@ -35,7 +35,7 @@ from coterie_bench.reveca.endless import briefing, percepts, sizes  # noqa: E402
 from coterie_bench.reveca.episodes import run_one  # noqa: E402
 from coterie_core.cooperation import Thing  # noqa: E402
 from reveca_agent.agent import RevecaAgent  # noqa: E402
-from reveca_agent.memory import Entry  # noqa: E402
+from reveca_agent.entries import Entry  # noqa: E402
 from reveca_agent.planning import ChoosePlan, PlanState, candidates  # noqa: E402
 from reveca_agent.relevance import thing_score  # noqa: E402
 

@@ -20,13 +20,14 @@ from coterie_bench.reveca.baseline_coela import (
 )
 from coterie_bench.reveca.baseline_mhp import Sub, TreeAgent
 from coterie_bench.reveca.baseline_rhp import NearestAgent, RuleAgent
+from coterie_bench.reveca.bodies import HouseholdOptions
 from coterie_bench.reveca.courses import follow
-from coterie_bench.reveca.household import HouseholdOptions, HouseholdWorld
+from coterie_bench.reveca.household import HouseholdWorld
 from coterie_bench.reveca.methods import METHODS
 from coterie_core.cooperation import Facts, Note, Send, Sighting, Whereabouts, run_episode
 from coterie_core.language import CheckFailed, Decider, ModelProfile, build_model
 from coterie_core.testing.endpoint import Endpoint
-from reveca_agent.memory import Entry
+from reveca_agent.entries import Entry
 
 MAKERS = {"nearest": NearestAgent, "rhp": RuleAgent, "mhp": TreeAgent, "coela": TextAgent}
 

@@ -12,7 +12,7 @@ from coterie_core.cooperation import Note, Thing
 from coterie_core.language import Decider, ModelProfile, build_model
 from coterie_core.testing.endpoint import Endpoint
 from reveca_agent.agent import RATED, RevecaAgent
-from reveca_agent.memory import Entry
+from reveca_agent.entries import Entry
 from reveca_agent.planning import ChoosePlan, PlanState, candidates
 from reveca_agent.settings import Settings
 

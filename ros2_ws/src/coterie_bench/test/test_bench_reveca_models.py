@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from coterie_bench.reveca.bench import main
+from coterie_bench.reveca.bodies import HouseholdOptions
 from coterie_bench.reveca.episodes import Job, play_all, play_with, run_one
-from coterie_bench.reveca.household import HouseholdOptions, HouseholdWorld
+from coterie_bench.reveca.household import HouseholdWorld
 from coterie_bench.reveca.methods import METHODS, WORLDS
 from coterie_core.cooperation import Facts, Note
 from coterie_core.language import ModelProfile, build_model

@@ -6,7 +6,8 @@ import random
 import pytest
 
 from coterie_bench.reveca.activities import ACTIVITIES
-from coterie_bench.reveca.household import HouseholdOptions, HouseholdWorld
+from coterie_bench.reveca.bodies import HouseholdOptions
+from coterie_bench.reveca.household import HouseholdWorld
 from coterie_bench.reveca.methods import METHODS
 from coterie_core.cooperation import (
     Close,

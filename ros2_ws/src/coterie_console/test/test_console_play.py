@@ -16,7 +16,8 @@ import time
 import pytest
 from rich.console import Console
 
-from coterie_bench.reveca.household import HouseholdOptions, HouseholdWorld
+from coterie_bench.reveca.bodies import HouseholdOptions
+from coterie_bench.reveca.household import HouseholdWorld
 from coterie_bench.reveca.methods import METHODS, WORLDS
 from coterie_console.play import decider_of, play_in_terminal
 from coterie_console.play_actions import choices

@@ -8,7 +8,8 @@ import threading
 import aiohttp
 import pytest
 
-from coterie_bench.reveca.household import HouseholdOptions, HouseholdWorld
+from coterie_bench.reveca.bodies import HouseholdOptions
+from coterie_bench.reveca.household import HouseholdWorld
 from coterie_bench.reveca.methods import WORLDS
 from coterie_console.play_page import PlayPage, Seat
 from coterie_console.play_record import PlayError, Record, read_record

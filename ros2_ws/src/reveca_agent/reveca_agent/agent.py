@@ -21,7 +21,8 @@ from coterie_core.cooperation import (
 )
 from coterie_core.language import Decider, Decision, RulesModel
 from reveca_agent.communication import Communicator
-from reveca_agent.memory import Deed, Memory, trim
+from reveca_agent.entries import Deed, trim
+from reveca_agent.memory import Memory
 from reveca_agent.observation import Observer
 from reveca_agent.planning import ChoosePlan, PlanState, candidates, with_others
 from reveca_agent.plans import Plan

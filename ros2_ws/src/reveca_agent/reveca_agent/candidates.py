@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from coterie_core.cooperation import Briefing, Spot, SubGoal, Thing
-from reveca_agent.memory import Entry, Memory
+from reveca_agent.entries import Entry
+from reveca_agent.memory import Memory
 from reveca_agent.plans import Option, Plan, Task, promise
 from reveca_agent.searching import INSIDE, closed_containers, search_places
 from reveca_agent.transport_skills import carried, carriers, room_left

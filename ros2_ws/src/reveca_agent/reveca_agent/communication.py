@@ -25,7 +25,8 @@ from coterie_core.cooperation import (
     understand,
 )
 from reveca_agent.collaborators import Collaborator, Trace
-from reveca_agent.memory import Claim, Entry, Heard, Memory, trim
+from reveca_agent.entries import Claim, Entry, Heard, trim
+from reveca_agent.memory import Memory
 from reveca_agent.plans import Plan
 
 SIGHTINGS = 8

@@ -10,8 +10,9 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from coterie_core.cooperation import Goal, Note, Spot, SubGoal, Thing
+from coterie_core.cooperation import Goal, Spot, SubGoal, Thing
 from reveca_agent.collaborators import Collaborator
+from reveca_agent.entries import Claim, Deed, Entry, Heard, MemoryFault, tokens_of, trim
 from reveca_agent.settings import Settings
 from reveca_agent.skills import SKILLS, Skill
 
@@ -20,76 +21,6 @@ MESSAGES = 6
 """Most messages that a prompt tells of."""
 TRY_AGAIN = 300
 """Steps after which one tries again to get to what one could not get to."""
-
-
-class MemoryFault(ValueError):
-    """A saved memory cannot be restored: says what is wrong."""
-
-
-def trim(table: dict[str, Any], most: int) -> None:
-    """Drop the oldest of a table until it holds no more than so many."""
-    while len(table) > most:
-        del table[next(iter(table))]
-
-
-def thing_text(thing: Thing) -> str:
-    """Return a thing in words, for prompts."""
-    where = f" {thing.relation} {thing.parent}" if thing.parent else ""
-    state = "" if thing.is_open is None else ", open" if thing.is_open else ", closed"
-    return f"{thing.label} ({thing.id}){where} in {thing.spot.room}{state}"
-
-
-def tokens_of(thing: Thing) -> int:
-    """Return about how many tokens a prompt takes for a thing."""
-    return len(thing_text(thing)) // 4 + 2
-
-
-@dataclass(slots=True)
-class Entry:
-    """A thing in the scene observation history.
-
-    Attributes:
-        thing: As it was last seen, or told of.
-        step: When.
-        by: Who saw it; "" for oneself.
-        level: Relevance, 0 (none) up to R - 1 (strong).
-        missing: It was looked for where it should be, and was not there.
-    """
-
-    thing: Thing
-    step: int
-    by: str = ""
-    level: int = 0
-    missing: bool = False
-
-
-@dataclass(slots=True)
-class Heard:
-    """A message in the communication history, with its relevance."""
-
-    note: Note
-    step: int
-    level: int
-
-
-@dataclass(slots=True)
-class Deed:
-    """A plan of one's own that came to an end."""
-
-    step: int
-    kind: str
-    target: str
-    outcome: str
-
-
-@dataclass(slots=True)
-class Claim:
-    """A thing that is where it belongs: at which target, seen when and by whom ("" oneself)."""
-
-    target: str
-    key: str
-    step: int
-    by: str = ""
 
 
 @dataclass(slots=True)

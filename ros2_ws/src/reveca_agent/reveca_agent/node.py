@@ -41,8 +41,9 @@ from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from reveca_agent.agent import RevecaAgent
+from reveca_agent.entries import MemoryFault
 from reveca_agent.house import HouseBody, Shape, household_goal
-from reveca_agent.memory import Memory, MemoryFault
+from reveca_agent.memory import Memory
 from reveca_agent.settings import Settings
 from reveca_agent.working import Work
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from coterie_core.cooperation import Briefing, Percept, Spot, Thing
 from reveca_agent.collaborators import Collaborator, Trace
-from reveca_agent.memory import Claim, Entry, Memory
+from reveca_agent.entries import Claim, Entry
+from reveca_agent.memory import Memory
 
 
 class Observer:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from coterie_core.cooperation import Goal, Note, Thing
 from coterie_core.language import CheckFailed, Decision, Message, as_data
-from reveca_agent.memory import thing_text
+from reveca_agent.entries import thing_text
 from reveca_agent.searching import liked
 
 NAMES = {

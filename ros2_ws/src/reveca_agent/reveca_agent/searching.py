@@ -8,7 +8,8 @@ from itertools import islice
 
 from coterie_core.cooperation import Briefing
 from coterie_core.household import load_household
-from reveca_agent.memory import Entry, Memory
+from reveca_agent.entries import Entry
+from reveca_agent.memory import Memory
 from reveca_agent.plans import Task
 
 INSIDE = 0.5

@@ -25,7 +25,8 @@ from coterie_core.language import Decider, ModelProfile, RulesModel, build_model
 from coterie_core.testing.endpoint import Endpoint
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.collaborators import Collaborator, Trace
-from reveca_agent.memory import Entry, Memory, MemoryFault
+from reveca_agent.entries import Entry, MemoryFault
+from reveca_agent.memory import Memory
 from reveca_agent.planning import ChoosePlan, PlanState, candidates
 from reveca_agent.plans import Plan
 from reveca_agent.relevance import RateRelevance, RatingState

@@ -24,6 +24,7 @@ from coterie_core.skills import Close as CloseSkill
 from coterie_core.skills import Open as OpenSkill
 from coterie_core.skills import Outcome, Pick, Place, SkillResult
 from coterie_core.skills import Wait as Idle
+from reveca_agent.entries import Entry
 from reveca_agent.house import (
     MISSES,
     MISSES_OF_OWN,
@@ -32,7 +33,7 @@ from reveca_agent.house import (
     Motion,
     household_goal,
 )
-from reveca_agent.memory import Entry, Memory
+from reveca_agent.memory import Memory
 from reveca_agent.settings import Settings
 from reveca_agent.testing import KITCHEN, LIVING, SHAPE, Eyes, detected, furniture, two_rooms
 

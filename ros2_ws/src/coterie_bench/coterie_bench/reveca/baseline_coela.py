@@ -29,7 +29,7 @@ from coterie_core.cooperation import (
 )
 from coterie_core.language import CheckFailed, Decider, Decision, Message, RulesModel, as_data
 from reveca_agent.communication import Communicator, looked, searched
-from reveca_agent.memory import thing_text
+from reveca_agent.entries import thing_text
 from reveca_agent.plans import Plan
 from reveca_agent.settings import Settings
 

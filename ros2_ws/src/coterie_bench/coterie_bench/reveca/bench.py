@@ -16,8 +16,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from coterie_bench.command import run as run_command
 from coterie_bench.records import write_csv, write_json
 from coterie_bench.reveca import claims
+from coterie_bench.reveca.bodies import NAMES
 from coterie_bench.reveca.episodes import ClusterError, Job, play_all
-from coterie_bench.reveca.household import NAMES
 from coterie_bench.reveca.layouts import tdw_files, tdw_layout
 from coterie_bench.reveca.methods import LAYOUTS, METHODS, REFERENCES, WORLDS
 from coterie_bench.reveca.methods import method as method_of

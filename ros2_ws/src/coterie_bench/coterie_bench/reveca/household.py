@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
 from coterie_bench.reveca.activities import ACTIVITIES, Activity, arrange
+from coterie_bench.reveca.bodies import NAMES, Body, Channel, HouseholdOptions, failed
 from coterie_bench.reveca.homes import Home, generated_home, with_boxes
 from coterie_core.cooperation import (
     DONE,
@@ -25,7 +26,6 @@ from coterie_core.cooperation import (
     Open,
     Percept,
     Put,
-    Reason,
     Result,
     Send,
     Spot,
@@ -35,62 +35,6 @@ from coterie_core.cooperation import (
     advance,
 )
 from reveca_agent.settings import Prior
-
-NAMES = ("Ada", "Bob", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hana", "Ivo", "Jun")
-
-Channel = Callable[[list[Note], int], list[tuple[str, Note]]]
-"""Takes the notes of a step and its number; returns who gets what now (for trouble on the way)."""
-
-
-@dataclass(frozen=True, slots=True)
-class HouseholdOptions:
-    """What kind of episodes.
-
-    Attributes:
-        agents: How many, from 1 up.
-        dummies: Useless things added (Noisy-C-WAH: 10 or 20).
-        bystanders: Things of everyday life that belong to no goal.
-        hidden: Containers are closed at the start; else all are open, and things lie as before.
-        known: Everything is seen from everywhere at any time: nothing is hidden.
-        horizon: Steps of an episode.
-        stride: Metres per step [m].
-        hands: Things that one can hold.
-        houses: Number of different houses; 0: another one for every seed.
-        lookalikes: Things that from afar look like what the goal asks for, and are not.
-        confused: Share of small things that from afar are taken for something else (0..1).
-        boxes: Closed boxes that stand about; what is hidden may be in them as in furniture.
-        activity: Name of one activity only; "": all in turn.
-    """
-
-    agents: int = 2
-    dummies: int = 0
-    bystanders: int = 10
-    hidden: bool = True
-    known: bool = False
-    horizon: int = 250
-    stride: float = 0.5
-    hands: int = 2
-    houses: int = 0
-    activity: str = ""
-    lookalikes: int = 0
-    confused: float = 0.0
-    boxes: int = 0
-
-
-class Body:
-    """One agent's body: where it is, what it holds, where it is walking to."""
-
-    __slots__ = ("aim", "hands", "legs", "name", "notes", "result", "spot", "start", "walked")
-
-    def __init__(self, name: str, spot: Spot) -> None:
-        self.name = name
-        self.spot = self.start = spot
-        self.hands: tuple[str, ...] = ()
-        self.aim: tuple[str, Spot | None] | None = None
-        self.legs: list[Spot] = []
-        self.walked = 0.0
-        self.notes: list[Note] = []
-        self.result: Result | None = None
 
 
 class HouseholdWorld:
@@ -487,8 +431,3 @@ class HouseholdWorld:
 
     def _goal_met(self) -> bool:
         return all(n >= g.count for g, n in zip(self.goal.subgoals, self.progress(), strict=True))
-
-
-def failed(reason: Reason, text: str) -> Result:
-    """Return what became of an action that could not be done."""
-    return Result(False, False, reason, text)

@@ -13,8 +13,9 @@ from coterie_bench.reveca.baseline_coela import SEEN, TextAgent
 from coterie_bench.reveca.baseline_common import BASE
 from coterie_bench.reveca.baseline_mhp import TreeAgent
 from coterie_bench.reveca.baseline_rhp import NearestAgent, RuleAgent
+from coterie_bench.reveca.bodies import HouseholdOptions
 from coterie_bench.reveca.floors import Guesser
-from coterie_bench.reveca.household import HouseholdOptions, HouseholdWorld
+from coterie_bench.reveca.household import HouseholdWorld
 from coterie_bench.reveca.oracle import oracle_team
 from coterie_bench.reveca.transport import AS_ORIGINAL, TransportOptions, TransportWorld
 from coterie_core.cooperation import Agent

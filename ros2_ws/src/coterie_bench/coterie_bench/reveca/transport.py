@@ -13,14 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from coterie_bench.reveca.household import (
-    NAMES,
-    Body,
-    Channel,
-    HouseholdOptions,
-    HouseholdWorld,
-    failed,
-)
+from coterie_bench.reveca.bodies import NAMES, Body, Channel, HouseholdOptions, failed
+from coterie_bench.reveca.household import HouseholdWorld
 from coterie_bench.reveca.layouts import Layout, generated_layout, tdw_files, tdw_layout
 from coterie_core.cooperation import (
     DONE,
