@@ -18,7 +18,7 @@ from reveca_agent.plans import Plan, PlanKind
 from reveca_agent.settings import Settings
 from reveca_agent.transport_skills import carried, carriers
 
-ITERATIONS = 100
+ITERATIONS = 60
 """Simulations per decision."""
 DEPTH = 5
 """Sub-goals that the tree looks ahead; below it the nearest move is played."""
@@ -116,7 +116,11 @@ class TreeAgent(BaselineAgent):
         kind, target = move
         items: tuple[str, ...] = ()
         if kind == "deliver":
-            items = next((ids for place, ids in self.deliveries() if place.id == target), ())
+            items = tuple(
+                thing.id
+                for thing in carried(self.memory)
+                if any(place[0] == target for place in self._targets.get(thing.label, ()))
+            )
         return Plan(kind, target, items, self.memory.step)
 
     # --- the model -------------------------------------------------------------------------------
