@@ -46,4 +46,7 @@ def view(file: Path, *, out: Path | None) -> int:
     if running is not None:
         environment |= {"ROS_DOMAIN_ID": str(running.domain), **running.environment}
     command = [rviz, "-d", str(path), "--ros-args", "-p", "use_sim_time:=true"]
+    if team.namespace:
+        for topic in ("tf", "tf_static", "clock"):
+            command += ["-r", f"/{topic}:=/{team.namespace}/{topic}"]
     return subprocess.run(command, env=environment, check=False).returncode

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import os
 import signal
 import subprocess
@@ -159,6 +160,33 @@ async def test_a_program_that_ignores_both_signals_is_killed(tmp_path: Path) -> 
     assert not alive(parent)
     await until(lambda: not alive(grandchild))
     assert "SIGKILL" in heard.events[-1].text
+
+
+async def test_an_interrupt_while_a_node_imports_leaves_no_page_of_traceback(
+    tmp_path: Path,
+) -> None:
+    heard = Heard()
+    ready = tmp_path / "ready"
+    code = f"""
+        import pathlib, time
+        pathlib.Path({str(ready)!r}).touch()
+        time.sleep(600)
+    """
+    importing = dataclasses.replace(python("importing", code), deaf_at_first=True)
+    patience = Patience(interrupt=0.2, terminate=5.0)
+    supervisor = heard.supervisor([importing], tmp_path, patience=patience)
+    async with supervisor.running():
+        await until(ready.exists)
+    assert not heard.lines
+    assert "SIGTERM" in heard.events[-1].text
+
+
+async def test_what_cannot_do_what_it_was_told_is_not_started_again(tmp_path: Path) -> None:
+    heard = Heard()
+    wrong = python("wrong", f"raise SystemExit({os.EX_CONFIG})")
+    supervisor = heard.supervisor([dataclasses.replace(wrong, essential=True)], tmp_path)
+    assert await supervisor.run() == 1
+    assert heard.kinds("wrong") == ["started", "died", "given_up", "failed"]
 
 
 async def test_a_second_stop_does_not_wait(tmp_path: Path) -> None:

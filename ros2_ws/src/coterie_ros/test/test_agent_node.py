@@ -111,6 +111,21 @@ def test_service_of_nobody_times_out_and_says_what_to_do(ros, client):
         ros.result(call)
 
 
+def test_an_answer_that_comes_after_its_service_is_dropped_without_a_word(ros):
+    node = ros.add(Worker("late", context=ros.context, parameters={"delay": 30.0}))
+    ros.wait_active(node)
+    troubles = []
+    node.report_failure = lambda what, error: troubles.append((what, error))
+    client = ros.node().create_client(Trigger, "work")
+    ros.wait_for_matched(client)
+    client.call_async(Trigger.Request())
+    ros.spin_until(lambda: node.at_once == 1)
+    node.trigger_deactivate()
+    node.trigger_cleanup()
+    ros.spin(0.3)
+    assert not troubles
+
+
 def test_action_succeeds_with_feedback(ros, worker, client):
     steps = []
     action = ActionClient(client, Explore, "explore")
