@@ -134,8 +134,10 @@ def result_panel(record: TaskRecord) -> Panel:
         f"discussion, {record.replans} times talked over anew",
         "dim",
     )
+    # A task that was refused has nothing to show but why.
+    told = (Text(), sub_task_table(record), Text(), foot) if record.sub_tasks else ()
     return Panel(
-        Group(head, Text(), sub_task_table(record), Text(), foot),
+        Group(head, *told),
         title=Text(record.words[:100]),
         title_align="left",
         expand=False,
