@@ -19,10 +19,10 @@ _HAIR = 1e-9
 
 
 class LastWords(Aggregator):
-    """What comes of robots' last words: their majority decides, their mean says how sure they are.
+    """What comes of robots' last words: their majority decides, their median tells how sure it is.
 
-    P(yes) is the mean over the robots, kept on the majority's side of one half and brought to how
-    often such a mean was right; ties go as in the majority vote.
+    P(yes) is the median over the robots, so that one that says the opposite does not take the
+    others' certainty from them; ties go as in the majority vote.
     """
 
     name: ClassVar[str] = "debate"
@@ -35,15 +35,16 @@ class LastWords(Aggregator):
 
     def p_yes(self, table: AnswerTable) -> FloatArray:
         """Return P(yes) of each question (N,) from answers that are last words."""
-        return self.confidence.stated(self.name, self.mean(table), table.present.sum(axis=1))
-
-    def mean(self, table: AnswerTable) -> FloatArray:
-        """Return the mean P(yes) of the last words (N,), on the majority's side."""
         side = MajorityVote().share(table)
-        given = np.maximum(table.present.sum(axis=1), 1)
-        mean = np.where(table.present, table.p_yes, 0.0).sum(axis=1) / given
-        sure = np.where(side > 0.5, np.maximum(mean, 0.5 + _HAIR), np.minimum(mean, 0.5 - _HAIR))
-        return np.where(np.isnan(side), np.nan, sure)
+        said = np.where(table.present, table.p_yes, np.nan)
+        middle = np.full(len(table), 0.5)
+        some = table.present.any(axis=1)
+        middle[some] = np.nanmedian(said[some], axis=1)
+        sure = np.where(
+            side > 0.5, np.maximum(middle, 0.5 + _HAIR), np.minimum(middle, 0.5 - _HAIR)
+        )
+        p = np.where(np.isnan(side), np.nan, sure)
+        return self.confidence.stated(self.name, p, table.present.sum(axis=1))
 
 
 class Debate(Aggregator):

@@ -134,7 +134,8 @@ class TeamModel(_Part):
 class StatedConfidence(_Part):
     """How often a method is right where its score says p: its confidence, its answer unchanged.
 
-    Logistic in |logit p|, the side (+1 YES, -1 NO), log K for K answers, and products of these.
+    Logistic in the margin |2 p - 1|, the side (+1 YES, -1 NO), log K for K answers, and products of
+    these.
     """
 
     weights: tuple[float, float, float, float, float, float]
@@ -142,8 +143,7 @@ class StatedConfidence(_Part):
     @staticmethod
     def inputs(p: FloatArray, count: Any) -> FloatArray:
         """Return the inputs (N, 6) for scores of YES (N,) of `count` answers (N,)."""
-        odds = log_odds(p)
-        size, side = np.abs(odds), np.where(p > 0.5, 1.0, -1.0)
+        size, side = np.abs(2.0 * p - 1.0), np.where(p > 0.5, 1.0, -1.0)
         team = np.log(np.maximum(np.broadcast_to(count, p.shape), 1.0))
         return np.column_stack([np.ones_like(size), size, side, side * size, team, team * size])
 
