@@ -50,6 +50,7 @@ RESERVED = {
     "clock",
     "leader",
     "mapper",
+    "object_events",
     "object_planner",
     "open_questions",
     "prior_map",
