@@ -29,12 +29,15 @@ from coterie_bench.command import run as run_command
 from coterie_bench.openeqa_data import DataError, DataQuestion, load_open_eqa, run_episode
 from coterie_bench.openeqa_phrases import PHRASES
 from coterie_bench.openeqa_run import MOST_STEPS, Setup, run_house
+from coterie_bench.openeqa_scenes import Start, has_starts, load_starts, run_scene
 from coterie_bench.openeqa_tables import agreement, draw_plots, print_tables, summarised
 from coterie_bench.records import write_csv, write_json
 from coterie_core.files import write_atomically
 from coterie_core.language import LanguageError, ModelProfile, build_model
 from habitat_bridge.factory import NoiseLevel
 from openeqa_agent.agents import METHODS
+from openeqa_agent.judge_official import OfficialPrompts
+from semantic_mapper.from_recording import load_detector
 
 app = typer.Typer(help="Open questions about places.", add_completion=False)
 SETTINGS = ("em", "active")
@@ -42,22 +45,30 @@ SETTINGS = ("em", "active")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What is run, and kept, in one piece: a generated house, or an episode of a data set."""
+    """What is run, and kept, in one piece: a generated house, an episode, or a scene.
+
+    `episodes` is where the episodes, or with `starts` the scenes, are.
+    """
 
     setup: Setup
     house: int | None = None
     questions: tuple[DataQuestion, ...] = ()
     episodes: Path | None = None
+    starts: tuple[Start, ...] = ()
 
     @property
     def name(self) -> str:
         """What it is called."""
+        if self.starts:
+            return self.starts[0].question.episode
         return f"house {self.house}" if self.house is not None else self.questions[0].episode
 
     @property
     def key(self) -> str:
         """What tells it, and the code that runs it, from all others."""
-        parts = (asdict(self.setup), self.house, self.questions, str(self.episodes or ""))
+        parts = (
+            asdict(self.setup), self.house, self.questions, str(self.episodes or ""), self.starts,
+        )  # fmt: skip
         digest = hashlib.sha256(repr(parts).encode() + _code_digest())
         if self.questions:
             from coterie_bench.openeqa_data import find_episode
@@ -80,7 +91,10 @@ def run_unit(unit: Unit, cache: Path | None = None) -> list[dict[str, Any]]:
         except (OSError, ValueError):
             pass  # a damaged file is made again
     try:
-        if unit.house is not None:
+        if unit.starts:
+            assert unit.episodes is not None
+            records = asyncio.run(run_scene(unit.starts, unit.episodes, unit.setup))
+        elif unit.house is not None:
             records = asyncio.run(run_house(unit.house, unit.setup))
         else:
             records = asyncio.run(run_episode(unit.questions, unit.episodes, unit.setup))
@@ -148,6 +162,14 @@ def units_of_data(
     return [Unit(setup, None, tuple(part), folder) for part in episodes.values()]
 
 
+def units_of_starts(starts: Sequence[Start], scenes: Path, setup: Setup) -> list[Unit]:
+    """Return a unit per scene of the active split."""
+    found: dict[str, list[Start]] = {}
+    for one in starts:
+        found.setdefault(one.question.episode, []).append(one)
+    return [Unit(setup, None, (), scenes, tuple(part)) for part in found.values()]
+
+
 def bench_openeqa(
     houses: Annotated[int, typer.Option(min=1, help="Number of generated houses.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first house.")] = 0,
@@ -161,6 +183,24 @@ def bench_openeqa(
     episodes: Annotated[
         Path | None, typer.Option("--episodes", help="With --data: folder of episode histories.")
     ] = None,
+    scenes: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --data aeqa_start_poses-184.json: folder of scenes (HM3D), which agents "
+            "explore in habitat-sim from the start poses."
+        ),
+    ] = None,
+    detector: Annotated[
+        str,
+        typer.Option(help="MODULE:FUNCTION of a detector, for recordings without detections."),
+    ] = "",
+    rooms_told: Annotated[
+        bool,
+        typer.Option(
+            "--rooms-told/--rooms-hidden",
+            help="Whether agents are told rooms' names, kinds and outlines, as by a floor plan.",
+        ),
+    ] = True,
     method: Annotated[
         list[str] | None,
         typer.Option("--method", "--methods", help=f"Of {', '.join(METHODS)}; several."),
@@ -168,7 +208,17 @@ def bench_openeqa(
     setting: Annotated[
         list[str] | None, typer.Option("--setting", help="em, active; both if left out.")
     ] = None,
-    judge: Annotated[str, typer.Option(help="Who marks: rule, or model (of --profile).")] = "rule",
+    judge: Annotated[
+        str,
+        typer.Option(
+            help="Who marks: rule, model (of --profile, with our prompt), or official (of "
+            "--profile, with the prompt of OpenEQA in --judge-prompts)."
+        ),
+    ] = "rule",
+    judge_prompts: Annotated[
+        Path | None,
+        typer.Option(help="Folder `prompts` of an OpenEQA checkout, for --judge official."),
+    ] = None,
     profile: Annotated[
         Path | None,
         typer.Option(
@@ -208,10 +258,21 @@ def bench_openeqa(
             steps=steps,
             rooms=rooms,
             profile=_profile(profile),
-            judge=_judge(judge, profile),
+            judge=_judge(judge, profile, judge_prompts),
+            prompts=str(judge_prompts or ""),
+            detector=detector,
+            rooms_told=rooms_told,
             phrases=_one("--phrases", phrases, PHRASES),  # type: ignore[arg-type]
         )
-        if data is not None:
+        if detector:
+            load_detector(detector)  # a mistake is told before anything is run
+        if data is not None and scenes is not None:
+            units = units_of_starts(load_starts(data), scenes, setup)
+        elif data is not None and has_starts(data) and episodes is None:
+            raise DataError(f"{data} has start poses: give --scenes to explore, or --episodes")
+        elif scenes is not None:
+            raise DataError("--scenes: give the questions too, with --data and start poses")
+        elif data is not None:
             units = units_of_data(load_open_eqa(data), episodes, setup)
         elif episodes is not None:
             raise DataError("--episodes: give the questions too, with --data open-eqa-v0.json")
@@ -298,12 +359,19 @@ def _one(option: str, name: str, known: Sequence[str]) -> str:
     return name
 
 
-def _judge(name: str, profile: Path | None) -> Literal["rule", "model"]:
-    if _one("--judge", name, ("rule", "model")) == "rule":
+def _judge(
+    name: str, profile: Path | None, prompts: Path | None
+) -> Literal["rule", "model", "official"]:
+    if _one("--judge", name, ("rule", "model", "official")) == "rule":
         return "rule"
     if profile is None:
-        raise DataError("--judge model: needs a model; give --profile FILE")
-    return "model"
+        raise DataError(f"--judge {name}: needs a model; give --profile FILE")
+    if name == "model":
+        return "model"
+    if prompts is None:
+        raise DataError("--judge official: give --judge-prompts, the `prompts` of OpenEQA")
+    OfficialPrompts.load(prompts)
+    return "official"
 
 
 def _profile(path: Path | None) -> str:

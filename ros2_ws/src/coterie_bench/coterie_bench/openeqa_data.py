@@ -12,7 +12,7 @@ from coterie_bench.openeqa_run import Asker, Setup
 from coterie_core.recording import Recording, RecordingError, open_recording
 from coterie_core.scene import SceneGraph
 from openeqa_agent.categories import Category, category_named
-from semantic_mapper.from_recording import map_recording
+from semantic_mapper.from_recording import MappingOptions, load_detector, map_recording
 
 FRAMES = 50
 """Frames an agent looks at (OpenEQA, appendix V.C)."""
@@ -53,10 +53,15 @@ def load_open_eqa(path: Path) -> list[DataQuestion]:
         raise DataError(f"{path}: not JSON: {error}") from None
     if not isinstance(entries, list):
         raise DataError(f"{path}: expected a list of questions, got {type(entries).__name__}")
-    return [_question(entry, f"{path}: entry {k}", k) for k, entry in enumerate(entries)]
+    return [question_of(entry, f"{path}: entry {k}", k) for k, entry in enumerate(entries)]
 
 
-def _question(entry: Any, where: str, number: int) -> DataQuestion:
+def question_of(entry: Any, where: str, number: int) -> DataQuestion:
+    """Return a question of the data set; `where` names the entry in errors.
+
+    Raises:
+        DataError: A field is missing or of another type.
+    """
     if not isinstance(entry, dict):
         raise DataError(f"{where}: expected an object, got {type(entry).__name__}")
     for name in ("question", "answer", "category"):
@@ -106,7 +111,7 @@ async def run_episode(
         folder: Where the episodes are; None: nowhere.
         setup: Who answers and marks.
     """
-    recording, scene, trouble = _open(folder, questions[0].episode)
+    recording, scene, trouble = _open(folder, questions[0].episode, setup.detector)
     asker = Asker.of(setup)
     try:
         return [
@@ -169,7 +174,9 @@ def _misses(
     return trouble if method == "scene_graph" and scene is None else ""
 
 
-def _open(folder: Path | None, episode: str) -> tuple[Recording | None, SceneGraph | None, str]:
+def _open(
+    folder: Path | None, episode: str, detector: str
+) -> tuple[Recording | None, SceneGraph | None, str]:
     """Return the recording and the map of an episode, or why there is none."""
     path = find_episode(folder, episode)
     if path is None:
@@ -182,6 +189,8 @@ def _open(folder: Path | None, episode: str) -> tuple[Recording | None, SceneGra
     if not len(recording):
         return None, None, f"{path}: no frames in it"
     try:
-        return recording, map_recording(recording), ""
+        # A detector keeps what it saw before: each recording gets one of its own.
+        how = MappingOptions(detector=load_detector(detector) if detector else None)
+        return recording, map_recording(recording, how), ""
     except RecordingError as error:
         return recording, None, str(error)

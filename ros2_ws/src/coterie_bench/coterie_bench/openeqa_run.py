@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from coterie_bench.openeqa_facts import Facts
@@ -29,6 +30,7 @@ from habitat_bridge.factory import NoiseLevel
 from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
 from openeqa_agent.explore import Explorer
 from openeqa_agent.judge import efficiency, judge, match_score, rule_mark
+from openeqa_agent.judge_official import OfficialPrompts, official_mark
 
 Exploration = Literal["frontier", "frontier_stop", "question"]
 EXPLORATIONS: tuple[Exploration, ...] = ("frontier", "frontier_stop", "question")
@@ -56,7 +58,10 @@ class Setup:
         steps: Most atomic steps of an active episode.
         rooms: Of a generated house; None: its seed decides.
         profile: A model's profile as JSON; "": the rules.
-        judge: "rule" or "model".
+        judge: "rule", "model" (with our prompt), or "official" (a model with OpenEQA's prompt).
+        prompts: Folder of OpenEQA's prompts, for the official judge.
+        detector: "module:function" for recordings without detections; "": none.
+        rooms_told: Whether agents are told rooms' names, kinds and outlines.
         phrases: How questions about generated houses are worded.
     """
 
@@ -68,7 +73,10 @@ class Setup:
     steps: int = MOST_STEPS
     rooms: int | None = None
     profile: str = ""
-    judge: Literal["rule", "model"] = "rule"
+    judge: Literal["rule", "model", "official"] = "rule"
+    prompts: str = ""
+    detector: str = ""
+    rooms_told: bool = True
     phrases: PhraseSet = "day"
 
 
@@ -120,7 +128,12 @@ class Asker:
         calls_now, tokens_now = self._used()
         by_rule = rule_mark(question, answer, extra, reply.text)
         mark: int | None = by_rule
-        if self.setup.judge == "model":
+        if self.setup.judge == "official":
+            assert self.model is not None
+            prompts = OfficialPrompts.load(Path(self.setup.prompts))
+            given = await official_mark(self.model, prompts, question, answer, extra, reply.text)
+            mark = given.value if given is not None else None
+        elif self.setup.judge == "model":
             told = await judge(self.decider, question, answer, extra, reply.text)
             mark = told.value if told is not None else None
         return {
@@ -142,7 +155,13 @@ class Asker:
 
 async def run_house(seed: int, setup: Setup) -> list[dict[str, Any]]:
     """Return the records of a generated house: every question by every method and setting."""
-    home = Home(seed, noise=setup.noise, width=setup.width, rooms=setup.rooms)
+    home = Home(
+        seed,
+        noise=setup.noise,
+        width=setup.width,
+        rooms=setup.rooms,
+        rooms_told=setup.rooms_told,
+    )
     asker = Asker.of(setup)
     try:
         tour = make_tour(home, seed)

@@ -242,7 +242,9 @@ def agreement(records: Records) -> dict[str, float] | None:
     the paper uses between judges (nan where either gives one mark to all); `missing` counts
     answers that the model gave no mark.
     """
-    judged = [r for r in records if r.get("judge") == "model" and r["rule_mark"] is not None]
+    judged = [
+        r for r in records if r.get("judge") in ("model", "official") and r["rule_mark"] is not None
+    ]
     pairs = [(int(r["mark"]), int(r["rule_mark"])) for r in judged if r["mark"] is not None]
     if not pairs:
         return None

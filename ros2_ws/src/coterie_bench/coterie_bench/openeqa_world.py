@@ -14,7 +14,7 @@ from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.geometry import Pose, Vec3, wrap_angle
 from coterie_core.household import load_household
-from coterie_core.observation import Observation
+from coterie_core.observation import Observation, RoomView
 from coterie_core.scene import SceneGraph
 from coterie_core.skills import LookAround, NavigateTo
 from habitat_bridge.embedded.detector import DetectorNoise
@@ -75,6 +75,9 @@ class Home:
         noise: How badly the detector errs.
         width: Of the images [px]; they are three quarters as high.
         rooms: 4 to 25; None: the seed decides.
+        rooms_told: Whether who lives in it is told rooms' names, kinds and outlines, as by a map of
+            the building; else rooms have numbers, and things are in none.
+        world: A world to use instead of a generated house, for example a scene of habitat-sim.
     """
 
     def __init__(
@@ -84,11 +87,13 @@ class Home:
         noise: NoiseLevel = "normal",
         width: int = 256,
         rooms: int | None = None,
+        rooms_told: bool = True,
+        world: EmbeddedWorld | None = None,
     ) -> None:
         self.seed = seed
-        self.house = make_house(seed, rooms=rooms)
-        self.world = EmbeddedWorld(
-            self.house,
+        self.rooms_told = rooms_told
+        self.world = world or EmbeddedWorld(
+            make_house(seed, rooms=rooms),
             seed=seed,
             noise=getattr(DetectorNoise, noise)(),
             look_on_arrival=False,
@@ -330,6 +335,8 @@ class Seeker:
     def observe(self, around: bool = True) -> Observation:
         """Return what is perceived here; its rooms become known."""
         seen = self.home.observe(around)
+        if not self.home.rooms_told:
+            seen = _unnamed(seen)
         self.face(self._yaw)
         self.rooms |= set(_rooms_told(seen))
         self._scene = None
@@ -340,7 +347,8 @@ class Seeker:
     def scene(self) -> SceneGraph:
         """Return the map: things, and only those rooms and places that the robot knows of."""
         if self._scene is None:
-            self._scene = known_part(self._mapper.scene(), self.rooms)
+            scene = known_part(self._mapper.scene(), self.rooms)
+            self._scene = scene if self.home.rooms_told else without_rooms(scene)
         return self._scene
 
     def _turn(self, heading: float) -> None:
@@ -371,6 +379,29 @@ def known_part(scene: SceneGraph, rooms: set[str]) -> SceneGraph:
         if thing.room not in scene.rooms:
             thing.room = ""
     return scene
+
+
+def without_rooms(scene: SceneGraph) -> SceneGraph:
+    """Take the rooms' names, kinds and outlines out of a map: they have numbers, things no room."""
+    for k, room in enumerate(scene.rooms.values(), 1):
+        room.name, room.type, room.polygon = f"room {k}", "", []
+    for thing in scene.objects.values():
+        thing.room = ""
+    return scene
+
+
+def _unnamed(seen: Observation) -> Observation:
+    """Return an observation that does not tell what rooms are called or are for."""
+
+    def bare(room: RoomView | None) -> RoomView | None:
+        return None if room is None else replace(room, name="", type="")
+
+    return replace(
+        seen,
+        room=bare(seen.room),
+        neighbours=tuple(replace(view, room=bare(view.room)) for view in seen.neighbours),
+        detections=tuple(replace(d, room=None) for d in seen.detections),
+    )
 
 
 def _rooms_told(seen: Observation) -> Iterator[str]:

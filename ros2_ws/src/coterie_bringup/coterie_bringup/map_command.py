@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from coterie_core.recording.bag import BagRecording, BagTopics
 from coterie_core.scene import SceneError, SceneGraph
 from semantic_mapper.builder import map_format
 from semantic_mapper.files import load_map, save_map
-from semantic_mapper.from_recording import Detector, MappingOptions, RecordingMap, build_map
+from semantic_mapper.from_recording import MappingOptions, RecordingMap, build_map, load_detector
 
 _MOST_PROBLEMS = 8
 _COLUMNS = ("thing", "", "where", "colours", "label sure", "looks")
@@ -63,7 +62,10 @@ def map_recording(options: MapOptions) -> RecordingMap:
         form = map_format(options.out.name)
     except ValueError as error:
         raise CommandError(f"--out: {error}") from None
-    detector = _detector(options.detector)
+    try:
+        detector = load_detector(options.detector) if options.detector else None
+    except ValueError as error:
+        raise CommandError(str(error)) from None
     begun = time.monotonic()
     try:
         recording = _Watched(_open(options), _rooms(options.rooms))
@@ -134,21 +136,6 @@ def _rooms(path: Path | None) -> SceneGraph | None:
         return load_map(path)
     except SceneError as error:
         raise CommandError(f"--rooms: {error}") from None
-
-
-def _detector(name: str) -> Detector | None:
-    """Make the detector that "module:function" names."""
-    if not name:
-        return None
-    module, _, function = name.partition(":")
-    remedy = "give MODULE:FUNCTION; the function returns a callable that takes an RgbdFrame"
-    try:
-        made = getattr(importlib.import_module(module), function)()
-    except (ImportError, AttributeError, ValueError) as error:
-        raise CommandError(f"--detector {name}: {error}; {remedy}") from None
-    if not callable(made):
-        raise CommandError(f"--detector {name}: made {type(made).__name__}; {remedy}")
-    return made
 
 
 def _table(scene: SceneGraph) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -25,6 +26,23 @@ class Detector(Protocol):
     def __call__(self, frame: RgbdFrame) -> Sequence[ImageDetection]:
         """Return what is in a frame; called with the frames in their order."""
         ...
+
+
+def load_detector(name: str) -> Detector:
+    """Return the detector that a name stands for: what ``module:function`` returns.
+
+    Raises:
+        ValueError: There is none, or it is not callable; says what to give.
+    """
+    module, _, function = name.partition(":")
+    remedy = "give MODULE:FUNCTION; the function returns a callable that takes an RgbdFrame"
+    try:
+        made = getattr(importlib.import_module(module), function)()
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"--detector {name}: {error}; {remedy}") from None
+    if not callable(made):
+        raise ValueError(f"--detector {name}: made {type(made).__name__}; {remedy}")
+    return made
 
 
 @dataclass(frozen=True, slots=True)
