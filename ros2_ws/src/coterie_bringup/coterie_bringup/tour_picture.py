@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ Array = npt.NDArray[np.float64]
 
 WAYS = ("#ff7f0e", "#f2f2f2", "#4aa3ff", "#ff5c8d", "#40d0c0")
 """Colours of robots, told apart by people who see red and green alike."""
+LEG_M = 3.0
+"""Longest line between two looks of a robot [m]; links of places are shorter."""
 _BACK, _LIGHT, _MARK = "#303030", "#e8e8e8", "#ffe14d"
 _TURN, _TILT = math.radians(25.0), math.radians(40.0)
 _MOST_POINTS = 150_000
@@ -220,7 +223,8 @@ def _draw_ways(
         # All go by the same places: side by side, so that none hides another.
         points[:, :2] += 0.09 * (k - (len(ways) - 1) / 2.0)
         flat, color = project(points), WAYS[k % len(WAYS)]
-        axis.plot(*flat.T, color=color, linewidth=1.4, path_effects=rim)
+        for begin, end in legs(points):
+            axis.plot(*flat[begin:end].T, color=color, linewidth=1.4, path_effects=rim)
         if not low <= way[-1][2] < upper - 0.3:
             continue  # it is on another floor now
         axis.plot(*flat[-1], "o", color=color, markersize=11, markeredgecolor="k", zorder=5)
@@ -228,6 +232,17 @@ def _draw_ways(
             _plain(robot), flat[-1], xytext=(9, 14 - 15 * k), textcoords="offset points",
             color=color, fontsize=11, weight="bold", path_effects=rim, zorder=6,
         )  # fmt: skip
+
+
+def legs(way: Array) -> list[tuple[int, int]]:
+    """Parts of a way (n, 3) [m] that were seen, as (begin, end) indices.
+
+    A robot tells where it is when it looks. Where it went unseen from one look to one farther off
+    than LEG_M, a straight line would lead through walls: there is none.
+    """
+    far = np.linalg.norm(np.diff(way, axis=0), axis=1) > LEG_M
+    ends = [0, *(int(k) + 1 for k in np.flatnonzero(far)), len(way)]
+    return list(itertools.pairwise(ends))
 
 
 def _mark(axis: Any, at: Sequence[float], text: str) -> None:

@@ -16,7 +16,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.map_watch import MapWatch, Shown
 from coterie_bringup.operator import FoundObjects, TeamAnswer
 from coterie_bringup.tour import TourOptions, marked, results_table, tour_team
-from coterie_bringup.tour_picture import cloud_points, draw
+from coterie_bringup.tour_picture import cloud_points, draw, legs
 from coterie_bringup.tour_record import Asked, TourRecord, questions_of_house
 from coterie_core.parsing import question_kind
 from coterie_core.questions import Answer, Evidence, FinalAnswer, OpenAnswer
@@ -184,3 +184,9 @@ def test_the_map_is_waited_for(ros, house) -> None:
     assert len(heard.objects.markers) == 1 + 2 * len(house.objects)
     assert len(heard.rooms.markers) == 1 + 2 * len(house.rooms)
     assert bytes(heard.points.data) == bytes(shown.points.data)
+
+
+def test_no_line_leads_where_nobody_was_seen_to_go():
+    way = np.array([[0, 0, 0], [1.5, 0, 0], [2.5, 1, 0], [9, 6, 0], [9, 7, 0]], float)
+    assert legs(way) == [(0, 3), (3, 5)]
+    assert legs(way[:1]) == [(0, 1)]
