@@ -31,6 +31,10 @@ BENCHES: dict[str, Bench] = {
         "coterie_bench.emos_bench",
         "Habitat-MAS: EMOS, its ablations and fixed assignments on verified episodes.",
     ),
+    "claims": Bench(
+        "coterie_bench.claims",
+        "What a leader says of tasks in words against what is so in the true house.",
+    ),
     "openeqa": Bench(
         "coterie_bench.openeqa",
         "OpenEQA: open questions from memory and exploring.",

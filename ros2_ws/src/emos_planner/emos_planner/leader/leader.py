@@ -70,8 +70,8 @@ class _Task:
     round: int = 0
     forbidden: set[Pair] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
-    refused: dict[Pair, str] = field(default_factory=dict)
     goals: tuple[Predicate, ...] | None = None
+    refused: dict[Pair, str] = field(default_factory=dict)
 
 
 class Leader:
@@ -367,6 +367,7 @@ class Leader:
         work.forbidden |= {pair for pair in talk.forbidden - only if pair[1] not in talk.left_out}
         work.progress.take(agreed, unassigned, talk.left_out)
         work.progress.problems += talk.problems
+        self._remark(work)
         return Agreement(
             work.id,
             work.words,
@@ -410,7 +411,15 @@ class Leader:
         """Take in a robot's report; return what changed (nothing: no need to publish)."""
         if self._current is None:
             return []
-        return self._current.progress.hear(report, self.clock())
+        changes = self._current.progress.hear(report, self.clock())
+        self._remark(self._current)
+        return changes
+
+    def _remark(self, work: _Task) -> None:
+        """Keep in the transcript what was decided about things, such as that one is a mistake."""
+        remarks, work.progress.remarks = work.progress.remarks, []
+        for text in remarks:
+            work.transcript.say("statement", "leader", text, time=self.clock())
 
     def look_after(self) -> list[Change]:
         """Notice robots that have been silent for too long; call now and then."""

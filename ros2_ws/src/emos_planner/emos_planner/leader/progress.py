@@ -73,6 +73,7 @@ class Progress:
     dropped: set[str] = field(default_factory=set)
     offers: dict[str, dict[str, None]] = field(default_factory=dict)
     doubted: dict[str, int] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
     places: dict[str, list[str]] = field(default_factory=dict)
     _over: float = -1.0
     _tasks: dict[str, SubTask] = field(default_factory=dict)
@@ -118,12 +119,22 @@ class Progress:
             else:
                 self.given_up.pop(one.id, None)
             self._tasks[one.id] = one.model_copy(update={"state": _PENDING, "reason": reason})
+            if not one.robot and self._glimpsed(one):
+                self._drop(one, "nobody: seen in one look, and from nowhere again", [])
             if not one.robot and one.kind == "place" and one.same_robot_as:
                 verdicts = unassigned.get(one.id, {}).values()
                 if any(verdict.obstacle is Obstacle.NO_ROOM for verdict in verdicts):
                     self._elsewhere(self._tasks[one.id])
         for robot in left_out:
             self._lost(robot)
+
+    def _glimpsed(self, one: SubTask) -> bool:
+        """Whether a look is about a thing that one look of this task has shown and no other."""
+        if one.kind != "detect" or one.object is None or one.id in self.meant.board.checks:
+            return False
+        thing = self.scene.objects.get(one.object.id)
+        found = one.object.id in self._alias.values()
+        return found and thing is not None and thing.observations < SURE
 
     def _elsewhere(self, place: SubTask) -> str:
         """Have a thing put on another place; return the new sub-task's id ("": there is none)."""
@@ -289,6 +300,7 @@ class Progress:
         self._grown = True
         text = f"{thing} is taken for a mistake: {one.robot} {reason.partition(': ')[2]}"
         changes.append(Change("doubted", text, one.robot, one.id))
+        self.remarks.append(text)
 
     def _see(self, thing: Thing, report: RobotReport, changes: list[Change]) -> None:
         if self._found >= MOST_FOUND or not self._wanted(thing):

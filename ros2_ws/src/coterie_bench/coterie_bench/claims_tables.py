@@ -1,0 +1,101 @@
+"""Tables of the bench of claims: what was claimed, what was false, what could have been done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+Record = Mapping[str, Any]
+SLICES = ("kind", "prior", "detector", "team")
+DRAWS = 2000
+"""Draws of the bootstrap over houses."""
+
+
+def claims_of(record: Record) -> bool:
+    """Whether a record claims anything: done, or an answer to a check."""
+    return record["state"] == "done" or record.get("said_yes") is not None
+
+
+def could(record: Record) -> bool:
+    """Whether the team could do the task, and know that it has: things in reach, rooms too."""
+    if record["kind"] in ("bring_count", "find_one"):
+        return bool(record.get("possible"))
+    return bool(record.get("possible") and record.get("searchable"))
+
+
+def summary(records: Sequence[Record], seed: int = 0) -> dict[str, Any]:
+    """Return counts and shares of some tasks, the shares with 95 % intervals over houses."""
+    ran = [r for r in records if r["state"] not in ("refused", "error")]
+    claimed = [r for r in ran if claims_of(r)]
+    able = [r for r in ran if could(r)]
+    missed = [r for r in able if r["state"] != "done" and not r.get("met")]
+    return {
+        "tasks": len(records),
+        "refused": sum(r["state"] == "refused" for r in records),
+        "errors": sum(r["state"] == "error" for r in records),
+        "claims": len(claimed),
+        "false_done": sum(r.get("false") == "done" for r in claimed),
+        "false_no": sum(r.get("false") == "no" for r in claimed),
+        "false_yes": sum(r.get("false") == "yes" for r in claimed),
+        "false_share": _share(claimed, lambda r: bool(r.get("false")), seed),
+        "possible": len(able),
+        "possible_done": _share(able, lambda r: r["state"] == "done", seed),
+        "possible_not_reached": len(missed),
+        "partial": sum(r["state"] == "partial" for r in ran),
+        "not_done": sum(r["state"] == "not_done" for r in ran),
+        "held_at_end": sum(int(r.get("held", 0)) for r in ran),
+    }
+
+
+def _share(
+    records: Sequence[Record], of: Callable[[Record], bool], seed: int
+) -> tuple[float, float, float]:
+    """Return the share [%] of records and its 95 % interval, whole houses drawn with replacement.
+
+    NaN where there is nothing to share.
+    """
+    houses: dict[int, list[bool]] = {}
+    for record in records:
+        houses.setdefault(int(record["house"]), []).append(of(record))
+    if not houses:
+        return (float("nan"),) * 3
+    hits = np.array([sum(found) for found in houses.values()], dtype=float)
+    counts = np.array([len(found) for found in houses.values()], dtype=float)
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(len(hits), size=(DRAWS, len(hits)))
+    shares = hits[rows].sum(axis=1) / counts[rows].sum(axis=1)
+    low, high = np.percentile(shares, [2.5, 97.5])
+    return 100.0 * float(hits.sum() / counts.sum()), 100.0 * float(low), 100.0 * float(high)
+
+
+def claims_table(records: Sequence[Record], seed: int = 0) -> Table:
+    """Return the table: all tasks, then by kind, map, detector and team."""
+    table = Table(
+        title="Claims against the truth; shares [%] with 95 % intervals over houses",
+        caption="claims: DONE, or an answer to a check; can: a robot of the team reaches all that "
+        "is needed and every room that counts can be entered",
+    )
+    for title in ("tasks", "n", "refused", "claims", "false done/no/yes", "false", "can",
+                  "of these done", "partial", "not done"):  # fmt: skip
+        table.add_column(title, justify="left" if title == "tasks" else "right")
+    rows: list[tuple[str, list[Record]]] = [("all", list(records))]
+    for name in SLICES:
+        for value in sorted({str(r[name]) for r in records}):
+            rows.append((f"{name} {value}", [r for r in records if str(r[name]) == value]))
+    for title, chosen in rows:
+        told = summary(chosen, seed)
+        wrong = f"{told['false_done']}/{told['false_no']}/{told['false_yes']}"
+        table.add_row(
+            title, str(told["tasks"]), str(told["refused"] + told["errors"]), str(told["claims"]),
+            wrong, _percent(told["false_share"]), str(told["possible"]),
+            _percent(told["possible_done"]), str(told["partial"]), str(told["not_done"]),
+        )  # fmt: skip
+    return table
+
+
+def _percent(share: tuple[float, float, float]) -> str:
+    value, low, high = share
+    return "-" if value != value else f"{value:.0f} ({low:.0f}-{high:.0f})"
