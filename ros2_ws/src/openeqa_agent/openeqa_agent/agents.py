@@ -70,6 +70,7 @@ class AgentOptions:
         guesses: Where nothing tells, whether the blind agent answers: "always" (OpenEQA's force a
             guess), "usual" (only what is understood and could be known; else the reply says why
             nobody can tell), or "never".
+        calibrate: Whether confidences are brought to the share that is right; off to fit that.
     """
 
     frames: int = 50
@@ -80,6 +81,7 @@ class AgentOptions:
     vision: bool = False
     looks: int = 8
     guesses: Literal["always", "usual", "never"] = "usual"
+    calibrate: bool = True
 
 
 @dataclass(slots=True)
@@ -167,7 +169,9 @@ class OpenAgent:
                 explanation=f"{why}; {guessed.explanation}"[:1200],
                 reason="; ".join(part for part in (reply.reason, guessed.reason) if part),
             )
-        return dataclasses.replace(calibrated(reply, question), method=self.method, still=still)
+        if self.options.calibrate:
+            reply = calibrated(reply, question)
+        return dataclasses.replace(reply, method=self.method, still=still)
 
     def _worth_saying(self, question: OpenQuestion, guessed: OpenReply) -> bool:
         """Whether a guess by common sense says more than that nothing is known."""

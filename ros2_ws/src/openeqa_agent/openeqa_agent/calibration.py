@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 from openeqa_agent.answers import OpenReply
+from openeqa_agent.purposes import uses_of
 from openeqa_agent.understood import OpenQuestion
 
 
@@ -47,11 +48,14 @@ def load_curves() -> Mapping[str, Curve]:
 
 
 def kind_of(reply: OpenReply, question: OpenQuestion) -> str:
-    """Return which curve an answer goes by: guesses, uses, places, yes or no, and the rest."""
+    """Return which curve an answer goes by.
+
+    Guesses, uses of the lexicon's list or told by the dictionary alone, places, yes or no, the rest.
+    """
     if reply.guessed:
         return "guess yes or no" if question.polar or question.choices else "guess"
     if question.kind == "used_for":
-        return "use"
+        return "use" if uses_of(question) else "use by words"
     if question.kind in ("where", "which_room"):
         return "place"
     return "yes or no" if question.polar or question.choices else "thing"

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from coterie_core.household import load_household, singulars
 from coterie_core.lexicon import load_lexicon
+from coterie_core.understanding import is_name
 from openeqa_agent.question import STATES, parse_open
 from openeqa_agent.words import NUMBERS, basic_color, clean
 
@@ -21,7 +22,8 @@ _STOP = frozenset(
         so as by at into from up then than please about approximately around located
         placed kept seems appears looks like looking object thing item house home room
         place side image scene answer question probably likely maybe me him her
-        them what where color colored colors made type kind next close near beside""",
+        them slightly partially partly somewhat mostly little bit switched turned
+        what where color colored colors made type kind next close near beside""",
     )
 )
 _YES = re.compile(r"^(?:yes|yeah|yep|yup|sure|correct|true|definitely|indeed|of course)\b")
@@ -162,6 +164,9 @@ def _state(right: _Said, said: _Said) -> int:
 
 def _words(question: str, right: _Said, said: _Said) -> int:
     """Mark by shared words; what the question names already proves nothing."""
+    if right.words and right.words <= _PERSONS and not said.words & _PERSONS:
+        # "Jessica" for "a woman" may be the same person: nobody can tell from the words.
+        return 3 if any(is_name(word) for word in said.words) else 1
     told = _take_apart(question).words
     wanted = (right.words - told) or right.words
     given = (said.words - told) or said.words
@@ -173,7 +178,23 @@ def _words(question: str, right: _Said, said: _Said) -> int:
         for a in right.words - said.words
         for b in said.words - right.words
     )
+    clash = clash or _stands_otherwise(right, said) or _stands_otherwise(said, right)
+    if mark == 5 and _VAGUE.search(right.plain) and (said.words - right.words) & _PLAIN_SIDES:
+        mark = 4  # "left of it" for "next to it" says more than is known to be right
     return min(mark, 2) if clash else mark
+
+
+_PERSONS = frozenset(
+    {"person", "woman", "man", "girl", "boy", "lady", "child", "kid", "guy", "human"}
+)
+_VAGUE = re.compile(r"\b(?:next to|near|beside|by|close to)\b")
+_PLAIN_SIDES = frozenset({"left", "right", "above", "below", "behind", "in front"})
+_UPON = re.compile(r"\bon (?:top of )?(?:the|an?|my)\b(?! (?:floor|left|right|wall|ground))")
+
+
+def _stands_otherwise(one: _Said, other: _Said) -> bool:
+    """Whether one says that a thing is on another, the other that it is under it."""
+    return bool(_UPON.search(one.plain)) and "below" in other.words and "below" not in one.words
 
 
 def _overlap(wanted: frozenset[str], given: frozenset[str]) -> int:
@@ -235,7 +256,7 @@ def _take_apart(text: str) -> _Said:
     )
     words = {_word(token) for token in _named(rest).split()} - _STOP - {""}
     words = {word for word in words if word not in NUMBERS}
-    if words:
+    if words and re.search(r"\bon (?:the|an?|my|your|top|it|its|one)\b", rest):
         states -= {"on"}  # "on the table" is no state
     return _Said(said, frozenset(words), yes, numbers, colors, states)
 

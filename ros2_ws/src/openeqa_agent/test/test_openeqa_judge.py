@@ -38,6 +38,13 @@ REAL = Path(__file__).resolve().parents[5] / "shared/data/open_eqa/open-eqa-v0.j
         ("What is on the wall?", "a painting", "a fridge", 1, 1),
         ("What is on the wall?", "a painting", "", 1, 1),
         ("Where can I sit?", "Yes, on the bench", "on the bench", 4, 5),
+        ("Who sits on the bench?", "a man", "Robert", 3, 3),
+        ("Is the hatch open?", "Yes, slightly", "It is ajar", 4, 5),
+        ("Is the radio on?", "Yes", "It is turned on", 5, 5),
+        ("Is the radio on?", "No", "It is turned on", 1, 1),
+        ("Where is the stool?", "next to the oven", "left of the oven", 4, 4),
+        ("Where is the shoe?", "under the bed", "on the bed", 1, 2),
+        ("What color is the cloth?", "beige with blue", "brown with blue", 3, 3),
     ],
 )
 def test_rule_marks(question, answer, prediction, least, most):
