@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from importlib import resources
 
@@ -32,7 +33,7 @@ def content(text):
 
 def pairs(text):
     words = content(text)
-    return {(a, b) for a, b in zip(words, words[1:], strict=False)}
+    return set(itertools.pairwise(words))
 
 
 def names():

@@ -50,7 +50,7 @@ def load_curves() -> Mapping[str, Curve]:
 def kind_of(reply: OpenReply, question: OpenQuestion) -> str:
     """Return which curve an answer goes by.
 
-    Guesses, uses of the lexicon's list or told by the dictionary alone, places, yes or no, the rest.
+    Guesses, uses of the lexicon's list or by the dictionary alone, places, yes or no, the rest.
     """
     if reply.guessed:
         return "guess yes or no" if question.polar or question.choices else "guess"
