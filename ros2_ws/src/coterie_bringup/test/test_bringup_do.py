@@ -191,7 +191,7 @@ def command(ros, words, out):
 
 @pytest.mark.ros
 def test_a_task_is_given_shown_and_written_down(ros, team, tmp_path) -> None:
-    process = command(ros, "Bring all mugs to the kitchen counter", tmp_path / "out")
+    process = command(ros, "Bring two mugs to the kitchen counter", tmp_path / "out")
     ros.spin_until(lambda: process.exit_code is not None, what="the command to end")
     assert process.wait() == 0, process.output
     assert "leader [propose]" in process.output and "DONE" in process.output
