@@ -206,9 +206,9 @@ class Profiles:
             found.append([e for e in things if e.file == 6] or things)
         return found
 
-    def profile(self, label: str) -> Counter[str]:
+    def profile(self, label: str) -> defaultdict[str, float]:
         """Return the words of a label's entries, and those around them, with weights."""
-        profile: Counter[str] = Counter()
+        profile: defaultdict[str, float] = defaultdict(float)
         for entry, weight in self._chosen(label):
             self._add(profile, entry, weight)
             for broader in self.dictionary.related(entry, "@"):
@@ -250,7 +250,7 @@ class Profiles:
             return [(e, 0.6) for e in things[:1]]
         return list(chosen.values())
 
-    def _add(self, profile: Counter[str], entry: Entry, weight: float) -> None:
+    def _add(self, profile: defaultdict[str, float], entry: Entry, weight: float) -> None:
         for word in self.dictionary.words_of[entry.id]:
             profile[word] += 0.7 * weight
         purpose = _PURPOSE.search(entry.gloss)

@@ -112,8 +112,8 @@ def _fit_stated(
             right.append((score > 0.5) == table.truth)
             weights.append(np.full(len(table), weight / len(table)))
     inputs, good = np.concatenate(rows), np.concatenate(right)
-    weight = np.concatenate(weights)
-    return StatedConfidence(weights=_logistic(inputs, good, weight / weight.mean()))
+    shares = np.concatenate(weights)
+    return StatedConfidence(weights=_logistic(inputs, good, shares / shares.mean()))
 
 
 def raw_score(method: str, table: AnswerTable) -> FloatArray:
