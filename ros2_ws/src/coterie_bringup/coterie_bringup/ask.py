@@ -209,7 +209,9 @@ def _print_open(question: str, answer: OpenAnswer, scene: SceneGraph | None) -> 
     from rich.text import Text
 
     head = Text.assemble((plain(answer.text), "bold yellow" if answer.guessed else "bold green"))
-    sure = "a guess" if answer.guessed else f"{100 * answer.confidence:.0f} % sure"
+    sure = f"{100 * answer.confidence:.0f} % sure"
+    if answer.guessed:
+        sure = "a guess" if answer.confidence > 0.0 else "nobody knows"
     head.append(f"   {sure}", "")
     head.append(f"   {answer.category.replace('_', ' ')}, {answer.method}", "dim")
     body = Table.grid(padding=(0, 0, 1, 0))

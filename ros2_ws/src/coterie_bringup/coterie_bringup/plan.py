@@ -23,7 +23,7 @@ from coterie_bringup.team import (
     StartSpec,
     Team,
 )
-from coterie_core.detector_vocabulary import household_vocabulary
+from coterie_core.detector_vocabulary import STRUCTURE, household_vocabulary
 from coterie_core.embodiment import Embodiment
 from coterie_core.resume import Resume
 from habitat_bridge.robots import EMBODIMENTS
@@ -442,6 +442,8 @@ def open_parameters(
         "robot": "" if robot == "none" else robot,
         "max_distance": spec.max_distance,
         "seed": team.seed,
+        # What the map holds comes from images, whose detector reports no parts of the house.
+        **detector_vocabulary(team, STRUCTURE),
         **memory_parameters(team, run_directory),
     }
 

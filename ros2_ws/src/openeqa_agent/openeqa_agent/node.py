@@ -72,8 +72,7 @@ class OpenNode(AgentNode):
             maximum=3600.0,
         ),
         ParameterSpec(
-            "detector_labels", "", "Labels the detector reports, a JSON list; empty: not known.",
-            json=True,
+            "detector_vocabulary", [], "Labels that the detector can report; empty: not known."
         ),
         ParameterSpec("seed", 0, "For methods that draw lots; none of them does so far."),
         *MEMORY_PARAMETERS,
@@ -86,7 +85,7 @@ class OpenNode(AgentNode):
             decider,
             parameters["method"],
             AgentOptions(vision=parameters["vision"]),
-            _vocabulary(parameters.json("detector_labels")),
+            DetectorVocabulary.of(parameters["detector_vocabulary"]),
         )
         self._seen = PlacesSeen()
         self.recording: Recording | None = None
@@ -264,19 +263,6 @@ async def _within(event: asyncio.Event, seconds: float) -> bool:
     except asyncio.TimeoutError:
         return False
     return True
-
-
-def _vocabulary(labels: object) -> DetectorVocabulary:
-    """The vocabulary of a list of labels.
-
-    Raises:
-        ValueError: It is no list of words.
-    """
-    if labels in (None, ""):
-        return DetectorVocabulary()
-    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-        raise ValueError("parameter 'detector_labels': expected a JSON list of labels")
-    return DetectorVocabulary.of(labels)
 
 
 def _answer(question: str, reply: OpenReply, walk: Walk) -> OpenAnswer:
