@@ -6,11 +6,11 @@ import re
 
 import pytest
 
+from coterie_bench.intervals import mean_interval
 from coterie_bench.reveca import claims
 from coterie_bench.reveca.bench import main
 from coterie_bench.reveca.methods import METHODS, WORLDS
 from coterie_bench.reveca.plots import draw_all
-from coterie_bench.reveca.tables import interval
 from coterie_core.cooperation import run_episode
 from coterie_core.language import CheckFailed, Decider, ModelProfile, build_model
 from coterie_core.testing.endpoint import Endpoint
@@ -64,7 +64,7 @@ def test_episodes_of_one_house_count_as_one():
     assert apart.ratio == together.ratio == 1.0 and (apart.houses, together.houses) == (12, 2)
     assert together.low == 0.8 < apart.low < 1.0 < apart.high < 1.2 == together.high
     steps, houses = [float(x) for x in of], [str(row["house"]) for row in rows[:12]]
-    assert interval(steps, houses)[1] > 10 * interval(steps)[1]
+    assert mean_interval(steps, houses)[1] > 10 * mean_interval(steps)[1]
 
 
 def test_equal_is_a_draw():

@@ -8,10 +8,10 @@ import signal
 
 import pytest
 
+from coterie_bench.intervals import mean_interval
 from coterie_bench.reveca import episodes
 from coterie_bench.reveca.bench import main
 from coterie_bench.reveca.episodes import Job, play, play_all
-from coterie_bench.reveca.tables import interval
 
 FIELDS = {
     "world",
@@ -137,7 +137,7 @@ def test_a_broken_layout_is_named_before_anything_is_played(tmp_path, capsys):
 
 
 def test_intervals_are_of_the_mean():
-    mean, half = interval([1.0, 2.0, 3.0])
+    mean, half = mean_interval([1.0, 2.0, 3.0])
     assert mean == 2.0
     assert half == pytest.approx(4.303 / 3**0.5, rel=1e-3)  # Student's t of two degrees
 

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from coterie_bench.reveca.tables import house_of, interval
+from coterie_bench.intervals import mean_interval
+from coterie_bench.reveca.tables import house_of
 
 Record = dict[str, Any]
 
@@ -150,7 +151,7 @@ def _plt() -> Any:
 def _interval(rows: Sequence[Record], field: str) -> tuple[float, float]:
     if not rows:
         return math.nan, 0.0
-    mean, half = interval([float(r[field]) for r in rows], list(map(house_of, rows)))
+    mean, half = mean_interval([float(r[field]) for r in rows], list(map(house_of, rows)))
     return mean, 0.0 if math.isnan(half) else half
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from scipy.stats import t as student
 
+from coterie_bench.intervals import mean_interval
 from coterie_bench.records import mean_std
 from coterie_bench.tables import print_whole
 
@@ -21,7 +21,6 @@ MEASURES = (
     ("CS", "communication_steps", 2),
     ("CC", "characters", 0),
 )
-TWO = 2
 RATES = (
     ("TOTAL", "total"),
     ("at 750", "total_750"),
@@ -34,25 +33,6 @@ RATES = (
 def house_of(record: Record) -> str:
     """Return what an episode shares with others: its house; those of one house are no two."""
     return str(record.get("house", f"seed {record['seed']}"))
-
-
-def interval(values: Sequence[float], houses: Sequence[str] | None = None) -> tuple[float, float]:
-    """Return mean and half width of its 95 % interval: Student's t over houses.
-
-    Args:
-        values: One per episode.
-        houses: Of the same episodes; None: every episode is in a house of its own.
-    """
-    mean, _ = mean_std(values)
-    groups: dict[str, float] = {}
-    for k, value in enumerate(values):
-        house = houses[k] if houses is not None else str(k)
-        groups[house] = groups.get(house, 0.0) + value - mean
-    count = len(groups)
-    if count < TWO:
-        return mean, math.nan
-    spread = sum(total * total for total in groups.values()) * count / (count - 1)
-    return mean, float(student.ppf(0.975, count - 1)) * math.sqrt(spread) / len(values)
 
 
 def print_tables(records: Sequence[Record], console: Console) -> None:
@@ -74,7 +54,9 @@ def print_tables(records: Sequence[Record], console: Console) -> None:
                 found = [float(r[name]) for r in rows if name in r]
                 cells.append(f"{mean_std(found)[0]:.2f}" if found else "-")
             for _, name, digits in MEASURES:
-                mean, half = interval([float(r[name]) for r in rows], list(map(house_of, rows)))
+                mean, half = mean_interval(
+                    [float(r[name]) for r in rows], list(map(house_of, rows))
+                )
                 spread = "" if math.isnan(half) else f" ± {half:.{digits}f}"
                 cells.append(f"{mean:.{digits}f}{spread}")
             table.add_row(*cells)
