@@ -13,17 +13,19 @@ from pydantic import BaseModel, Field
 from coterie_core.common_sense import CommonSense
 from coterie_core.confidence import DetectorModel, PriorModel, load_confidence
 from coterie_core.detector_vocabulary import DetectorVocabulary
-from coterie_core.language import Decider, Decision, Message, as_data, decide_by_rule
+from coterie_core.language import Decider, Decision, Message, as_data, decide_by_rule, inline_data
 from coterie_core.parsing import unknown_room
 from coterie_core.questions import Answer, Evidence, Question
 from coterie_core.scene import Room
 from coterie_core.team_memory import TeamMemory
 from mele_explorer.memory import Memory
 from mele_explorer.moves import after_moves, moved_text
+from mele_explorer.team_map import Held, any_of, held_in, held_text, rooms_of
 
 _NUMBER = re.compile(r"\s*\d+$")
 SYNONYM = 0.7
 """Probability that a thing is what was asked for if the detector calls it by another word."""
+_SUREST = 0.999  # probability that the team's map can give at most
 
 ANYWHERE = ("", "house", "home", "anywhere", "the house", "the home")
 """Room names that mean the whole house."""
@@ -52,7 +54,10 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class PresenceState:
-    """A question with all that the answer depends on; `p_yes` (0..1) is the Bayes estimate."""
+    """A question with all that the answer depends on; `p_yes` (0..1) is the Bayes estimate.
+
+    `told` says what the team's map holds there, which this robot has not seen itself.
+    """
 
     robot: str
     question: Question
@@ -60,6 +65,7 @@ class PresenceState:
     evidence: Evidence
     p_yes: float
     note: str = ""
+    told: str = ""
 
 
 class PresenceReply(BaseModel):
@@ -87,6 +93,8 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
             if evidence.looks
             else "You have not looked into that room."
         )
+        if state.told:
+            known += f" You did not see it yourself, but: {inline_data(state.told, limit=200)}."
         asked = {"object": state.question.object, "room": state.question.room or "whole house"}
         return (
             Message.system(
@@ -122,8 +130,12 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
             text = (
                 f"looked into {where} {_times(evidence.looks)} ({share} of its places), not found"
             )
+        elif state.told:
+            text = f"never been in {where}"
         else:
             text = f"never been in {where}: common sense gives {evidence.prior:.0%}"
+        if state.told and evidence.kind in ("not_there", "prior_only"):
+            text = f"{text}, but {state.told}"
         if state.note and evidence.kind != "nothing":
             text = f"{text} ({state.note})"
         confidence = max(state.p_yes, 1.0 - state.p_yes)
@@ -194,9 +206,11 @@ class Answerer:
         """Collect the evidence and the posterior probability of YES for one question."""
         label = " ".join(question.object.lower().split())
         asked = " ".join(question.room.lower().split())
-        note = ""
+        note = told = ""
         if asked in ANYWHERE:
-            evidence, p_yes = self._any_of(label, list(self.memory.graph.rooms.values()), "")
+            rooms = list(self.memory.graph.rooms.values())
+            rooms += [room for room in self._others_rooms() if self._held(label, room)]
+            evidence, p_yes = self._any_of(label, rooms, "")
         else:
             rooms = self._rooms(asked)
             if not rooms:
@@ -204,23 +218,32 @@ class Answerer:
             evidence, p_yes = self._any_of(label, rooms, _NUMBER.sub("", asked))
         if evidence.kind == "seen" and label not in self.memory.labels:
             note = f"{' or '.join(self._alike(label))} taken for it"
-        rooms = self._rooms(asked) if asked not in ANYWHERE else []
+        held = [one for room in rooms for one in self._held(label, room)]
+        rooms = rooms if asked not in ANYWHERE else []
         evidence, p_yes = after_moves(evidence, p_yes, label, rooms, asked, self.team, self.memory)
-        if evidence.kind not in ("seen", "moved"):
+        if held and evidence.kind in ("not_there", "prior_only"):
+            now = self.team.time if self.team is not None else 0.0
+            told = held_text(held, now)
+            seen = max((one.seen for one in held if one.seen is not None), default=now)
+            if evidence.kind == "prior_only":
+                evidence = replace(evidence, age=max(now - seen, 0.0))
+        elif evidence.kind not in ("seen", "moved"):
             why = self._cannot_tell(label, asked)
             if why:
                 note = why
                 evidence = replace(evidence, kind="nothing", prior=0.5)
                 p_yes = 0.5
         note = "" if evidence.kind == "moved" else note
-        return PresenceState(self.memory.robot, question, self._dictionary(), evidence, p_yes, note)
+        notes = self._dictionary()
+        return PresenceState(self.memory.robot, question, notes, evidence, p_yes, note, told)
 
     def _cannot_tell(self, label: str, asked: str) -> str:
         """Return why not having seen such a thing there says nothing; empty where it says a lot."""
         word = self.vocabulary.check(label, self.memory.labels).sentence()
         if word or asked in ANYWHERE or self._rooms(asked):
             return word
-        names = [*self.rooms, *(room.name for room in self.memory.graph.rooms.values())]
+        known = (*self.memory.graph.rooms.values(), *self._others_rooms())
+        names = [*self.rooms, *(room.name for room in known)]
         return unknown_room(asked, names, all_known=self._knows_whole_house())
 
     def _knows_whole_house(self) -> bool:
@@ -237,7 +260,9 @@ class Answerer:
         return self._notes
 
     def _rooms(self, name: str) -> list[Room]:
-        """Return the remembered room of this name, else all that the name is a part of.
+        """Return the known room of this name, else all that the name is a part of.
+
+        Rooms of the team's map are known, too.
 
         "bedroom" stands for "bedroom 1" and "guest bedroom"; a "lounge" is not asked about as
         "living room", since the house may have one of these, too, that was never seen.
@@ -245,23 +270,43 @@ class Answerer:
         room = self.memory.graph.room_named(name)
         if room is not None:
             return [room]
+        others = self._others_rooms()
+        exact = [room for room in others if room.name.lower() == name]
+        if exact:
+            return exact[:1]
         return [
             room
-            for room in self.memory.graph.rooms.values()
+            for room in (*self.memory.graph.rooms.values(), *others)
             if f" {_NUMBER.sub('', room.name.lower())}".endswith(f" {name}")
         ]
+
+    def _others_rooms(self) -> list[Room]:
+        """Return the rooms of the team's map that this robot has not met itself."""
+        own = self.memory.graph.rooms
+        names = {room.name.lower() for room in own.values()}
+        return [r for r in rooms_of(self.team) if r.id not in own and r.name.lower() not in names]
+
+    def _held(self, label: str, room: Room) -> list[Held]:
+        return held_in(self.team, label, room, self.memory.robot)
 
     def _in_room(self, label: str, room: Room | None, kind: str) -> tuple[Evidence, float]:
         """Return the evidence and P(yes) for one room.
 
         Objects in memory count each with the probability that it is real and has the label; see
-        `DetectorModel.there` for what is seen of the room.
+        `DetectorModel.there` for what is seen of the room. The team's map is in the prior, since
+        all robots share it: there it counts once for the team. What this robot has found itself may
+        be the very thing of the map, and adds nothing to it.
         """
         found = self._findings(label, room, kind)
+        there, looked = self.detector.there, (found.visited, found.looks_per_place)
         prior = float(self.prior.of(found.sense))
-        p_yes = float(self.detector.there(prior, found.visited, found.looks_per_place, found.found))
+        p_own = p_yes = float(there(prior, *looked, found.found))
+        held = any_of(self._held(label, room)) if room is not None else 0.0
+        if held > 0.0:
+            prior = min(1.0 - (1.0 - prior) * (1.0 - held), _SUREST)
+            p_yes = max(p_own, prior) if found.objects else float(there(prior, *looked, 0.0))
         ids = tuple(key for key, p in found.objects if p >= 0.5)
-        seen = bool(ids) or (p_yes > 0.5 and bool(found.objects))
+        seen = bool(ids) or (p_own > 0.5 and bool(found.objects))
         evidence = Evidence(
             "seen" if seen else "not_there" if found.looks else "prior_only",
             ids or tuple(key for key, _ in found.objects if seen),
