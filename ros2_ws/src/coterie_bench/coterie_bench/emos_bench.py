@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
-import yaml
 from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import (
@@ -45,7 +44,7 @@ from coterie_bench.emos_scaling import OBJECTS, ROBOTS, with_objects, with_robot
 from coterie_bench.emos_tables import draw, print_results, scaling
 from coterie_bench.records import write_csv, write_json
 from coterie_bench.tables import print_whole
-from coterie_core.language import LanguageError, ModelProfile, build_model
+from coterie_core.language import LanguageError, ModelProfile, build_model, load_profile
 from emos_planner.leader.options import ResumeFormat
 from habitat_bridge.factory import NoiseLevel
 from habitat_bridge.prior import PriorMap
@@ -431,11 +430,7 @@ def _profile(path: Path | None) -> str:
     """Return a model profile as JSON ("" for the rules)."""
     if path is None:
         return ""
-    try:
-        read = ModelProfile.model_validate(yaml.safe_load(path.read_text("utf-8")))
-    except yaml.YAMLError as error:
-        raise EpisodeError(f"{path}: not YAML: {error}") from None
-    return read.model_dump_json(exclude_unset=True)
+    return load_profile(path).model_dump_json(exclude_unset=True)
 
 
 def _line(error: Exception) -> str:

@@ -19,7 +19,7 @@ from coterie_bench.objects_run import run_objects
 from coterie_bench.objects_simulated import bench_simulated
 from coterie_bench.objects_tables import draw_plot, print_tables
 from coterie_bench.records import write_csv, write_json
-from coterie_core.language import Decider, LanguageError, ModelProfile, build_model
+from coterie_core.language import Decider, LanguageError, build_model, load_profile
 from object_planner.ground import Mode
 from object_planner.workflows import METHODS, Method, Options
 
@@ -131,12 +131,7 @@ def _method(name: str) -> Method:
 def _decider(profile: Path | None) -> tuple[Decider | None, str]:
     if profile is None:
         return None, "rules"
-    import yaml
-
-    try:
-        read = ModelProfile.model_validate(yaml.safe_load(profile.read_text("utf-8")))
-    except yaml.YAMLError as error:
-        raise DataError(f"{profile}: not YAML: {error}") from None
+    read = load_profile(profile)
     return Decider(build_model(read), timeout_s=read.timeout_s, who="bench"), read.model_dump_json()
 
 

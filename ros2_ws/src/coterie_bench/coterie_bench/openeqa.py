@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import typer
-import yaml
 from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import (
@@ -33,7 +32,7 @@ from coterie_bench.openeqa_scenes import Start, has_starts, load_starts, run_sce
 from coterie_bench.openeqa_tables import agreement, draw_plots, print_tables, summarised
 from coterie_bench.records import write_csv, write_json
 from coterie_core.files import write_atomically
-from coterie_core.language import LanguageError, ModelProfile, build_model
+from coterie_core.language import LanguageError, build_model, load_profile
 from habitat_bridge.factory import NoiseLevel
 from openeqa_agent.agents import METHODS
 from openeqa_agent.judge_official import OfficialPrompts
@@ -378,10 +377,7 @@ def _profile(path: Path | None) -> str:
     """Return a model profile as JSON ("" for the rules), after seeing that it can be used."""
     if path is None:
         return ""
-    try:
-        profile = ModelProfile.model_validate(yaml.safe_load(path.read_text("utf-8")))
-    except yaml.YAMLError as error:
-        raise DataError(f"{path}: not YAML: {error}") from None
+    profile = load_profile(path)
     build_model(profile)
     return profile.model_dump_json(exclude_unset=True)
 

@@ -206,7 +206,7 @@ def test_a_profile_of_rules_is_no_model():
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [(None, "No such file"), ("kind: [", "while parsing"), ("kind: magic", "kind"), ("- a", "m.")],
+    [(None, "no such file"), ("kind: [", "m."), ("kind: magic", "kind"), ("- a", "expected a map")],
 )
 def test_a_wrong_profile_is_one_clear_line(text, said, tmp_path, capsys):
     file = tmp_path / "m.yaml"

@@ -607,6 +607,7 @@ KNOWN_ERRORS = {
     "PageError",
     "PlanError",
     "PlayError",
+    "ProfileError",
     "RecordingError",
     "WorldError",
 }

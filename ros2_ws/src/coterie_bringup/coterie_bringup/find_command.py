@@ -9,15 +9,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-import yaml
-from pydantic import ValidationError
 from rich.console import Console
 from rich.markup import escape
 
 from coterie_bringup.ask import choose_team, objects_table
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, running_teams
-from coterie_core.language import Decider, LanguageError, ModelProfile, RulesModel, build_model
+from coterie_core.language import Decider, LanguageError, RulesModel, build_model, load_profile
 from coterie_core.scene import SceneError, SceneGraph, SceneObject
 from object_planner.embedding import Embedder, EmbeddingError, most_alike, read_picture
 from object_planner.ground import Mode
@@ -202,13 +200,9 @@ def _model(profile: Path | None) -> Any:
     if profile is None:
         return RulesModel()
     try:
-        return build_model(ModelProfile.model_validate(yaml.safe_load(profile.read_text("utf-8"))))
-    except (OSError, yaml.YAMLError, LanguageError) as error:
-        raise CommandError(f"{profile}: {error}") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise CommandError(f"{profile}: {where}: {first['msg']}") from None
+        return build_model(load_profile(profile))
+    except (OSError, LanguageError) as error:
+        raise CommandError(str(error)) from None
 
 
 def _data(words: str, scene: SceneGraph, ids: list[str], answer: Answer) -> dict[str, Any]:

@@ -18,10 +18,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resume_tables import comparison, table_of
 from coterie_core.files import write_atomically
-from coterie_core.language import Decider, ModelProfile, RulesModel, build_model
+from coterie_core.language import Decider, RulesModel, build_model, load_profile
 from coterie_core.resume import Resume
-from coterie_core.yaml_checks import check
-from coterie_core.yaml_marks import load_marked, read_text
 from emos_planner.resume.builder import SAMPLES, Analysis, analyse, resume_from
 from emos_planner.resume.compare import Stated, StatedError, compare, load_stated
 from emos_planner.resume.errors import UrdfError
@@ -74,11 +72,12 @@ def resume(files: Sequence[Path], options: ResumeOptions) -> None:
 
     Raises:
         CommandError: A URDF cannot be used; names the file, the element and the remedy.
-        FileProblem: A file of overrides or a model profile is wrong.
+        FileProblem: A file of overrides is wrong.
+        ProfileError: A model profile is wrong.
     """
     if options.name is not None and len(files) > 1:
         raise CommandError("--name is for one robot; give one file, or leave --name out")
-    profile = _profile(options.profile) if options.profile else None
+    profile = load_profile(options.profile) if options.profile else None
     stated = _stated(options.compare) if options.compare is not None else []
     decider = Decider(build_model(profile) if profile else RulesModel())
     console = Console(highlight=False)
@@ -138,10 +137,6 @@ def _name_in(file: Path) -> str:
         head = stream.read(65_536)
     found = re.search(rb"<robot\b[^>]*?\bname\s*=\s*[\"']([^\"']*)", head)
     return found.group(1).decode("utf-8", "replace") if found else ""
-
-
-def _profile(path: Path) -> ModelProfile:
-    return check(ModelProfile, load_marked(read_text(path), str(path)), str(path), [])
 
 
 @contextlib.contextmanager

@@ -58,6 +58,14 @@ def test_mistakes(home, words, options, says):
         find(words, file=home, **options)
 
 
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"kind: magic", b"[" * 4000, b"- a"])
+def test_a_file_without_a_profile_is_one_line(home, tmp_path, content):
+    (tmp_path / "model.yaml").write_bytes(content)
+    with pytest.raises(CommandError, match=r"model\.yaml") as caught:
+        find("a chair", file=home, profile=tmp_path / "model.yaml")
+    assert "\n" not in str(caught.value)
+
+
 def test_broken_maps(tmp_path):
     path = tmp_path / "map.json"
     path.write_text("{")

@@ -16,7 +16,6 @@ from types import FrameType
 from typing import Annotated
 
 import typer
-import yaml
 from rich.console import Console
 from rich.text import Text
 
@@ -26,7 +25,7 @@ from coterie_console.play_page import PACE, PlayPage, Seat
 from coterie_console.play_record import PlayError, Record, new_file, read_record
 from coterie_console.play_session import NOT_WITH_PEOPLE, PlaySession, Quit, names_of_people
 from coterie_console.play_terminal import Terminal
-from coterie_core.language import Decider, LanguageError, ModelProfile, build_model
+from coterie_core.language import Decider, LanguageError, build_model, load_profile
 
 app = typer.Typer(add_completion=False)
 ENDED = 3
@@ -199,10 +198,10 @@ def decider_of(profile: Path | None) -> tuple[Decider | None, str]:
     if profile is None:
         return None, ""
     try:
-        read = ModelProfile.model_validate(yaml.safe_load(profile.read_text("utf-8")))
+        read = load_profile(profile)
         model = build_model(read)
-    except (OSError, yaml.YAMLError, LanguageError, ValueError) as error:
-        raise PlayError(f"{profile}: {error}") from None
+    except (OSError, LanguageError) as error:
+        raise PlayError(str(error)) from None
     return Decider(model, timeout_s=read.timeout_s, who="play"), read.model or read.kind
 
 

@@ -13,9 +13,11 @@ from coterie_core.language import (
     Message,
     ModelProfile,
     ModelRequest,
+    ProfileError,
     RequestRejected,
     RulesModel,
     build_model,
+    load_profile,
 )
 from coterie_core.language.errors import MissingKey
 from coterie_core.language.transport import LOCAL_ONLY_VARIABLE, is_loopback, proxy_for
@@ -175,3 +177,35 @@ def test_a_cassette_that_is_absent_is_named(tmp_path: Path) -> None:
     profile = ModelProfile(kind="replay", cassette=tmp_path / "absent.jsonl")
     with pytest.raises(LanguageError, match=r"absent\.jsonl cannot be read.*record_to"):
         build_model(profile)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "no such file"),
+        (b"", "empty"),
+        (b"- openai", "expected a map"),
+        (b"kind: [", "m.yaml"),
+        (b"kind: magic\ntimeout_s: -3", "timeout_s"),
+        (b"kind: rules\nkind: openai", "kind"),
+        (b"\xff\xfe\x00", "UTF-8"),
+        (b"[" * 4000, "m.yaml"),
+    ],
+)
+def test_a_file_that_holds_no_profile_is_one_line(
+    content: bytes | None, said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "m.yaml"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ProfileError) as caught:
+        load_profile(file)
+    text = str(caught.value)
+    assert str(file) in text and said in text and "\n" not in text
+
+
+def test_a_profile_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(
+        "kind: openai\nmodel: small\nbase_url: http://localhost:1/v1\n"
+    )
+    assert load_profile(tmp_path / "m.yaml").model == "small"

@@ -111,6 +111,30 @@ async def test_none_is_said_only_where_it_was_looked(make) -> None:
     assert outcome.success and outcome.present is False and "looked over" in outcome.message
 
 
+@pytest.mark.parametrize("robots", [("rover",), ("rover", "drone")])
+@pytest.mark.parametrize(
+    "words", ["check whether there are keys", "check whether keys-1 is in the kitchen"]
+)
+async def test_none_is_not_said_of_what_nobody_could_look_at(make, robots, words) -> None:
+    leader = make(robots=robots, house=small_house())
+    await leader.discuss("t", words, starts(leader))
+    for _ in range(12):
+        looks = [o for o in leader.assignment if o.kind == "detect" and o.robot]
+        for one in looks:
+            told = one.model_copy(
+                update={"state": FAILED, "reason": "hidden: nowhere to look from"}
+            )
+            leader.update(RobotReport(robot=one.robot, task="t", sub_tasks=(told,)))
+        if not leader.must_replan:
+            break
+        await leader.replan(starts(leader))
+    outcome = leader.progress.outcome()
+    assert outcome.present is None and not outcome.success, outcome
+    assert outcome.state is not TaskState.DONE
+    assert "nobody has seen whether keys-1 is still there" in outcome.message
+    assert "nowhere to look from" in outcome.message
+
+
 async def test_a_room_where_hardly_any_is_expected_is_looked_at_all_the_same(make) -> None:
     leader = make()
     await leader.discuss("t", "check whether there is a toothbrush in the hall", starts(leader))

@@ -420,12 +420,24 @@ async def test_a_leader_goes_on_from_its_file(tools, tmp_path) -> None:
     assert other.progress.finished and other.progress.outcome().success
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"state": {"task": 1}, "scene": {}}', "[1]"])
+NO_STATE = (
+    "",
+    "{}",
+    '{"state": {"task": 1}, "scene": {}}',
+    "[1]",
+    "[" * 200_000,
+    '{"state": {"task": "t", "words": "w", "robots": [], "looked": {"a": {"b": {"c": Infinity}}}}, '
+    '"scene": {}}',
+)
+
+
+@pytest.mark.parametrize("text", NO_STATE, ids=lambda text: text[:12])
 def test_a_broken_state_file_is_refused_by_name(tmp_path, text) -> None:
     file = tmp_path / "leader.json"
     file.write_text(text)
-    with pytest.raises(StateError, match=r"leader\.json"):
+    with pytest.raises(StateError, match=r"leader\.json") as caught:
         load_state(file)
+    assert "Infinity" not in text or "finite" in str(caught.value)
 
 
 async def test_words_that_mean_nothing_are_refused(tools) -> None:

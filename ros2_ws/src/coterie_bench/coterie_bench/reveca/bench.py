@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Annotated, cast, get_args
 
 import typer
-import yaml
-from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -23,7 +21,7 @@ from coterie_bench.reveca.methods import LAYOUTS, METHODS, REFERENCES, WORLDS
 from coterie_bench.reveca.methods import method as method_of
 from coterie_bench.reveca.plots import draw_all
 from coterie_bench.reveca.tables import print_tables
-from coterie_core.language import LanguageError, ModelProfile
+from coterie_core.language import LanguageError, load_profile
 from reveca_agent.settings import Prior
 
 app = typer.Typer(help="Cooperation under partial observation.", add_completion=False)
@@ -194,18 +192,11 @@ def _profile(path: Path | None) -> str:
     """Return a model profile as JSON; "" for the rules.
 
     Raises:
-        BenchError: No such file, or no such profile in it.
+        ProfileError: No such file, or no such profile in it.
     """
     if path is None:
         return ""
-    try:
-        read = ModelProfile.model_validate(yaml.safe_load(path.read_text("utf-8")))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise BenchError(f"--profile: {path}: {' '.join(str(error).split())}") from None
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "profile"
-        raise BenchError(f"--profile: {path}: {where}: {first['msg']}") from None
+    read = load_profile(path)
     return "" if read.kind == "rules" else read.model_dump_json(exclude_unset=True)
 
 

@@ -14,6 +14,7 @@ from coterie_core.language.errors import (
     MissingKey,
     ModelTimeout,
     ModelUnavailable,
+    ProfileError,
     RateLimited,
     ReplayMiss,
     RequestRejected,
@@ -24,7 +25,7 @@ from coterie_core.language.fence import DATA_RULE, as_data, inline_data
 from coterie_core.language.limited import Limited
 from coterie_core.language.meter import Metered, UsageMeter
 from coterie_core.language.openai_model import OpenAIModel
-from coterie_core.language.profile import ModelProfile
+from coterie_core.language.profile import ModelProfile, load_profile
 from coterie_core.language.retrying import Retrying
 from coterie_core.language.tokens import Prices, estimate_tokens
 from coterie_core.language.types import (
@@ -62,6 +63,7 @@ __all__ = [
     "LanguageError",
     "LanguageModel",
     "Limited",
+    "load_profile",
     "Message",
     "Metered",
     "MissingKey",
@@ -71,6 +73,7 @@ __all__ = [
     "ModelUnavailable",
     "OpenAIModel",
     "Prices",
+    "ProfileError",
     "RateLimited",
     "Recording",
     "ReplayMiss",

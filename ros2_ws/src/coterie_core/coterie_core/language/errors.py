@@ -32,6 +32,10 @@ class LanguageError(Exception):
     usage: Usage = _NOTHING_USED
 
 
+class ProfileError(LanguageError):
+    """A file holds no model profile that can be used."""
+
+
 class ModelUnavailable(LanguageError):
     """No connection, or a connection that broke before a reply was complete."""
 

@@ -17,6 +17,10 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from coterie_core.language.errors import ProfileError
+from coterie_core.yaml_checks import check
+from coterie_core.yaml_marks import FileProblem, load_marked, read_text
+
 _KEY_FIELDS = re.compile(
     r"^(api_?|access_?|secret_?|auth_?)?(key|token|secret|password|passwd|authorization|bearer)s?$",
     re.IGNORECASE,
@@ -143,6 +147,18 @@ class ModelProfile(BaseModel):
         if self.api_key_env is None and self.base_url is None:
             return "OPENAI_API_KEY"
         return self.api_key_env
+
+
+def load_profile(path: Path) -> ModelProfile:
+    """Read a model profile from a YAML file.
+
+    Raises:
+        ProfileError: No such file, or no such profile in it; one line that names file and field.
+    """
+    try:
+        return check(ModelProfile, load_marked(read_text(path), str(path)), str(path), [])
+    except FileProblem as error:
+        raise ProfileError("; ".join(str(error).splitlines())) from None
 
 
 def _key_problem(name: str, value: Any) -> str:

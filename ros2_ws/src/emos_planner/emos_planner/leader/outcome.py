@@ -119,7 +119,10 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
     unseen, partly = (
         book.told(want.label, want.rooms) if book is not None and want.rooms else ([], [])
     )
-    complete = not want.searches or (book is not None and book.is_enough(want.label, want.rooms))
+    enough = book is not None and book.is_enough(want.label, want.rooms)
+    unlooked = [id for id in want.given if id not in served] if want.kind == "check" else []
+    # A check is answered by looks alone: where nobody searched, nobody can say that there is none.
+    complete = (enough and not unlooked) if want.kind == "check" else enough or not want.searches
     if complete:
         unseen, partly = [], []
     where = _where(unseen, partly)
@@ -127,10 +130,13 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
     if want.kind == "check":
         if count >= max(want.need, 1):
             return _Told(True, f"yes, there is {_a(name)} ({names})", count, count, present=True)
+        seen = f"only {count} of {want.need} {name} was seen" if count else f"no {name} was seen"
         if complete:
-            text = f"no {name} was seen, and {_covered(want, book)}"
-            return _Told(True, text, 0, 0, present=False)
-        text = f"no {name} was seen so far; there may be one: {where}"
+            return _Told(True, f"{seen}, and {_covered(want, book)}", 0, 0, present=False)
+        known_of = f"nobody has seen whether {_listed(unlooked)} is still there" if unlooked else ""
+        maybe = f"there may be one: {where}" if where else ""
+        why = "; ".join(filter(None, (known_of, maybe))) or "nobody searched for it"
+        text = f"{seen} so far; {why}"
         return _Told(False, text, 0, 0, [*unseen, *partly], partly=_any_done(want, sub_tasks))
     if not known:
         more = f"; there may be more: {where}" if where else f"; {_covered(want, book)}"
@@ -189,7 +195,7 @@ def _covered(want: Want, book: Searches | None) -> str:
 def _listed(names: Sequence[str]) -> str:
     shown = list(names[:_LISTED])
     if len(names) > _LISTED:
-        shown.append(f"{len(names) - _LISTED} more rooms")
+        shown.append(f"{len(names) - _LISTED} more")
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from coterie_core.files import write_atomically
+from coterie_core.plain_data import DataError, check_values, read_json
 from coterie_core.scene import SceneError, SceneGraph, from_json, to_json
 from coterie_core.tasks import Predicate, SubTask
 
@@ -101,7 +102,8 @@ def load_state(path: Path) -> Kept:
     try:
         if path.stat().st_size > _LARGEST:
             raise StateError(f"{path}: larger than {_LARGEST} bytes; no state of a leader")
-        data = json.loads(path.read_bytes())
+        data = read_json(path.read_bytes())
+        check_values(data)
         state = LeaderState.model_validate(data["state"])
         scene = from_json(json.dumps(data["scene"]), f"{path}: scene")
     except OSError as error:
@@ -110,7 +112,7 @@ def load_state(path: Path) -> Kept:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise StateError(f"{path}: {where}: {first['msg']}") from None
-    except (KeyError, TypeError, SceneError, json.JSONDecodeError) as error:
+    except (KeyError, TypeError, SceneError, DataError) as error:
         raise StateError(f"{path}: not a leader's state: {error}") from None
     if state.format != FORMAT:
         raise StateError(f"{path}: format {state.format!r}, expected {FORMAT!r}")
