@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -108,7 +109,9 @@ def make_case(
     ]
     by_label: dict[str, list[SceneObject]] = {}
     for thing in small:
-        by_label.setdefault(home.canonical(thing.label.top), []).append(thing)
+        name = home.canonical(thing.label.top)
+        if plural(name) not in _ambiguous():
+            by_label.setdefault(name, []).append(thing)
     if not by_label:
         return None
     label = rng.choice(sorted(by_label))
@@ -165,9 +168,18 @@ def _a(label: str) -> str:
 
 def plural(label: str) -> str:
     """Return the plural of a thing's name."""
+    if label.endswith("fe"):
+        return f"{label[:-2]}ves"
     if label.endswith(("ss", "x", "ch", "sh")):
         return f"{label}es"
     return label if label.endswith("s") else f"{label}s"
+
+
+@lru_cache(maxsize=1)
+def _ambiguous() -> frozenset[str]:
+    """Return plurals that are those of two things: "glasses"."""
+    said = Counter(plural(name) for name in load_household().categories)
+    return frozenset(name for name, count in said.items() if count > 1)
 
 
 def _has_top(thing: SceneObject) -> bool:

@@ -22,6 +22,7 @@ SAME_CONTAINER = 0.8
 _FOUND = "|in "  # marks regions of containers that the shared map does not have
 _LIFT = 0.04  # [m] above a surface that its points are taken at least
 _OVERHEAD = 1.7  # [m] above the floor from which nobody sees what lies on top
+_SURFACES = 3.0  # weight of a room's surfaces where none is known, against a floor or container
 _SURE = 0.95  # no room is believed to hold a thing more surely than this
 
 Missed = Mapping[str, float]
@@ -56,10 +57,10 @@ def regions_of(
     """
     home = household or load_household()
     category = home.category(label)
+    usual = _usual(label, home)
     lift = _LIFT
     if category is not None and category.size is not None:
         lift = max(_LIFT, sum(category.size[2]) / 4.0)
-    usual = {m for name in (category.on if category else ()) for m in home.members(name)}
     on_floor = 1.0 if category is None or "floor" in category.on else STRAY
     found: list[tuple[Region, float]] = []
     surfaces = False
@@ -87,13 +88,24 @@ def regions_of(
         found.append((region, on_floor / len(cells)))
         if not surfaces:
             region = Region(f"{room.id}:{i},{j}+", room.id, 0.0, (high,))
-            found.append((region, 3.0 / len(cells)))
+            found.append((region, _SURFACES / len(cells)))
     if not cells:
         found.append((Region(f"{room.id}:all", room.id, 0.0, ()), 1.0))
     total = sum(weight for _, weight in found)
     return tuple(
         Region(r.key, r.room, weight / total, r.points, r.owner, r.inside) for r, weight in found
     )
+
+
+def _usual(label: str, home: Household) -> set[str]:
+    """Return the furniture on and in which things of a label are kept (none: anywhere)."""
+    category = home.category(label)
+    return {m for name in (category.on if category else ()) for m in home.members(name)}
+
+
+def is_found(region: Region) -> bool:
+    """Tell whether a region is a container that the map lacked before: others may not know it."""
+    return _FOUND in region.key
 
 
 def _top_at(scene: SceneGraph, room: str, spot: Vec2, floor: float) -> float | None:
@@ -190,8 +202,10 @@ class SearchBelief:
         found = self._containers(room)
         if found:
             # Containers found on the way hold their part of what the room holds.
-            part = 1.0 / (4.0 + len(found))
-            share = share * (1.0 - part * len(found)) + part * sum(found)
+            high = sum(r.weight for r in regions if r.key.endswith("+"))
+            whole = _SURFACES / high if high > 0.0 else _SURFACES + 1.0
+            inside = sum(weight for weight, _ in found)
+            share = (whole * share + sum(w * left for w, left in found)) / (whole + inside)
         return expected_in(self.scene.rooms[room], self.label) * share
 
     def unseen_share(self, room: str) -> float:
@@ -206,11 +220,16 @@ class SearchBelief:
     def _open(self, key: str) -> float:
         return math.prod(missed.get(key, 1.0) for missed in self._missed.values())
 
-    def _containers(self, room: str) -> list[float]:
-        """Return what is left open of each container that robots report and the map lacks."""
-        groups: list[tuple[str, Vec2, float]] = []
+    def _containers(self, room: str) -> list[tuple[float, float]]:
+        """Return weight and what is left open of each container that robots report, not the map.
+
+        What one robot tells apart are different containers, however near one another.
+        """
+        home = load_household()
+        usual = _usual(self.label, home)
+        groups: list[tuple[str, Vec2, set[str], float]] = []
         prefix = f"{room}{_FOUND}"
-        for missed in self._missed.values():
+        for robot, missed in self._missed.items():
             for key, value in sorted(missed.items()):
                 if not key.startswith(prefix):
                     continue
@@ -218,13 +237,21 @@ class SearchBelief:
                 spot = _spot(at)
                 if spot is None:
                     continue
-                for k, (other, there, left) in enumerate(groups):
-                    if other == label and math.dist(spot, there) <= SAME_CONTAINER:
-                        groups[k] = (other, there, left * value)
-                        break
+                near = [
+                    (math.dist(spot, there), k)
+                    for k, (other, there, robots, _) in enumerate(groups)
+                    if other == label and robot not in robots
+                ]
+                away, k = min(near, default=(math.inf, -1))
+                if away <= SAME_CONTAINER:
+                    _, there, robots, left = groups[k]
+                    groups[k] = (label, there, robots | {robot}, left * value)
                 else:
-                    groups.append((label, spot, value))
-        return [left for _, _, left in groups]
+                    groups.append((label, spot, {robot}, value))
+        return [
+            (1.0 if not usual or home.canonical(label) in usual else STRAY, left)
+            for label, _, _, left in groups
+        ]
 
 
 def merged(missed: Iterable[Missed]) -> dict[str, float]:

@@ -87,3 +87,16 @@ def test_containers_found_on_the_way_count_once_for_all_robots() -> None:
     assert belief.left("kitchen") == pytest.approx(one), "two robots saw the same cabinet"
     belief.hear("bob", {container_key(found): 0.0})
     assert belief.left("kitchen") == 0.0
+
+
+def test_containers_that_one_robot_tells_apart_are_never_taken_for_one() -> None:
+    scene = house(furniture=False)
+    belief = SearchBelief(scene, "mug", ("kitchen",))
+    seen = {r.key: 0.0 for r in regions_of(scene, scene.rooms["kitchen"], "mug")}
+    keys = []
+    for x in (1.0, 1.6):  # base cabinets stand side by side
+        box = Box((x, 1.0, 0.5), (0.6, 0.4, 1.0))
+        belief_of = LabelBelief.of("cabinet")
+        keys.append(container_key(SceneObject(f"c-{x}", belief_of, box, "kitchen", "furniture")))
+    belief.hear("ann", {**seen, keys[0]: 0.0, keys[1]: 1.0})
+    assert belief.left("kitchen") > 0.1 * expected_in(scene.rooms["kitchen"], "mug")

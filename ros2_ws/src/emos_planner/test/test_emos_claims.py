@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from coterie_core.scene import LabelBelief
 from coterie_core.search_belief import regions_of
-from coterie_core.tasks import RobotReport, SubTaskState, Thing
+from coterie_core.tasks import Obstacle, RobotReport, SubTaskState, Thing, Verdict
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import TaskState
@@ -220,3 +221,72 @@ async def test_a_robot_that_fell_silent_may_come_back_before_it_is_given_up(make
     clock.now = 20.0
     leader.update(RobotReport(robot="walker", task="t"))
     assert leader.must_replan
+
+
+async def test_what_others_saw_before_it_was_taken_is_no_second_thing(make) -> None:
+    leader = make()
+    await leader.discuss("t", "bring all mugs to the kitchen counter", starts(leader))
+    mine = MUG.model_copy(update={"id": "their-name", "sightings": 5})
+    leader.update(RobotReport(robot="rover", task="t", found=(MUG,)))
+    leader.update(RobotReport(robot="walker", task="t", found=(mine,)))
+    await leader.replan(starts(leader))
+    await carry_out(leader, kinds=("detect", "pick", "place"))
+    for x in (10.0, 10.01):  # walker goes on telling what its map shows
+        stale = mine.model_copy(update={"position": (x, 3.5, 0.8)})
+        leader.update(RobotReport(robot="walker", task="t", found=(stale,)))
+    (want,) = leader.progress.meant.wants
+    assert set(want.given) == {"m1"}
+    another = mine.model_copy(update={"sightings": 8})
+    leader.update(RobotReport(robot="walker", task="t", found=(another,)))
+    await leader.replan(starts(leader))
+    assert len(want.given) == 2, "looks since then show that there was another mug beside it"
+
+
+async def test_what_was_doubted_and_is_seen_again_counts(make) -> None:
+    leader = make()
+    await leader.discuss("t", "find all mugs", starts(leader))
+    once = MUG.model_copy(update={"sightings": 1})
+    leader.update(RobotReport(robot="rover", task="t", found=(once,)))
+    await leader.replan(starts(leader))
+    detect = next(o for o in leader.assignment if o.kind == "detect")
+    told = detect.model_copy(update={"state": FAILED, "reason": "not_there: looked 4 times"})
+    leader.update(RobotReport(robot=detect.robot, task="t", sub_tasks=(told,)))
+    for n in (2, 4, 5):
+        again = MUG.model_copy(update={"sightings": n})
+        leader.update(RobotReport(robot="rover", task="t", found=(again,)))
+    await leader.replan(starts(leader))
+    await carry_out(leader)
+    assert leader.progress.outcome().achieved == 1
+
+
+async def test_a_surface_is_full_only_where_all_who_reach_it_say_so(make) -> None:
+    verdicts = {
+        robot: Verdict(sub_task="p", feasible=False, obstacle=obstacle)
+        for robot, obstacle in (("rover", Obstacle.NO_ROOM), ("walker", Obstacle.OCCLUDED))
+    }
+    for obstacle, moved in ((Obstacle.OCCLUDED, False), (Obstacle.NO_PATH, True)):
+        house = small_house()
+        other = copy.deepcopy(house.objects["table-1"])
+        other.id, other.box = "table-2", replace(other.box, center=(10.0, 0.6, 0.375))
+        house.add_object(other)
+        leader = make(house=house)
+        await leader.discuss("t", "bring mug-2 to the table", starts(leader))
+        place = next(o for o in leader.assignment if o.kind == "place")
+        told = verdicts | {"walker": Verdict(sub_task="p", feasible=False, obstacle=obstacle)}
+        nobody = place.model_copy(update={"robot": ""})
+        leader.progress.take([nobody], {place.id: told}, {})
+        assert (place.id in leader.progress.dropped) is moved
+
+
+async def test_nothing_is_put_on_seats_unasked(make) -> None:
+    house = small_house()
+    sofa = copy.deepcopy(house.objects["table-1"])
+    sofa.id, sofa.label = "sofa-1", LabelBelief.of("sofa")
+    house.add_object(sofa)
+    leader = make(house=house)
+    await leader.discuss("t", "bring mug-2 to the table", starts(leader))
+    place = next(o for o in leader.assignment if o.kind == "place")
+    full = Verdict(sub_task="p", feasible=False, obstacle=Obstacle.NO_ROOM)
+    leader.progress.take([place.model_copy(update={"robot": ""})], {place.id: {"rover": full}}, {})
+    others = [o for o in leader.assignment if o.kind == "place" and o.id != place.id]
+    assert "sofa-1" not in {o.receptacle.id for o in others}

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from coterie_core.geometry import Box, distance
+from coterie_core.geometry import Box, Vec3, distance
 from coterie_core.language import inline_data
 from coterie_core.scene import SceneGraph
 from coterie_core.sightings import (
@@ -52,6 +52,19 @@ class Change:
     sub_task: str = ""
 
 
+_BODILY = (
+    Obstacle.NO_ARM, Obstacle.NO_CAMERA, Obstacle.NO_PATH,
+    Obstacle.TOO_HEAVY, Obstacle.TOO_HIGH, Obstacle.TOO_LOW,
+)  # fmt: skip
+"""Who cannot for these reasons says nothing of the surface."""
+
+
+def _is_full(verdicts: Iterable[Verdict]) -> bool:
+    """Whether all robots that could put something there say that there is no room left."""
+    told = [v.obstacle for v in verdicts if v.obstacle not in _BODILY]
+    return bool(told) and all(obstacle is Obstacle.NO_ROOM for obstacle in told)
+
+
 @dataclass(slots=True)
 class Progress:
     """The state of one task.
@@ -83,6 +96,8 @@ class Progress:
     _grown: bool = False
     _found: int = 0
     _alias: dict[str, str] = field(default_factory=dict)
+    _sightings: dict[str, int] = field(default_factory=dict)
+    _taken: dict[str, tuple[Vec3, dict[str, int]]] = field(default_factory=dict)
 
     @property
     def sub_tasks(self) -> tuple[SubTask, ...]:
@@ -122,8 +137,7 @@ class Progress:
             if not one.robot and self._glimpsed(one):
                 self._drop(one, "nobody: seen in one look, and from nowhere again", [])
             if not one.robot and one.kind == "place" and one.same_robot_as:
-                verdicts = unassigned.get(one.id, {}).values()
-                if any(verdict.obstacle is Obstacle.NO_ROOM for verdict in verdicts):
+                if _is_full(unassigned.get(one.id, {}).values()):
                     self._elsewhere(self._tasks[one.id])
         for robot in left_out:
             self._lost(robot)
@@ -247,6 +261,8 @@ class Progress:
         if one.kind == "detect" and thing:
             self.meant.board.seen.add(thing)
         elif one.kind == "pick":
+            if item is not None:
+                self._taken[thing] = (item.box.center, dict(self._sightings))
             taken_up(self.scene, thing)
         elif one.kind == "place" and one.receptacle is not None:
             put_down(self.scene, thing, one.receptacle.id)
@@ -295,6 +311,7 @@ class Progress:
             if other.object is not None and other.object.id == thing and other.kind != "search":
                 self.dropped.add(other.id)
                 self.given_up.pop(other.id, None)
+        self.meant.board.forget(thing)
         known = self.scene.objects.pop(thing, None)
         self.doubted[thing] = known.observations if known is not None else 0
         self._grown = True
@@ -309,9 +326,10 @@ class Progress:
         if thing.id and any(o.kind == "pick" and o.state in (_RUNNING, _DONE) for o in handled):
             if not any(o.kind == "place" and o.state is _FAILED for o in handled):
                 return  # it is in somebody's hand, or already where it should be
-        if self._brought_there(thing):
-            return
         name = f"{report.robot}/{thing.id}"
+        self._sightings[name] = max(thing.sightings, self._sightings.get(name, 0))
+        if self._brought_there(thing) or self._is_stale(name, thing):
+            return
         if thing.sightings < self.doubted.get(self._alias.get(name, ""), 0) + SURE:
             if self._alias.get(name, "") in self.doubted:
                 return
@@ -327,6 +345,7 @@ class Progress:
         first = found.id not in self.meant.board.seen
         if thing.sightings >= SURE:
             self.meant.board.seen.add(found.id)
+            self._looked_at(found.id)
         elif not news:
             return  # one look may err: somebody looks again before anything is done with it
         if news or first:
@@ -335,6 +354,39 @@ class Progress:
             room = self.scene.rooms.get(found.room)
             where = f" in {room.name}" if room else ""
             changes.append(Change("found", f"{report.robot} sees {found.id}{where}", report.robot))
+
+    def _is_stale(self, name: str, thing: Thing) -> bool:
+        """Whether a robot's map shows a thing where it was before another took it away.
+
+        Robots go on telling what they have seen once. Only looks since then say that there is
+        another thing in that place.
+        """
+        if not thing.sightings or thing.position is None:
+            return False
+        kind = kind_of(thing.label)
+        for id, (place, before) in self._taken.items():
+            known = self.scene.objects.get(id)
+            if known is None or kind_of(known.label.top) != kind:
+                continue
+            if self._alias.get(name) == id or distance(place, thing.position) <= SAME:
+                if distance(known.box.center, thing.position) > SAME:
+                    if thing.sightings < before.get(name, 0) + SURE:
+                        return True
+        return False
+
+    def _looked_at(self, thing: str) -> None:
+        """End the looks that were to show a thing: looks on the way have shown it."""
+        for one in list(self._tasks.values()):
+            if one.kind != "detect" or one.object is None or one.object.id != thing:
+                continue
+            if one.state is _DONE or one.id in self.meant.board.checks or one.id in self.dropped:
+                continue
+            if one.robot and one.state is not _FAILED and one.id not in self.given_up:
+                continue  # somebody is about to look
+            self.given_up.pop(one.id, None)
+            update = {"state": _DONE, "reason": "seen on the way"}
+            self._tasks[one.id] = one.model_copy(update=update)
+            self._grown = True
 
     def _brought_there(self, thing: Thing) -> bool:
         """Whether this is what is being put there, or has been: the map has it elsewhere still."""

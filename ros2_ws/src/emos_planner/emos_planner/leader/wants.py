@@ -210,6 +210,11 @@ class Board:
             )
         return (self._detect_of[thing.id],)
 
+    def forget(self, thing: str) -> None:
+        """Forget a thing that was a mistake; seen again, it is looked at anew."""
+        self.seen.discard(thing)
+        self._detect_of.pop(thing, None)
+
     def searches(
         self, label: str, rooms: Sequence[str], names: Sequence[str], robot: str, of: int = 1
     ) -> list[str]:
@@ -510,9 +515,7 @@ def other_place(
     room = first.room if first is not None else place.receptacle.room
     kind = kind_of(place.receptacle.label)
     near = [
-        t
-        for t in scene.objects.values()
-        if t.kind == "furniture" and t.room == room and any(not r.inside for r in t.receptacles)
+        t for t in scene.objects.values() if t.kind == "furniture" and t.room == room and _is_top(t)
     ]
     near.sort(key=lambda t: (kind_of(t.label.top) != kind, _far(t, [first] if first else []), t.id))
     meant = [scene.objects[id] for id in want.targets if id in scene.objects]
@@ -536,6 +539,13 @@ def other_place(
     if instead:
         want.elsewhere[thing] = f"{named(target, scene)} instead of {place.receptacle.label}"
     return id
+
+
+def _is_top(thing: SceneObject) -> bool:
+    """Whether things may be put on a piece of furniture unasked: nobody wants them on seats."""
+    home = load_household()
+    seat = home.canonical(thing.label.top) in home.members("seats")
+    return not seat and any(not r.inside for r in thing.receptacles)
 
 
 def _goal(want: Want, item: Thing, targets: Sequence[SceneObject] = ()) -> Predicate:

@@ -11,7 +11,15 @@ import numpy.typing as npt
 
 from coterie_core.geometry import Vec3
 from coterie_core.household import load_household
-from coterie_core.search_belief import Missed, Region, expected_in, filled, merged, regions_of
+from coterie_core.search_belief import (
+    Missed,
+    Region,
+    expected_in,
+    filled,
+    is_found,
+    merged,
+    regions_of,
+)
 from emos_planner.tools.toolbox import Toolbox
 
 Floats = npt.NDArray[np.float64]
@@ -169,7 +177,14 @@ class Coverage:
 
     def report(self) -> dict[str, float]:
         """Return what this robot's own looks leave open, region by region."""
-        return {key: round(left, 3) for key, left in self.missed.items() if left < 0.98}
+        # The others do not know of containers that were found on the way: shut ones count, too.
+        found = {
+            region.key: 1.0
+            for room in self._rooms.values()
+            for region in room.regions
+            if is_found(region)
+        }
+        return found | {key: round(left, 3) for key, left in self.missed.items() if left < 0.98}
 
     # -- one room -------------------------------------------------------------------------------
 
