@@ -62,9 +62,9 @@ def find(
     except SceneError as error:
         raise CommandError(str(error)) from None
     decider = Decider(_model(profile), timeout_s=120.0, who="find")
-    options = Options(mode=mode)  # type: ignore[arg-type]
+    options = Options(mode=mode, limit=limit)  # type: ignore[arg-type]
     answer = asyncio.run(plan_objects(scene, text, Roles(decider), method, options))  # type: ignore[arg-type]
-    ids = answer.plan.relevant_objects[:limit]
+    ids = answer.plan.relevant_objects
     if as_json:
         print(json.dumps(_data(text, scene, ids, answer), indent=1))
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from coterie_msgs.srv import QueryObjects
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import ProcessOptions, run_nodes
@@ -87,12 +89,11 @@ class PlannerNode(AgentNode):
             words,
             Roles(self.decider),
             self.parameters["method"],
-            self.options,
+            replace(self.options, limit=request.limit or self.parameters["limit"]),
         )
-        limit = request.limit or self.parameters["limit"]
         return QueryObjects.Response(
             success=True,
-            objects=answer.plan.relevant_objects[:limit],
+            objects=answer.plan.relevant_objects,
             explanation=answer.plan.explanation,
         )
 

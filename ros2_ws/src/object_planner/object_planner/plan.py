@@ -23,6 +23,7 @@ from object_planner.map_text import CHARACTERS_PER_TOKEN, MAP_TOKENS, map_json
 from object_planner.request import parse
 
 MOST = 50
+_EXPLAINED = 5  # objects whose reasons are told
 """Most objects in an answer."""
 _LEAST_LINE = 60
 """Characters that an object takes at least in a prompt's map."""
@@ -178,13 +179,20 @@ def check_ids(scene: SceneGraph, plan: Plan) -> None:
 def by_tools(state: PlanState) -> Plan:
     """Answer with the tables and the geometry alone."""
     findings = state.findings
-    reasons = "; ".join(f"{one.id}: {', '.join(one.reasons)}" for one in findings.found[:5])
+    ids = findings.ids[:MOST]
     return Plan(
         inferred_query=state.words[:300],
         achievable=bool(findings.found),
-        relevant_objects=findings.ids[:MOST],
-        explanation="; ".join(filter(None, (reasons, findings.told)))[:800],
+        relevant_objects=ids,
+        explanation=explained(findings, ids),
     )
+
+
+def explained(findings: Findings, ids: Sequence[str]) -> str:
+    """Return why the tools found these objects: the first few of them, and no others."""
+    reasons = {one.id: ", ".join(one.reasons) for one in findings.found}
+    told = [f"{id_}: {reasons[id_]}" for id_ in ids if id_ in reasons][:_EXPLAINED]
+    return "; ".join(filter(None, (*told, findings.told)))[:800]
 
 
 class PlanObjects(Decision[PlanState, Plan]):

@@ -18,6 +18,7 @@ from coterie_core.scene import SceneGraph
 from object_planner.ground import Grounder, Mode
 from object_planner.map_text import MAP_TOKENS
 from object_planner.plan import (
+    MOST,
     ChoiceState,
     ChoosePlan,
     Plan,
@@ -30,6 +31,7 @@ from object_planner.plan import (
     ReviewState,
     Round,
     by_tools,
+    explained,
 )
 from object_planner.request import parse
 from object_planner.wish import Request
@@ -63,6 +65,7 @@ class Options:
             in an order of its own (the first in the map's).
         reason_first: Planners write their explanation before the ids; False: after them, as in
             the paper.
+        limit: Most objects of the answer.
     """
 
     mode: Mode = "uncertainty"
@@ -74,6 +77,7 @@ class Options:
     temperature: float = 0.7
     seed: int = 0
     reason_first: bool = False
+    limit: int = MOST
 
 
 @dataclass(slots=True)
@@ -168,7 +172,15 @@ class _Run:
         return reply.plan() if isinstance(reply, ReasonedPlan) else reply
 
     def done(self, plan: Plan) -> Answer:
-        self.answer.plan = plan
+        """Return the answer, cut to the limit; its explanation tells of no object left out."""
+        ids = plan.relevant_objects[: self.options.limit]
+        told, cut = plan.explanation, len(ids) < len(plan.relevant_objects)
+        by_tools_maybe = cut or bool(self.answer.dropped or self.answer.by_rule)
+        if by_tools_maybe and told == by_tools(self._state).explanation:
+            told = explained(self._state.findings, ids)
+        elif cut:
+            told = f"{told[:700]} (the first {len(ids)} of {len(plan.relevant_objects)})"
+        self.answer.plan = plan.model_copy(update={"relevant_objects": ids, "explanation": told})
         return self.answer
 
 

@@ -52,6 +52,29 @@ async def test_every_workflow_runs_by_rules(home):
         assert answer.calls == 0
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("limit", [1, 2, 4])
+async def test_the_explanation_tells_of_what_is_returned_and_no_more(method, limit):
+    graph = SceneGraph()
+    for k in range(6):
+        box = Box((float(k), 0.0, 0.4), (0.5, 0.5, 0.8))
+        graph.add_object(SceneObject(f"lamp-{k}", LabelBelief({"lamp": 1.0}), box, observations=2))
+    roles = Roles(Decider(RulesModel()))
+    answer = await plan_objects(graph, "a lamp", roles, method, Options(limit=limit))
+    returned = answer.plan.relevant_objects
+    assert len(returned) == limit
+    told = {id_ for id_ in graph.objects if id_ in answer.plan.explanation}
+    assert told == set(returned)
+
+
+async def test_what_a_model_says_of_more_than_is_returned_is_marked(home):
+    with Endpoint(responder=lambda request: plan("c1", "t1", "s1")) as endpoint:
+        roles = Roles(model(endpoint))
+        answer = await plan_objects(home, "furniture", roles, "baseline", Options(limit=2))
+    assert answer.plan.relevant_objects == ["c1", "t1"]
+    assert answer.plan.explanation == "so (the first 2 of 3)"
+
+
 @pytest.mark.parametrize(
     ("method", "calls"),
     [("baseline", 1), ("self_reflection", 5), ("multi_agent", 5), ("ensemble", 7)],
