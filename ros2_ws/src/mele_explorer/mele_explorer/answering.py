@@ -19,7 +19,7 @@ from coterie_core.questions import Answer, Evidence, Question
 from coterie_core.scene import Room
 from coterie_core.team_memory import TeamMemory
 from mele_explorer.memory import Memory
-from mele_explorer.moves import after_moves, moved_text
+from mele_explorer.moves import after_moves, brought_text, moved_text
 from mele_explorer.team_map import Held, any_of, held_in, held_text, rooms_of
 
 _NUMBER = re.compile(r"\s*\d+$")
@@ -56,7 +56,7 @@ class Findings:
 class PresenceState:
     """A question with all that the answer depends on; `p_yes` (0..1) is the Bayes estimate.
 
-    `told` says what the team's map holds there, which this robot has not seen itself.
+    `told` says what others know of it, which this robot has not seen itself.
     """
 
     robot: str
@@ -115,7 +115,9 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
         yes = state.p_yes > 0.5
         evidence = state.evidence
         where = "the house" if state.question.room in ANYWHERE else "that room"
-        if evidence.kind == "seen":
+        if evidence.kind == "seen" and state.told:
+            text = state.told
+        elif evidence.kind == "seen":
             text = (
                 f"seen there {_times(evidence.sightings)}"
                 if evidence.sightings
@@ -227,7 +229,9 @@ class Answerer:
             seen = max((one.seen for one in held if one.seen is not None), default=now)
             if evidence.kind == "prior_only":
                 evidence = replace(evidence, age=max(now - seen, 0.0))
-        elif evidence.kind not in ("seen", "moved"):
+        elif evidence.kind == "seen":
+            told = brought_text(evidence, self.memory)
+        elif evidence.kind != "moved":
             why = self._cannot_tell(label, asked)
             if why:
                 note = why

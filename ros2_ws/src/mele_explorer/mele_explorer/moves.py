@@ -108,6 +108,16 @@ def moved_text(evidence: Evidence) -> str:
     return f"{evidence.moved_by} {what} {age_text(evidence.age)}"
 
 
+def brought_text(evidence: Evidence, memory: Memory) -> str:
+    """Return who brought what this robot itself has not seen; empty where it saw one itself."""
+    found = [memory.graph.objects[key] for key in evidence.objects if key in memory.graph.objects]
+    last = [thing.last_seen for thing in found if thing.last_seen is not None]
+    if not last or any(one.robot == memory.robot for one in last):
+        return ""
+    newest = max(last, key=lambda one: one.time)
+    return f"{newest.robot} brought one there {age_text(evidence.age)}"
+
+
 def _meant(memory: Memory, event: ObjectEvent) -> str | None:
     """Return the remembered object that an event is about, if it was not seen since then."""
     household = load_household()

@@ -86,6 +86,7 @@ def test_what_was_brought_away_is_no_longer_there_and_who_brought_it_is_told() -
     assert answer.explanation == "dora brought it to the pantry 5 min ago"
     there = team.ask("pantry")
     assert there.yes and there.evidence.kind == "seen"
+    assert there.explanation == "dora brought one there 5 min ago", "it has not seen it itself"
 
 
 def test_of_three_of_which_two_were_brought_away_the_third_counts() -> None:
