@@ -137,7 +137,8 @@ def table_of(block: Block, tables: Sequence[PrintedTable]) -> PrintedTable:
     Raises:
         DocsError: No title, or more than one, begins so.
     """
-    found = [table for table in tables if table.title.startswith(block.title)]
+    found = [table for table in tables if table.title == block.title]
+    found = found or [table for table in tables if table.title.startswith(block.title)]
     if len(found) != 1:
         titles = "; ".join(table.title for table in tables) or "none"
         command = shlex.join(block.command)

@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @app.command()
 def all_figures(
-    docs: Annotated[
+    pages: Annotated[
         Path, typer.Option(help="Folder of the pages whose blocks of figures are measured.")
     ] = Path("docs"),
     out: Annotated[Path, typer.Option(help="Folder for the benches' results.")] = Path(
@@ -60,8 +60,8 @@ def all_figures(
         list[str] | None,
         typer.Option(help="Name of a bench (or a page) to measure; may be given again."),
     ] = None,
-    write: Annotated[
-        bool, typer.Option("--write", help="Write the measured tables into the pages.")
+    docs: Annotated[
+        bool, typer.Option("--docs", help="Write the measured tables into the pages.")
     ] = False,
     again: Annotated[
         bool, typer.Option("--again", help="Measure also what `--out` already holds.")
@@ -73,7 +73,7 @@ def all_figures(
     """
     console = Console()
     try:
-        blocks = [block for page in sorted(docs.rglob("*.md")) for block in blocks_of(page)]
+        blocks = [block for page in sorted(pages.rglob("*.md")) for block in blocks_of(page)]
     except (DocsError, OSError) as error:
         Console(stderr=True).print(f"bench all: {error}", style="red", markup=False)
         raise typer.Exit(2) from None
@@ -82,7 +82,7 @@ def all_figures(
     if not blocks:
         names = ", ".join(name for name in BENCHES if name != "all")
         Console(stderr=True).print(
-            f"bench all: no block of figures in {docs} matches; benches: {names}", markup=False
+            f"bench all: no block of figures in {pages} matches; benches: {names}", markup=False
         )
         raise typer.Exit(2)
     measured = _measure_all(list(dict.fromkeys(b.command for b in blocks)), out, again, console)
@@ -90,7 +90,7 @@ def all_figures(
     _report(moved, problems, console)
     write_json(out / "moved.json", [{"page": str(b.page), "line": b.line, **asdict(c)}
                                     for b, list_ in moved for c in list_])  # fmt: skip
-    if write:
+    if docs:
         for page in sorted({block.page for block, _ in found}):
             mine = [(block, table) for block, table in found if block.page == page]
             write_atomically(page, filled(page.read_text(encoding="utf-8"), mine))

@@ -100,8 +100,8 @@ def test_a_bench_is_measured_compared_and_written(tmp_path, capsys):
     page.write_text(
         f"<!-- figures: {command} | Semantic maps -->\nnothing yet\n<!-- end figures -->\n"
     )
-    words = ["--docs", str(docs), "--out", str(out)]
-    assert main([*words, "--write"]) == 1  # everything is new
+    words = ["--pages", str(docs), "--out", str(out)]
+    assert main([*words, "--docs"]) == 1  # everything is new
     first = page.read_text()
     assert "| 41 |" in first and "nothing yet" not in first
     assert main(words) == 0  # what was measured is what the page says
@@ -116,7 +116,7 @@ def test_unknown_benches_and_data_that_is_not_there_are_told(tmp_path, capsys):
         "<!-- figures: bench nosuch | T -->\n<!-- end figures -->\n"
         "<!-- figures: bench mele --graphs ../no/such/folder | T -->\n<!-- end figures -->\n"
     )
-    assert main(["--docs", str(tmp_path), "--out", str(tmp_path / "out")]) == 1
+    assert main(["--pages", str(tmp_path), "--out", str(tmp_path / "out")]) == 1
     told = " ".join(capsys.readouterr().out.split())
     assert "no bench 'nosuch'" in told and "../no/such/folder is not on this machine" in told
-    assert main(["--docs", str(tmp_path), "--only", "emos"]) == 2
+    assert main(["--pages", str(tmp_path), "--only", "emos"]) == 2

@@ -200,7 +200,9 @@ class OpenAgent:
         decided = await self.decider.decide(AnswerBlind(), Asked(question))
         reply = _open_reply(question, decided)
         if not reply.text.strip() or abstaining(reply.text):
-            reply = dataclasses.replace(reply, text=guess(question).text, decided_by="rule")
+            usual = guess(question)
+            text, confidence = usual.text or "cannot tell", usual.confidence if usual.text else 0.0
+            reply = dataclasses.replace(reply, text=text, confidence=confidence, decided_by="rule")
         return dataclasses.replace(
             reply, guessed=True, method="blind", objects=(), frames=(),
             confidence=min(reply.confidence, 0.6),
