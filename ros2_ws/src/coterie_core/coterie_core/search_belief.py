@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from coterie_core.geometry import Vec2, Vec3
@@ -19,6 +19,8 @@ TABLE = 0.85
 """Height above the floor at which surfaces are looked for where no furniture is known [m]."""
 SAME_CONTAINER = 0.8
 """Containers of one label that robots report nearer than this are one [m]."""
+ON_FURNITURE = 2.0
+"""Things that a piece of furniture is expected to bear before anybody has looked at it."""
 _FOUND = "|in "  # marks regions of containers that the shared map does not have
 _LIFT = 0.04  # [m] above a surface that its points are taken at least
 _OVERHEAD = 1.7  # [m] above the floor from which nobody sees what lies on top
@@ -47,9 +49,15 @@ class Region:
 
 
 def regions_of(
-    scene: SceneGraph, room: Room, label: str, household: Household | None = None
+    scene: SceneGraph,
+    room: Room,
+    label: str,
+    household: Household | None = None,
+    owners: Collection[str] = (),
 ) -> tuple[Region, ...]:
     """Return where in a room a thing of a label may be; the same for all who have the same map.
+
+    With `owners` (ids of furniture) only what is on or in those counts, whatever it is.
 
     Surfaces of furniture come from its receptacles. Where no furniture with receptacles is known,
     the room is looked over square by square, on the floor and at the height of tables; containers
@@ -91,6 +99,12 @@ def regions_of(
             found.append((region, _SURFACES / len(cells)))
     if not cells:
         found.append((Region(f"{room.id}:all", room.id, 0.0, ()), 1.0))
+    if owners:
+        here = [region for region, _ in found if region.owner in owners]
+        # What is on a dresser is not what is in its drawers.
+        found = [(region, 1.0) for region in here if not region.inside] or [
+            (region, 1.0) for region in here
+        ]
     total = sum(weight for _, weight in found)
     return tuple(
         Region(r.key, r.room, weight / total, r.points, r.owner, r.inside) for r, weight in found
@@ -144,6 +158,12 @@ def container_key(thing: SceneObject) -> str:
     return f"{thing.room}{_FOUND}{thing.label.top}@{x:.1f},{y:.1f}"
 
 
+def expected_on(scene: SceneGraph, room: str, owners: Collection[str]) -> float:
+    """Return how many things of any kind furniture (ids) of a room is expected to bear."""
+    here = [id for id in owners if id in scene.objects and scene.objects[id].room == room]
+    return ON_FURNITURE * len(here)
+
+
 def expected_in(room: Room, label: str, household: Household | None = None) -> float:
     """Return how many things of a label a room holds, as common sense has it.
 
@@ -170,11 +190,13 @@ class SearchBelief:
         scene: The map that all share.
         label: Of the things.
         rooms: Ids of the rooms that count.
+        owners: Ids of the furniture that alone counts, with whatever is on it (none: all).
     """
 
     scene: SceneGraph
     label: str
     rooms: tuple[str, ...]
+    owners: frozenset[str] = frozenset()
     _missed: dict[str, dict[str, float]] = field(default_factory=dict)
     _regions: dict[str, tuple[Region, ...]] = field(default_factory=dict)
 
@@ -194,23 +216,31 @@ class SearchBelief:
             # Containers that were found on the way are told by those who found them.
             self._regions[room] = tuple(
                 region
-                for region in regions_of(self.scene, self.scene.rooms[room], self.label)
+                for region in regions_of(
+                    self.scene, self.scene.rooms[room], self.label, owners=self.owners
+                )
                 if _FOUND not in region.key
             )
         regions = self._regions[room]
         share = sum(r.weight * self._open(r.key) for r in regions)
-        found = self._containers(room)
+        found = self._containers(room) if not self.owners else []
         if found:
             # Containers found on the way hold their part of what the room holds.
             high = sum(r.weight for r in regions if r.key.endswith("+"))
             whole = _SURFACES / high if high > 0.0 else _SURFACES + 1.0
             inside = sum(weight for weight, _ in found)
             share = (whole * share + sum(w * left for w, left in found)) / (whole + inside)
-        return expected_in(self.scene.rooms[room], self.label) * share
+        return self.whole(room) * share
+
+    def whole(self, room: str) -> float:
+        """Return how many things a room is expected to hold, seen or not."""
+        if self.owners:
+            return expected_on(self.scene, room, self.owners)
+        return expected_in(self.scene.rooms[room], self.label)
 
     def unseen_share(self, room: str) -> float:
         """Return which share of a room nobody has looked at (0..1), weighted as in `left`."""
-        whole = expected_in(self.scene.rooms[room], self.label)
+        whole = self.whole(room)
         return self.left(room) / whole if whole > 0.0 else 0.0
 
     def total(self) -> float:

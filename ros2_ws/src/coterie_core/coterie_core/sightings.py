@@ -73,6 +73,8 @@ def note_found(
             Box(at, _SIZE),
             kind=_kind(label),
         )
+        if same.kind == "furniture":
+            same.box = Box(at, _usual_size(scene, label, at))
         scene.add_object(same)
     elif distance(same.box.center, at) > MOVED:
         news = True
@@ -94,7 +96,9 @@ def put_down(scene: SceneGraph, thing: str, owner: str) -> None:
         return
     open_tops = [r for r in place.receptacles if not r.inside]
     surfaces = open_tops or place.receptacles
-    item.box = _free_spot(scene, item, surfaces[0].surface if surfaces else place.box)
+    x, y, _ = place.box.center
+    top = Box((x, y, place.box.top), (*place.box.size[:2], 0.0), place.box.yaw)
+    item.box = _free_spot(scene, item, surfaces[0].surface if surfaces else top)
     item.room, item.support = place.room, place.id
     item.container = "" if open_tops or not surfaces else place.id
 
@@ -190,6 +194,23 @@ def within(polygon: Sequence[Vec2], point: Vec2) -> bool:
 def _kind(label: str) -> ObjectKind:
     category = load_household().category(label)
     return category.kind if category is not None else "item"
+
+
+def _usual_size(scene: SceneGraph, label: str, at: Vec3) -> Vec3:
+    """Return about how large furniture is of which a robot told only label and middle [m].
+
+    How it is turned nobody knows: its footprint is taken as a square of the same girth. It stands
+    on the floor.
+    """
+    category = load_household().category(label)
+    if category is None or category.size is None:
+        return _SIZE
+    wide, deep, high = (sum(edge) / 2.0 for edge in category.size)
+    floors = [f.elevation for f in scene.floors.values() if f.elevation <= at[2]]
+    if category.place not in ("hung", "above", "ceiling", "window") and floors:
+        high = min(2.0 * (at[2] - max(floors)), 2.0 * high)
+    edge = (wide + deep) / 2.0
+    return (edge, edge, max(high, _SIZE[2]))
 
 
 def _free(scene: SceneGraph, wanted: str) -> str:

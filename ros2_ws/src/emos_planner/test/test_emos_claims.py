@@ -290,3 +290,41 @@ async def test_nothing_is_put_on_seats_unasked(make) -> None:
     leader.progress.take([place.model_copy(update={"robot": ""})], {place.id: {"rover": full}}, {})
     others = [o for o in leader.assignment if o.kind == "place" and o.id != place.id]
     assert "sofa-1" not in {o.receptacle.id for o in others}
+
+
+async def test_what_lies_on_a_table_nobody_knows_is_looked_for_first(make) -> None:
+    leader = make()
+    await leader.discuss(
+        "t", "put everything on the table in the living room on the kitchen counter", starts(leader)
+    )
+    search = next(o for o in leader.assignment if o.kind == "search")
+    assert search.receptacle.id == "table-1" and search.rooms == ("living",)
+    leader.update(RobotReport(robot="rover", task="t", found=(MUG,)))
+    await leader.replan(starts(leader))
+    await carry_out(leader)
+    assert leader.progress.outcome().state is TaskState.PARTIAL, "nobody has looked all over it"
+    looked = {search.object.label: {"table-1/top": 0.0}}
+    leader.update(RobotReport(robot="rover", task="t", looked=looked))
+    await leader.replan(starts(leader))
+    await carry_out(leader)
+    outcome = leader.progress.outcome()
+    assert outcome.state is TaskState.DONE and outcome.achieved == 1, outcome.message
+
+
+async def test_things_on_found_furniture_are_not_taken_for_more(make) -> None:
+    leader = make()
+    leader.scene.objects.pop("table-1")
+    await leader.discuss("t", "bring all mugs to the table in the living room", starts(leader))
+    table = Thing(label="table", id="rt", position=(10.0, 3.0, 0.37), room="living", sightings=3)
+    mug = MUG.model_copy(update={"position": (8.5, 0.5, 0.1)})
+    leader.update(RobotReport(robot="rover", task="t", found=(table, mug)))
+    await leader.replan(starts(leader))
+    await carry_out(leader, kinds=("detect", "pick", "place"))
+    (want,) = leader.progress.meant.wants
+    assert len(want.given) == 1
+    there = MUG.model_copy(update={"id": "seen", "position": (10.3, 3.1, 0.8), "sightings": 4})
+    leader.update(RobotReport(robot="walker", task="t", found=(there,)))
+    await leader.replan(starts(leader))
+    assert len(want.given) == 1, "it is the mug that was brought there"
+    place = leader.scene.objects[next(iter(want.given))]
+    assert place.box.bottom > 0.6, "on top of the table, which stands on the floor"

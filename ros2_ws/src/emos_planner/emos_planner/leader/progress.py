@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -36,6 +37,8 @@ SURE = 2
 """Looks that have to show a thing before it counts as seen."""
 MOST_FOUND = 2000
 """Things that robots may report in one task."""
+
+_ABOVE = 0.4  # [m] above furniture whose middle of a thing on it lies at most
 
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
@@ -405,7 +408,16 @@ class Progress:
         known = self.scene.objects.get(thing.id)
         if known is not None and distance(known.box.center, thing.position) <= SAME:
             return False
-        return support_at(self.scene, thing.position)[0] in targets
+        if support_at(self.scene, thing.position)[0] in targets:
+            return True
+        # Of furniture that was found on the way only middle and usual size are known.
+        found = (self.scene.objects.get(id) for id in targets)
+        return any(
+            math.dist(owner.box.center[:2], thing.position[:2]) <= max(owner.box.size[:2])
+            and owner.box.bottom <= thing.position[2] <= owner.box.top + _ABOVE
+            for owner in found
+            if owner is not None and not owner.receptacles
+        )
 
     def _wanted(self, thing: Thing) -> bool:
         kind = kind_of(thing.label)

@@ -175,6 +175,9 @@ class Resolver:
             found = [t for t in found if self._in_room_type(t, phrase.compound)] or found
         for modifier in phrase.places:
             found = self._placed(found, modifier.relation, modifier.phrase)
+            if phrase.anything and modifier.relation == "on":
+                # "Everything on the dresser": not what is in its drawers.
+                found = [t for t in found if not self._is_shut_in(t)]
         if phrase.color:
             known = {thing.id: color_of(thing, self.household) for thing in found}
             fitting = [t for t in found if phrase.color in known[t.id]]
@@ -233,6 +236,11 @@ class Resolver:
                 if any(t.id != o.id and holds(t.box, o.box) > 0.0 for o in owners.values())
             ]
         return [t for t in things if t.support in owners or t.container in owners]
+
+    def _is_shut_in(self, thing: SceneObject) -> bool:
+        """Whether a thing is in a container that opens and closes."""
+        owner = self.scene.objects.get(thing.container)
+        return owner is not None and owner.is_open is not None
 
     # -- where to put things --------------------------------------------------------------------
 

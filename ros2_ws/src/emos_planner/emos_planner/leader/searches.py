@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from coterie_core.scene import SceneGraph
-from coterie_core.search_belief import Missed, SearchBelief, expected_in
+from coterie_core.search_belief import Missed, SearchBelief
 from coterie_core.sightings import kind_of
 
 ENOUGH = 0.05
@@ -29,15 +29,19 @@ class Searches:
     scene: SceneGraph
     enough: float = ENOUGH
     tried: dict[str, dict[str, set[str]]] = field(default_factory=dict)
+    owners: dict[str, set[str]] = field(default_factory=dict)
+    """Label -> the furniture that alone is looked over, for "everything on the table"."""
     _beliefs: dict[str, SearchBelief] = field(default_factory=dict)
 
     def belief(self, label: str, rooms: Sequence[str] = ()) -> SearchBelief:
         """Return the belief about a label, over these rooms or all."""
         kind = kind_of(label)
-        if kind not in self._beliefs:
-            self._beliefs[kind] = SearchBelief(self.scene, kind, ())
-        held = self._beliefs[kind]
-        return SearchBelief(held.scene, held.label, tuple(rooms), held._missed, held._regions)
+        owners = frozenset(self.owners.get(kind, ()))
+        held = self._beliefs.get(kind)
+        if held is None or held.owners != owners:
+            missed = held._missed if held is not None else {}
+            held = self._beliefs[kind] = SearchBelief(self.scene, kind, (), owners, missed)
+        return replace(held, rooms=tuple(rooms))
 
     def hear(self, robot: str, looked: Mapping[str, Missed]) -> None:
         """Take in what a robot's looks leave open."""
@@ -87,7 +91,7 @@ class Searches:
         none: list[str] = []
         some: list[str] = []
         for room in self.open_rooms(label, rooms):
-            whole = expected_in(scene.rooms[room], belief.label)
+            whole = belief.whole(room)
             (none if belief.left(room) > UNSEARCHED * whole else some).append(room)
         names = []
         for floor in sorted(scene.floors.values(), key=lambda f: f.index):

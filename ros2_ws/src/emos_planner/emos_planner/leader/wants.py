@@ -216,16 +216,29 @@ class Board:
         self._detect_of.pop(thing, None)
 
     def searches(
-        self, label: str, rooms: Sequence[str], names: Sequence[str], robot: str, of: int = 1
+        self,
+        label: str,
+        rooms: Sequence[str],
+        names: Sequence[str],
+        robot: str,
+        of: int = 1,
+        owner: Thing | None = None,
     ) -> list[str]:
-        """Return the sub-tasks that look for a label in rooms; one that exists is used again."""
-        key = (label, tuple(rooms))
+        """Return the sub-tasks that look for a label in rooms; one that exists is used again.
+
+        With `owner` what is on or in that piece of furniture is looked for.
+        """
+        key = (label, (*rooms, owner.id) if owner is not None else tuple(rooms))
         if key not in self._search_of:
             where = ", ".join(names) if names else "everywhere"
+            if owner is not None:
+                where = f"on {owner.id} ({where})"
+                self.book.owners.setdefault(kind_of(label), set()).add(owner.id)
             self._search_of[key] = self.add(
                 "search",
                 f"look for {label} in {where}",
                 object=Thing(label=label),
+                receptacle=owner,
                 rooms=rooms,
                 robot=robot,
                 enough=self.book.share(rooms, of),
@@ -247,6 +260,7 @@ class Board:
                 "search",
                 f"look for {label} in {scene.rooms[room].name}, where more may be",
                 object=Thing(label=label),
+                receptacle=self._owner(label, room, scene),
                 rooms=(room,),
                 robot=want.robot,
                 enough=self.book.share((room,), len(want.rooms)),
@@ -258,6 +272,11 @@ class Board:
             added.append(id)
         want.searches += added
         return added
+
+    def _owner(self, label: str, room: str, scene: SceneGraph) -> Thing | None:
+        """Return the furniture of a room that a search is about (None: the whole room)."""
+        here = (scene.objects.get(id) for id in sorted(self.book.owners.get(kind_of(label), ())))
+        return next((as_thing(owner) for owner in here if owner and owner.room == room), None)
 
 
 def _first(sub_tasks: Iterable[SubTask], kind: str) -> dict[str, str]:
@@ -391,7 +410,9 @@ def _unclear(want: Want, board: Board) -> bool:
     if want.need:
         return len(want.given) + len(want.met) < want.need
     if want.phrase is not None and want.phrase.anything:
-        return False
+        if want.searches:
+            return not board.book.is_enough(want.label, want.rooms)
+        return not want.given and not want.met  # a map that shows something there shows all
     if want.phrase is not None and want.phrase.label in board.book.scene.objects:
         return False  # one that was named
     category = load_household().category(want.label)
@@ -445,6 +466,16 @@ def _search(
             if not known and label:
                 known += board.searches(label, (), (), want.robot)
         return
+    if phrase is not None and phrase.anything:
+        owners = _bearing(phrase, resolver)
+        want.rooms = tuple(dict.fromkeys(owner.room for owner in owners))
+        for owner in owners:
+            names = [resolver.scene.rooms[owner.room].name]
+            thing = as_thing(owner)
+            known += board.searches(
+                label, (owner.room,), names, want.robot, len(want.rooms), owner=thing
+            )
+        return
     where = resolver.where(phrase or Phrase(label, noun=label, label=label))
     if known is want.searches:
         want.rooms = tuple(room.id for room in where)
@@ -463,6 +494,19 @@ def _search(
         near = resolver.nearest_name(phrase)
         hint = f" (the map has {near!r})" if near else ""
         board.note(f"nobody knows what {phrase.noun!r} is{hint}; robots look for that name")
+
+
+def _bearing(phrase: Phrase, resolver: Resolver) -> list[SceneObject]:
+    """Return the furniture that "everything on the table" is on, as far as the map shows it."""
+    found: dict[str, SceneObject] = {}
+    for modifier in phrase.places:
+        if not resolver.is_place(modifier.phrase):
+            found |= {thing.id: thing for thing in resolver.things(modifier.phrase)}
+    return [
+        thing
+        for thing in found.values()
+        if thing.receptacles and thing.room in resolver.scene.rooms
+    ]
 
 
 def _chain(

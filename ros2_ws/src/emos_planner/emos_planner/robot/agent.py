@@ -258,6 +258,8 @@ class RobotAgent:
             if one.kind == "search" and one.object is not None:
                 kind = load_household().canonical(one.object.label)
                 cover = self._covers.setdefault(kind, Coverage(self.robot, kind))
+                if one.receptacle is not None:
+                    cover.owners.add(one.receptacle.id)
                 if one.looked:
                     cover.hear(one.looked)
                     for name in cover.opened(self.toolbox()):
@@ -721,6 +723,9 @@ class RobotAgent:
             for thing in (one.object, one.receptacle)
             if thing is not None
         }
+        looked_over = {
+            one.receptacle.id for one in self._all if one.kind == "search" and one.receptacle
+        }
         words = set(re.findall(r"[a-z]+", self.words.lower()))
         things = []
         for id_ in self._seen:
@@ -728,7 +733,8 @@ class RobotAgent:
             if thing is None or id_ == self.holding:
                 continue
             kind = household.canonical(thing.label.top)
-            if kind in labels or kind in words or f"{kind}s" in words:
+            wanted = kind in labels or kind in words or f"{kind}s" in words
+            if wanted or {thing.support, thing.container} & looked_over:
                 things.append(as_thing(thing))
         return list(things)
 

@@ -15,6 +15,7 @@ from coterie_core.search_belief import (
     Missed,
     Region,
     expected_in,
+    expected_on,
     filled,
     is_found,
     merged,
@@ -67,11 +68,13 @@ class Coverage:
         robot: Whose looks.
         label: Of the things.
         miss: Chance that the detector misses a near thing in full view (0..1).
+        owners: Ids of furniture that alone counts, with whatever is on it (none: all).
     """
 
     robot: str
     label: str
     miss: float = MISS
+    owners: set[str] = field(default_factory=set)
     missed: dict[str, float] = field(default_factory=dict)
     others: dict[str, dict[str, float]] = field(default_factory=dict)
     _seen_from: dict[str, list[Vec3]] = field(default_factory=dict)
@@ -113,10 +116,12 @@ class Coverage:
             return 0.0
         known = self._room(tools, room)
         share = float(known.weights @ self._open(known.regions))
-        return expected_in(tools.scene.rooms[room], self.label) * share
+        return self.whole(tools, room) * share
 
     def whole(self, tools: Toolbox, room: str) -> float:
         """Return the expected number of things in a room."""
+        if self.owners:
+            return expected_on(tools.scene, room, self.owners)
         return expected_in(tools.scene.rooms[room], self.label)
 
     def views(self, tools: Toolbox, room: str, parts: frozenset[int]) -> list[tuple[float, Vec3]]:
@@ -138,7 +143,7 @@ class Coverage:
         assert known.hits is not None
         if not known.spots:
             return []
-        here = expected_in(tools.scene.rooms[room], self.label)
+        here = self.whole(tools, room)
         worth = known.weights * self._open(known.regions)
         fresh = np.ones_like(known.hits)
         for k, region in enumerate(known.regions):
@@ -156,7 +161,7 @@ class Coverage:
         if room not in tools.scene.rooms:
             return []
         known = self._room(tools, room)
-        here = expected_in(tools.scene.rooms[room], self.label)
+        here = self.whole(tools, room)
         worth: dict[str, float] = {}
         opened = self._open(known.regions)
         for region, weight, left in zip(known.regions, known.weights, opened, strict=True):
@@ -194,14 +199,17 @@ class Coverage:
 
     def _room(self, tools: Toolbox, room: str) -> _Room:
         scene = tools.scene
-        state = tuple(
-            (t.id, t.is_open)
-            for t in scene.objects.values()
-            if t.room == room and (t.kind != "item" or t.receptacles)
+        state = (
+            tuple(sorted(self.owners)),
+            tuple(
+                (t.id, t.is_open)
+                for t in scene.objects.values()
+                if t.room == room and (t.kind != "item" or t.receptacles)
+            ),
         )
         known = self._rooms.get(room)
         if known is None or known.state != state:
-            regions = regions_of(scene, scene.rooms[room], self.label)
+            regions = regions_of(scene, scene.rooms[room], self.label, owners=self.owners)
             weights = np.array([r.weight for r in regions])
             known = self._rooms[room] = _Room(regions, weights, state)
         return known
