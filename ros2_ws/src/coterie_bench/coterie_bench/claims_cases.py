@@ -20,6 +20,8 @@ Prior = Literal["rooms", "furniture", "everything"]
 Detector = Literal["perfect", "noisy"]
 TeamName = Literal["mixed", "wheels"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+ALL: tuple[Kind, ...] = ("bring_all", "find_all", "clear")
+"""Tasks about all things of a kind: "there is none" is a claim, too."""
 PRIORS: tuple[Prior, ...] = get_args(Prior)
 DETECTORS: tuple[Detector, ...] = get_args(Detector)
 TEAMS: Mapping[TeamName, tuple[tuple[str, str], ...]] = {

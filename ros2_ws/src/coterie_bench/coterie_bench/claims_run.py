@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from coterie_bench.claims_cases import TEAMS, Case, house_of
+from coterie_bench.claims_cases import ALL, TEAMS, Case, house_of
 from coterie_bench.claims_truth import false_claim, possible, truth_of
 from coterie_core.resume import Resume
 from coterie_core.team_map import TeamMap
@@ -54,6 +54,8 @@ async def run_case(case: Case) -> dict[str, Any]:
         outcome = run.outcome
         truth = truth_of(case, before, world.truth())
         state, said = outcome.state.value, outcome.present
+        if case.kind in ALL and _says_none(leader):
+            said = False
         record |= {
             "state": state,
             "said_yes": said,
@@ -76,6 +78,18 @@ async def run_case(case: Case) -> dict[str, Any]:
     finally:
         world.close()
     return record | {"cpu": time.process_time() - begun}
+
+
+def _says_none(leader: Leader) -> bool:
+    """Whether the leader says that all was looked over and none of the things is there."""
+    understood = leader.progress.meant
+    return bool(understood.wants) and all(
+        not want.given
+        and not want.met
+        and want.rooms
+        and understood.board.book.is_enough(want.label, want.rooms)
+        for want in understood.wants
+    )
 
 
 def _left(leader: Leader) -> float:

@@ -15,7 +15,7 @@ DRAWS = 2000
 
 
 def claims_of(record: Record) -> bool:
-    """Whether a record claims anything: done, or an answer to a check."""
+    """Whether a record claims anything: done, an answer to a check, or that none is there."""
     return record["state"] == "done" or record.get("said_yes") is not None
 
 
@@ -23,6 +23,8 @@ def could(record: Record) -> bool:
     """Whether the team could do the task, and know that it has: things in reach, rooms too."""
     if record["kind"] in ("bring_count", "find_one"):
         return bool(record.get("possible"))
+    if record["kind"] != "check" and not record.get("there", 1):
+        return False  # nothing is there to be brought or found
     return bool(record.get("possible") and record.get("searchable"))
 
 
@@ -75,8 +77,8 @@ def claims_table(records: Sequence[Record], seed: int = 0) -> Table:
     """Return the table: all tasks, then by kind, map, detector and team."""
     table = Table(
         title="Claims against the truth; shares [%] with 95 % intervals over houses",
-        caption="claims: DONE, or an answer to a check; can: a robot of the team reaches all that "
-        "is needed and every room that counts can be entered",
+        caption="claims: DONE, an answer to a check, or none of them is there; can: a robot of the "
+        "team reaches all that is needed and every room that counts can be entered",
     )
     for title in ("tasks", "n", "refused", "claims", "false done/no/yes", "false", "can",
                   "of these done", "partial", "not done"):  # fmt: skip

@@ -33,6 +33,8 @@ def test_cases_cover_the_matrix_and_repeat_exactly() -> None:
         ("bring_all", "partial", None, 1, Truth(False, 2, 1), ""),
         ("bring_all", "done", None, 2, Truth(True, 2, 2), ""),
         ("find_all", "done", None, 1, Truth(True, 2, 2), "done"),
+        ("find_all", "not_done", False, 0, Truth(True, 2, 2), "no"),
+        ("find_all", "not_done", False, 0, Truth(False, 0, 0), ""),
         ("check", "done", False, 0, Truth(True, 1, 1), "no"),
         ("check", "done", True, 1, Truth(False, 0, 0), "yes"),
         ("check", "partial", None, 0, Truth(True, 1, 1), ""),
