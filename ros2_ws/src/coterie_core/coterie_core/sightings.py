@@ -70,11 +70,9 @@ def note_found(
         same = SceneObject(
             _free(scene, thing.id or label.replace(" ", "-")),
             LabelBelief.of(label),
-            Box(at, _SIZE),
-            kind=_kind(label),
+            Box(at, usual_size(scene, label, at)),
+            kind=kind_usual(label),
         )
-        if same.kind == "furniture":
-            same.box = Box(at, _usual_size(scene, label, at))
         scene.add_object(same)
     elif distance(same.box.center, at) > MOVED:
         news = True
@@ -191,19 +189,20 @@ def within(polygon: Sequence[Vec2], point: Vec2) -> bool:
     return inside
 
 
-def _kind(label: str) -> ObjectKind:
+def kind_usual(label: str) -> ObjectKind:
+    """Return whether a label is one of furniture, say, as the household has it; else an item."""
     category = load_household().category(label)
     return category.kind if category is not None else "item"
 
 
-def _usual_size(scene: SceneGraph, label: str, at: Vec3) -> Vec3:
-    """Return about how large furniture is of which a robot told only label and middle [m].
+def usual_size(scene: SceneGraph, label: str, at: Vec3) -> Vec3:
+    """Return about how large something is of which a robot told only label and middle [m].
 
     How it is turned nobody knows: its footprint is taken as a square of the same girth. It stands
     on the floor.
     """
     category = load_household().category(label)
-    if category is None or category.size is None:
+    if category is None or category.size is None or category.kind != "furniture":
         return _SIZE
     wide, deep, high = (sum(edge) / 2.0 for edge in category.size)
     floors = [f.elevation for f in scene.floors.values() if f.elevation <= at[2]]

@@ -17,7 +17,7 @@ from coterie_core.scene import (
     Sighting,
     associate,
 )
-from coterie_core.sightings import note_found, resting_on, room_at
+from coterie_core.sightings import kind_usual, note_found, resting_on, room_at, usual_size
 from coterie_core.tasks import Thing
 
 SAME = 0.6
@@ -126,8 +126,13 @@ class TeamMap:
         known = self.resolve(thing)
         if known is not None or thing.position is None:
             return known
-        box = Box(thing.position, (0.1, 0.1, 0.1))
-        made = SceneObject(thing.id or self._name(thing.label), LabelBelief.of(thing.label), box)
+        box = Box(thing.position, usual_size(self.scene, thing.label, thing.position))
+        made = SceneObject(
+            thing.id or self._name(thing.label),
+            LabelBelief.of(thing.label),
+            box,
+            kind=kind_usual(thing.label),
+        )
         made.room = (
             thing.room if thing.room in self.scene.rooms else room_at(self.scene, box.center)
         )

@@ -9,7 +9,8 @@ import pytest
 
 from coterie_core.scene import LabelBelief
 from coterie_core.search_belief import regions_of
-from coterie_core.tasks import Obstacle, RobotReport, SubTaskState, Thing, Verdict
+from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing, Verdict
+from coterie_core.team_map import TeamMap
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import TaskState
@@ -328,3 +329,17 @@ async def test_things_on_found_furniture_are_not_taken_for_more(make) -> None:
     assert len(want.given) == 1, "it is the mug that was brought there"
     place = leader.scene.objects[next(iter(want.given))]
     assert place.box.bottom > 0.6, "on top of the table, which stands on the floor"
+
+
+def test_a_robot_that_is_told_of_a_table_finds_room_on_it(tools) -> None:
+    house = small_house()
+    del house.objects["table-1"]
+    team_map = TeamMap(house, "rover")
+    table = Thing(label="table", id="t", position=(10.0, 3.0, 0.37), room="living")
+    made = team_map.learn(table)
+    assert made.kind == "furniture" and made.box.top == pytest.approx(0.74)
+    place = SubTask(id="p", kind="place", object=Thing(label="mug", id="mug-2"), receptacle=table)
+    estimate = tools.with_scene(team_map.scene, small_team()).estimate(
+        "rover", place, holding="mug-2"
+    )
+    assert estimate.feasible, estimate.reason

@@ -588,7 +588,7 @@ def other_place(
 def _is_top(thing: SceneObject) -> bool:
     """Whether things may be put on a piece of furniture unasked: nobody wants them on seats."""
     home = load_household()
-    seat = home.canonical(thing.label.top) in home.members("seats")
+    seat = home.canonical(thing.label.top) in (*home.members("seats"), "stool")
     return not seat and any(not r.inside for r in thing.receptacles)
 
 
