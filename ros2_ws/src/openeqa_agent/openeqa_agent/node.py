@@ -158,9 +158,9 @@ class OpenNode(AgentNode):
             return
         latest = self._latest
         if latest is not None and observation.step <= latest.step:
-            if observation.time >= latest.time:
+            if observation.time == latest.time:
                 return  # a repeat
-            self.problem("the world's clock went back: taking the new world's observations")
+            self.problem("the world began anew: taking its observations")
         self._latest = observation
         self._seen.observe(observation)
         self._observed.set()

@@ -176,9 +176,9 @@ class RevecaNode(AgentNode):
             return
         latest = self._latest
         if latest is not None and observation.step <= latest.step:
-            if observation.time >= latest.time:
+            if observation.time == latest.time:
                 return  # a repeat, for nodes that came late
-            self.problem("the world's clock went back: taking the new world's observations")
+            self.problem("the world began anew: taking its observations")
         self._latest = observation
         self._time = max(self._time, observation.time)
         if self.body is not None:

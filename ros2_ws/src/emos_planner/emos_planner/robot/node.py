@@ -221,9 +221,9 @@ class RobotNode(AgentNode):
             )
             return
         if self._latest is not None and observation.step <= self._latest.step:
-            if observation.time >= self._latest.time:
+            if observation.time == self._latest.time:
                 return  # a repeat, for nodes that came late
-            self.problem("the world's clock went back: taking the new world's observations")
+            self.problem("the world began anew: taking its observations")
         self._latest = observation
         if self.agent is not None:
             self.agent.observe(observation)
