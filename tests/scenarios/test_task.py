@@ -52,6 +52,8 @@ async def test_a_robot_killed_in_the_middle_of_its_share(
                 await asyncio.wait({giving}, timeout=PATIENCE)
                 assert giving.done(), [(s.id, s.robot, s.state, s.reason) for s in record.sub_tasks]
     assert [e.program for e in events if e.kind == "died"] == ["robot.walker"]
-    assert record.success, record.message
+    # Whether there are more mugs in places that no camera sees is another matter than the crash.
+    assert record.outcome in ("done", "partial"), record.message
+    assert record.achieved == record.wanted >= 2, record.message
     places = [s for s in record.sub_tasks if s.kind == "place"]
     assert len(places) >= 2 and all(s.state == 2 for s in places)
