@@ -45,15 +45,24 @@ def load_open_eqa(path: Path) -> list[DataQuestion]:
     Raises:
         DataError: Not such a file; names the entry and the field.
     """
+    return [question_of(e, f"{path}: entry {k}", k) for k, e in enumerate(entries_of(path))]
+
+
+def entries_of(path: Path) -> list[Any]:
+    """Return the entries of a JSON file of questions.
+
+    Raises:
+        DataError: It cannot be read, or is no list.
+    """
     try:
         entries = json.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise DataError(f"{path}: {error.strerror}; give the path of open-eqa-v0.json") from None
+        raise DataError(f"{path}: {error.strerror}; give the path of a file of questions") from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: not JSON: {error}") from None
     if not isinstance(entries, list):
         raise DataError(f"{path}: expected a list of questions, got {type(entries).__name__}")
-    return [question_of(entry, f"{path}: entry {k}", k) for k, entry in enumerate(entries)]
+    return entries
 
 
 def question_of(entry: Any, where: str, number: int) -> DataQuestion:

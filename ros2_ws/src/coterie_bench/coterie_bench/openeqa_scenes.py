@@ -7,7 +7,6 @@ without the length of a sufficient way, so that C is measured and E is not.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie_bench.openeqa_data import DataError, DataQuestion, question_of
+from coterie_bench.openeqa_data import DataError, DataQuestion, entries_of, question_of
 from coterie_bench.openeqa_run import ACTIVE_FRAMES, Asker, Setup, explore
 from coterie_bench.openeqa_tour import episode_of
 from coterie_bench.openeqa_world import Home, Seeker, Shown
@@ -50,15 +49,7 @@ def load_starts(path: Path) -> list[Start]:
     Raises:
         DataError: Not such a file; names entry and field.
     """
-    try:
-        entries = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}; give the file of start poses") from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: not JSON: {error}") from None
-    if not isinstance(entries, list):
-        raise DataError(f"{path}: expected a list of questions, got {type(entries).__name__}")
-    return [_start(entry, f"{path}: entry {k}", k) for k, entry in enumerate(entries)]
+    return [_start(e, f"{path}: entry {k}", k) for k, e in enumerate(entries_of(path))]
 
 
 def has_starts(path: Path) -> bool:
