@@ -71,7 +71,7 @@ def overall(records: Records, methods: Sequence[str]) -> Table:
     """Return the paper's Table 1: success, sub-goals, tokens, steps; ours and the paper's."""
     table = Table(title="All tasks (the paper's in brackets)", title_justify="left")
     for name in ("method", "success [%]", "emos ahead by", "refused [%]", "sub-goals [%]", "tokens",
-                 "prompt tokens", "steps", "rounds", "wall [s]"):  # fmt: skip
+                 "prompt tokens", "steps", "rounds", r"wall \[s]"):  # fmt: skip
         table.add_column(name, justify="left" if name == "method" else "right")
     for method in methods:
         mine = [r for r in records if r["method"] == method]
@@ -169,7 +169,7 @@ def scaling(records: Records, what: str) -> Table:
         "form": {form: (value, None) for form, value in FORMATS.items()},
     }[what]  # type: ignore[assignment]
     table = Table(title=f"By {what} (the paper's in brackets)", title_justify="left")
-    for name in (what, "method", "success [%]", "sub-goals [%]", "tokens", "steps", "wall [s]"):
+    for name in (what, "method", "success [%]", "sub-goals [%]", "tokens", "steps", r"wall \[s]"):
         table.add_column(name, justify="right")
     for value in dict.fromkeys(r[what] for r in records):
         paper = theirs.get(value, (None, None))
