@@ -98,7 +98,7 @@ def blocks_of(page: Path) -> list[Block]:
 
 def as_markdown(table: PrintedTable) -> str:
     """Return a table in Markdown: the first column to the left, figures to the right."""
-    kept = [k for k, name in enumerate(table.columns) if name not in TIMED_COLUMNS]
+    kept = [k for k, name in enumerate(table.columns) if name.strip() not in TIMED_COLUMNS]
     rows = [[row[k] for k in kept] for row in table.rows]
     lines = [
         [table.columns[k] for k in kept],
