@@ -153,7 +153,7 @@ def test_a_house_is_answered_from_memory_and_exploring(records):
             if r["category"] == "all"}  # fmt: skip
     assert rows["em", "scene_graph", ""]["C"] > rows["em", "blind", ""]["C"]
     ours, base = (rows["active", "ours", e] for e in ("question", "frontier"))
-    # Whether E is better too depends on the questions: docs/figures.md has it.
+    # Whether E is better too depends on the questions; one small house cannot tell.
     assert ours["steps"] < base["steps"]
     assert base["C_low"] <= base["C"] <= base["C_high"]
 
