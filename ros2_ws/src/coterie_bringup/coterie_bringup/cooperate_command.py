@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from coterie_bringup.ask import choose_team
+from coterie_bringup.cooperate_record import CooperationRecord
 from coterie_bringup.do_command import repository_team
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, running_teams
@@ -51,73 +52,6 @@ class CooperateOptions:
     domain: int | None = None
     max_time: float = 0.0
     as_json: bool = False
-
-
-@dataclass(slots=True)
-class Share:
-    """What one robot did for the goal; `outcome` is "" while it works."""
-
-    robot: str
-    plan: str = ""
-    room: str = ""
-    placed: int = 0
-    wanted: int = 0
-    steps: int = 0
-    outcome: str = ""
-    success: bool = False
-    duration: float = 0.0
-    distance: float = 0.0
-    messages: int = 0
-    characters: int = 0
-    starts: int = 0
-
-
-@dataclass(slots=True)
-class Said:
-    """A message between robots, as it was heard [s of wall time since the goal was given]."""
-
-    seconds: float
-    sender: str
-    to: tuple[str, ...]
-    text: str
-
-
-@dataclass(slots=True)
-class CooperationRecord:
-    """How a goal went; JSON on disk."""
-
-    goal: Goal
-    team: str = ""
-    shares: dict[str, Share] = field(default_factory=dict)
-    said: list[Said] = field(default_factory=list)
-    seconds: float = 0.0
-    message: str = ""
-
-    @property
-    def success(self) -> bool:
-        """Whether some robot knows that all is where it belongs."""
-        return any(share.success for share in self.shares.values())
-
-    def as_data(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        names = Share.__dataclass_fields__
-        return {
-            "goal": {"name": self.goal.name, "predicates": [str(g) for g in self.goal.subgoals]},
-            "team": self.team,
-            "success": self.success,
-            "message": self.message,
-            "seconds": round(self.seconds, 2),
-            "robots": [{n: getattr(s, n) for n in names} for s in self.shares.values()],
-            "messages": [
-                {
-                    "seconds": round(one.seconds, 2),
-                    "sender": one.sender,
-                    "to": list(one.to),
-                    "text": one.text,
-                }
-                for one in self.said
-            ],
-        }
 
 
 def cooperate(options: CooperateOptions) -> int:

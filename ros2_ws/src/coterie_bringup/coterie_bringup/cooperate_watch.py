@@ -11,7 +11,7 @@ from typing import Any
 
 from rclpy.context import Context
 
-from coterie_bringup.cooperate_command import CooperationRecord, Said, Share
+from coterie_bringup.cooperate_record import CooperationRecord, Said, Share
 from coterie_bringup.errors import CommandError
 from coterie_core.cooperation import Note
 from coterie_msgs.action import Cooperate

@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from coterie_bringup.ask import choose_team
+from coterie_bringup.do_picture import save_task
 from coterie_bringup.do_record import TaskRecord
 from coterie_bringup.do_view import TaskView, result_panel
 from coterie_bringup.errors import CommandError
@@ -99,7 +100,7 @@ def _running(domain: int | None) -> list[RunState]:
 
 
 def _save(record: TaskRecord, options: DoOptions, console: Console) -> None:
-    files = record.save(options.out)
+    files = save_task(record, options.out)
     for file in files:
         console.print(f"  {file}", style="dim", markup=False, highlight=False)
 

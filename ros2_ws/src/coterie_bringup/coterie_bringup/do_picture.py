@@ -1,11 +1,14 @@
-"""The picture of a task: floor plans with every robot's way and where things were brought."""
+"""The files of a task: its result, its talk, and a picture of where robots and things went."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from coterie_bringup.do_record import TaskRecord
 from coterie_bringup.drawing import _floor_of, _footprint, _middle, number, text
+from coterie_core.files import write_atomically
 from coterie_core.geometry import Vec3
 from coterie_core.scene import Floor, SceneGraph
 
@@ -24,6 +27,26 @@ _STYLE = (
     ".move{fill:none;stroke:#222;stroke-width:1.6;stroke-dasharray:5 4}"
     ".name{fill:#9a9382;text-anchor:middle}.head{font-size:15px;font-weight:bold}"
 )
+
+
+def save_task(record: TaskRecord, folder: Path) -> list[Path]:
+    """Write result, transcript and picture into a folder; return the files.
+
+    Raises:
+        OSError: The folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    result = folder / "result.json"
+    write_atomically(result, json.dumps(record.as_data(), indent=1))
+    files = [result]
+    if record.transcript is not None:
+        record.transcript.save(folder)
+        files += [folder / "discussion.md", folder / "discussion.json"]
+    if record.scene is not None and record.scene.rooms:
+        drawing = folder / "map.svg"
+        write_atomically(drawing, picture(record, record.scene))
+        files.append(drawing)
+    return files
 
 
 def picture(record: TaskRecord, scene: SceneGraph) -> str:

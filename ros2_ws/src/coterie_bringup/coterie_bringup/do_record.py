@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
-from coterie_core.files import write_atomically
 from coterie_core.geometry import Vec3
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import RobotReport, SubTask
@@ -109,24 +106,3 @@ class TaskRecord:
             "ways": {robot: [list(p) for p in way] for robot, way in self.ways.items()},
             "events": self.events,
         }
-
-    def save(self, folder: Path) -> list[Path]:
-        """Write result, transcript and picture into a folder; return the files.
-
-        Raises:
-            OSError: The folder cannot be written.
-        """
-        from coterie_bringup.do_picture import picture
-
-        folder.mkdir(parents=True, exist_ok=True)
-        result = folder / "result.json"
-        write_atomically(result, json.dumps(self.as_data(), indent=1))
-        files = [result]
-        if self.transcript is not None:
-            self.transcript.save(folder)
-            files += [folder / "discussion.md", folder / "discussion.json"]
-        if self.scene is not None and self.scene.rooms:
-            drawing = folder / "map.svg"
-            write_atomically(drawing, picture(self, self.scene))
-            files.append(drawing)
-        return files

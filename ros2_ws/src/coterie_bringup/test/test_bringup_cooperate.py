@@ -10,13 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from coterie_bringup import cli, cooperate_command
-from coterie_bringup.cooperate_command import (
-    CooperateOptions,
-    CooperationRecord,
-    Said,
-    Share,
-    cooperate,
-)
+from coterie_bringup.cooperate_command import CooperateOptions, cooperate
+from coterie_bringup.cooperate_record import CooperationRecord, Said, Share
 from coterie_bringup.do_command import repository_team
 from coterie_bringup.errors import CommandError
 from coterie_bringup.plan import plan

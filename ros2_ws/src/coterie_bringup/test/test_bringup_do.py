@@ -12,6 +12,7 @@ import pytest
 
 from coterie_bringup import rundir
 from coterie_bringup.do_command import TEAM_FILE, DoOptions, do, repository_team, with_profile
+from coterie_bringup.do_picture import save_task
 from coterie_bringup.do_record import TaskRecord
 from coterie_bringup.do_view import TaskView, result_panel, sub_task_table
 from coterie_bringup.errors import CommandError
@@ -50,7 +51,7 @@ def test_a_record_is_written_with_result_talk_and_picture(tmp_path) -> None:
 
     made = record()
     made.transcript = Transcript("t", made.words)
-    files = {file.name for file in made.save(tmp_path)}
+    files = {file.name for file in save_task(made, tmp_path)}
     assert files == {"result.json", "discussion.md", "discussion.json", "map.svg"}
     data = json.loads((tmp_path / "result.json").read_text())
     assert data["moves"][0]["target"] == "desk-1" and data["success"] is True

@@ -11,7 +11,8 @@ from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Box
 from coterie_core.language import decision as language
 from coterie_core.language.errors import CheckFailed
-from coterie_core.language.types import LanguageModel, ModelRequest, Reply, RulesModel, Usage
+from coterie_core.language.rules_model import RulesModel
+from coterie_core.language.types import LanguageModel, ModelRequest, Reply, Usage
 from coterie_core.resume import Resume
 from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from coterie_core.tasks import Obstacle, SubTask, Thing, Verdict

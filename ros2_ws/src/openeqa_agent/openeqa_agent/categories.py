@@ -1,8 +1,7 @@
-"""The seven categories of open questions (OpenEQA, section II-C), told from the words."""
+"""The seven categories of open questions (OpenEQA, section II-C)."""
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Literal, get_args
 
 Category = Literal[
@@ -28,11 +27,3 @@ def category_named(name: str) -> Category:
         if category == wanted:
             return category
     raise ValueError(f"category {name!r}: expected one of {', '.join(CATEGORIES)}")
-
-
-@lru_cache(maxsize=4096)
-def categorize(text: str) -> Category:
-    """Return the category of a question, by its words alone."""
-    from openeqa_agent.question import parse_open  # it needs the names above
-
-    return parse_open(text).category

@@ -27,6 +27,7 @@ from coterie_core.language.meter import Metered, UsageMeter
 from coterie_core.language.openai_model import OpenAIModel
 from coterie_core.language.profile import ModelProfile, load_profile
 from coterie_core.language.retrying import Retrying
+from coterie_core.language.rules_model import RulesModel
 from coterie_core.language.tokens import Prices, estimate_tokens
 from coterie_core.language.types import (
     Image,
@@ -34,7 +35,6 @@ from coterie_core.language.types import (
     Message,
     ModelRequest,
     Reply,
-    RulesModel,
     ToolCall,
     ToolSpec,
     Usage,

@@ -13,8 +13,9 @@ from coterie_core.language.meter import Metered, UsageMeter
 from coterie_core.language.openai_model import DEFAULT_URL, OpenAIModel
 from coterie_core.language.profile import ModelProfile
 from coterie_core.language.retrying import Retrying
+from coterie_core.language.rules_model import RulesModel
 from coterie_core.language.tokens import Prices
-from coterie_core.language.types import LanguageModel, RulesModel, Sampled
+from coterie_core.language.types import LanguageModel, Sampled
 
 
 def build_model(

@@ -15,15 +15,8 @@ from pydantic import BaseModel, ValidationError
 from coterie_core.language.errors import BadReply, CheckFailed, LanguageError, ReplayMiss
 from coterie_core.language.extract import extract_json
 from coterie_core.language.fence import DATA_RULE, FENCE_OPENING, as_data, inline_data
-from coterie_core.language.types import (
-    LanguageModel,
-    Message,
-    ModelRequest,
-    Reply,
-    RulesModel,
-    Sampled,
-    Usage,
-)
+from coterie_core.language.rules_model import RulesModel
+from coterie_core.language.types import LanguageModel, Message, ModelRequest, Reply, Sampled, Usage
 from coterie_core.language.waiting import within
 
 StateT = TypeVar("StateT")

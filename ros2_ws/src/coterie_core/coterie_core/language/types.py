@@ -212,25 +212,6 @@ class LanguageModel(abc.ABC):
         """Close connections of the running loop. The model can be used again afterwards."""
 
 
-class RulesModel(LanguageModel):
-    """No model: a `Decider` that holds this one answers every decision with its rule."""
-
-    name = "rules"
-
-    async def complete(self, request: ModelRequest) -> Reply:
-        """Always fails: rules answer decisions, not prompts.
-
-        Raises:
-            ModelUnavailable: Always.
-        """
-        from coterie_core.language.errors import ModelUnavailable
-
-        raise ModelUnavailable(
-            "the profile's kind is 'rules', which answers decisions and not prompts; "
-            "ask through Decider.decide, or configure a model of kind 'openai' or 'replay'"
-        )
-
-
 class Wrapper(LanguageModel):
     """A model around a model: passes everything on; subclasses add one behaviour each."""
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from coterie_core.frames import yup_to_zup
-from coterie_core.geometry import Box, Vec2, Vec3
+from coterie_core.geometry import Box
+from habitat_bridge.habitat.annotation_types import (
+    Annotations,
+    RegionNote,
+    ThingNote,
+    counter_clockwise,
+    map_box,
+)
 from habitat_bridge.habitat.data_files import (
     Refused,
     number,
@@ -20,74 +26,11 @@ from habitat_bridge.habitat.data_files import (
     text_field,
     vector,
 )
-from habitat_bridge.habitat.transforms import Array, upright_box
+from habitat_bridge.habitat.house_file import read_house_lines
+from habitat_bridge.habitat.transforms import Array
 
-Bounds3 = tuple[Vec3, Vec3]
-
-# The one-letter room labels of Matterport3D's house files.
-MP3D_ROOMS = {
-    "a": "bathroom", "b": "bedroom", "c": "closet", "d": "dining room", "e": "entryway",
-    "f": "family room", "g": "garage", "h": "hallway", "i": "library", "j": "laundry room",
-    "k": "kitchen", "l": "living room", "m": "meeting room", "n": "lounge", "o": "office",
-    "p": "porch", "r": "game room", "s": "stairs", "t": "toilet", "u": "utility room",
-    "v": "tv room", "w": "gym", "x": "outdoor", "y": "balcony", "z": "", "B": "bar",
-    "C": "classroom", "D": "dining booth", "S": "spa",
-}  # fmt: skip
-_JUNK = "Z"
 _HM3D_HEADER = "HM3D Semantic Annotations"
 _HM3D_LINE = re.compile(r'^\s*(\d+)\s*,\s*([0-9A-Fa-f]{6})\s*,\s*"?(.*?)"?\s*,\s*(-?\d+)\s*$')
-
-
-@dataclass(slots=True)
-class RegionNote:
-    """An annotated region, in the map frame (z up) [m].
-
-    `label` is the annotators' word for its kind ("" where they gave none), `polygon` its outline
-    (empty: unknown), `low`/`high` its extent in height (None: unknown), `level` its storey's key.
-    """
-
-    key: str
-    label: str = ""
-    name: str = ""
-    polygon: list[Vec2] = field(default_factory=list)
-    low: float | None = None
-    high: float | None = None
-    level: str = ""
-    user: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class ThingNote:
-    """An annotated object: region key, box in the map frame (None: unknown), colour in the mesh."""
-
-    key: str
-    label: str
-    region: str = ""
-    box: Box | None = None
-    color: int | None = None
-
-
-@dataclass(slots=True)
-class PortalNote:
-    """An annotated way between two regions: where [m, map frame] and how wide [m]."""
-
-    key: str
-    region_a: str
-    region_b: str
-    position: Vec3
-    width: float
-
-
-@dataclass(slots=True)
-class Annotations:
-    """All that a descriptor tells. `levels` maps a storey's key to its elevation [m]."""
-
-    regions: dict[str, RegionNote] = field(default_factory=dict)
-    things: list[ThingNote] = field(default_factory=list)
-    portals: list[PortalNote] = field(default_factory=list)
-    levels: dict[str, float] = field(default_factory=dict)
-    classes: dict[int, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
 
 
 def read_annotations(path: Path, rotation: Array | None = None) -> Annotations:
@@ -119,8 +62,6 @@ def read_annotations(path: Path, rotation: Array | None = None) -> Annotations:
     if head == _HM3D_HEADER:
         return _read_hm3d(path, lines[1:])
     if head.startswith("ASCII"):
-        from habitat_bridge.habitat.house_file import read_house_lines
-
         return read_house_lines(path, lines[1:], _map_rotation(rotation))
     raise Refused(
         f"{path}: expected {_HM3D_HEADER!r} or 'ASCII 1.1' in the first line, got {head[:40]!r}"
@@ -258,21 +199,3 @@ def _box_of(entry: dict[str, Any], rotation: Array) -> Box | None:
         return None
     center = rotation @ np.array(vector(entry, "location", (0.0, 0.0, 0.0)))
     return map_box(center, vector(entry, "size", (0.0, 0.0, 0.0)), rotation)
-
-
-def map_box(center: Array, size: tuple[float, ...] | Array, rotation: Array) -> Box:
-    """Return the upright box around an oriented one, both in the z-up map frame [m]."""
-    from coterie_core.frames import zup_to_yup
-
-    half = np.abs(np.asarray(size, dtype=np.float64)) / 2.0
-    return upright_box(zup_to_yup(center), zup_to_yup((rotation * half).T))
-
-
-def counter_clockwise(polygon: list[Vec2]) -> list[Vec2]:
-    """Return the outline in counter-clockwise order, without a repeated last point."""
-    if len(polygon) > 1 and polygon[0] == polygon[-1]:
-        polygon = polygon[:-1]
-    area = sum(
-        a[0] * b[1] - b[0] * a[1] for a, b in zip(polygon, polygon[1:] + polygon[:1], strict=True)
-    )
-    return polygon if area >= 0.0 else polygon[::-1]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from habitat_bridge.habitat.annotations import Annotations, read_annotations
+from habitat_bridge.habitat.annotation_types import Annotations
+from habitat_bridge.habitat.annotations import read_annotations
 from habitat_bridge.habitat.data_files import Refused, confined, read_json, text_field
 from habitat_bridge.habitat.dataset import SceneDataset, Template
 from habitat_bridge.habitat.description import SceneDescription

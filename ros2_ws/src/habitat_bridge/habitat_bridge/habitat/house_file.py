@@ -8,9 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from coterie_core.geometry import Vec2, Vec3
-from habitat_bridge.habitat.annotations import (
-    _JUNK,
-    MP3D_ROOMS,
+from habitat_bridge.habitat.annotation_types import (
     Annotations,
     PortalNote,
     RegionNote,
@@ -19,6 +17,17 @@ from habitat_bridge.habitat.annotations import (
     map_box,
 )
 from habitat_bridge.habitat.transforms import Array, corners
+
+# The one-letter room labels of Matterport3D's house files.
+MP3D_ROOMS = {
+    "a": "bathroom", "b": "bedroom", "c": "closet", "d": "dining room", "e": "entryway",
+    "f": "family room", "g": "garage", "h": "hallway", "i": "library", "j": "laundry room",
+    "k": "kitchen", "l": "living room", "m": "meeting room", "n": "lounge", "o": "office",
+    "p": "porch", "r": "game room", "s": "stairs", "t": "toilet", "u": "utility room",
+    "v": "tv room", "w": "gym", "x": "outdoor", "y": "balcony", "z": "", "B": "bar",
+    "C": "classroom", "D": "dining booth", "S": "spa",
+}  # fmt: skip
+JUNK = "Z"
 
 
 def read_house_lines(path: Path, lines: list[str], rotation: Array) -> Annotations:
@@ -80,7 +89,7 @@ class _Reader:
     def region(self, tokens: list[str]) -> None:
         key, code = tokens[1], tokens[5][0]
         low, high = self.extent(tokens, 9)
-        if code == _JUNK:
+        if code == JUNK:
             self.junk.add(key)
             return
         corner = corners(low, high)[[0, 4, 6, 2], :2]

@@ -20,7 +20,7 @@ from coterie_core.scene import Room
 from habitat_bridge.embedded.glb import glb_bytes
 from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.mesh import ObjectMesh, object_mesh, structure_meshes
-from habitat_bridge.habitat.annotations import MP3D_ROOMS
+from habitat_bridge.habitat.house_file import MP3D_ROOMS
 
 HM3D_HEADER = "HM3D Semantic Annotations"
 # Odd, so that numbers below 2^24 keep apart: neighbours in the list get unlike colours.

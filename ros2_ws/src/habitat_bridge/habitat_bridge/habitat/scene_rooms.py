@@ -13,7 +13,7 @@ from coterie_core.geometry import Box, Vec3
 from coterie_core.household import load_household, normalized
 from coterie_core.scene import Connection, Floor, LabelBelief, Room, SceneGraph, SceneObject
 from coterie_core.scene.model import ObjectKind
-from habitat_bridge.habitat.annotations import Annotations, RegionNote
+from habitat_bridge.habitat.annotation_types import Annotations, RegionNote
 
 STRUCTURE = frozenset(
     {"wall", "walls", "floor", "floors", "ceiling", "beam", "column", "structure"}
