@@ -14,6 +14,7 @@ from coterie_core.understanding import (
     plain_text,
     shown,
     unknown_words,
+    written_out,
 )
 from coterie_core.understanding.spelling import slips
 
@@ -115,6 +116,19 @@ def test_odd_text_is_plain() -> None:
     assert plain_text("\u201cgo\u201d\u202e\x00 \ud800there\n now") == '"go" there now'
     assert len(shown("x" * 500)) < 120 and "420 more" in shown("x" * 500)
     assert foreign_words("\ud800 \ud801") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "full"),
+    [
+        ("Don’t; they won't and can't", "do not; they will not and can not"),
+        ("I'm sure we've lost what she'd want", "i am sure we have lost what she would want"),
+        ("Wheres Mom's mug? It's its lid.", "where is mom's mug? it is its lid."),
+        ("Im told he is ill, were well", "i am told he is ill, were well"),
+    ],
+)
+def test_contractions_are_written_out(text, full) -> None:
+    assert written_out(text) == full
 
 
 def test_a_problem_names_word_and_place() -> None:

@@ -61,6 +61,7 @@ SENTENCES = {
     "move to the kitchen": [("go", "kitchen")],
     "check whether there is a red towel upstairs": [("check", "towel", "in up")],
     "is there a mug in the kitchen": [("check", "mug", "in kitchen")],
+    "Isn't there a mug in the kitchen?": [("check", "mug", "in kitchen")],
     "check if the laptop is still in the office": [("check", "laptop", "in office")],
     "bring two cups from the office to the dining table": [
         ("bring", "2 mug", "from office", "table")

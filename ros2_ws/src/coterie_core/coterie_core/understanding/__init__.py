@@ -17,6 +17,7 @@ from coterie_core.understanding.text import (
     shown,
     words_in,
     words_of,
+    written_out,
 )
 
 __all__ = [
@@ -38,4 +39,5 @@ __all__ = [
     "unknown_words",
     "words_in",
     "words_of",
+    "written_out",
 ]

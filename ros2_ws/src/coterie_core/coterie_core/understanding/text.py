@@ -15,6 +15,23 @@ _QUOTES = str.maketrans({
 })  # fmt: skip
 _NO_TEXT = frozenset(("Cc", "Cf", "Cn", "Co", "Cs", "So", "Sk"))
 """Unicode categories of what is no text: control characters, surrogates, pictures."""
+_CONTRACTIONS = tuple(
+    (re.compile(rf"\b{short}\b"), full)
+    for short, full in (
+        (r"cannot|can['’]?t", "can not"),
+        (r"won['’]?t", "will not"),
+        (r"(do|does|did|is|are|was|were|could|should|would|have|has|had|must)n['’]?t", r"\1 not"),
+        (r"let['’]?s", "let us"),
+        (r"i['’]?m", "i am"),
+        (r"(\w+)['’]re", r"\1 are"),
+        (r"(\w+)['’]ve", r"\1 have"),
+        (r"(\w+)['’]ll", r"\1 will"),
+        (r"(\w+)['’]d", r"\1 would"),
+        (r"(that|there|where|what|who|how)['’]?s", r"\1 is"),
+        (r"(it|which|here|he|she)['’]s", r"\1 is"),
+    )
+)
+"""Contractions; the apostrophe may be missing where no other word comes of it (not "its")."""
 _WORD = re.compile(r"\b[^\W\d_]+(?:['-][^\W\d_]+)*\b", re.UNICODE)
 
 
@@ -27,6 +44,17 @@ def plain_text(text: str) -> str:
     kept = unicodedata.normalize("NFC", text).translate(_QUOTES)
     kept = "".join(" " if unicodedata.category(c) in _NO_TEXT else c for c in kept)
     return " ".join(kept.split())
+
+
+def written_out(text: str) -> str:
+    """Return a text in lower case with its contractions in full: "Don't" becomes "do not".
+
+    The 's of an owner ("mom's mug") stays.
+    """
+    text = text.lower()
+    for pattern, full in _CONTRACTIONS:
+        text = pattern.sub(full, text)
+    return text
 
 
 def words_of(text: str) -> tuple[str, ...]:

@@ -7,21 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from coterie_core.household import load_household
-from coterie_core.understanding import NotUnderstood, plain_text, words_of
+from coterie_core.understanding import NotUnderstood, plain_text, words_of, written_out
 from emos_planner.leader.verbs import JOINED, LYING, STATE, VERBS, base_verb
 
 SENTENCE = re.compile(r"(?<!\d)[.!?;\n]+(?=\s|$)|[!?;\n]+")
-_CONTRACTIONS = (
-    (re.compile(r"\b(do|does|did|is|are|was|were|ca|could|should|would|wo|have|has)n'?t\b"),
-     lambda m: {"ca": "can", "wo": "will"}.get(m[1], m[1]) + " not"),
-    (re.compile(r"\b(i|we|you|they)'(m|re)\b"), lambda m: m[1] + " are"),
-    (re.compile(r"\b(i|we|you|they)'(ve|d|ll)\b"),
-     lambda m: f"{m[1]} {({'ve': 'have', 'd': 'would', 'll': 'will'})[m[2]]}"),
-    (re.compile(r"\b(it|that|there|where|what|who|here|he|she|how)'s\b"), lambda m: m[1] + " is"),
-    (re.compile(r"\b(cannot|can not)\b"), lambda m: "can not"),
-    (re.compile(r"\blet's\b"), lambda m: "let us"),
-    (re.compile(r"\bi (?:am|are)\b|\bim\b"), lambda m: "i are"),
-)  # fmt: skip
 _COURTESY = re.compile(
     r"\b(?:please|kindly|pretty please|thanks(?: a lot| so much| in advance)?|thank you(?: so much|"
     r" very much| in advance)?|if (?:you (?:can|could|would|may|like|please|want|wish|do not mind|"
@@ -264,9 +253,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _lower(sentence: str) -> str:
-    text = sentence.lower()
-    for pattern, full in _CONTRACTIONS:
-        text = pattern.sub(full, text)
+    text = re.sub(r"\bi am\b", "i are", written_out(sentence))  # as "we are": one wording less
     text = re.sub(r"\b(?:the |my |your |our |his |her )?\w+'s\b(?= \w)", "the", text)
     text = re.sub(r"[\"()\[\]*<>{}|\\~^]+|(?<!\w)'|'(?!\w)", " ", text)
     text = re.sub(r"[-_/](?=\w)|-", " ", text)

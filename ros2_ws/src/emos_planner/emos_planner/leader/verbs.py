@@ -63,7 +63,8 @@ LYING = re.compile(
 ASKS = re.compile(
     r"^(?:(?:check|see|verify|tell me|tell us|confirm|report|find out|know|look|let me know|"
     r"make sure)(?: whether| if| that)? )?"
-    r"(?:there (?:is|are)|is there|are there|(?:do|can) you see|we (?:still )?have|do we have|"
+    r"(?:there (?:is|are)|(?:is|are)(?: not)? there|"
+    r"(?:do|can) you see|we (?:still )?have|do we have|"
     r"you (?:can )?see) (?P<what>.+?)(?: there| or not| left)?$"
 )
 WHERE = re.compile(
