@@ -17,8 +17,8 @@ from rich.text import Text
 
 from coterie_bringup.ask import choose_team
 from coterie_bringup.cooperate_record import CooperationRecord
-from coterie_bringup.do_command import repository_team
 from coterie_bringup.errors import CommandError
+from coterie_bringup.resources import shipped_team
 from coterie_bringup.rundir import RunState, running_teams
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
@@ -29,7 +29,7 @@ from coterie_core.files import write_atomically
 if TYPE_CHECKING:
     from coterie_bringup.cooperate_watch import CooperationWatcher
 
-TEAM_FILE = "reveca.yaml"
+DEFAULT_TEAM = "reveca"
 THERE = 90.0
 """How long a team that was started may take until its robots can be spoken to [s]."""
 _LINES = 12
@@ -131,14 +131,14 @@ def _with_own(
     kept: list[CooperationRecord],
 ) -> None:
     """Start a team for the goal; its record goes into `kept` at once."""
-    team = load_team(options.team_file or repository_team(TEAM_FILE))
+    team = load_team(options.team_file or shipped_team(DEFAULT_TEAM))
     if options.world:
         team = _in_world(team, options.world)
     spec = team.cooperation
     if not team.cooperators:
         raise CommandError(
             f"team {team.name} has no robot of role: cooperator; give one, or use "
-            f"config/teams/{TEAM_FILE}"
+            f"--team {DEFAULT_TEAM}"
         )
     if given is None and not spec.goal:
         raise CommandError(
@@ -177,9 +177,7 @@ def _in_world(team: Team, kind: str) -> Team:
         )
     except ValidationError as error:
         raise CommandError(f"--world {kind}: {error.errors(include_url=False)[0]['msg']}") from None
-    changed = team.model_copy(update={"world": world})
-    changed._file = team.file
-    return changed
+    return team.model_copy(update={"world": world})
 
 
 async def _start_and_give(
@@ -212,7 +210,7 @@ async def _give(
             raise CommandError(
                 f"{f'team {state.team}' if state.team else 'the team'} in ROS domain "
                 f"{state.domain} has no robot that cooperates (no action <robot>/cooperate within "
-                f"{patience:g} s); start one that has: ./coterie up config/teams/{TEAM_FILE}"
+                f"{patience:g} s); start one that has: ./coterie up {DEFAULT_TEAM}"
             )
         begin = time.monotonic()
         with Live(console=console, refresh_per_second=4, transient=True) as live:

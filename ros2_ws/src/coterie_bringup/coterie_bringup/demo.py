@@ -20,7 +20,7 @@ from coterie_bringup.progress import DemoProgress, Timings
 from coterie_bringup.record import DemoRecord
 from coterie_bringup.referee import Examination, bank_of_file, bank_of_house, examination
 from coterie_bringup.report import percent, write_report
-from coterie_bringup.resources import TEAMS, resource
+from coterie_bringup.resources import shipped_team
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.teamrun import TeamRun, prepared
@@ -99,7 +99,7 @@ def demo_team(options: DemoOptions) -> Team:
     Raises:
         CommandError: `--world` names no world, or the data of the graph world are missing.
     """
-    team = load_team(options.team_file or demo_file())
+    team = load_team(options.team_file or shipped_team("demo"))
     changes: dict[str, Any] = {}
     world = team.world
     if options.world == "graph":
@@ -116,14 +116,7 @@ def demo_team(options: DemoOptions) -> Team:
         changes["seed"] = options.seed
         if world.kind != "graph":
             world = world.model_copy(update={"seed": options.seed})
-    changed = team.model_copy(update={**changes, "world": world})
-    changed._file = team.file
-    return changed
-
-
-def demo_file() -> Path:
-    """Return the demonstration's team file."""
-    return resource(f"{TEAMS}/demo.yaml")
+    return team.model_copy(update={**changes, "world": world})
 
 
 def habitat_world(world: WorldSpec) -> WorldSpec:

@@ -16,13 +16,13 @@ from coterie_bringup.do_picture import save_task
 from coterie_bringup.do_record import TaskRecord
 from coterie_bringup.do_view import TaskView, result_panel
 from coterie_bringup.errors import CommandError
-from coterie_bringup.resources import TEAMS, resource
+from coterie_bringup.resources import shipped_team
 from coterie_bringup.rundir import RunState, running_teams
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.teamrun import TeamRun, ended_by_signals, prepared
 
-TEAM_FILE = "emos.yaml"
+DEFAULT_TEAM = "emos"
 PARTIAL_EXIT = 3
 """Exit code of a task that was done in part."""
 LEADER_THERE = 90.0
@@ -113,7 +113,7 @@ async def _with_running(
 
 
 def _with_own(options: DoOptions, record: TaskRecord, console: Console) -> None:
-    team = with_profile(load_team(options.team_file or repository_team(TEAM_FILE)), options.profile)
+    team = with_profile(load_team(options.team_file or shipped_team(DEFAULT_TEAM)), options.profile)
     record.team = team.name
 
     def on_event(event: Event) -> None:
@@ -157,7 +157,7 @@ async def _give(
             raise CommandError(
                 f"{f'team {state.team}' if state.team else 'the team'} in ROS domain "
                 f"{state.domain} has no leader (no action execute_task within {patience:g} s); "
-                f"start one that has: ./coterie up config/teams/{TEAM_FILE}"
+                f"start one that has: ./coterie up {DEFAULT_TEAM}"
             )
         with TaskView(console, record) as view:
             watcher.on_news = view.news
@@ -199,18 +199,6 @@ def with_profile(team: Team, profile: str | None) -> Team:
     changes: dict[str, Any] = {
         "robots": tuple(robot.model_copy(update={"model": profile}) for robot in team.robots)
     }
-    leader = getattr(team, "leader", None)
-    if leader is not None and hasattr(leader, "model"):
-        changes["leader"] = leader.model_copy(update={"model": profile})
-    changed = team.model_copy(update=changes)
-    changed._file = team.file
-    return changed
-
-
-def repository_team(name: str) -> Path:
-    """Return a team file that comes with the repository.
-
-    Raises:
-        CommandError: It is not there.
-    """
-    return resource(f"{TEAMS}/{name}")
+    if team.leader is not None:
+        changes["leader"] = team.leader.model_copy(update={"model": profile})
+    return team.model_copy(update=changes)

@@ -45,14 +45,23 @@ def resource(name: str) -> Path:
     raise CommandError(f"{name} is not there; run from a clone, or build {PACKAGE} again")
 
 
-def team_file(name: str | Path) -> Path:
+def shipped_team(name: str) -> Path:
+    """Return the file of a team that comes with Coterie, by its name (`demo`).
+
+    Raises:
+        CommandError: It is not there.
+    """
+    return resource(f"{TEAMS}/{name}.yaml")
+
+
+def team_file(name: str) -> Path:
     """Return the file of a team: a path, or the name of one that comes with Coterie (`demo`).
 
     Raises:
         CommandError: There is neither such a file nor such a name.
     """
     path = Path(name).expanduser()
-    if path.exists() or path.parent != Path("."):
+    if path.is_file() or path.parent != Path("."):
         return path  # whoever reads it says what is wrong with it
     known: dict[str, Path] = {}
     for root in reversed(roots()):

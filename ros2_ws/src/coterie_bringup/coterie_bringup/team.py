@@ -421,9 +421,7 @@ def with_namespace(team: Team, namespace: str) -> Team:
         name = _namespace(namespace)
     except ValueError as error:
         raise CommandError(f"namespace: {error}") from None
-    moved = team.model_copy(update={"namespace": name})
-    moved._file = team._file
-    return moved
+    return team.model_copy(update={"namespace": name})
 
 
 def load_team(file: Path) -> Team:

@@ -15,11 +15,12 @@ from rich.table import Table
 from rich.text import Text
 
 from coterie_bringup.ask import plain, way_length
-from coterie_bringup.demo import _or_failure, demo_file, habitat_world
+from coterie_bringup.demo import _or_failure, habitat_world
 from coterie_bringup.errors import CommandError
 from coterie_bringup.map_watch import MapWatch, Shown
 from coterie_bringup.operator import Operator, operating
 from coterie_bringup.progress import DemoProgress, Timings
+from coterie_bringup.resources import shipped_team
 from coterie_bringup.spinning import in_loop
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
@@ -107,7 +108,7 @@ def tour_team(options: TourOptions) -> Team:
     Raises:
         CommandError: It has no mapper or no robots that explore, or the world is unknown.
     """
-    team = load_team(options.team_file or demo_file().with_name("home.yaml"))
+    team = load_team(options.team_file or shipped_team("home"))
     where = team.file or options.team_file
     if team.mapper is None:
         raise CommandError(f"{where}: no `mapper`; add `mapper: {{}}`, as home.yaml has it")
@@ -124,9 +125,7 @@ def tour_team(options: TourOptions) -> Team:
         world = world.model_copy(update={"seed": options.seed})
     if options.steps is not None:
         changes["exploration"] = team.exploration.model_copy(update={"steps": options.steps})
-    changed = team.model_copy(update={**changes, "world": world})
-    changed._file = team.file
-    return changed
+    return team.model_copy(update={**changes, "world": world})
 
 
 async def _main(run: TeamRun, record: TourRecord, timings: Timings, console: Console) -> Shown:

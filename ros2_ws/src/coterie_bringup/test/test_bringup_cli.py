@@ -53,6 +53,42 @@ def test_shipped_team_files_are_good(capsys: pytest.CaptureFixture[str]) -> None
     assert code == 0 and out.count("good") == len(files)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "up dmo",
+        "view dmo",
+        "team check demo dmo",
+        "demo --team dmo",
+        "tour --team dmo",
+        "do wait --team dmo",
+        "cooperate ON(mug,table) --team dmo",
+    ],
+)
+def test_every_command_takes_a_team_by_name(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo").mkdir()  # a folder of that name is no team
+    code, _, err = run(capsys, *words.split())
+    assert code == 2
+    assert err.strip() == (
+        "coterie: no file and no team that comes with Coterie: dmo; did you mean 'demo'?"
+    )
+
+
+def test_a_team_is_checked_by_name(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo").mkdir()
+    code, out, _ = run(capsys, "team", "check", "demo", "home.yaml")
+    assert code == 0 and "demo.yaml: team trio, " in out and "home.yaml: team " in out
+
+
 def test_unexpected_errors_are_one_line_unless_debug(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 from coterie_bringup import cli, cooperate_command
-from coterie_bringup.cooperate_command import CooperateOptions, cooperate
+from coterie_bringup.cooperate_command import DEFAULT_TEAM, CooperateOptions, cooperate
 from coterie_bringup.cooperate_record import CooperationRecord, Said, Share
-from coterie_bringup.do_command import repository_team
 from coterie_bringup.errors import CommandError
 from coterie_bringup.plan import plan
+from coterie_bringup.resources import shipped_team
 from coterie_bringup.team import FileProblem, load_team, parse_team
 from coterie_core.cooperation import Goal
 
@@ -75,7 +75,7 @@ def test_robots_may_cooperate_without_a_goal_in_the_file() -> None:
 
 
 def test_the_shipped_team_does_its_goal_with_the_robots_it_names() -> None:
-    team = load_team(repository_team("reveca.yaml"))
+    team = load_team(shipped_team(DEFAULT_TEAM))
     assert len(team.cooperators) == 2
     assert Goal.parse(team.cooperation.name, team.cooperation.goal).total >= 2
 

@@ -11,11 +11,12 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from coterie_bringup import rundir
-from coterie_bringup.do_command import TEAM_FILE, DoOptions, do, repository_team, with_profile
+from coterie_bringup.do_command import DEFAULT_TEAM, DoOptions, do, with_profile
 from coterie_bringup.do_picture import save_task
 from coterie_bringup.do_record import TaskRecord
 from coterie_bringup.do_view import TaskView, result_panel, sub_task_table
 from coterie_bringup.errors import CommandError
+from coterie_bringup.resources import shipped_team
 from coterie_bringup.team import parse_team
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing
 from emos_planner.leader.testing import STARTS, small_house, small_team
@@ -90,9 +91,9 @@ def test_an_empty_task_is_refused() -> None:
 
 
 def test_a_missing_team_file_is_named() -> None:
-    assert repository_team(TEAM_FILE).is_file()
+    assert shipped_team(DEFAULT_TEAM).is_file()
     with pytest.raises(CommandError, match="emoss"):
-        repository_team("emoss.yaml")
+        shipped_team("emoss")
 
 
 # -- over ROS -----------------------------------------------------------------------------------

@@ -1,0 +1,86 @@
+"""Commands that show what teams and people can do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coterie_bringup.cli_options import PASS_THROUGH, TEAM, Domain, Out
+
+app = typer.Typer()
+
+
+@app.command()
+def demo(
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Another house, other starts; default: that of the team file."),
+    ] = None,
+    world: Annotated[
+        str, typer.Option(help="embedded (generated house), habitat (the same in it) or graph.")
+    ] = "embedded",
+    out: Out = None,
+    team: Annotated[
+        Path | None, typer.Option(**TEAM, help="Another team file than that of demo.")
+    ] = None,
+    domain: Domain = None,
+    open_report: Annotated[
+        bool, typer.Option("--open", help="Open the report in the browser.")
+    ] = False,
+) -> None:
+    """Three robots explore a house in real ROS processes and answer forty questions."""
+    from coterie_bringup.demo import DemoOptions
+    from coterie_bringup.demo import demo as run
+
+    options = DemoOptions(
+        team_file=team, seed=seed, world=world, out=out or Path("out/demo"), domain=domain
+    )
+    raise typer.Exit(run(options, open_report=open_report))
+
+
+@app.command()
+def tour(
+    team: Annotated[
+        Path | None, typer.Option(**TEAM, help="Another team file than that of home.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Another house; default: the team file's.")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Hops per robot; default: the team file's.")
+    ] = None,
+    world: Annotated[
+        str, typer.Option(help="embedded (generated house), or habitat (the same in it).")
+    ] = "embedded",
+    ask: Annotated[
+        list[str] | None, typer.Option(help="Ask this; may be given again. Default: by the house.")
+    ] = None,
+    find: Annotated[list[str] | None, typer.Option(help="Find this; may be given again.")] = None,
+    out: Out = None,
+    domain: Domain = None,
+) -> None:
+    """Robots explore a house and map it; then they are asked what only a map can tell."""
+    from coterie_bringup.tour import TourOptions
+    from coterie_bringup.tour import tour as run
+
+    options = TourOptions(
+        team_file=team,
+        seed=seed,
+        steps=steps,
+        world=world,
+        out=out or Path("out/tour"),
+        domain=domain,
+        ask=tuple(ask or ()),
+        find=tuple(find or ()),
+    )
+    raise typer.Exit(run(options))
+
+
+@app.command("play", context_settings=PASS_THROUGH)
+def play(context: typer.Context) -> None:
+    """Be one of the agents, in the terminal or the browser; `--help` shows its options."""
+    from coterie_console.play import main as run
+
+    raise typer.Exit(run(context.args))

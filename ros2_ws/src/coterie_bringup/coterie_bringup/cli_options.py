@@ -1,0 +1,37 @@
+"""Arguments and options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def _team_file(name: str) -> Path:
+    """Return the file that a command means by TEAM; see `resources.team_file`."""
+    from coterie_bringup.resources import team_file
+
+    return team_file(name)
+
+
+TEAM: dict[str, Any] = {"metavar": "TEAM", "parser": _team_file}
+"""How every command takes a team: by the path of its file, or by a name of ours."""
+
+TeamFile = Annotated[
+    Path, typer.Argument(**TEAM, help="Team file, or the name of one of ours: demo.")
+]
+Domain = Annotated[
+    int | None,
+    typer.Option(min=0, max=232, help="ROS domain; default: ROS_DOMAIN_ID, or a free one."),
+]
+Namespace = Annotated[
+    str | None, typer.Option(help="ROS namespace of the team, where several run; / for none.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(file_okay=False, help="Folder for the results; default: out/<command>."),
+]
+
+PASS_THROUGH = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+"""Settings of a command that hands its arguments to a program with a command line of its own."""

@@ -1,0 +1,168 @@
+"""Commands that ask a team, or let it do something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coterie_bringup.cli_options import TEAM, Domain, Namespace, Out
+
+app = typer.Typer()
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help='For example "Is there a mug in the kitchen?"')],
+    domain: Domain = None,
+    namespace: Namespace = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Wait so long [s].")] = 300.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Ask the running team; answers with confidence and each robot's evidence.
+
+    Exit code 0: answered; 3: guessed; 4: the team cannot tell (UNKNOWN).
+    """
+    from coterie_bringup.ask import ask as run
+
+    raise typer.Exit(
+        run(question, domain=domain, timeout=timeout, as_json=as_json, namespace=namespace)
+    )
+
+
+@app.command()
+def find(
+    words: Annotated[str, typer.Argument(metavar="REQUEST", help="What is wanted, in words.")],
+    file: Annotated[
+        Path | None,
+        typer.Option("--map", help="A map file; default: the running team's map."),
+    ] = None,
+    mode: Annotated[str, typer.Option(help="certainty or uncertainty.")] = "uncertainty",
+    method: Annotated[str, typer.Option(help="The workflow.")] = "grounded",
+    limit: Annotated[int, typer.Option(min=1, max=50, help="Most objects.")] = 10,
+    profile: Annotated[Path | None, typer.Option(help="Model profile (YAML).")] = None,
+    domain: Domain = None,
+    namespace: Namespace = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Wait for the team so long [s].")] = 60.0,
+    embedder: Annotated[
+        str,
+        typer.Option(help="MODULE:FUNCTION of an embedder: find by looks, in a map file."),
+    ] = "",
+    image: Annotated[
+        Path | None, typer.Option(help="A picture of what is looked for (with --embedder).")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Find the objects of a semantic map that a request calls for; exit code 1 if none does.
+
+    Mode, method and profile are for a map file: a team has its own in its team file.
+    """
+    from coterie_bringup.errors import CommandError
+    from coterie_bringup.find_command import find as run
+    from coterie_bringup.find_command import find_alike, find_in_team
+
+    if embedder or image is not None:
+        if file is None or not embedder:
+            raise CommandError("looks are searched for in a file: give --map and --embedder")
+        raise typer.Exit(
+            find_alike(
+                words, file=file, embedder=embedder, image=image, limit=limit, as_json=as_json
+            )
+        )
+
+    if file is None:
+        raise typer.Exit(
+            find_in_team(
+                words,
+                domain=domain,
+                limit=limit,
+                timeout=timeout,
+                as_json=as_json,
+                namespace=namespace,
+            )
+        )
+    found = run(
+        words,
+        file=file,
+        mode=mode,
+        method=method,
+        limit=limit,
+        profile=profile,
+        as_json=as_json,
+    )
+    raise typer.Exit(found)
+
+
+@app.command("do")
+def do_task(
+    task: Annotated[
+        str, typer.Argument(help='For example "Bring all mugs to the kitchen counter".')
+    ],
+    team: Annotated[
+        Path | None,
+        typer.Option(**TEAM, help="Start this team; default: the one that runs, or emos."),
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="Model profile of the team file that all think with.")
+    ] = None,
+    out: Out = None,
+    domain: Domain = None,
+    max_time: Annotated[
+        float, typer.Option(min=0.0, help="Simulated time it may take [s]; 0: the leader's.")
+    ] = 0.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Let a team of different robots do a task; exit code 0 only if it was done."""
+    from coterie_bringup.do_command import DoOptions, do
+
+    options = DoOptions(
+        words=task,
+        team_file=team,
+        profile=profile,
+        out=out or Path("out/do"),
+        domain=domain,
+        max_time=max_time,
+        as_json=as_json,
+    )
+    raise typer.Exit(do(options))
+
+
+@app.command()
+def cooperate(
+    goal: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help='Predicates with counts, such as "ON(mug, counter): 2"; default: the team file\'s.'
+        ),
+    ] = None,
+    name: Annotated[str, typer.Option(help="What the goal is for, in words.")] = "",
+    team: Annotated[
+        Path | None,
+        typer.Option(**TEAM, help="Start this team; default: the one that runs, or reveca."),
+    ] = None,
+    world: Annotated[
+        str | None, typer.Option(help="Another kind of world for the team: embedded, habitat.")
+    ] = None,
+    out: Out = None,
+    domain: Domain = None,
+    max_time: Annotated[
+        float, typer.Option(min=0.0, help="Simulated time it may take [s]; 0: the team's.")
+    ] = 0.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Let robots do a goal that they share, without a leader; exit code 0 only if it was done."""
+    from coterie_bringup.cooperate_command import CooperateOptions
+    from coterie_bringup.cooperate_command import cooperate as run
+
+    options = CooperateOptions(
+        predicates=tuple(goal or ()),
+        name=name,
+        team_file=team,
+        world=world,
+        out=out or Path("out/cooperate"),
+        domain=domain,
+        max_time=max_time,
+        as_json=as_json,
+    )
+    raise typer.Exit(run(options))

@@ -1,0 +1,71 @@
+"""Commands that run, show and check a team."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coterie_bringup.cli_options import TEAM, Domain, TeamFile
+
+app = typer.Typer()
+team_app = typer.Typer(help="Team files.", no_args_is_help=True)
+
+
+@app.command()
+def up(
+    team: TeamFile,
+    domain: Domain = None,
+    quiet: Annotated[bool, typer.Option(help="Only show what happens to processes.")] = False,
+    explore: Annotated[
+        bool, typer.Option("--explore", help="Let the robots explore, as the team file limits it.")
+    ] = False,
+) -> None:
+    """Run a team until Ctrl-C."""
+    from coterie_bringup.up import up as run
+
+    raise typer.Exit(run(team, domain=domain, quiet=quiet, explore=explore))
+
+
+@app.command()
+def view(
+    team: TeamFile,
+    out: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Write RViz's configuration here.")
+    ] = None,
+) -> None:
+    """Show a team in RViz, or write the configuration that does."""
+    from coterie_bringup.view_command import view as run
+
+    raise typer.Exit(run(team, out=out))
+
+
+@team_app.command("check")
+def team_check(
+    files: Annotated[list[Path], typer.Argument(**TEAM, help="Team files, or names of ours.")],
+) -> None:
+    """Check team files: all mistakes with line, field and nearest name; what they run and send."""
+    from coterie_bringup.rehearsal import rehearse
+    from coterie_bringup.team import FileProblem, load_team
+    from coterie_bringup.trust import acts, untrusted
+
+    failed = False
+    for file in files:
+        try:
+            team = load_team(file)
+        except FileProblem as error:
+            print(error, file=sys.stderr)
+            failed = True
+        else:
+            problems = rehearse(team)
+            if problems:
+                print("\n".join(f"{file}: {problem}" for problem in problems), file=sys.stderr)
+                failed = True
+                continue
+            print(f"{file}: team {team.name}, {len(team.robots)} robots, {team.mode}: good")
+            new = set(untrusted(team))
+            for act in acts(team):
+                print(f"  {act}" + ("; not agreed to yet: --trust" if act in new else ""))
+    raise typer.Exit(2 if failed else 0)
