@@ -13,8 +13,9 @@ from coterie_core.skills import Outcome as SkillOutcome
 from coterie_core.skills import Skill, SkillRefused, SkillResult
 from coterie_core.tasks import Predicate, Proposal, Reflection, RobotReport, SubTask
 from coterie_core.waiting import in_time
-from emos_planner.leader.leader import Agreement, Leader
+from emos_planner.leader.leader import Leader
 from emos_planner.leader.outcome import Outcome
+from emos_planner.leader.task import Agreement
 
 STALLED = 60.0
 """Simulated time in which no robot does anything after which a run ends [s]."""

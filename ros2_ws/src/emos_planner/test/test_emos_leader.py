@@ -408,16 +408,36 @@ async def test_a_leader_goes_on_from_its_file(tools, tmp_path) -> None:
     await leader.replan(STARTS)
     pick = next(o for o in leader.assignment if o.kind == "pick")
     say(leader, pick.robot, DONE, pick.id)
-    save_state(leader, "bring a mug to the kitchen counter", tmp_path / "leader.json")
+    save_state(leader.state(), leader.scene, tmp_path / "leader.json")
 
     other, _ = make(tools)
     other.restore(load_state(tmp_path / "leader.json"))
     assert other.assignment == leader.assignment and other.task == "t"
+    assert other.state() == leader.state()
     for one in other.assignment:
         say(other, one.robot, DONE, one.id)
     while other.must_replan:
         await other.replan(STARTS)
     assert other.progress.finished and other.progress.outcome().success
+
+
+async def test_a_restart_changes_nothing_of_order_looks_and_places(tools, tmp_path) -> None:
+    leader, _ = make(tools, house=small_house(items=False))
+    await leader.discuss("t", "find two mugs, then go to the hall", STARTS)
+    state = leader.state()
+    assert any(state.waits.values()) and state.looked == {}
+    looked = {"mug": {"kitchen:0,0": 0.25}}
+    leader.update(RobotReport(robot="rover", task="t", looked=looked))
+    want = leader.progress.meant.wants[0]
+    want.elsewhere["mug-9"] = "shelf-1 instead of table"
+    leader.progress.meant.board.never["search-1", "rover"] = "it has searched kitchen already"
+    save_state(leader.state(), leader.scene, tmp_path / "leader.json")
+
+    other, _ = make(tools)
+    other.restore(load_state(tmp_path / "leader.json"))
+    assert other.state() == leader.state()
+    assert other.state().looked == {"rover": looked} and other.state().wants[0].elsewhere
+    assert other.progress.meant.board.never == leader.progress.meant.board.never
 
 
 NO_STATE = (

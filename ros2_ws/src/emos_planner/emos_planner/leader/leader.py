@@ -3,75 +3,35 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from coterie_core.geometry import Vec3
-from coterie_core.language import Decider, LanguageModel, RulesModel
+from coterie_core.language import Decider, RulesModel
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, RobotReport, SubTask, Verdict
-from coterie_core.understanding.vocabulary import Vocabulary
 from emos_planner.assign.problem import RULED_OUT
 from emos_planner.assign.solver import Share, assign
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.briefing import robot_text, scene_text, things_named
-from emos_planner.leader.commands import parse_task
 from emos_planner.leader.dealing import deal
 from emos_planner.leader.decisions import SplitState, SplitTask, sub_tasks_of_reply
 from emos_planner.leader.discussion import Channel, Pair, Setting, Talk, discuss
 from emos_planner.leader.judging import judge
 from emos_planner.leader.options import LeaderOptions
+from emos_planner.leader.plans import same_plan, with_offers
 from emos_planner.leader.progress import Change, Progress
 from emos_planner.leader.resolve import as_thing
-from emos_planner.leader.searches import Searches
-from emos_planner.leader.state_file import Kept, LeaderState, StateError, WantState
+from emos_planner.leader.saved_task import state_of, task_of
+from emos_planner.leader.state_file import Kept, LeaderState
+from emos_planner.leader.task import Agreement, TaskInWork
 from emos_planner.leader.transcript import Transcript, Turn
 from emos_planner.leader.understand import Understanding, from_goals, understand
 from emos_planner.leader.verbs import NotUnderstood
-from emos_planner.leader.wants import Board, wants_of, wants_of_goals
 from emos_planner.tools.toolbox import Toolbox
 
 ToolboxFactory = Callable[[SceneGraph, Mapping[str, Resume]], Toolbox]
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """What a discussion came to.
-
-    `sub_tasks` are all of the task with their robots ("" where nobody does it, `unassigned` says
-    why not, robot by robot); `left_out` robots that did not answer; `notes` what a person should
-    know; `problems` what robots did that they must not.
-    """
-
-    task: str
-    words: str
-    sub_tasks: tuple[SubTask, ...]
-    rounds: int
-    unassigned: Mapping[str, Mapping[str, Verdict]]
-    left_out: Mapping[str, str]
-    notes: tuple[str, ...]
-    problems: tuple[str, ...]
-    transcript: Transcript
-    decided_by: str = "rule"
-
-
-@dataclass(slots=True)
-class _Task:
-    """The task in work."""
-
-    id: str
-    words: str
-    meant: Understanding
-    progress: Progress
-    transcript: Transcript
-    round: int = 0
-    forbidden: set[Pair] = field(default_factory=set)
-    notes: list[str] = field(default_factory=list)
-    goals: tuple[Predicate, ...] | None = None
-    refused: dict[Pair, str] = field(default_factory=dict)
 
 
 class Leader:
@@ -113,7 +73,7 @@ class Leader:
         self._on_turn = on_turn
         self._make_toolbox = toolbox_factory
         self._toolbox: Toolbox | None = None
-        self._current: _Task | None = None
+        self._current: TaskInWork | None = None
 
     # -- what there is to see -------------------------------------------------------------------
 
@@ -168,7 +128,7 @@ class Leader:
             self._toolbox = self._make_toolbox(copy.deepcopy(self.scene), self.resumes)
         return self._toolbox
 
-    def _work(self) -> _Task:
+    def _work(self) -> TaskInWork:
         if self._current is None:
             raise RuntimeError("no task was discussed yet: call discuss first")
         return self._current
@@ -209,7 +169,7 @@ class Leader:
         if problem and self.decider.rule_only:
             raise NotUnderstood(problem)
         progress = Progress(task, meant, self.scene, self.options)
-        work = _Task(task, words, meant, progress, transcript)
+        work = TaskInWork(task, words, meant, progress, transcript)
         work.goals = tuple(goals) if goals is not None else None
         if problem:
             work.notes.append(f"not understood by rule ({problem}); a model splits the task")
@@ -223,14 +183,15 @@ class Leader:
         self, words: str, robots: Sequence[str], goals: Iterable[Predicate] | None
     ) -> tuple[Understanding, str]:
         if goals is not None:
-            return from_goals(goals, self.scene, robots, words), ""
+            return from_goals(goals, self.scene, robots, words, unseen=self.options.unseen), ""
         try:
             return understand(words, self.scene, robots, unseen=self.options.unseen), ""
         except NotUnderstood as error:
-            return from_goals((), self.scene, robots, words), str(error)
+            meant = from_goals((), self.scene, robots, words, unseen=self.options.unseen)
+            return meant, str(error)
 
     async def _split(
-        self, work: _Task, robots: Sequence[str], starts: Mapping[str, Vec3 | None]
+        self, work: TaskInWork, robots: Sequence[str], starts: Mapping[str, Vec3 | None]
     ) -> tuple[tuple[SubTask, ...], Share, str]:
         """Return the sub-tasks, the first proposal, and whose it is."""
         basis = work.meant.sub_tasks
@@ -270,7 +231,7 @@ class Leader:
         work.meant.board.adopt(chosen)
         return chosen, Share(chosen), "model"
 
-    def _only(self, work: _Task, robots: Iterable[str]) -> set[Pair]:
+    def _only(self, work: TaskInWork, robots: Iterable[str]) -> set[Pair]:
         """Return what must not be because the person named another robot for it."""
         return {
             (id, robot)
@@ -284,7 +245,7 @@ class Leader:
         room = self.scene.rooms.get(agent.room) if agent else None
         return robot_text(self.resumes[robot], self.options, start, room.name if room else "")
 
-    def _solve(self, work: _Task, starts: Mapping[str, Vec3 | None]) -> Callable[..., Share]:
+    def _solve(self, work: TaskInWork, starts: Mapping[str, Vec3 | None]) -> Callable[..., Share]:
         """Return the solver for what is still open; what is done or running stays as it is."""
 
         def solve(
@@ -317,7 +278,7 @@ class Leader:
 
     async def _agree(
         self,
-        work: _Task,
+        work: TaskInWork,
         sub_tasks: Sequence[SubTask],
         first: Share,
         starts: Mapping[str, Vec3 | None],
@@ -381,7 +342,7 @@ class Leader:
             decided_by,
         )
 
-    def _told(self, work: _Task, id: str, robot: str, verdict: Verdict) -> Verdict:
+    def _told(self, work: TaskInWork, id: str, robot: str, verdict: Verdict) -> Verdict:
         """Return a verdict with the true reason where the solver was told not to ask a robot."""
         if verdict.reason != RULED_OUT:
             work.refused.setdefault((id, robot), verdict.reason)
@@ -415,7 +376,7 @@ class Leader:
         self._remark(self._current)
         return changes
 
-    def _remark(self, work: _Task) -> None:
+    def _remark(self, work: TaskInWork) -> None:
         """Keep in the transcript what was decided about things, such as that one is a mistake."""
         remarks, work.progress.remarks = work.progress.remarks, []
         for text in remarks:
@@ -448,7 +409,8 @@ class Leader:
         alive = {r: at for r, at in starts.items() if r not in work.progress.dead}
         if not open_ or not alive:
             work.progress.give_up(open_, alive)
-            return self._nothing_new(work)
+            plan, talk = work.progress.sub_tasks, work.transcript
+            return Agreement(work.id, work.words, plan, 0, {}, {}, self.notes, (), talk)
         if self._toolbox is not None:
             self._toolbox = self._toolbox.with_scene(copy.deepcopy(self.scene), self.resumes)
         solve = self._solve(work, alive)
@@ -456,12 +418,6 @@ class Leader:
         first = solve(open_, tuple(alive), {}, never)
         first = with_offers(first, work.progress.offers, set(alive), never)
         return await self._agree(work, open_, first, alive, "rule")
-
-    def _nothing_new(self, work: _Task) -> Agreement:
-        return Agreement(
-            work.id, work.words, work.progress.sub_tasks, 0, {}, {}, self.notes, (),
-            work.transcript,
-        )  # fmt: skip
 
     # -- after a restart ------------------------------------------------------------------------
 
@@ -471,157 +427,24 @@ class Leader:
         Raises:
             RuntimeError: No task was discussed.
         """
-        work = self._work()
-        board, progress = work.meant.board, work.progress
-        return LeaderState(
-            task=work.id,
-            words=work.words,
-            robots=board.robots,
-            goals=work.goals,
-            round=work.round,
-            sub_tasks=progress.sub_tasks,
-            only=board.only,
-            seen=tuple(sorted(board.seen)),
-            checks=tuple(sorted(board.checks)),
-            looked={r: dict(report.looked) for r, report in progress.reports.items()},
-            searched={
-                label: {room: sorted(by) for room, by in rooms.items()}
-                for label, rooms in board.book.tried.items()
-            },
-            wants=tuple(
-                WantState(
-                    given=want.given,
-                    met=tuple(sorted(want.met)),
-                    searches=tuple(want.searches),
-                    rooms=want.rooms,
-                    target_searches=tuple(want.target_searches),
-                    goals=want.goals,
-                )
-                for want in work.meant.wants
-            ),
-            forbidden=tuple(sorted(work.forbidden)),
-            tries=progress.tries,
-            given_up=progress.given_up,
-            failures=progress.failures,
-            dropped=tuple(sorted(progress.dropped)),
-            notes=tuple(work.notes),
-            problems=tuple(progress.problems),
-        )
+        return state_of(self._work())
 
     def restore(self, kept: Kept) -> None:
-        """Go on with a task from a state; `scene` should be the state's, too.
+        """Go on with a task from a state and the map that was saved with it.
 
         Raises:
             StateError: The state does not fit the words in it.
         """
-        state = kept.state
         self.scene = copy.deepcopy(kept.scene)
         self._toolbox = None
-        book = Searches(self.scene, self.options.unseen)
-        for robot, looked in state.looked.items():
-            book.hear(robot, looked)
-        book.tried = {k: {r: set(by) for r, by in v.items()} for k, v in state.searched.items()}
-        board = Board(
-            state.robots,
-            book,
-            only=dict(state.only),
-            seen=set(state.seen),
-            checks=set(state.checks),
-        )
-        try:
-            wants = (
-                wants_of(parse_task(state.words, Vocabulary.of(self.scene, state.robots)))
-                if state.goals is None
-                else wants_of_goals(state.goals)
-            )
-        except NotUnderstood:
-            wants = []  # a model had split it
-        if len(wants) != len(state.wants):
-            raise StateError(
-                f"{state.task}: {len(state.wants)} wants in the state, {len(wants)} in its words"
-            )
-        for want, was in zip(wants, state.wants, strict=True):
-            want.given, want.met = dict(was.given), set(was.met)
-            want.searches, want.target_searches = list(was.searches), list(was.target_searches)
-            want.rooms = was.rooms
-            want.goals = dict(was.goals)
-        board.adopt(state.sub_tasks)
-        meant = Understanding(state.words, wants, board, self.scene)
-        progress = Progress(state.task, meant, self.scene, self.options)
-        progress.resume(state)
-        self._current = _Task(
-            state.task,
-            state.words,
-            meant,
-            progress,
-            Transcript(state.task, state.words, self._on_turn),
-            state.round,
-            set(state.forbidden),
-            list(state.notes),
-            state.goals,
-        )
+        transcript = Transcript(kept.state.task, kept.state.words, self._on_turn)
+        self._current = task_of(kept.state, self.scene, self.options, transcript)
 
     def forget(self) -> None:
         """Drop the task: cancelled, or at its end."""
         self._current = None
 
 
-def with_offers(
-    share: Share,
-    offers: Mapping[str, Iterable[str]],
-    robots: Collection[str],
-    forbidden: Collection[Pair],
-) -> Share:
-    """Give what the solver gives to nobody to a robot that offered to do it.
-
-    Who offers knows the place better than the leader's map; it is asked again in the discussion,
-    and checks it with its own tools. A thing that is picked and placed goes to one robot.
-    """
-    given: dict[str, str] = {}
-    for one in share.sub_tasks:
-        if one.robot or one.id in given:
-            continue
-        pair = [
-            other.id
-            for other in share.sub_tasks
-            if not other.robot
-            and (one.id in (other.id, other.same_robot_as) or one.same_robot_as == other.id)
-        ]
-        for robot in dict.fromkeys(robot for id in pair for robot in offers.get(id, ())):
-            if robot in robots and not any((id, robot) in forbidden for id in pair):
-                given |= dict.fromkeys(pair, robot)
-                break
-    if not given:
-        return share
-    return dataclasses.replace(
-        share,
-        sub_tasks=tuple(
-            one.model_copy(update={"robot": given[one.id]}) if one.id in given else one
-            for one in share.sub_tasks
-        ),
-        unassigned={id: by for id, by in share.unassigned.items() if id not in given},
-    )
-
-
-def same_plan(a: Iterable[SubTask], b: Iterable[SubTask]) -> bool:
-    """Whether two plans give the same work to the same robots."""
-
-    def work(plan: Iterable[SubTask]) -> set[tuple[str, ...]]:
-        return {
-            (
-                one.kind,
-                one.object.id or one.object.label if one.object else "",
-                one.receptacle.id if one.receptacle else "",
-                ",".join(one.rooms),
-                one.robot,
-            )
-            for one in plan
-        }
-
-    return work(a) == work(b)
-
-
 def rules_decider(who: str = "leader") -> Decider:
     """Return a decider that asks no model."""
-    model: LanguageModel = RulesModel()
-    return Decider(model, who=who)
+    return Decider(RulesModel(), who=who)

@@ -37,11 +37,12 @@ from coterie_ros.outlet import Outlet
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
-from emos_planner.leader.leader import Agreement, Leader
+from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import Outcome, TaskState
 from emos_planner.leader.progress import Change
 from emos_planner.leader.state_file import StateError, load_state, save_state
+from emos_planner.leader.task import Agreement
 from emos_planner.leader.transcript import Turn
 from emos_planner.leader.verbs import NotUnderstood
 
@@ -452,7 +453,7 @@ class LeaderNode(AgentNode):
         )
         if self._folder is not None:
             try:
-                save_state(leader, self._words, self._folder / "leader.json")
+                save_state(leader.state(), leader.scene, self._folder / "leader.json")
             except OSError as error:
                 self.problem(f"state not saved: {error}")
 
@@ -521,27 +522,27 @@ class LeaderNode(AgentNode):
             await self._tell_lost()
             return
         try:
-            state = load_state(file)
+            kept = load_state(file)
         except StateError as error:
             self.problem(f"{error}; the task in it is lost: give it again")
             return
-        self._busy, self._words = state.task, state.words
+        self._busy, self._words = kept.state.task, kept.state.words
         self._ended = asyncio.get_running_loop().create_future()
         try:
             self._has_map = True  # its own of before will do
             await self._gather()
-            self.leader = self._new_leader(state.scene)
-            self.leader.restore(state)
+            self.leader = self._new_leader(kept.scene)
+            self.leader.restore(kept)
             self.leader.progress.expect(self.robots, time.monotonic())
             for report in self._reports.values():
                 self.leader.update(report)
-            self.get_logger().info(f"{state.task}: going on after a restart")
+            self.get_logger().info(f"{self._busy}: going on after a restart")
             self._publish()
             outcome = await self._watch(None, self.parameters["max_time"])
         except (ValueError, StateError) as error:
             outcome = Outcome(False, f"could not go on after a restart: {error}", {})
             self.problem(outcome.message)
-        self.get_logger().info(f"{state.task}: {outcome.message}")
+        self.get_logger().info(f"{kept.state.task}: {outcome.message}")
         self._ended.set_result(outcome)
         self._finish()
 

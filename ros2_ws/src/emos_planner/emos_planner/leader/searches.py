@@ -39,8 +39,10 @@ class Searches:
         owners = frozenset(self.owners.get(kind, ()))
         held = self._beliefs.get(kind)
         if held is None or held.owners != owners:
-            missed = held._missed if held is not None else {}
-            held = self._beliefs[kind] = SearchBelief(self.scene, kind, (), owners, missed)
+            before = held.of_robots() if held is not None else {}
+            held = self._beliefs[kind] = SearchBelief(self.scene, kind, (), owners)
+            for robot, missed in before.items():
+                held.hear(robot, missed)
         return replace(held, rooms=tuple(rooms))
 
     def hear(self, robot: str, looked: Mapping[str, Missed]) -> None:
@@ -77,6 +79,14 @@ class Searches:
             (r for r in rooms if (much and left[r] > most) or belief.unseen_share(r) > LOOKED_OVER),
             key=lambda r: (-left[r], r),
         )
+
+    def all_looked(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Return robot -> label -> what its looks leave open, as `hear` takes it in."""
+        told: dict[str, dict[str, dict[str, float]]] = {}
+        for label, belief in self._beliefs.items():
+            for robot, missed in belief.of_robots().items():
+                told.setdefault(robot, {})[label] = missed
+        return told
 
     def looked(self, label: str) -> dict[str, dict[str, float]]:
         """Return robot -> what its looks leave open, for a robot that goes on with a search."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -13,9 +13,6 @@ from coterie_core.files import write_atomically
 from coterie_core.plain_data import DataError, check_values, read_json
 from coterie_core.scene import SceneError, SceneGraph, from_json, to_json
 from coterie_core.tasks import Predicate, SubTask
-
-if TYPE_CHECKING:
-    from emos_planner.leader.leader import Leader
 
 FORMAT = "coterie.leader/1"
 _LARGEST = 200_000_000
@@ -34,8 +31,10 @@ class WantState(BaseModel):
     met: tuple[str, ...] = ()
     searches: tuple[str, ...] = ()
     rooms: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
     target_searches: tuple[str, ...] = ()
     goals: dict[str, Predicate] = {}
+    elsewhere: dict[str, str] = {}
 
 
 class LeaderState(BaseModel):
@@ -51,6 +50,8 @@ class LeaderState(BaseModel):
     round: int = 0
     sub_tasks: tuple[SubTask, ...] = ()
     only: dict[str, str] = {}
+    waits: dict[str, tuple[str, ...]] = {}
+    never: tuple[tuple[str, str, str], ...] = ()
     seen: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     looked: dict[str, dict[str, dict[str, float]]] = {}
@@ -65,21 +66,15 @@ class LeaderState(BaseModel):
     problems: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Kept:
     """A state that was read, with the map as the leader knew it."""
 
     state: LeaderState
     scene: SceneGraph
-    task: str = field(init=False)
-    words: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Take over what is asked for most."""
-        self.task, self.words = self.state.task, self.state.words
 
 
-def save_state(leader: Leader, words: str, path: Path) -> None:
+def save_state(state: LeaderState, scene: SceneGraph, path: Path) -> None:
     """Write what a leader knows of its task; a reader never sees half of it.
 
     Raises:
@@ -87,8 +82,8 @@ def save_state(leader: Leader, words: str, path: Path) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     data: dict[str, Any] = {
-        "state": leader.state().model_dump(mode="json"),
-        "scene": json.loads(to_json(leader.scene)),
+        "state": state.model_dump(mode="json"),
+        "scene": json.loads(to_json(scene)),
     }
     write_atomically(path, json.dumps(data))
 

@@ -100,10 +100,15 @@ def understand(
 
 
 def from_goals(
-    goals: Iterable[Predicate], scene: SceneGraph, robots: Iterable[str] = (), words: str = ""
+    goals: Iterable[Predicate],
+    scene: SceneGraph,
+    robots: Iterable[str] = (),
+    words: str = "",
+    *,
+    unseen: float = _UNSEEN,
 ) -> Understanding:
     """Return the same for goals that are given as predicates."""
-    board = Board(tuple(robots), Searches(scene))
+    board = Board(tuple(robots), Searches(scene, unseen))
     understanding = Understanding(words, wants_of_goals(goals), board, scene)
     understanding.grow()
     return understanding

@@ -1,0 +1,119 @@
+"""A task in work as the plain data that another leader goes on with, and back."""
+
+from __future__ import annotations
+
+from coterie_core.scene import SceneGraph
+from coterie_core.understanding.vocabulary import Vocabulary
+from emos_planner.leader.commands import parse_task
+from emos_planner.leader.options import LeaderOptions
+from emos_planner.leader.progress import Progress
+from emos_planner.leader.searches import Searches
+from emos_planner.leader.state_file import LeaderState, StateError, WantState
+from emos_planner.leader.task import TaskInWork
+from emos_planner.leader.transcript import Transcript
+from emos_planner.leader.understand import Understanding
+from emos_planner.leader.verbs import NotUnderstood
+from emos_planner.leader.wants import Board, Want, wants_of, wants_of_goals
+
+
+def state_of(work: TaskInWork) -> LeaderState:
+    """Return everything that another leader needs to go on with a task."""
+    board, progress = work.meant.board, work.progress
+    return LeaderState(
+        task=work.id,
+        words=work.words,
+        robots=board.robots,
+        goals=work.goals,
+        round=work.round,
+        sub_tasks=progress.sub_tasks,
+        only=board.only,
+        waits=board.waits,
+        never=tuple((*pair, why) for pair, why in board.never.items()),
+        seen=tuple(sorted(board.seen)),
+        checks=tuple(sorted(board.checks)),
+        looked=board.book.all_looked(),
+        searched={
+            label: {room: sorted(by) for room, by in rooms.items()}
+            for label, rooms in board.book.tried.items()
+        },
+        wants=tuple(
+            WantState(
+                given=want.given,
+                met=tuple(sorted(want.met)),
+                searches=tuple(want.searches),
+                rooms=want.rooms,
+                targets=want.targets,
+                target_searches=tuple(want.target_searches),
+                goals=want.goals,
+                elsewhere=want.elsewhere,
+            )
+            for want in work.meant.wants
+        ),
+        forbidden=tuple(sorted(work.forbidden)),
+        tries=progress.tries,
+        given_up=progress.given_up,
+        failures=progress.failures,
+        dropped=tuple(sorted(progress.dropped)),
+        notes=tuple(work.notes),
+        problems=tuple(progress.problems),
+    )
+
+
+def task_of(
+    state: LeaderState, scene: SceneGraph, options: LeaderOptions, transcript: Transcript
+) -> TaskInWork:
+    """Return the task of a state, on the map that was saved with it; what is said goes on.
+
+    Raises:
+        StateError: The state does not fit the words in it.
+    """
+    book = Searches(scene, options.unseen)
+    for robot, looked in state.looked.items():
+        book.hear(robot, looked)
+    book.tried = {k: {r: set(by) for r, by in v.items()} for k, v in state.searched.items()}
+    board = Board(
+        state.robots,
+        book,
+        only=dict(state.only),
+        seen=set(state.seen),
+        never={(id, robot): why for id, robot, why in state.never},
+        checks=set(state.checks),
+        waits=dict(state.waits),
+    )
+    board.adopt(state.sub_tasks)
+    meant = Understanding(state.words, _wants(state, scene), board, scene)
+    progress = Progress(state.task, meant, scene, options)
+    progress.resume(state)
+    return TaskInWork(
+        state.task,
+        state.words,
+        meant,
+        progress,
+        transcript,
+        state.round,
+        set(state.forbidden),
+        list(state.notes),
+        state.goals,
+    )
+
+
+def _wants(state: LeaderState, scene: SceneGraph) -> list[Want]:
+    """Return the wants of a state: the words (or goals) again, and what has become of each."""
+    try:
+        wants = (
+            wants_of(parse_task(state.words, Vocabulary.of(scene, state.robots)))
+            if state.goals is None
+            else wants_of_goals(state.goals)
+        )
+    except NotUnderstood:
+        wants = []  # a model had split it
+    if len(wants) != len(state.wants):
+        raise StateError(
+            f"{state.task}: {len(state.wants)} wants in the state, {len(wants)} in its words"
+        )
+    for want, was in zip(wants, state.wants, strict=True):
+        want.given, want.met = dict(was.given), set(was.met)
+        want.searches, want.target_searches = list(was.searches), list(was.target_searches)
+        want.rooms, want.targets = was.rooms, was.targets
+        want.goals, want.elsewhere = dict(was.goals), dict(was.elsewhere)
+    return wants

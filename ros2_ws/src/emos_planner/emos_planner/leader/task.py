@@ -1,0 +1,53 @@
+"""The task that a leader has in work, and what the team agreed on about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from coterie_core.tasks import Predicate, SubTask, Verdict
+from emos_planner.leader.discussion import Pair
+from emos_planner.leader.progress import Progress
+from emos_planner.leader.transcript import Transcript
+from emos_planner.leader.understand import Understanding
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What a discussion came to.
+
+    `sub_tasks` are all of the task with their robots ("" where nobody does it, `unassigned` says
+    why not, robot by robot); `left_out` robots that did not answer; `notes` what a person should
+    know; `problems` what robots did that they must not.
+    """
+
+    task: str
+    words: str
+    sub_tasks: tuple[SubTask, ...]
+    rounds: int
+    unassigned: Mapping[str, Mapping[str, Verdict]]
+    left_out: Mapping[str, str]
+    notes: tuple[str, ...]
+    problems: tuple[str, ...]
+    transcript: Transcript
+    decided_by: str = "rule"
+
+
+@dataclass(slots=True)
+class TaskInWork:
+    """A task that a leader sees through.
+
+    `words` are the person's, `goals` count instead of them where given. `forbidden` are pairs of
+    sub-task and robot that must not come again; `refused` says what a robot had against a sub-task.
+    """
+
+    id: str
+    words: str
+    meant: Understanding
+    progress: Progress
+    transcript: Transcript
+    round: int = 0
+    forbidden: set[Pair] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+    goals: tuple[Predicate, ...] | None = None
+    refused: dict[Pair, str] = field(default_factory=dict)
