@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from coterie_core.lexicon import load_lexicon
-from coterie_core.understanding import plain_text
+from coterie_core.understanding import plain_text, unknown_words
 from openeqa_agent.associations import things_for
 from openeqa_agent.choices import split_choice
 from openeqa_agent.patterns import AUX, CAN, KINDS, WE
@@ -24,6 +24,7 @@ _ASKS = re.compile(
 )
 _ASKING = re.compile(r"\b(?:what|which|where|how|who|whose|why|when)\b")
 _YES_NO = re.compile(r"(?:is|are|was|were|can|could|would|will|do|does|did|has|have|should)\b")
+_DEFINITE = re.compile(r"\b(?:the|this|these|my|our|your|both)\b")
 _FILLER = re.compile(
     r"\b(?:in|inside|around|throughout|of) (?:the|this|our|my|that) (?:entire |whole )?"
     r"(?:house|home|apartment|flat|building|scene|image|picture|video|environment)\b(?! in\b)"
@@ -94,7 +95,7 @@ def _understood(text: str, core: str, context: str) -> OpenQuestion:
         if match is not None:
             found = build(match, core)
     if found is None or _is_salad(found, core):
-        found = _by_words(text, core, context)
+        found = _by_words(text, core, context, found)
     if found.kind in ("used_for", "space") and context:
         # "I want to hang up my jacket. What should I use?": the use is in what was said before.
         found = replace(found, use=f"{found.use}, {context}" if found.use else context)
@@ -109,18 +110,41 @@ def _understood(text: str, core: str, context: str) -> OpenQuestion:
     return replace(found, category=sort_category(found, core, context))
 
 
-def _by_words(text: str, core: str, context: str) -> OpenQuestion:
-    """What is asked where no pattern fits: what serves, if the words speak of uses."""
+def _by_words(text: str, core: str, context: str, read: OpenQuestion | None) -> OpenQuestion:
+    """What is asked where no pattern fits: what serves, if the words speak of uses.
+
+    Args:
+        text: As asked.
+        core: The clause that asks.
+        context: What was said before it.
+        read: What a pattern made of the clause, of which no thing was understood.
+    """
     said = f"{core}, {context}" if context else core
     room = describe(core).room
-    told_apart = len(re.findall(r"\bthe\b", core)) > 1 and len(load_lexicon().mentions(core)) > 1
-    if things_for(said) and not told_apart:
-        polar = bool(_YES_NO.match(core)) and not _ASKING.search(core)
+    polar = bool(_YES_NO.match(core)) and not _ASKING.search(core)
+    if things_for(said) and not _is_of_things(core, polar, read) and not unknown_words(said):
         place = "place" if re.match(r"where\b", core) else ""
         return OpenQuestion(
             text, "used_for", target=Thing("", room=room), attribute=place, polar=polar, use=said
         )
     return OpenQuestion(text, target=replace(ANY, room=room), parsed=False)
+
+
+def _is_of_things(core: str, polar: bool, read: OpenQuestion | None) -> bool:
+    """Whether a clause asks about things that it names, so that no use is asked for.
+
+    "Is the toilet lid closed?" is not answered by what closes, nor a color by a thing.
+    """
+    mentions = load_lexicon().mentions
+    definite, named = len(_DEFINITE.findall(core)), len(mentions(core))
+    if not polar:
+        other = read is not None and read.kind not in ("what", "where")
+        return other or (definite > 1 and named > 1)
+    if read is None or read.kind != "is_there":
+        return definite > 0
+    # "Are there cleaning solutions for dirty plates?" names plates, but asks for none.
+    head = bool(mentions(read.target.name))
+    return head or read.relation is not None or (definite > 0 and named > 0)
 
 
 def _is_salad(found: OpenQuestion, core: str) -> bool:

@@ -87,6 +87,25 @@ async def test_the_paper_s_agents_are_forced_to_guess(flat):
     assert reply.guessed and reply.text[0].isdigit()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Is there a SensorRecord(values={'lamp': 0.5})?",
+        "Is there a weights desk lamp values 12?",
+        "Are the bar stools tucked in?",
+        "Is the sofa cover unzipped?",
+        "What color is the desk frame?",
+        "How many table lamp shades are dusty?",
+    ],
+)
+@pytest.mark.parametrize("guesses", ["usual", "always"])
+async def test_things_that_are_asked_about_are_no_use(text, guesses, flat):
+    """What some words of a question go with is no answer to whether a thing is so."""
+    reply = await OpenAgent(RULES, options=AgentOptions(guesses=guesses)).answer(text, flat)
+    assert parse_open(text).kind != "used_for"
+    assert reply.guessed and not reply.objects, reply
+
+
 async def test_long_texts_are_refused_and_cost_little(flat):
     agent = OpenAgent(RULES)
     for part in (
