@@ -33,7 +33,7 @@ from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.generator import generate_house
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import NoiseLevel
-from habitat_bridge.image_detector import STRUCTURE, ImageDetector
+from habitat_bridge.image_detector import NO_THINGS, ImageDetector
 from habitat_bridge.simulator import Frame, FrameRequest, Start, WorldError, run_skill
 from semantic_mapper.mapper import MapperOptions, SemanticMapper
 from semantic_mapper.regions import Regions
@@ -160,7 +160,7 @@ def map_house(
 def compare(scene: SceneGraph, truth: SceneGraph, seen: Sequence[str]) -> dict[str, Any]:
     """Match a map's things with those of a house, one to one, and say how they agree."""
     mapped = list(scene.objects.values())
-    real = [t for t in truth.objects.values() if t.label.top not in STRUCTURE]
+    real = [t for t in truth.objects.values() if t.label.top not in NO_THINGS]
     table = np.array([[agreement(a, b) for b in real] for a in mapped]).reshape(
         len(mapped), len(real)
     )
@@ -229,7 +229,7 @@ def _visible(world: EmbeddedWorld, frame: Frame) -> Counter[str]:
     seen: Counter[str] = Counter()
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
         k = value - things.first_instance
-        if 0 <= k < len(things.ids) and frame.labels and frame.labels[value] not in STRUCTURE:
+        if 0 <= k < len(things.ids) and frame.labels and frame.labels[value] not in NO_THINGS:
             seen[things.ids[k]] = count
     return seen
 

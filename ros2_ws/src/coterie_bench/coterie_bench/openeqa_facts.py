@@ -10,7 +10,7 @@ from coterie_bench.openeqa_tour import Episode, Sight
 from coterie_bench.openeqa_world import Home
 from coterie_core.household import load_household
 from coterie_core.relations import gap
-from habitat_bridge.image_detector import STRUCTURE
+from habitat_bridge.image_detector import NO_THINGS
 
 CLEAR = 150
 """Pixels in some image from which a thing is clear enough to be asked about."""
@@ -49,7 +49,7 @@ class Facts:
         self.home = home
         self.sight = sight
         self.episode = episode
-        self.things = {k: t for k, t in home.truth.objects.items() if t.label.top not in STRUCTURE}
+        self.things = {k: t for k, t in home.truth.objects.items() if t.label.top not in NO_THINGS}
         contents = home.world.contents
         self.hidden = {k for k in self.things if contents.hidden[contents.rows[k]]}
         self.seen = {

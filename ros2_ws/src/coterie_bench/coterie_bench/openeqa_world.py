@@ -23,7 +23,7 @@ from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.navigation import BodySpace
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import NoiseLevel
-from habitat_bridge.image_detector import STRUCTURE, ImageDetector
+from habitat_bridge.image_detector import NO_THINGS, ImageDetector
 from habitat_bridge.simulator import FrameRequest, Start, run_skill
 from semantic_mapper.mapper import MapperOptions, SemanticMapper
 from semantic_mapper.regions import Regions
@@ -195,7 +195,7 @@ class Home:
         pixels: Counter[str] = Counter()
         for value, count in zip(values.tolist(), counts.tolist(), strict=True):
             k = value - things.first_instance
-            if 0 <= k < len(things.ids) and things.labels[k] not in STRUCTURE:
+            if 0 <= k < len(things.ids) and things.labels[k] not in NO_THINGS:
                 pixels[things.ids[k]] = count
         shown = Shown(rgbd, found, pixels)
         self._kept[key] = shown

@@ -15,17 +15,13 @@ import numpy.typing as npt
 
 from coterie_core.colors import COLOR_NAMES, color_name
 from coterie_core.detections import ImageDetection
+from coterie_core.detector_vocabulary import STRUCTURE
 from coterie_core.scene import SceneObject
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.simulator import Frame, Simulator
 
-STRUCTURE = frozenset(
-    {
-        "wall", "floor", "ceiling", "door", "door frame", "window", "stairs", "staircase",
-        "railing", "robot",
-    }
-)  # fmt: skip
-"""What is no thing: parts of the house, and robots."""
+NO_THINGS = STRUCTURE | {"door frame", "stairs", "robot"}
+"""Labels of semantic images that name no thing: parts of the house, and robots."""
 
 
 class ImageDetector:
@@ -50,7 +46,7 @@ class ImageDetector:
         seed: int,
         confusable: Mapping[str, Sequence[str]],
         labels: Sequence[str],
-        ignore: Collection[str] = STRUCTURE,
+        ignore: Collection[str] = NO_THINGS,
         masks: bool = True,
         is_open: Callable[[int], bool | None] | None = None,
         color_of: Callable[[int], str] | None = None,

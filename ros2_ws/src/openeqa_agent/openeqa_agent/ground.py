@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Sequence
 
+from coterie_core.detector_vocabulary import STRUCTURE
 from coterie_core.scene import SceneGraph, SceneObject
 from openeqa_agent import phrases
 from openeqa_agent.answers import OpenReply
@@ -15,7 +16,7 @@ from openeqa_agent.measures import answer_size, answer_space
 from openeqa_agent.presence import answer_how_many, answer_is_there
 from openeqa_agent.purposes import answer_use
 from openeqa_agent.question import STATES, OpenQuestion
-from openeqa_agent.things import HOLDS, LIKELY, STRUCTURE, Found, MapIndex
+from openeqa_agent.things import HOLDS, LIKELY, Found, MapIndex
 from openeqa_agent.words import basic_color
 
 _EVIDENCE = 12

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from coterie_core.detector_vocabulary import STRUCTURE
 from coterie_core.geometry import Box, Vec2, distance, iou
 from coterie_core.household import load_household, normalized
 from coterie_core.relations import NEAR, PAIRS, RelationKind, between, gap
@@ -28,8 +29,6 @@ LIKELY = 0.3
 """Least probability for an object to be taken for what a question speaks of."""
 HOLDS = 0.25
 """Least strength of a relation that counts as held."""
-STRUCTURE = frozenset({"wall", "floor", "ceiling", "door", "window", "column", "beam", "staircase"})
-"""Labels that nobody means by "object" or "furniture"."""
 _SAME_SPOT = 0.25
 _CELL = 2.0
 _WIDEST = 20.0
