@@ -25,7 +25,13 @@ from rich.progress import (
 )
 
 from coterie_bench.command import run as run_command
-from coterie_bench.openeqa_data import DataError, DataQuestion, load_open_eqa, run_episode
+from coterie_bench.openeqa_data import (
+    DataError,
+    DataQuestion,
+    find_episode,
+    load_open_eqa,
+    run_episode,
+)
 from coterie_bench.openeqa_phrases import PHRASES
 from coterie_bench.openeqa_run import MOST_STEPS, Setup, run_house
 from coterie_bench.openeqa_scenes import Start, has_starts, load_starts, run_scene
@@ -70,8 +76,6 @@ class Unit:
         )  # fmt: skip
         digest = hashlib.sha256(repr(parts).encode() + _code_digest())
         if self.questions:
-            from coterie_bench.openeqa_data import find_episode
-
             found = find_episode(self.episodes, self.questions[0].episode)
             digest.update(str(found and found.stat().st_mtime_ns).encode())
         return digest.hexdigest()[:20]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -140,36 +140,49 @@ async def _answered(
     scene: SceneGraph | None,
     trouble: str,
 ) -> dict[str, Any]:
-    record: dict[str, Any] = {
+    missing = _misses(method, recording, scene, trouble)
+    if missing:
+        told = unanswered(missing)
+    else:
+        told = await asker.ask(
+            method, one.question, one.answer, one.extra, scene, recording, FRAMES
+        )
+    return {**data_record(one, method, "em"), **told}
+
+
+def data_record(
+    one: DataQuestion, method: str, setting: str, exploration: str = ""
+) -> dict[str, Any]:
+    """Return the record of a question of the data set, without what its answer adds."""
+    return {
         "method": method,
-        "setting": "em",
-        "exploration": "",
+        "setting": setting,
+        "exploration": exploration,
         "category": one.category,
         "source": one.source,
         "episode": one.episode,
         "question_id": one.id,
         "question": one.question,
         "answer": one.answer,
+        "E": None,
+        "steps": None,
+        "missing": "",
     }
-    missing = _misses(method, recording, scene, trouble)
-    if missing:
-        return {**record, **_NOTHING, "missing": missing}
-    told = await asker.ask(method, one.question, one.answer, one.extra, scene, recording, FRAMES)
-    return {**record, **told, "E": None, "steps": None, "missing": ""}
 
 
-_NOTHING: Mapping[str, Any] = {
-    "prediction": "",
-    "mark": None,
-    "rule_mark": None,
-    "C": None,
-    "E": None,
-    "steps": None,
-    "guessed": False,
-    "calls": 0,
-    "tokens": 0,
-    "seconds": 0.0,
-}
+def unanswered(why: str) -> dict[str, Any]:
+    """Return what the record of a question says that could not be asked."""
+    return {
+        "prediction": "",
+        "mark": None,
+        "rule_mark": None,
+        "C": None,
+        "guessed": False,
+        "calls": 0,
+        "tokens": 0,
+        "seconds": 0.0,
+        "missing": why,
+    }
 
 
 def _misses(

@@ -265,17 +265,22 @@ async def _explore_all(
 
 async def _ours(home: Home, tour: Episode, one: HouseQuestion, asker: Asker) -> dict[str, Any]:
     """Explore for one question."""
-    explorer = Explorer(one.question, "question")
     seeker = Seeker(home, tour.start, tour.yaw, limit=asker.setup.steps)
+    stopped = await explore_for(seeker, one.question)
+    part = episode_of(seeker, tour.name)
+    return await _record(asker, one, "ours", "active", part, "question", seeker.steps, stopped)
+
+
+async def explore_for(seeker: Seeker, question: str) -> str:
+    """Let our explorer lead a body until its map answers a question; return why it stopped."""
+    explorer = Explorer(question, "question")
 
     def answers(shown: Shown) -> bool:
         labels = [detection.label for detection in shown.detections]
         return explorer.concerns(labels) and explorer.answer(seeker.scene()) is not None
 
     seeker.after = answers
-    stopped = await explore(seeker, explorer)
-    part = episode_of(seeker, tour.name)
-    return await _record(asker, one, "ours", "active", part, "question", seeker.steps, stopped)
+    return await explore(seeker, explorer)
 
 
 async def explore(

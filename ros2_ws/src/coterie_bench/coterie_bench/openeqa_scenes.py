@@ -16,15 +16,21 @@ from typing import Any
 
 import numpy as np
 
-from coterie_bench.openeqa_data import DataError, DataQuestion, entries_of, question_of
-from coterie_bench.openeqa_run import ACTIVE_FRAMES, Asker, Setup, explore
+from coterie_bench.openeqa_data import (
+    DataError,
+    DataQuestion,
+    data_record,
+    entries_of,
+    question_of,
+    unanswered,
+)
+from coterie_bench.openeqa_run import ACTIVE_FRAMES, Asker, Setup, explore_for
 from coterie_bench.openeqa_tour import episode_of
-from coterie_bench.openeqa_world import Home, Seeker, Shown
+from coterie_bench.openeqa_world import Home, Seeker
 from coterie_core.frames import yup_to_zup
 from coterie_core.geometry import Vec3, wrap_angle
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import make_world
-from openeqa_agent.explore import Explorer
 
 SCENE_FILES = ("*.basis.glb", "*.glb", "*.gltf", "*.scn", "*.scene_instance.json")
 FARTHEST_START = 2.0
@@ -117,7 +123,10 @@ async def run_scene(starts: Sequence[Start], folder: Path, setup: Setup) -> list
     try:
         if file is None:
             return [
-                _missing(start, method, f"no scene of {episode} in {folder}")
+                {
+                    **_record(start, method),
+                    **unanswered(f"no scene of {episode} in {folder}"),
+                }
                 for start in starts
                 for method in _methods(setup)
             ]
@@ -157,25 +166,17 @@ async def _answered(home: Home, start: Start, method: str, asker: Asker) -> dict
         told = await asker.ask(
             method, one.question, one.answer, one.extra, None, None, ACTIVE_FRAMES
         )
-        return {**_record(start, method), **told, "missing": ""}
+        return {**_record(start, method), **told}
     place = nearest_stand(home, start.position)
     if place is None:
-        return _missing(start, method, "its start pose is not in this scene")
+        return {**_record(start, method), **unanswered("its start pose is not in this scene")}
     seeker = Seeker(home, place, wrap_angle(start.yaw), limit=asker.setup.steps)
-    explorer = Explorer(one.question, "question")
-
-    def answers(shown: Shown) -> bool:
-        labels = [detection.label for detection in shown.detections]
-        return explorer.concerns(labels) and explorer.answer(seeker.scene()) is not None
-
-    seeker.after = answers
-    stopped = await explore(seeker, explorer)
+    stopped = await explore_for(seeker, one.question)
     seen = episode_of(seeker, one.episode)
     told = await asker.ask(
         method, one.question, one.answer, one.extra, seen.map, seen, ACTIVE_FRAMES
     )
-    record = {**_record(start, method), **told, "exploration": "question", "missing": ""}
-    return {**record, "steps": seeker.steps, "stopped": stopped}
+    return {**_record(start, method), **told, "steps": seeker.steps, "stopped": stopped}
 
 
 def nearest_stand(home: Home, position: Vec3) -> str | None:
@@ -187,33 +188,5 @@ def nearest_stand(home: Home, position: Vec3) -> str | None:
 
 
 def _record(start: Start, method: str) -> dict[str, Any]:
-    one = start.question
-    return {
-        "method": method,
-        "setting": "active",
-        "exploration": "",
-        "category": one.category,
-        "source": one.source,
-        "episode": one.episode,
-        "question_id": one.id,
-        "question": one.question,
-        "answer": one.answer,
-        "E": None,
-        "steps": None,
-    }
-
-
-def _missing(start: Start, method: str, why: str) -> dict[str, Any]:
-    return {
-        **_record(start, method),
-        "exploration": "" if method == "blind" else "question",
-        "prediction": "",
-        "mark": None,
-        "rule_mark": None,
-        "C": None,
-        "guessed": False,
-        "calls": 0,
-        "tokens": 0,
-        "seconds": 0.0,
-        "missing": why,
-    }
+    exploration = "" if method == "blind" else "question"
+    return data_record(start.question, method, "active", exploration)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from coterie_bench.openeqa_drafts import NUMBERS, Draft, Rng, a
 from coterie_bench.openeqa_facts import Facts
 from coterie_bench.openeqa_phrases import Phrases
 
 
-def _one(rng: Rng, questions: tuple[str, ...]) -> str:
+def _draft(rng: Rng, questions: Sequence[str], seen: Sequence[str], right: Sequence[str]) -> Draft:
+    """Return one of the questions, to which any of the things that were seen is an answer."""
     text = questions[int(rng.integers(len(questions)))]
-    return text[0].upper() + text[1:]
+    return Draft(text[0].upper() + text[1:], right[0], tuple(seen), tuple(right), anyone=True)
 
 
 def use_what(facts: Facts, rng: Rng, phrases: Phrases) -> Iterator[Draft]:
@@ -25,13 +26,7 @@ def use_what(facts: Facts, rng: Rng, phrases: Phrases) -> Iterator[Draft]:
         for id_ in (*seen, *serving):
             label, room = facts.label(id_), facts.room_name(facts.things[id_].room)
             words += [f"the {label}", label, f"the {label} in {room}"]
-        yield Draft(
-            _one(rng, questions),
-            words[0],
-            tuple(seen),
-            tuple(words),
-            anyone=True,
-        )
+        yield _draft(rng, questions, seen, words)
 
 
 def use_where(facts: Facts, rng: Rng, phrases: Phrases) -> Iterator[Draft]:
@@ -47,13 +42,7 @@ def use_where(facts: Facts, rng: Rng, phrases: Phrases) -> Iterator[Draft]:
             at = "at" if label not in ("bed", "sofa", "armchair", "chair") else "on"
             words += [f"in {room}", room, f"{at} the {label} in {room}"]
             words += [f"{at} the {label}", f"the {label}"]
-        yield Draft(
-            _one(rng, questions),
-            words[0],
-            tuple(seen),
-            tuple(words),
-            anyone=True,
-        )
+        yield _draft(rng, questions, seen, words)
 
 
 def room_for(facts: Facts, rng: Rng, phrases: Phrases) -> Iterator[Draft]:
