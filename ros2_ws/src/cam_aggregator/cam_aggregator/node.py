@@ -17,7 +17,8 @@ from cam_aggregator.base import Aggregator, AggregatorError
 from cam_aggregator.collector import Collector, OpenQuestion
 from cam_aggregator.debate import Debate, LastWords
 from cam_aggregator.moved import after_moves
-from cam_aggregator.registry import accepted_options, aggregator_names, make_aggregator
+from cam_aggregator.parameters import AGGREGATOR_PARAMETERS
+from cam_aggregator.registry import accepted_options, make_aggregator
 from cam_aggregator.store import ModelFileError, load_model, save_model
 from coterie_core.answers import AnswerTable
 from coterie_core.debate import ROUNDS, Speaker, Utterance, debate
@@ -34,7 +35,7 @@ from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import NoAnswer, ServiceClient
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import node_decider
-from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.parameters import Parameters
 
 TICK = 0.05
 """How often deadlines are looked at [s]."""
@@ -51,28 +52,7 @@ MOST_ROOMS = 1000
 class AggregatorNode(AgentNode):
     """`aggregator`; see docs/ros_graph.md for its topics and services."""
 
-    PARAMETERS = (
-        ParameterSpec("method", "majority_vote", "Aggregator.", choices=aggregator_names()),
-        ParameterSpec("robots", [], "Names of the robots whose answers are waited for."),
-        ParameterSpec(
-            "deadline", 10.0, "How long to wait for answers.", "s", minimum=0.05, maximum=3600.0
-        ),
-        ParameterSpec("model_directory", "", "Where trained models are kept; empty: nowhere."),
-        ParameterSpec("house", "", "Which house a trained model belongs to."),
-        ParameterSpec("abstain_below", 0.0, "Least confidence.", minimum=0.0, maximum=1.0),
-        ParameterSpec("turn_timeout", 30.0, "Per turn of a debate.", "s", minimum=0.1),
-        ParameterSpec(
-            "open_timeout",
-            600.0,
-            "For the answer to an open question.",
-            "s",
-            minimum=0.1,
-            maximum=3600.0,
-        ),
-        ParameterSpec("explore", True, "Whether a robot may go and look for open questions."),
-        ParameterSpec("seed", 0, "Of learned aggregators."),
-        ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
-    )
+    PARAMETERS = AGGREGATOR_PARAMETERS
 
     def on_setup(self, parameters: Parameters) -> None:
         """Make or load the aggregator; offer the services."""

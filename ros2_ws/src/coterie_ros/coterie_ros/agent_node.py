@@ -29,9 +29,18 @@ _OK = TransitionCallbackReturn.SUCCESS
 _FAILED = TransitionCallbackReturn.FAILURE
 
 COMMON_PARAMETERS = (
-    ParameterSpec("autostart", True, "Whether the node configures and activates itself."),
     ParameterSpec(
-        "diagnostics_period", 1.0, "Time between reports; 0: none.", "s", minimum=0.0, maximum=60.0
+        "autostart",
+        True,
+        "The node configures and activates itself; false: a lifecycle manager does.",
+    ),
+    ParameterSpec(
+        "diagnostics_period",
+        1.0,
+        "Time between diagnostic reports of the node; 0: no reports.",
+        "s",
+        minimum=0.0,
+        maximum=60.0,
     ),
 )
 

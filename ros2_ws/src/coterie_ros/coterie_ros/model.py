@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from coterie_core.language import Decider, ModelProfile, UsageMeter, build_model
+from coterie_ros.parameters import ParameterSpec
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
+
+MODEL_PARAMETER = ParameterSpec(
+    "model_profile", "", "Model profile as JSON; empty: the rules decide.", json=True
+)
+"""The parameter of every node that a language model may think for."""
 
 _ATTEMPTS_IN_TIME = 2.0
 """A decision may take so many of the model's time-outs: one hang leaves time for another try."""

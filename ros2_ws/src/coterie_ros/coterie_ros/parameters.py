@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import json
+import re
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +42,8 @@ class ParameterSpec:
     Attributes:
         name: Name, without the node's.
         default: Value where none is given.
-        description: What it does, one sentence.
+        description: What it is, as a whole phrase that stands alone, with a full stop; what 0 or
+            an empty value means comes after a semicolon.
         unit: For example "s" or "Hz"; "" for none.
         minimum: Least value allowed (numbers only).
         maximum: Greatest value allowed (numbers only).
@@ -101,9 +103,10 @@ class ParameterSpec:
     def descriptor(self) -> ParameterDescriptor:
         """Return the descriptor that `ros2 param describe` shows."""
         unit = f" [{self.unit}]" if self.unit else ""
+        described = re.sub(r"(?=[;.](?:\s|$))", unit, self.description, count=1)
         text = ParameterDescriptor(
             name=self.name,
-            description=self.description + unit,
+            description=described,
             read_only=self.read_only,
             additional_constraints=(
                 f"one of: {', '.join(self.choices)}" if self.choices else "JSON" * self.json

@@ -32,8 +32,16 @@ OWN = 1000
 """How many events a robot tells again after a restart: as many as the topic keeps."""
 
 MEMORY_PARAMETERS = (
-    ParameterSpec("memory_directory", "", "Where the team's memory is kept; empty: nowhere."),
-    ParameterSpec("house", "", "Which house this is: a memory of another one is refused."),
+    ParameterSpec(
+        "memory_directory",
+        "",
+        "Folder of the node's copy of the team's memory; empty: no copy is kept.",
+    ),
+    ParameterSpec(
+        "house",
+        "",
+        "Name of the house; a memory of another house is refused; empty: a house without a name.",
+    ),
 )
 
 

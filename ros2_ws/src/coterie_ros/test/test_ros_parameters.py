@@ -94,7 +94,7 @@ def test_descriptions_with_units_and_ranges_are_served(ros):
     ros.wait_for_matched(client)
     request = DescribeParameters.Request(names=["rate", "mode", "count"])
     rate, mode, count = ros.result(client.call_async(request)).descriptors
-    assert rate.description == "Ticks. [Hz]"
+    assert rate.description == "Ticks [Hz]."
     assert rate.floating_point_range[0].to_value == 100.0
     assert mode.additional_constraints == "one of: calm, wild"
     assert count.integer_range[0].to_value == 9 and not count.read_only

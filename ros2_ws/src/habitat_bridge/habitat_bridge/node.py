@@ -23,7 +23,7 @@ from coterie_msgs.msg import SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import run_nodes
-from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.parameters import Parameters
 from coterie_ros.ports import CHANNELS, CameraPort, FramePort, Link, RobotPort
 from coterie_ros.serving import GoalContext
 from habitat_bridge.barrier import Barrier
@@ -34,7 +34,8 @@ from habitat_bridge.factory import make_world
 from habitat_bridge.guard import Guard
 from habitat_bridge.image_detector import detector_of
 from habitat_bridge.links import LinksError, rest_links
-from habitat_bridge.prior import PRIOR_MAPS, prior_map
+from habitat_bridge.parameters import BRIDGE_PARAMETERS
+from habitat_bridge.prior import prior_map
 from habitat_bridge.roster import read_roster
 from habitat_bridge.simulator import Frame, FrameRequest, RobotState, Simulator, WorldError
 from habitat_bridge.urdf import urdf_of
@@ -56,43 +57,7 @@ class BridgeNode(AgentNode):
         **options: Those of AgentNode.
     """
 
-    PARAMETERS = (
-        ParameterSpec("world", "", "The world: a WorldSpec as JSON.", json=True),
-        ParameterSpec(
-            "robots", "", "List of {name, embodiment, start, urdf, resume} as JSON.", json=True
-        ),
-        ParameterSpec(
-            "prior_map", "nothing", "What is published as a map: what a team knows before.",
-            choices=PRIOR_MAPS,
-        ),
-        ParameterSpec(
-            "prior_topic", "semantic_map", "Where; another topic where a mapper makes the map."
-        ),
-        ParameterSpec(
-            "mode", "lockstep", "How time goes on.", choices=("lockstep", "real_time")
-        ),
-        ParameterSpec(
-            "state_directory", "", "Folder that keeps the time for a restart; empty: none."
-        ),
-        ParameterSpec("seed", 0, "Of the world, where its description names none.", minimum=0),
-        ParameterSpec("rate", 10.0, "Ticks per second.", "Hz", minimum=1.0, maximum=1000.0),
-        ParameterSpec(
-            "camera_rate", 5.0, "Images per second of simulated time.", "Hz",
-            minimum=0.1, maximum=60.0,
-        ),
-        ParameterSpec(
-            "pace", 0.0, "Lockstep: simulated seconds per second; 0: as fast as possible.",
-            minimum=0.0, maximum=1000.0,
-        ),
-        ParameterSpec(
-            "barrier_timeout", 60.0, "Lockstep: how long time waits for a robot without a goal.",
-            "s", minimum=0.1, maximum=86400.0,
-        ),
-        ParameterSpec(
-            "assembly_timeout", 5.0, "Lockstep: how long the first robot waits for the others.",
-            "s", minimum=0.0, maximum=3600.0,
-        ),
-    )  # fmt: skip
+    PARAMETERS = BRIDGE_PARAMETERS
 
     def __init__(
         self, name: str = "bridge", *, world: Simulator | None = None, **options: Any

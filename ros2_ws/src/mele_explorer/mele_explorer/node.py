@@ -35,14 +35,15 @@ from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.names import team_name
-from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.parameters import Parameters
 from coterie_ros.serving import GoalContext
-from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
+from coterie_ros.team_memory import MemoryKeeper
 from mele_explorer.answering import Answerer
 from mele_explorer.explorer import Explorer, ExplorerLimits
 from mele_explorer.memory import Memory
 from mele_explorer.memory_file import MemoryFileError, load_memory, memory_to_json, save_memory
 from mele_explorer.moves import note_event
+from mele_explorer.parameters import EXPLORER_PARAMETERS
 
 OBSERVATION_TIMEOUT = 10.0
 """How long to wait for the observation that follows a hop [s of wall time]."""
@@ -53,31 +54,7 @@ GIVEN_ANSWERS = 5000
 class ExplorerNode(AgentNode):
     """`<robot>/explorer`; see docs/ros_graph.md for its topics, services and actions."""
 
-    PARAMETERS = (
-        ParameterSpec("robot", "", "Name of the robot; empty: the last part of the namespace."),
-        ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
-        ParameterSpec("seed", 0, "For ties between places."),
-        ParameterSpec("malicious", False, "Invert every answer (experiments only)."),
-        ParameterSpec(
-            "hop_timeout", 300.0, "Longest wall time for one hop.", "s", minimum=1.0, maximum=3600.0
-        ),
-        ParameterSpec("state_directory", "", "Where the memory is kept; empty: nowhere."),
-        ParameterSpec("step_limit", 0, "Most hops of any exploration; 0: no limit.", minimum=0),
-        *MEMORY_PARAMETERS,
-        ParameterSpec(
-            "detector_vocabulary", [], "Labels that the detector can report; empty: not known."
-        ),
-        ParameterSpec(
-            "deadline",
-            10.0,
-            "Time for an answer where the question states none.",
-            "s",
-            minimum=0.05,
-            maximum=3600.0,
-        ),
-        ParameterSpec("turn_timeout", 30.0, "Time for a turn of a debate.", "s", minimum=0.1),
-        ParameterSpec("concurrency", 8, "Questions worked on at a time.", minimum=1, maximum=256),
-    )
+    PARAMETERS = EXPLORER_PARAMETERS
 
     def on_setup(self, parameters: Parameters) -> None:
         """Make the model, load the memory, offer services and the action."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from coterie_msgs.srv import QueryObjects
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import ProcessOptions, run_nodes
-from coterie_ros.model import node_decider
+from coterie_ros.model import MODEL_PARAMETER, node_decider
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from object_planner.workflows import METHODS, Options, Roles, plan_objects
@@ -20,15 +20,19 @@ class PlannerNode(AgentNode):
     """`object_planner`: serves `query_objects` on the latest `semantic_map`."""
 
     PARAMETERS = (
-        ParameterSpec("method", "grounded", "Workflow.", choices=METHODS),
+        ParameterSpec(
+            "method", "grounded", "Workflow that chooses the objects of an answer.", choices=METHODS
+        ),
         ParameterSpec(
             "mode",
             "uncertainty",
-            "certainty: a thing is what its top label says; uncertainty: all labels count.",
+            "Use of an object's labels: certainty: only the top label; uncertainty: all labels.",
             choices=("certainty", "uncertainty"),
         ),
-        ParameterSpec("rounds", 2, "Rounds of reflection.", minimum=0, maximum=10),
-        ParameterSpec("members", 6, "Planners of an ensemble.", minimum=1, maximum=20),
+        ParameterSpec(
+            "rounds", 2, "Largest number of rounds of reflection.", minimum=0, maximum=10
+        ),
+        ParameterSpec("members", 6, "Number of planners of an ensemble.", minimum=1, maximum=20),
         ParameterSpec(
             "ensemble_temperature",
             0.7,
@@ -40,10 +44,12 @@ class PlannerNode(AgentNode):
         ParameterSpec(
             "reason_first",
             False,
-            "Whether planners explain their answer before they give it; false: after it.",
+            "Planners explain their answer before they give it; false: after it.",
         ),
-        ParameterSpec("limit", 10, "Most objects in an answer.", minimum=1, maximum=50),
-        ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
+        ParameterSpec(
+            "limit", 10, "Largest number of objects in an answer.", minimum=1, maximum=50
+        ),
+        MODEL_PARAMETER,
         *MEMORY_PARAMETERS,
     )
 

@@ -21,7 +21,7 @@ from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.main import ProcessOptions, run_nodes
-from coterie_ros.model import node_decider
+from coterie_ros.model import MODEL_PARAMETER, node_decider
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
@@ -42,41 +42,69 @@ class OpenNode(AgentNode):
     """`open_questions`: serves `ask_open` on the latest `semantic_map`; see docs/openeqa.md."""
 
     PARAMETERS = (
-        ParameterSpec("method", "ours", "How questions are answered.", choices=METHODS),
-        ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
-        ParameterSpec("vision", False, "Whether the model sees images."),
-        ParameterSpec("recording", "", "Folder or file of frames to answer from; empty: none."),
-        ParameterSpec("frame", "map", "Frame of the map; maps in another one are not taken."),
-        ParameterSpec("robot", "", "Robot that goes to look; empty: nobody does."),
+        ParameterSpec("method", "ours", "Method that answers open questions.", choices=METHODS),
+        MODEL_PARAMETER,
+        ParameterSpec("vision", False, "The model is shown images."),
         ParameterSpec(
-            "max_distance", 40.0, "How far it may go for a question.", "m", minimum=0.0,
+            "recording",
+            "",
+            "Folder or file of recorded frames to answer from; empty: no recording.",
+        ),
+        ParameterSpec(
+            "frame", "map", "Coordinate frame of the map; maps in another frame are refused."
+        ),
+        ParameterSpec(
+            "robot", "", "Name of the robot that goes to look for answers; empty: none goes."
+        ),
+        ParameterSpec(
+            "max_distance",
+            40.0,
+            "Largest distance that the robot travels for one question.",
+            "m",
+            minimum=0.0,
             maximum=10_000.0,
         ),
         ParameterSpec(
-            "explorer", "question", "Where it goes: where the answer is likely, or to frontiers.",
+            "explorer",
+            "question",
+            "Choice of the robot's next viewpoint: where the answer is likely, or at a frontier.",
             choices=("question", "frontier"),
         ),
         ParameterSpec(
-            "sure", 0.5, "Confidence below which it goes to look.", minimum=0.0, maximum=1.0
+            "sure", 0.5, "Confidence below which the robot goes to look.", minimum=0.0, maximum=1.0
         ),
         ParameterSpec(
-            "map_wait", 3.0, "How long the map may take to show what was just seen.", "s",
-            minimum=0.0, maximum=120.0,
-        ),
-        ParameterSpec(
-            "robot_wait", 5.0, "How long the robot may take to accept a way.", "s", minimum=0.1,
+            "map_wait",
+            3.0,
+            "Time to wait for the map to show what the robot has just seen.",
+            "s",
+            minimum=0.0,
             maximum=120.0,
         ),
         ParameterSpec(
-            "hop_timeout", 300.0, "Longest wall time for one way.", "s", minimum=1.0,
+            "robot_wait",
+            5.0,
+            "Time to wait for the robot to accept a navigation goal.",
+            "s",
+            minimum=0.1,
+            maximum=120.0,
+        ),
+        ParameterSpec(
+            "hop_timeout",
+            300.0,
+            "Time limit of one navigation goal, in wall time.",
+            "s",
+            minimum=1.0,
             maximum=3600.0,
         ),
         ParameterSpec(
-            "detector_vocabulary", [], "Labels that the detector can report; empty: not known."
+            "detector_vocabulary",
+            [],
+            "Labels that the detector can report; empty: they are not known.",
         ),
-        ParameterSpec("seed", 0, "For methods that draw lots; none of them does so far."),
+        ParameterSpec("seed", 0, "Seed of random choices; no method makes any so far."),
         *MEMORY_PARAMETERS,
-    )  # fmt: skip
+    )
 
     def on_setup(self, parameters: Parameters) -> None:
         """Make the model, open the recording, offer the service."""

@@ -37,13 +37,14 @@ from coterie_ros.lockstep import LockstepServer
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.names import team_name
-from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.parameters import Parameters
 from coterie_ros.serving import GoalContext
-from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
+from coterie_ros.team_memory import MemoryKeeper
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.entries import MemoryFault
 from reveca_agent.house import HouseBody, Shape, household_goal
 from reveca_agent.memory import Memory
+from reveca_agent.parameters import AGENT_PARAMETERS
 from reveca_agent.settings import Settings
 from reveca_agent.working import Work
 
@@ -60,24 +61,7 @@ HEARTBEAT = 1.0
 class RevecaNode(AgentNode):
     """`<robot>/agent`; see docs/ros_graph.md for its topics."""
 
-    PARAMETERS = (
-        ParameterSpec("robot", "", "Name of the robot; empty: the last part of the namespace."),
-        ParameterSpec("team", [], "Names of all that cooperate, people too, in a shared order."),
-        ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
-        ParameterSpec("seed", 0, "For ties.", minimum=0),
-        ParameterSpec("levels", 4, "R, number of relevance levels.", minimum=2, maximum=20),
-        ParameterSpec("plans", 3, "K, candidate plans to choose from.", minimum=1, maximum=50),
-        ParameterSpec("radius", 0.25, "Of the robot's footprint.", "m", minimum=0.05, maximum=2.0),
-        ParameterSpec("reach", 0.8, "Of its hand, sideways.", "m", minimum=0.1, maximum=5.0),
-        ParameterSpec("low", 0.0, "Lowest that its hand gets to.", "m", minimum=-1.0, maximum=5.0),
-        ParameterSpec("high", 1.6, "Highest that its hand gets to.", "m", minimum=0.0, maximum=5.0),
-        ParameterSpec("speed", 0.6, "At which it drives.", "m/s", minimum=0.05, maximum=10.0),
-        ParameterSpec("step", 1.0, "One step of the agent.", "s", minimum=0.1, maximum=60.0),
-        ParameterSpec("max_time", 1800.0, "For a goal, simulated time.", "s", minimum=1.0),
-        ParameterSpec("skill_timeout", 300.0, "Longest wall time for one skill.", "s", minimum=1.0),
-        ParameterSpec("state_directory", "", "Where the memory is kept; empty: nowhere."),
-        *MEMORY_PARAMETERS,
-    )
+    PARAMETERS = AGENT_PARAMETERS
 
     def on_setup(self, parameters: Parameters) -> None:
         """Make the model, the agent, the clients, the topics."""

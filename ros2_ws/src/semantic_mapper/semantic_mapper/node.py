@@ -25,8 +25,8 @@ from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions.detections import Detection2DArray
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.outlet import Outlet
-from coterie_ros.parameters import Parameters, ParameterSpec
-from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
+from coterie_ros.parameters import Parameters
+from coterie_ros.team_memory import MemoryKeeper
 from semantic_mapper.builder import (
     BuilderOptions,
     FrameMismatch,
@@ -39,6 +39,7 @@ from semantic_mapper.grid import GridOptions
 from semantic_mapper.inlet import CameraInlet, Job
 from semantic_mapper.lift import LiftOptions
 from semantic_mapper.mapper import MapperOptions
+from semantic_mapper.parameters import MAPPER_PARAMETERS
 from semantic_mapper.state import StateError
 from semantic_mapper.worker import Worker
 from tf2_msgs.msg import TFMessage
@@ -47,77 +48,12 @@ _RETRY = 0.05
 """How often frames whose transform is missing are tried again [s]."""
 _PARTS = 10.0
 """Publishing takes at most one part in so many of the mapping thread's time."""
-_NO_THINGS = ("wall", "floor", "ceiling", "person", "robot")
 
 
 class MapperNode(AgentNode):
     """`mapper`: see docs/mapping.md for its topics, frames and parameters."""
 
-    PARAMETERS = (
-        ParameterSpec("robots", [], "Robots whose cameras are mapped, or whose maps are merged."),
-        ParameterSpec(
-            "cameras", ["camera"], "Names of cameras; robot/camera for one of that robot only."
-        ),
-        ParameterSpec("output", "", "Put before the topics published; empty: the team's own."),
-        ParameterSpec("merge", False, "Merge <robot>/semantic_map of other mappers instead."),
-        ParameterSpec("map_frame", "map", "Frame of the map."),
-        ParameterSpec(
-            "depth_topic", "{robot}/{camera}/depth/image_raw", "Depth, registered, rectified."
-        ),
-        ParameterSpec("info_topic", "{robot}/{camera}/depth/camera_info", "Its camera model."),
-        ParameterSpec("color_topic", "{robot}/{camera}/color/image_raw", "Colour images."),
-        ParameterSpec("color", True, "Whether to listen to colour images (crops, colours)."),
-        ParameterSpec("detections_topic", "{robot}/{camera}/detections", "What a detector finds."),
-        ParameterSpec(
-            "detections_type", "coterie", "coterie_msgs/ImageDetections, or Detection2DArray.",
-            choices=("coterie", "vision_msgs"),
-        ),
-        ParameterSpec("class_labels", "", "Class id -> label as JSON (vision_msgs).", json=True),
-        ParameterSpec("ignore", list(_NO_THINGS), "Labels that are no things."),
-        ParameterSpec(
-            "pair_tolerance", 0.02, "How far apart stamps of one moment may be.", "s",
-            minimum=0.0, maximum=1.0,
-        ),
-        ParameterSpec(
-            "transform_patience", 1.0, "How long a frame waits for its transform.", "s",
-            minimum=0.0, maximum=60.0,
-        ),
-        ParameterSpec(
-            "still_period", 1.0, "A camera that does not move is looked at so often.", "s",
-            minimum=0.0, maximum=3600.0,
-        ),
-        ParameterSpec("queue", 10, "Frames that wait; the oldest go.", minimum=1, maximum=1000),
-        ParameterSpec("near", 0.1, "Least depth that counts.", "m", minimum=0.0, maximum=10.0),
-        ParameterSpec("far", 4.0, "Greatest depth that counts.", "m", minimum=0.1, maximum=100.0),
-        ParameterSpec("looks", 2, "Looks before a thing is published.", minimum=1, maximum=100),
-        ParameterSpec(
-            "least_share", 0.15, "Least share of the viewpoints on a place that report its thing.",
-            minimum=0.0, maximum=1.0,
-        ),
-        ParameterSpec("most_things", 3000, "Things remembered.", minimum=1, maximum=100_000),
-        ParameterSpec("most_points", 2000, "Points per thing.", minimum=10, maximum=100_000),
-        ParameterSpec("grid", True, "Whether to publish a grid per floor."),
-        ParameterSpec("grid_cell", 0.05, "Edge of its cells.", "m", minimum=0.01, maximum=1.0),
-        ParameterSpec(
-            "publish_period", 1.0, "Time between maps, if changed.", "s", minimum=0.1, maximum=600.0
-        ),
-        ParameterSpec(
-            "points_period", 5.0, "Time between clouds and grids.", "s", minimum=0.1, maximum=600.0
-        ),
-        ParameterSpec("prior_map", "prior_map", "Topic of what is known beforehand; empty: none."),
-        ParameterSpec("prior_file", "", "File of it: our JSON, spark-dsg, Voxeland's."),
-        ParameterSpec(
-            "prior_patience", 0.0, "How long the first map waits for it.", "s",
-            minimum=0.0, maximum=600.0,
-        ),
-        ParameterSpec("keep_prior", True, "Whether its things are in the map, with their ids."),
-        ParameterSpec("state_directory", "", "Where state and maps are kept; empty: nowhere."),
-        ParameterSpec(
-            "save_period", 30.0, "Time between saves of the state.", "s", minimum=0.5,
-            maximum=3600.0,
-        ),
-        *MEMORY_PARAMETERS,
-    )  # fmt: skip
+    PARAMETERS = MAPPER_PARAMETERS
 
     def on_setup(self, parameters: Parameters) -> None:
         """Make the map, take up what was kept; make publishers and the service."""

@@ -34,12 +34,13 @@ from coterie_ros.conversions.tasks import (
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.outlet import Outlet
-from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.parameters import Parameters
 from coterie_ros.serving import GoalContext
-from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
+from coterie_ros.team_memory import MemoryKeeper
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import Outcome, TaskState
+from emos_planner.leader.parameters import LEADER_PARAMETERS
 from emos_planner.leader.progress import Change
 from emos_planner.leader.state_file import StateError, load_state, save_state
 from emos_planner.leader.task import Agreement
@@ -68,42 +69,7 @@ _STATEMENT = 4000
 class LeaderNode(AgentNode):
     """`leader`; see docs/ros_graph.md for its topics and its action."""
 
-    PARAMETERS = (
-        ParameterSpec("robots", [], "Names of the robots of the team."),
-        ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
-        ParameterSpec(
-            "reflect_timeout", 30.0, "For a robot's answer.", "s", minimum=0.1, maximum=3600.0
-        ),
-        ParameterSpec("round_limit", 4, "Rounds of one discussion.", minimum=1, maximum=20),
-        ParameterSpec("group_size", 8, "Robots that discuss together.", minimum=1, maximum=100),
-        ParameterSpec("reassign_limit", 3, "Times a sub-task is given anew.", minimum=0),
-        ParameterSpec("silence", 10.0, "After which a robot is dead.", "s", minimum=0.2),
-        ParameterSpec(
-            "revive", 40.0, "Wait for a dead one that only could do it.", "s", minimum=0.0
-        ),
-        ParameterSpec("unseen", 0.05, "Unseen things expected that end a search.", minimum=0.001),
-        ParameterSpec("max_time", 3600.0, "Of a task, simulated.", "s", minimum=1.0),
-        ParameterSpec("start_time", 20.0, "Robots may take it to start.", "s", minimum=0.0),
-        ParameterSpec("map_timeout", 30.0, "Wait for the map.", "s", minimum=0.0),
-        ParameterSpec("numbers", True, "Numbers of resumes count (ablation)."),
-        ParameterSpec("resume", True, "Resumes count (ablation)."),
-        ParameterSpec("discussion", True, "Robots are asked before they work (ablation)."),
-        ParameterSpec(
-            "resume_format", "json", "In prompts.", choices=("json", "words", "markdown", "xml")
-        ),
-        ParameterSpec("seed", 0, "Of the solver.", minimum=0),
-        ParameterSpec("state_directory", "", "Where state and talks are kept; empty: nowhere."),
-        ParameterSpec(
-            "map_topic",
-            "semantic_map",
-            "What is known of the house. Where it is another topic than semantic_map, the leader "
-            "publishes the team's memory as semantic_map.",
-        ),
-        ParameterSpec(
-            "observers", [], "Robots whose observations count; empty where a mapper makes the map."
-        ),
-        *MEMORY_PARAMETERS,
-    )
+    PARAMETERS = LEADER_PARAMETERS
 
     def on_setup(self, parameters: Parameters) -> None:
         """Make the model and offer the action."""

@@ -16,7 +16,7 @@ from coterie_msgs.msg import RobotResume
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
-from coterie_ros.model import node_decider
+from coterie_ros.model import MODEL_PARAMETER, node_decider
 from coterie_ros.parameters import Parameters, ParameterSpec
 from emos_planner.resume.builder import SAMPLES, analyse, resume_from
 from emos_planner.resume.errors import UrdfError
@@ -36,17 +36,29 @@ class ResumeNode(AgentNode):
     """
 
     PARAMETERS = (
-        ParameterSpec("robot", "", "Name of the robot; empty: the last part of the namespace."),
-        ParameterSpec("overrides", "", "File of overrides (config/robots/*.yaml); empty: none."),
         ParameterSpec(
-            "packages", (), "Folders of packages whose meshes the description names."
+            "robot", "", "Name of the robot; empty: the last part of the node's namespace."
         ),
         ParameterSpec(
-            "samples", SAMPLES, "Postures sampled per arm.", minimum=1000, maximum=5_000_000
+            "overrides",
+            "",
+            "Path of the file of overrides (config/robots/*.yaml); empty: no overrides.",
         ),
-        ParameterSpec("seed", 0, "Of the sampling.", minimum=0),
-        ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
-    )  # fmt: skip
+        ParameterSpec(
+            "packages",
+            (),
+            "Folders of the ROS packages whose files the description names; empty: none.",
+        ),
+        ParameterSpec(
+            "samples",
+            SAMPLES,
+            "Number of postures sampled for each arm's workspace.",
+            minimum=1000,
+            maximum=5_000_000,
+        ),
+        ParameterSpec("seed", 0, "Seed of the sampled postures.", minimum=0),
+        MODEL_PARAMETER,
+    )
 
     def on_setup(self, parameters: Parameters) -> None:
         """Read the overrides, make the model and the publisher."""

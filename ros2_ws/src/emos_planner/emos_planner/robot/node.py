@@ -43,13 +43,14 @@ from coterie_ros.conversions.tasks import (
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.names import team_name
-from coterie_ros.parameters import Parameters, ParameterSpec
-from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
+from coterie_ros.parameters import Parameters
+from coterie_ros.team_memory import MemoryKeeper
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.node import resume_from_msg
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import AgentLimits, RobotAgent
 from emos_planner.robot.messages import HelpMessage
+from emos_planner.robot.parameters import ROBOT_PARAMETERS
 
 OBSERVATION_TIMEOUT = 10.0
 """How long to wait for the observation that follows a skill [s of wall time]."""
@@ -65,24 +66,7 @@ _STATE = "robot_state.json"
 class RobotNode(AgentNode):
     """`<robot>/robot`; see docs/ros_graph.md for its topics."""
 
-    PARAMETERS = (
-        ParameterSpec("robot", "", "Name of the robot; empty: the last part of the namespace."),
-        ParameterSpec("robots", [], "Names of all robots of the team, to hear their messages."),
-        ParameterSpec("model_profile", "", "Model profile as JSON; empty: the rules.", json=True),
-        ParameterSpec("seed", 0, "For ties.", minimum=0),
-        ParameterSpec("tries", 12, "Skills tried for one sub-task.", minimum=1, maximum=1000),
-        ParameterSpec("skill_timeout", 300.0, "Longest wall time for one skill.", "s", minimum=1.0),
-        ParameterSpec(
-            "code_checks", 3, "Sub-tasks for which a model writes code over the tools.", minimum=0
-        ),
-        ParameterSpec("numbers", True, "Numbers of the resume count (ablation)."),
-        ParameterSpec("resume", True, "The resume counts (ablation)."),
-        ParameterSpec(
-            "resume_format", "json", "In prompts.", choices=("json", "words", "markdown", "xml")
-        ),
-        ParameterSpec("state_directory", "", "Where the state is kept; empty: nowhere."),
-        *MEMORY_PARAMETERS,
-    )
+    PARAMETERS = ROBOT_PARAMETERS
 
     def on_setup(self, parameters: Parameters) -> None:
         """Make the model, the clients, the topics."""

@@ -1,0 +1,64 @@
+"""Parameters of the agent's node."""
+
+from __future__ import annotations
+
+from coterie_ros.model import MODEL_PARAMETER
+from coterie_ros.parameters import ParameterSpec
+from coterie_ros.team_memory import MEMORY_PARAMETERS
+
+AGENT_PARAMETERS = (
+    ParameterSpec("robot", "", "Name of the robot; empty: the last part of the node's namespace."),
+    ParameterSpec(
+        "team",
+        [],
+        "Names of all that cooperate, people too, in an order that all share; empty: "
+        "this robot alone.",
+    ),
+    MODEL_PARAMETER,
+    ParameterSpec("seed", 0, "Seed of choices between equal options.", minimum=0),
+    ParameterSpec("levels", 4, "Number R of relevance levels.", minimum=2, maximum=20),
+    ParameterSpec("plans", 3, "Number K of candidate plans to choose from.", minimum=1, maximum=50),
+    ParameterSpec(
+        "radius", 0.25, "Radius of the robot's footprint.", "m", minimum=0.05, maximum=2.0
+    ),
+    ParameterSpec(
+        "reach", 0.8, "Horizontal reach of the robot's hand.", "m", minimum=0.1, maximum=5.0
+    ),
+    ParameterSpec(
+        "low",
+        0.0,
+        "Lowest height that the robot's hand reaches.",
+        "m",
+        minimum=-1.0,
+        maximum=5.0,
+    ),
+    ParameterSpec(
+        "high",
+        1.6,
+        "Greatest height that the robot's hand reaches.",
+        "m",
+        minimum=0.0,
+        maximum=5.0,
+    ),
+    ParameterSpec("speed", 0.6, "Driving speed of the robot.", "m/s", minimum=0.05, maximum=10.0),
+    ParameterSpec(
+        "step",
+        1.0,
+        "Duration of one step of the agent, in simulated time.",
+        "s",
+        minimum=0.1,
+        maximum=60.0,
+    ),
+    ParameterSpec(
+        "max_time",
+        1800.0,
+        "Time limit of a goal that sets none of its own, in simulated time.",
+        "s",
+        minimum=1.0,
+    ),
+    ParameterSpec(
+        "skill_timeout", 300.0, "Time limit of one skill, in wall time.", "s", minimum=1.0
+    ),
+    ParameterSpec("state_directory", "", "Folder of the agent's memory; empty: none is kept."),
+    *MEMORY_PARAMETERS,
+)

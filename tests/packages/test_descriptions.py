@@ -1,0 +1,75 @@
+"""Descriptions of parameters and options stand alone: a user reads each of them by itself."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+SOURCES = Path(__file__).resolve().parents[2] / "ros2_ws" / "src"
+
+# A phrase that begins so leaves out what it is about, or asks instead of telling.
+NO_BEGINNING = {
+    *("after", "at", "from", "for", "how", "if", "in", "of", "on", "per", "that", "to", "what"),
+    *("when", "where", "whether", "which", "who", "whom", "whose", "why", "with", "without"),
+}
+FEWEST_WORDS = 3
+
+
+def fragment(text: str) -> str:
+    """Return what keeps a description from standing alone; empty for nothing."""
+    words = text.partition(";")[0].replace(":", " ").split()
+    if not words:
+        return "says nothing"
+    if words[0].strip(".,").lower() in NO_BEGINNING:
+        return f"begins with {words[0]!r}"
+    if len(words) < FEWEST_WORDS:
+        return f"has fewer than {FEWEST_WORDS} words before the first semicolon"
+    if not text.endswith("."):
+        return "does not end with a full stop"
+    return ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["How long to wait for answers.", "Least confidence.", "Per turn of a debate.", "", "A b c"],
+)
+def test_fragments_are_told_from_phrases(text):
+    assert fragment(text)
+    assert not fragment("Time to wait for the robots' answers to a question; 0: no time at all.")
+
+
+def _node_classes(base):
+    for kind in base.__subclasses__():
+        yield kind
+        yield from _node_classes(kind)
+
+
+@pytest.mark.ros
+def test_every_parameter_of_a_node_is_described_by_a_whole_phrase():
+    agent_node = importlib.import_module("coterie_ros.agent_node")
+    for file in sorted(SOURCES.glob("*/*/**/node.py")):
+        importlib.import_module(".".join(file.relative_to(SOURCES).with_suffix("").parts[1:]))
+    specs = list(agent_node.COMMON_PARAMETERS)
+    where = ["every node"] * len(specs)
+    for kind in _node_classes(agent_node.AgentNode):
+        if (SOURCES / kind.__module__.partition(".")[0]).is_dir():
+            specs += kind.PARAMETERS
+            where += [f"{kind.__module__}.{kind.__name__}"] * len(kind.PARAMETERS)
+    assert len(specs) > 100
+    wrong = [
+        f"{place}, {spec.name}: {spec.description!r} {problem}"
+        for place, spec in zip(where, specs, strict=True)
+        if (problem := fragment(spec.description) or _unexplained(spec))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _unexplained(spec) -> str:
+    """An empty string or list, and a zero that switches something off, mean something."""
+    text = spec.description
+    if spec.default in ("", [], ()) and "empty" not in text:
+        return "does not say what an empty value means"
+    # With a least value of 0 and a default of 0 nothing else can be meant than "off" or a seed.
+    if spec.minimum == 0 and spec.default == 0 and "eed" not in text and "0:" not in text:
+        return "does not say what 0 means"
+    return ""
