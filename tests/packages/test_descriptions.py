@@ -4,6 +4,11 @@ import importlib
 from pathlib import Path
 
 import pytest
+import typer
+
+from coterie_bench.catalog import BENCHES
+from coterie_bringup import cli
+from coterie_console import play
 
 SOURCES = Path(__file__).resolve().parents[2] / "ros2_ws" / "src"
 
@@ -73,3 +78,31 @@ def _unexplained(spec) -> str:
     if spec.minimum == 0 and spec.default == 0 and "eed" not in text and "0:" not in text:
         return "does not say what 0 means"
     return ""
+
+
+def _options(command, name):
+    """Give (name, help) of a command, of its options and of the commands below it."""
+    yield name, command.help or ""
+    for option in command.params:
+        yield f"{name} {option.opts[0]}", getattr(option, "help", None) or ""
+    for below, other in getattr(command, "commands", {}).items():
+        yield from _options(other, f"{name} {below}")
+
+
+def test_every_command_and_option_is_described_by_a_whole_phrase():
+    apps = {"coterie": cli.app, "coterie play": play.app}
+    for name, bench in BENCHES.items():
+        apps[f"coterie bench {name}"] = importlib.import_module(bench.module).app
+    described = [
+        entry
+        for name, app in apps.items()
+        for entry in _options(typer.main.get_command(app), name)
+        if not entry[0].endswith("--help")
+    ]
+    assert len(described) > 150
+    wrong = [
+        f"{name}: {text!r} {problem}"
+        for name, text in described
+        if (problem := fragment(text.partition("\n\n")[0]))
+    ]
+    assert not wrong, "\n".join(wrong)

@@ -29,7 +29,9 @@ from coterie_bench.tables import print_whole
 from coterie_core.confidence import ConfidenceModel, load_confidence
 from habitat_bridge.simulator import WorldError
 
-app = typer.Typer(help="Whether stated confidence is earned.", add_completion=False)
+app = typer.Typer(
+    help="Test of stated confidence on houses that it was not fitted on.", add_completion=False
+)
 TEAM, LARGE, CROWD = 3, 10, 50
 SLOW = ("random_forest", "neural_network")
 HEAD = """\
@@ -137,17 +139,28 @@ def as_yaml(model: ConfidenceModel) -> str:
 def bench_calibration(
     graphs: Annotated[Path, typer.Option("--graphs", help="Folder of topological houses.")],
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where the table and the diagram go.")
+        Path | None,
+        typer.Option(
+            "--out", help="Folder for the table and the diagram; default: none are written."
+        ),
     ] = None,
     fit_to: Annotated[
         Path | None,
-        typer.Option("--fit", help="Fit, and write the numbers into this file (confidence.yaml)."),
+        typer.Option(
+            "--fit",
+            help="Path that newly fitted numbers are written to (confidence.yaml); default: "
+            "nothing is fitted.",
+        ),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Trials per house of the folder.")] = 5,
-    houses: Annotated[int, typer.Option(min=2, help="Generated houses to fit on, and to test.")] = (
-        len(FIT_HOUSES)
-    ),
-    crowd: Annotated[int, typer.Option(min=0, help="Robots of the largest teams.")] = CROWD,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Number of trials per house of the folder.")
+    ] = 5,
+    houses: Annotated[
+        int, typer.Option(min=2, help="Number of generated houses to fit on, and to test on.")
+    ] = (len(FIT_HOUSES)),
+    crowd: Annotated[
+        int, typer.Option(min=0, help="Number of robots in the largest teams.")
+    ] = CROWD,
 ) -> None:
     """Measure how well the confidence of every method fits, on houses that it was not fitted on."""
     console = Console()

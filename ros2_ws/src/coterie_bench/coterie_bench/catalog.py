@@ -21,7 +21,7 @@ BENCHES: dict[str, Bench] = {
     ),
     "calibration": Bench(
         "coterie_bench.calibration",
-        "Whether a stated confidence is earned, on houses that it was not fitted on.",
+        "Test of stated confidence, on houses that it was not fitted on.",
     ),
     "objects": Bench(
         "coterie_bench.objects",
@@ -33,7 +33,7 @@ BENCHES: dict[str, Bench] = {
     ),
     "claims": Bench(
         "coterie_bench.claims",
-        "What a leader says of tasks in words against what is so in the true house.",
+        "Claims of a leader about tasks in words against what is so in the true house.",
     ),
     "openeqa": Bench(
         "coterie_bench.openeqa",

@@ -45,10 +45,15 @@ def run_cases(chosen: Sequence[Case], workers: int) -> Iterator[dict[str, Any]]:
 
 
 def bench_claims(
-    houses: Annotated[int, typer.Option(min=1, help="Generated houses; three tasks each.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Of the houses and of what is asked.")] = 6,
-    out: Annotated[Path | None, typer.Option(help="Where claims.json and claims.csv go.")] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    houses: Annotated[
+        int, typer.Option(min=1, help="Number of generated houses, with three tasks each.")
+    ] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the houses and of the tasks.")] = 6,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for claims.json and claims.csv; default: none are written."),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Number of processes at work.")] = 1,
 ) -> None:
     """Run tasks in words in lockstep, and hold what is claimed against the true house."""
     console = Console()

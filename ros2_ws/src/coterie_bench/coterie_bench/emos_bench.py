@@ -291,39 +291,61 @@ def scaling_jobs(episodes: Sequence[Episode], vary: str, base: Job) -> Iterator[
 
 
 def bench_emos(
-    episodes: Annotated[int, typer.Option(min=1, help="Verified episodes per task.")] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="Of the houses and of chance.")] = 0,
+    episodes: Annotated[
+        int, typer.Option(min=1, help="Number of verified episodes per task.")
+    ] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the houses and of chance.")] = 0,
     out: Annotated[
-        Path | None, typer.Option(help="Where episodes, records, PDDL, tables, plots go.")
+        Path | None,
+        typer.Option(
+            help="Folder for episodes, records, PDDL, tables and plots; default: none are written."
+        ),
     ] = None,
-    task: Annotated[list[int] | None, typer.Option(min=1, max=4, help="1 to 4; several.")] = None,
+    task: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=1,
+            max=4,
+            help="Number of a task of Habitat-MAS, 1 to 4; may be given again; default: all.",
+        ),
+    ] = None,
     method: Annotated[
-        list[str] | None, typer.Option(help=f"One of {', '.join(METHODS)}; several.")
+        list[str] | None,
+        typer.Option(
+            help=f"Method to measure: {', '.join(METHODS)}; may be given again; default: all."
+        ),
     ] = None,
     vary: Annotated[
-        str, typer.Option(help="Instead: how it goes with more robots, objects, or by form.")
+        str, typer.Option(help="Quantity to vary instead of the method: robots, objects or form.")
     ] = "",
     form: Annotated[
-        str, typer.Option(help=f"Of resumes for a model: {', '.join(FORMS)}.")
+        str, typer.Option(help=f"Format of resumes in a model's prompts: {', '.join(FORMS)}.")
     ] = "json",
     world: Annotated[
-        str, typer.Option(help="embedded, or habitat: the same episodes in habitat-sim.")
+        str,
+        typer.Option(
+            help="Kind of world: embedded, or habitat (the same episodes in habitat-sim)."
+        ),
     ] = "embedded",
     prior: Annotated[
         str,
-        typer.Option(help="What the team knows beforehand: rooms, furniture or everything."),
+        typer.Option(help="Knowledge that the team begins with: rooms, furniture or everything."),
     ] = "everything",
     noise: Annotated[
-        str, typer.Option(help="Mistakes of the detectors: none, low, normal or high.")
+        str, typer.Option(help="Noise of the detectors: none, low, normal or high.")
     ] = "none",
     lots: Annotated[
-        int, typer.Option(min=1, help="Seeds for each method that draws lots (dealt, random).")
+        int,
+        typer.Option(
+            min=1, help="Number of seeds for each method that draws lots (dealt, random)."
+        ),
     ] = 5,
     profile: Annotated[
-        Path | None, typer.Option(help="A model profile (YAML or JSON); without it the rules.")
+        Path | None,
+        typer.Option(help="Path of a model profile (YAML or JSON); default: the rules decide."),
     ] = None,
-    workers: Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")] = 0,
-    pddl: Annotated[bool, typer.Option(help="Also write every episode's goal as PDDL.")] = False,
+    workers: Annotated[int, typer.Option(min=0, help="Number of processes; 0: one per core.")] = 0,
+    pddl: Annotated[bool, typer.Option(help="Write every episode's goal as PDDL, too.")] = False,
 ) -> None:
     """Run EMOS and its ablations on verified episodes; print the paper's tables with ours."""
     console = Console()

@@ -58,13 +58,15 @@ def all_figures(
     ),
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Name of a bench (or a page) to measure; may be given again."),
+        typer.Option(
+            help="Name of a bench or a page to measure; may be given again; default: all."
+        ),
     ] = None,
     docs: Annotated[
         bool, typer.Option("--docs", help="Write the measured tables into the pages.")
     ] = False,
     again: Annotated[
-        bool, typer.Option("--again", help="Measure also what `--out` already holds.")
+        bool, typer.Option("--again", help="Measure what `--out` already holds, too.")
     ] = False,
 ) -> None:
     """Measure every table of the docs again and tell which figures moved.

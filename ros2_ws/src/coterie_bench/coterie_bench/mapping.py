@@ -240,12 +240,17 @@ def _depth(frame: Frame) -> np.ndarray[Any, np.dtype[np.float32]]:
 
 
 def bench_map(
-    houses: Annotated[int, typer.Option(min=1, help="Number of houses.")] = 10,
+    houses: Annotated[int, typer.Option(min=1, help="Number of generated houses.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first house.")] = 0,
-    noise: Annotated[str, typer.Option(help="none, low, normal or high.")] = "normal",
-    width: Annotated[int, typer.Option(min=64, max=1920, help="Of the images [px].")] = 320,
+    noise: Annotated[
+        str, typer.Option(help="Noise of the detector: none, low, normal or high.")
+    ] = "normal",
+    width: Annotated[int, typer.Option(min=64, max=1920, help="Width of the images [px].")] = 320,
     depth_noise: Annotated[
-        float, typer.Option(min=0.0, max=5.0, help="Times the depth noise of a Kinect.")
+        float,
+        typer.Option(
+            min=0.0, max=5.0, help="Depth noise in multiples of a Kinect's; 0: exact depth."
+        ),
     ] = 0.0,
     position_jitter: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Error of the camera's position [m].")
@@ -253,15 +258,21 @@ def bench_map(
     rotation_jitter: Annotated[
         float, typer.Option(min=0.0, max=30.0, help="Error of the camera's rotation [deg].")
     ] = 0.0,
-    leak: Annotated[int, typer.Option(min=0, max=50, help="Masks reach so far over [px].")] = 0,
-    boxes: Annotated[bool, typer.Option(help="Boxes only, no masks.")] = False,
+    leak: Annotated[
+        int,
+        typer.Option(min=0, max=50, help="Width by which masks reach beyond their objects [px]."),
+    ] = 0,
+    boxes: Annotated[bool, typer.Option(help="Detections have boxes only, no masks.")] = False,
     ladder: Annotated[
-        bool, typer.Option(help="From exact sensors to bad ones: a row for each step.")
+        bool, typer.Option(help="Print a row for each step from exact sensors to bad ones.")
     ] = False,
     room: Annotated[
         Path | None, typer.Option(help="Folder of 7-Scenes RedKitchen: map this real room instead.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Where results.json and CSV go.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for results.json and CSV; default: none are written."),
+    ] = None,
 ) -> None:
     """Map generated houses from RGB-D images and a noisy detector; compare with the truth."""
     console = Console()

@@ -189,14 +189,19 @@ def _measures(scan: str, trials: Sequence[Mapping[str, Any]]) -> Iterator[dict[s
 def bench_mele(
     graphs: Annotated[Path, typer.Option("--graphs", help="Folder of topological houses.")],
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where results.json, CSV and plots go.")
+        Path | None,
+        typer.Option(
+            "--out", help="Folder for results.json, CSV and plots; default: none are written."
+        ),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Number of trials: seeds 0, 1, ...")] = 5,
-    agents: Annotated[int, typer.Option(min=1, help="Robots per house.")] = 3,
-    steps: Annotated[int, typer.Option(min=0, help="Hops per robot.")] = 10,
-    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")] = 0,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Number of trials, with the seeds 0, 1 and so on.")
+    ] = 5,
+    agents: Annotated[int, typer.Option(min=1, help="Number of robots per house.")] = 3,
+    steps: Annotated[int, typer.Option(min=0, help="Number of hops per robot.")] = 10,
+    jobs: Annotated[int, typer.Option(min=0, help="Number of processes; 0: one per core.")] = 0,
     quick: Annotated[
-        bool, typer.Option("--quick", help="100 trees, one liar, no further analyses.")
+        bool, typer.Option("--quick", help="Run quickly: 100 trees, one liar, no further analyses.")
     ] = False,
 ) -> None:
     """Run MELE's protocol on every house in a folder; print the paper's Table 1 with ours."""

@@ -28,41 +28,65 @@ app = typer.Typer(help="Object planning on semantic maps.", add_completion=False
 
 def bench_objects(
     data: Annotated[
-        Path, typer.Option("--data", help="Folder of queries.yaml, semantic_maps/, responses/.")
+        Path, typer.Option("--data", help="Folder of queries.yaml, semantic_maps/ and responses/.")
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where results.json, CSV and the plot go.")
+        Path | None,
+        typer.Option(
+            "--out", help="Folder for results.json, CSV and the plot; default: none are written."
+        ),
     ] = None,
     method: Annotated[
-        list[str] | None, typer.Option("--method", help=f"One of {', '.join(METHODS)}; several.")
+        list[str] | None,
+        typer.Option(
+            "--method",
+            help=f"Workflow to measure: {', '.join(METHODS)}; may be given again; default: all.",
+        ),
     ] = None,
-    mode: Annotated[str, typer.Option(help="certainty or uncertainty.")] = "uncertainty",
-    rounds: Annotated[int, typer.Option(min=0, max=10, help="Rounds of reflection.")] = 2,
-    members: Annotated[int, typer.Option(min=1, max=20, help="Planners of an ensemble.")] = 6,
+    mode: Annotated[
+        str,
+        typer.Option(
+            help="Use of an object's labels: certainty (only the top one) or uncertainty (all)."
+        ),
+    ] = "uncertainty",
+    rounds: Annotated[
+        int, typer.Option(min=0, max=10, help="Largest number of rounds of reflection.")
+    ] = 2,
+    members: Annotated[
+        int, typer.Option(min=1, max=20, help="Number of planners of an ensemble.")
+    ] = 6,
     temperature: Annotated[
         float,
         typer.Option(min=0.0, max=2.0, help="Sampling temperature of ensembles."),
     ] = 0.7,
     reason_first: Annotated[
-        bool, typer.Option(help="Explanation before the ids; else after them, as in the paper.")
+        bool,
+        typer.Option(
+            help="Planners explain before they give ids; else after them, as in the paper."
+        ),
     ] = False,
     profile: Annotated[
-        Path | None, typer.Option(help="A model profile (YAML or JSON); without it the rules.")
+        Path | None,
+        typer.Option(help="Path of a model profile (YAML or JSON); default: the rules decide."),
     ] = None,
     simulated_errors: Annotated[
         list[float] | None,
         typer.Option(
             min=0.0,
             max=0.7,
-            help="Ask a simulated model that errs in this share of first answers (the paper's: "
-            "0.334); several draw a plot over the rates. It is no real model: docs/objects.md.",
+            help="Fraction of first answers in which a simulated model errs (the paper's: "
+            "0.334); may be given again, for a plot over the rates. It is no real "
+            "model: docs/objects.md.",
         ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of the simulated model, and of an ensemble's sampling.")
+        int, typer.Option(min=0, help="Seed of the simulated model and of an ensemble's sampling.")
     ] = 0,
     sweeps: Annotated[
-        int, typer.Option(min=1, max=50, help="Seeds that simulated errors are averaged over.")
+        int,
+        typer.Option(
+            min=1, max=50, help="Number of seeds that simulated errors are averaged over."
+        ),
     ] = 3,
 ) -> None:
     """Answer every query on every map of a folder by every workflow; print the paper's tables."""

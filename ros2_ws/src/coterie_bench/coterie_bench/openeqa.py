@@ -177,20 +177,27 @@ def bench_openeqa(
     houses: Annotated[int, typer.Option(min=1, help="Number of generated houses.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first house.")] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where records, tables, questions, plots go.")
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Folder for records, tables, questions and plots; default: none are written.",
+        ),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option("--data", help="Instead of houses: open-eqa-v0.json, or questions like it."),
+        typer.Option(
+            "--data",
+            help="Path of open-eqa-v0.json, or of questions like it, instead of generated houses.",
+        ),
     ] = None,
     episodes: Annotated[
-        Path | None, typer.Option("--episodes", help="With --data: folder of episode histories.")
+        Path | None, typer.Option("--episodes", help="Folder of episode histories, with --data.")
     ] = None,
     scenes: Annotated[
         Path | None,
         typer.Option(
-            help="With --data aeqa_start_poses-184.json: folder of scenes (HM3D), which agents "
-            "explore in habitat-sim from the start poses."
+            help="Folder of scenes (HM3D), which agents explore in habitat-sim from the "
+            "start poses, with --data aeqa_start_poses-184.json."
         ),
     ] = None,
     detector: Annotated[
@@ -201,21 +208,28 @@ def bench_openeqa(
         bool,
         typer.Option(
             "--rooms-told/--rooms-hidden",
-            help="Whether agents are told rooms' names, kinds and outlines, as by a floor plan.",
+            help="Agents are told rooms' names, kinds and outlines, as by a floor plan.",
         ),
     ] = True,
     method: Annotated[
         list[str] | None,
-        typer.Option("--method", "--methods", help=f"Of {', '.join(METHODS)}; several."),
+        typer.Option(
+            "--method",
+            "--methods",
+            help=f"Agent to measure: {', '.join(METHODS)}; may be given again; default: all.",
+        ),
     ] = None,
     setting: Annotated[
-        list[str] | None, typer.Option("--setting", help="em, active; both if left out.")
+        list[str] | None,
+        typer.Option(
+            "--setting", help="Setting to measure: em or active; may be given again; default: both."
+        ),
     ] = None,
     judge: Annotated[
         str,
         typer.Option(
-            help="Who marks: rule, model (of --profile, with our prompt), or official (of "
-            "--profile, with the prompt of OpenEQA in --judge-prompts)."
+            help="Judge of the answers: rule, model (of --profile, with our prompt), or "
+            "official (of --profile, with the prompt of OpenEQA in --judge-prompts)."
         ),
     ] = "rule",
     judge_prompts: Annotated[
@@ -227,26 +241,29 @@ def bench_openeqa(
         typer.Option(
             "--profile",
             "--model-profile",
-            help="A model profile (YAML or JSON); without it the rules.",
+            help="Path of a model profile (YAML or JSON); default: the rules decide.",
         ),
     ] = None,
     questions: Annotated[
-        int, typer.Option(min=1, max=50, help="Most questions per category and house.")
+        int, typer.Option(min=1, max=50, help="Largest number of questions per category and house.")
     ] = 3,
     steps: Annotated[
-        int, typer.Option(min=1, help="Most atomic steps of an active episode.")
+        int, typer.Option(min=1, help="Largest number of atomic steps of an active episode.")
     ] = MOST_STEPS,
     noise: Annotated[
-        str, typer.Option(help="Of the detector: none, low, normal, high.")
+        str, typer.Option(help="Noise of the detector: none, low, normal or high.")
     ] = "normal",
-    width: Annotated[int, typer.Option(min=64, max=1280, help="Of the images [px].")] = 256,
+    width: Annotated[int, typer.Option(min=64, max=1280, help="Width of the images [px].")] = 256,
     rooms: Annotated[
-        int | None, typer.Option(min=4, max=25, help="Of a house; the seed decides if left out.")
+        int | None,
+        typer.Option(
+            min=4, max=25, help="Number of rooms of a house; default: chosen by the seed."
+        ),
     ] = None,
     phrases: Annotated[
         str, typer.Option(help=f"Wordings of questions about houses: {', '.join(PHRASES)}.")
     ] = PHRASES[0],
-    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")] = 0,
+    jobs: Annotated[int, typer.Option(min=0, help="Number of processes; 0: one per core.")] = 0,
 ) -> None:
     """Ask open questions of every agent, mark the answers; print the paper's tables with ours."""
     console = Console()

@@ -16,14 +16,20 @@ app = typer.Typer()
 def demo(
     seed: Annotated[
         int | None,
-        typer.Option(help="Another house, other starts; default: that of the team file."),
+        typer.Option(
+            help="Seed of the house and the start places; default: that of the team file."
+        ),
     ] = None,
     world: Annotated[
-        str, typer.Option(help="embedded (generated house), habitat (the same in it) or graph.")
+        str,
+        typer.Option(
+            help="Kind of world: embedded (generated house), habitat (the same house in it) "
+            "or graph."
+        ),
     ] = "embedded",
     out: Out = None,
     team: Annotated[
-        Path | None, typer.Option(**TEAM, help="Another team file than that of demo.")
+        Path | None, typer.Option(**TEAM, help="Path or name of the team file; default: demo.")
     ] = None,
     domain: Domain = None,
     open_report: Annotated[
@@ -43,21 +49,33 @@ def demo(
 @app.command()
 def tour(
     team: Annotated[
-        Path | None, typer.Option(**TEAM, help="Another team file than that of home.")
+        Path | None, typer.Option(**TEAM, help="Path or name of the team file; default: home.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Another house; default: the team file's.")
+        int | None, typer.Option(min=0, help="Seed of the house; default: the team file's.")
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Hops per robot; default: the team file's.")
+        int | None, typer.Option(min=1, help="Number of hops per robot; default: the team file's.")
     ] = None,
     world: Annotated[
-        str, typer.Option(help="embedded (generated house), or habitat (the same in it).")
+        str,
+        typer.Option(
+            help="Kind of world: embedded (generated house) or habitat (the same house in it)."
+        ),
     ] = "embedded",
     ask: Annotated[
-        list[str] | None, typer.Option(help="Ask this; may be given again. Default: by the house.")
+        list[str] | None,
+        typer.Option(
+            help="Question to ask after the tour; may be given again; default: chosen by the house."
+        ),
     ] = None,
-    find: Annotated[list[str] | None, typer.Option(help="Find this; may be given again.")] = None,
+    find: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Request to find objects by after the tour; may be given again; default: "
+            "chosen by the house."
+        ),
+    ] = None,
     out: Out = None,
     domain: Domain = None,
 ) -> None:

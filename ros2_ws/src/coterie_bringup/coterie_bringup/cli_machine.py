@@ -20,12 +20,22 @@ def doctor() -> None:
 @app.command()
 def test(
     marker: Annotated[
-        str | None, typer.Option("-m", metavar="EXPR", help="As pytest -m: ros, slow, 'not slow'.")
+        str | None,
+        typer.Option(
+            "-m",
+            metavar="EXPR",
+            help="Expression of pytest's markers, such as ros, slow or 'not slow'.",
+        ),
     ] = None,
     keyword: Annotated[
-        str | None, typer.Option("-k", metavar="EXPR", help="As pytest -k: part of names.")
+        str | None,
+        typer.Option(
+            "-k", metavar="EXPR", help="Expression of parts of tests' names, as pytest's -k."
+        ),
     ] = None,
-    paths: Annotated[list[str] | None, typer.Argument(help="Only below these.")] = None,
+    paths: Annotated[
+        list[str] | None, typer.Argument(help="Paths of files or folders with tests; default: all.")
+    ] = None,
 ) -> None:
     """Run ruff, mypy, the ROS-free tests, then the ROS tests; with a selection, just those."""
     from coterie_bringup.testing import test as run

@@ -19,14 +19,25 @@ TEAM: dict[str, Any] = {"metavar": "TEAM", "parser": _team_file}
 """How every command takes a team: by the path of its file, or by a name of ours."""
 
 TeamFile = Annotated[
-    Path, typer.Argument(**TEAM, help="Team file, or the name of one of ours: demo.")
+    Path,
+    typer.Argument(
+        **TEAM,
+        help="Path of the team file, or the name of a team that comes with Coterie, such as demo.",
+    ),
 ]
 Domain = Annotated[
     int | None,
-    typer.Option(min=0, max=232, help="ROS domain; default: ROS_DOMAIN_ID, or a free one."),
+    typer.Option(
+        min=0,
+        max=232,
+        help="Number of the ROS domain; default: ROS_DOMAIN_ID, or a domain that nobody uses.",
+    ),
 ]
 Namespace = Annotated[
-    str | None, typer.Option(help="ROS namespace of the team, where several run; / for none.")
+    str | None,
+    typer.Option(
+        help="ROS namespace of the team, where several teams run; / for a team without one."
+    ),
 ]
 Out = Annotated[
     Path | None,

@@ -14,11 +14,17 @@ app = typer.Typer()
 
 @app.command()
 def ask(
-    question: Annotated[str, typer.Argument(help='For example "Is there a mug in the kitchen?"')],
+    question: Annotated[
+        str, typer.Argument(help='Question in words, such as "Is there a mug in the kitchen?".')
+    ],
     domain: Domain = None,
     namespace: Namespace = None,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Wait so long [s].")] = 300.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Time to wait for the team and its answer [s].")
+    ] = 300.0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the answer as JSON and nothing else.")
+    ] = False,
 ) -> None:
     """Ask the running team; answers with confidence and each robot's evidence.
 
@@ -33,26 +39,43 @@ def ask(
 
 @app.command()
 def find(
-    words: Annotated[str, typer.Argument(metavar="REQUEST", help="What is wanted, in words.")],
+    words: Annotated[
+        str,
+        typer.Argument(metavar="REQUEST", help='Request in words, such as "something to sit on".'),
+    ],
     file: Annotated[
         Path | None,
-        typer.Option("--map", help="A map file; default: the running team's map."),
+        typer.Option("--map", help="Path of a map file; default: the running team's map."),
     ] = None,
-    mode: Annotated[str, typer.Option(help="certainty or uncertainty.")] = "uncertainty",
-    method: Annotated[str, typer.Option(help="The workflow.")] = "grounded",
-    limit: Annotated[int, typer.Option(min=1, max=50, help="Most objects.")] = 10,
-    profile: Annotated[Path | None, typer.Option(help="Model profile (YAML).")] = None,
+    mode: Annotated[
+        str,
+        typer.Option(
+            help="Use of an object's labels: certainty (only the top one) or uncertainty (all)."
+        ),
+    ] = "uncertainty",
+    method: Annotated[str, typer.Option(help="Workflow that chooses the objects.")] = "grounded",
+    limit: Annotated[
+        int, typer.Option(min=1, max=50, help="Largest number of objects found.")
+    ] = 10,
+    profile: Annotated[
+        Path | None, typer.Option(help="Path of a model profile (YAML); default: the rules decide.")
+    ] = None,
     domain: Domain = None,
     namespace: Namespace = None,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Wait for the team so long [s].")] = 60.0,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Time to wait for the team [s].")] = 60.0,
     embedder: Annotated[
         str,
-        typer.Option(help="MODULE:FUNCTION of an embedder: find by looks, in a map file."),
+        typer.Option(
+            help="MODULE:FUNCTION of an embedder that finds objects of a map file by their "
+            "appearance."
+        ),
     ] = "",
     image: Annotated[
-        Path | None, typer.Option(help="A picture of what is looked for (with --embedder).")
+        Path | None, typer.Option(help="Path of a picture of what is looked for, with --embedder.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the objects as JSON and nothing else.")
+    ] = False,
 ) -> None:
     """Find the objects of a semantic map that a request calls for; exit code 1 if none does.
 
@@ -97,21 +120,28 @@ def find(
 @app.command("do")
 def do_task(
     task: Annotated[
-        str, typer.Argument(help='For example "Bring all mugs to the kitchen counter".')
+        str, typer.Argument(help='Task in words, such as "Bring all mugs to the kitchen counter".')
     ],
     team: Annotated[
         Path | None,
-        typer.Option(**TEAM, help="Start this team; default: the one that runs, or emos."),
+        typer.Option(
+            **TEAM, help="Path or name of a team to start; default: the running team, or emos."
+        ),
     ] = None,
     profile: Annotated[
-        str | None, typer.Option(help="Model profile of the team file that all think with.")
+        str | None,
+        typer.Option(
+            help="Name of a model profile of the team file that leader and robots think with."
+        ),
     ] = None,
     out: Out = None,
     domain: Domain = None,
     max_time: Annotated[
-        float, typer.Option(min=0.0, help="Simulated time it may take [s]; 0: the leader's.")
+        float, typer.Option(min=0.0, help="Limit of simulated time [s]; 0: the leader's own limit.")
     ] = 0.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the result as JSON and nothing else.")
+    ] = False,
 ) -> None:
     """Let a team of different robots do a task; exit code 0 only if it was done."""
     from coterie_bringup.do_command import DoOptions, do
@@ -133,23 +163,31 @@ def cooperate(
     goal: Annotated[
         list[str] | None,
         typer.Argument(
-            help='Predicates with counts, such as "ON(mug, counter): 2"; default: the team file\'s.'
+            help='Predicates with counts, such as "ON(mug, counter): 2"; default: the team '
+            "file's goal."
         ),
     ] = None,
-    name: Annotated[str, typer.Option(help="What the goal is for, in words.")] = "",
+    name: Annotated[
+        str, typer.Option(help="Name of the goal, in words; default: the team file's.")
+    ] = "",
     team: Annotated[
         Path | None,
-        typer.Option(**TEAM, help="Start this team; default: the one that runs, or reveca."),
+        typer.Option(
+            **TEAM, help="Path or name of a team to start; default: the running team, or reveca."
+        ),
     ] = None,
     world: Annotated[
-        str | None, typer.Option(help="Another kind of world for the team: embedded, habitat.")
+        str | None,
+        typer.Option(help="Kind of world instead of the team file's: embedded or habitat."),
     ] = None,
     out: Out = None,
     domain: Domain = None,
     max_time: Annotated[
-        float, typer.Option(min=0.0, help="Simulated time it may take [s]; 0: the team's.")
+        float, typer.Option(min=0.0, help="Limit of simulated time [s]; 0: the team's own limit.")
     ] = 0.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the result as JSON and nothing else.")
+    ] = False,
 ) -> None:
     """Let robots do a goal that they share, without a leader; exit code 0 only if it was done."""
     from coterie_bringup.cooperate_command import CooperateOptions

@@ -11,16 +11,21 @@ import typer
 from coterie_bringup.cli_options import TEAM, Domain, TeamFile
 
 app = typer.Typer()
-team_app = typer.Typer(help="Team files.", no_args_is_help=True)
+team_app = typer.Typer(help="Checks of team files.", no_args_is_help=True)
 
 
 @app.command()
 def up(
     team: TeamFile,
     domain: Domain = None,
-    quiet: Annotated[bool, typer.Option(help="Only show what happens to processes.")] = False,
+    quiet: Annotated[
+        bool, typer.Option(help="Only the events of processes are shown, not their output.")
+    ] = False,
     explore: Annotated[
-        bool, typer.Option("--explore", help="Let the robots explore, as the team file limits it.")
+        bool,
+        typer.Option(
+            "--explore", help="The robots explore at once, within the limits of the team file."
+        ),
     ] = False,
 ) -> None:
     """Run a team until Ctrl-C."""
@@ -33,7 +38,11 @@ def up(
 def view(
     team: TeamFile,
     out: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="Write RViz's configuration here.")
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            help="Path that RViz's configuration is written to, instead of showing it.",
+        ),
     ] = None,
 ) -> None:
     """Show a team in RViz, or write the configuration that does."""
@@ -44,7 +53,12 @@ def view(
 
 @team_app.command("check")
 def team_check(
-    files: Annotated[list[Path], typer.Argument(**TEAM, help="Team files, or names of ours.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            **TEAM, help="Paths of team files, or names of teams that come with Coterie."
+        ),
+    ],
 ) -> None:
     """Check team files: all mistakes with line, field and nearest name; what they run and send."""
     from coterie_bringup.rehearsal import rehearse

@@ -215,15 +215,21 @@ def summary(outcomes: Sequence[Outcome]) -> Table:
 def test(
     marker: Annotated[
         str | None,
-        typer.Option("-m", metavar="EXPR", help="only tests with these markers, as pytest -m"),
+        typer.Option(
+            "-m",
+            metavar="EXPR",
+            help="Expression of pytest's markers, such as ros, slow or 'not slow'.",
+        ),
     ] = None,
     keyword: Annotated[
         str | None,
-        typer.Option("-k", metavar="EXPR", help="only tests with these names, as pytest -k"),
+        typer.Option(
+            "-k", metavar="EXPR", help="Expression of parts of tests' names, as pytest's -k."
+        ),
     ] = None,
     paths: Annotated[
         list[str] | None,
-        typer.Argument(help="only the tests below these files or directories"),
+        typer.Argument(help="Paths of files or folders with tests; default: all."),
     ] = None,
 ) -> None:
     """Run lint, type checks, ROS-free tests and ROS tests; with a selection, just those tests."""

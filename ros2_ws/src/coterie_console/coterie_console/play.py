@@ -36,33 +36,50 @@ INSIST = 0.05
 
 @app.command()
 def play(
-    world: Annotated[str, typer.Option(help=f"One of {', '.join(WORLDS)}.")] = "household",
-    seed: Annotated[int, typer.Option(min=0, help="Which house, goal and starts.")] = 0,
+    world: Annotated[
+        str, typer.Option(help=f"Name of the world: {', '.join(WORLDS)}.")
+    ] = "household",
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the house, the goal and the starts.")
+    ] = 0,
     method: Annotated[
         str,
         typer.Option(
             "--with",
-            help="How the others decide: one of "
+            help="Method of the other agents: "
             f"{', '.join(name for name in METHODS if name not in NOT_WITH_PEOPLE)}.",
         ),
     ] = "reveca",
-    agents: Annotated[int, typer.Option(min=1, max=10, help="In the team, people included.")] = 2,
+    agents: Annotated[
+        int, typer.Option(min=1, max=10, help="Number of agents in the team, people included.")
+    ] = 2,
     people: Annotated[
-        int, typer.Option(min=1, max=10, help="How many are people (more than one: --page).")
+        int,
+        typer.Option(
+            min=1, max=10, help="Number of people among them; more than one needs --page."
+        ),
     ] = 1,
     out: Annotated[Path, typer.Option(file_okay=False, help="Folder for the results.")] = Path(
         "out/play"
     ),
     profile: Annotated[
-        Path | None, typer.Option(help="Model profile (YAML) that the others think with.")
+        Path | None,
+        typer.Option(
+            help="Path of the model profile (YAML) that the others think with; default: the rules."
+        ),
     ] = None,
-    page: Annotated[bool, typer.Option("--page", help="In the browser.")] = False,
+    page: Annotated[
+        bool, typer.Option("--page", help="Play in the browser instead of the terminal.")
+    ] = False,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Of the page; default: a free one.")
+        int | None, typer.Option(min=0, max=65535, help="Port of the page; default: a free one.")
     ] = None,
-    show: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
+    show: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
+    ] = True,
     resume: Annotated[
-        Path | None, typer.Option(help="Go on with a session that was saved; needs no other.")
+        Path | None,
+        typer.Option(help="Path of a saved session to go on with; other options are not needed."),
     ] = None,
 ) -> None:
     """Play one of the agents: see what it sees, choose its actions, talk with the others.

@@ -38,33 +38,47 @@ ON_ROS = DEFAULT[:-1]
 
 
 def bench_reveca(
-    episodes: Annotated[int, typer.Option(help="Episodes per world and method.")] = 50,
-    seed: Annotated[int, typer.Option(help="Seed of the first one.")] = 0,
+    episodes: Annotated[int, typer.Option(help="Number of episodes per world and method.")] = 50,
+    seed: Annotated[int, typer.Option(help="Seed of the first episode.")] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where results.json, CSV, claims and plots go.")
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Folder for results.json, CSV, claims and plots; default: none are written.",
+        ),
     ] = None,
     method: Annotated[
         list[str] | None,
         typer.Option(
             "--method",
-            help=f"Of {', '.join(METHODS)}, or module:factory of your own; several.",
+            help=f"Method to measure: {', '.join(METHODS)}, or module:factory of your own; may "
+            "be given again.",
         ),
     ] = None,
     world: Annotated[
-        list[str] | None, typer.Option("--world", help=f"Of {', '.join(WORLDS)}; several.")
+        list[str] | None,
+        typer.Option(
+            "--world", help=f"World to measure in: {', '.join(WORLDS)}; may be given again."
+        ),
     ] = None,
     layouts: Annotated[
-        Path | None, typer.Option(help="Folder of ThreeDWorld layouts: world 'tdw' as well.")
+        Path | None,
+        typer.Option(help="Folder of ThreeDWorld layouts: world 'tdw' is measured, too."),
     ] = None,
     agents: Annotated[
-        list[int] | None, typer.Option(help=f"Agents in a team, 1 to {len(NAMES)}; several.")
+        list[int] | None,
+        typer.Option(help=f"Number of agents in a team, 1 to {len(NAMES)}; may be given again."),
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes on this machine.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Number of processes on this machine.")] = 1,
     ray: Annotated[
-        str, typer.Option(help="Address of a Ray cluster ('auto' finds a running one).")
+        str,
+        typer.Option(
+            help="Address of a Ray cluster ('auto' finds a running one); default: no cluster."
+        ),
     ] = "",
     profile: Annotated[
-        Path | None, typer.Option(help="A model profile (YAML or JSON); without it the rules.")
+        Path | None,
+        typer.Option(help="Path of a model profile (YAML or JSON); default: the rules decide."),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Play all that the claims on REVECA are checked on.")
@@ -72,18 +86,21 @@ def bench_reveca(
     floors: Annotated[
         bool,
         typer.Option(
-            help="Floors and ceiling in every table: random answers, nearest move, oracle."
+            help="Floors and ceiling are in every table: random answers, nearest move, oracle."
         ),
     ] = True,
     prior: Annotated[
         str,
         typer.Option(
-            help="What all agents believe of where things lie: household (general knowledge, as "
-            "the generator has it) or flat (nothing)."
+            help="Beliefs of all agents about where objects lie: household (general "
+            "knowledge, as the generator has it) or flat (none)."
         ),
     ] = "household",
     ros: Annotated[
-        bool, typer.Option("--ros", help="Play over ROS, too: are the episodes the same?")
+        bool,
+        typer.Option(
+            "--ros", help="Play over ROS, too, and tell whether the episodes are the same."
+        ),
     ] = False,
 ) -> None:
     """Play episodes in lockstep; print the paper's tables with 95 % intervals of the means.

@@ -53,14 +53,20 @@ def main() -> None:
     """Generate a house and write it to a folder (command line)."""
     import typer
 
-    folder = typer.Option(..., help="folder to write to")
+    folder = typer.Option(..., help="Folder for the house's files.")
 
     def run(
         out: Path = folder,
-        seed: int = typer.Option(0, min=0, help="which house"),
-        floors: int = typer.Option(None, help="1 to 3; the seed decides if left out"),
-        rooms: int = typer.Option(None, help="4 to 25; the seed decides if left out"),
-        clutter: float = typer.Option(1.0, help="how many small things, 1 as usual"),
+        seed: int = typer.Option(0, min=0, help="Seed of the house."),
+        floors: int = typer.Option(
+            None, help="Number of storeys, 1 to 3; default: chosen by the seed."
+        ),
+        rooms: int = typer.Option(
+            None, help="Number of rooms, 4 to 25; default: chosen by the seed."
+        ),
+        clutter: float = typer.Option(
+            1.0, help="Factor of the number of small objects; 1: as usual."
+        ),
     ) -> None:
         """Write a generated house: JSON, truth, GLB, Habitat data set, floor plan."""
         from habitat_bridge.embedded.export import save_house
