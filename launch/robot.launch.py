@@ -10,15 +10,4 @@ from coterie_bringup.launching import description
 
 
 def generate_launch_description() -> LaunchDescription:
-    return description(
-        "team",
-        "robot",
-        "packages",
-        "namespace",
-        "domain",
-        "use_sim_time",
-        "log_level",
-        "params_file",
-        "use_respawn",
-        "trust",
-    )
+    return description("robot", "packages", "use_sim_time")

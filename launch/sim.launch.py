@@ -9,13 +9,4 @@ from coterie_bringup.launching import description
 
 
 def generate_launch_description() -> LaunchDescription:
-    return description(
-        "team",
-        "namespace",
-        "domain",
-        "log_level",
-        "params_file",
-        "use_respawn",
-        "trust",
-        packages=["habitat_bridge"],
-    )
+    return description(packages=["habitat_bridge"])

@@ -10,15 +10,4 @@ from coterie_bringup.launching import description
 
 
 def generate_launch_description() -> LaunchDescription:
-    return description(
-        "team",
-        "packages",
-        "without",
-        "namespace",
-        "domain",
-        "use_sim_time",
-        "log_level",
-        "params_file",
-        "use_respawn",
-        "trust",
-    )
+    return description("packages", "without", "use_sim_time")

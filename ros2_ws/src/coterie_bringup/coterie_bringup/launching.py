@@ -44,6 +44,9 @@ ARGUMENTS: Mapping[str, tuple[str | None, str]] = {
 }
 """Arguments of the launch files: default (None: has to be given) and description."""
 
+COMMON_ARGUMENTS = ("namespace", "domain", "log_level", "params_file", "use_respawn", "trust")
+"""Arguments of every launch file that starts nodes of a team, beside `team` itself."""
+
 LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
 
 
@@ -235,13 +238,14 @@ def node_action(spec: ProcessSpec, planned: LaunchPlan, restarts: Restarts | Non
 
 
 def description(*names: str, packages: Collection[str] = ()) -> Any:
-    """Return a launch description with arguments of ARGUMENTS that starts a team's processes.
+    """Return a launch description that starts a team's processes.
 
     Args:
-        names: The arguments that it has.
+        names: Arguments that it has beside `team` and COMMON_ARGUMENTS, out of ARGUMENTS.
         packages: Only processes of these packages.
     """
-    return _described(names, lambda values: team_actions(values, packages))
+    every = ("team", *names, *COMMON_ARGUMENTS)
+    return _described(every, lambda values: team_actions(values, packages))
 
 
 def view_description() -> Any:
