@@ -183,9 +183,9 @@ def _in_world(team: Team, kind: str) -> Team:
 async def _start_and_give(
     run: TeamRun, options: CooperateOptions, record: CooperationRecord, console: Console
 ) -> None:
-    state = run.state([robot.name for robot in run.team.cooperators])
+    robots = [robot.name for robot in run.team.cooperators]
     async with ended_by_signals():
-        await run.beside(_give(state, state.robots, options, record, console, patience=THERE))
+        await run.beside(_give(run.state, robots, options, record, console, patience=THERE))
 
 
 async def _give(

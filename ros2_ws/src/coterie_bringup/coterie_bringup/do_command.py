@@ -134,9 +134,8 @@ def _with_own(options: DoOptions, record: TaskRecord, console: Console) -> None:
 async def _start_and_give(
     run: TeamRun, options: DoOptions, record: TaskRecord, console: Console
 ) -> None:
-    state = run.state([robot.name for robot in run.team.robots])
     async with ended_by_signals():
-        await run.beside(_give(state, options, record, console, LEADER_THERE))
+        await run.beside(_give(run.state, options, record, console, LEADER_THERE))
 
 
 async def _give(

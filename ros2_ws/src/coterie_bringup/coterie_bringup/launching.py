@@ -15,6 +15,7 @@ from typing import Any
 
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
+from coterie_bringup.memory import claim_memory
 from coterie_bringup.plan import ProcessSpec, plan, write_parameters
 from coterie_bringup.program import describe_exit
 from coterie_bringup.resources import team_file
@@ -128,6 +129,7 @@ def launch_plan(values: Mapping[str, str], packages: Collection[str] = ()) -> La
     if given["namespace"]:
         team = with_namespace(team, given["namespace"])
     require_trust(team, trust=True if _flag(given, "trust") else None, ask=lambda text: "")
+    claim_memory(team)
     level = given["log_level"].lower()
     if level not in LOG_LEVELS:
         raise CommandError(f"log_level: {level!r}{suggestion(level, LOG_LEVELS)}")
@@ -175,14 +177,12 @@ def team_actions(values: Mapping[str, str], packages: Collection[str] = ()) -> l
     from launch.actions import LogInfo
 
     planned = launch_plan(values, packages)
+    domain = planned.environment.get("ROS_DOMAIN_ID", os.environ.get("ROS_DOMAIN_ID", "0"))
     rundir.announce(
-        rundir.RunState(
-            team=planned.team.name,
-            pid=os.getpid(),
-            pid_birth=rundir.process_birth(os.getpid()),
-            domain=int(planned.environment.get("ROS_DOMAIN_ID") or 0),
-            directory=str(planned.directory),
-            started=time.time(),
+        rundir.own_state(
+            planned.team.name,
+            int(domain) if domain.isdigit() else 0,
+            planned.directory,
             namespace=planned.team.namespace,
             robots=[r.name for r in planned.team.robots],
             environment={
@@ -190,7 +190,6 @@ def team_actions(values: Mapping[str, str], packages: Collection[str] = ()) -> l
             },
         )
     )
-    domain = planned.environment.get("ROS_DOMAIN_ID", os.environ.get("ROS_DOMAIN_ID", "0"))
     note = f"team {planned.team.name}: ROS_DOMAIN_ID={domain}, run folder {planned.directory}"
     return [LogInfo(msg=note), *(node_action(spec, planned) for spec in planned.specs)]
 

@@ -40,13 +40,16 @@ def memory_parameters(team: Team, run_directory: Path | None) -> dict[str, Any]:
     return {"memory_directory": directory, "house": house_identity(team)}
 
 
-def check_memory(folder: Path, house: str) -> None:
-    """Take a folder for the memory of a house; refuse one that is of another house.
+def claim_memory(team: Team) -> None:
+    """Take the folder of a memory that is kept for the team's house; refuse that of another house.
 
     Raises:
         CommandError: It is of another house, or cannot be written.
     """
-    note = folder / "house.txt"
+    folder = memory_folder(team, None)
+    if folder is None:
+        return  # every run begins with nothing
+    house, note = house_identity(team), folder / "house.txt"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         before = note.read_text("utf-8").strip() if note.is_file() else ""

@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -43,6 +43,29 @@ class RunState:
     def alive(self) -> bool:
         """Whether the process that runs the team still exists."""
         return process_birth(self.pid) == self.pid_birth != 0
+
+
+def own_state(
+    team: str,
+    domain: int,
+    directory: Path,
+    *,
+    namespace: str = "",
+    robots: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+) -> RunState:
+    """Return the state of a team that this process runs from now on."""
+    return RunState(
+        team=team,
+        pid=os.getpid(),
+        pid_birth=process_birth(os.getpid()),
+        domain=domain,
+        directory=str(directory),
+        started=time.time(),
+        namespace=namespace,
+        robots=list(robots),
+        environment=dict(environment or {}),
+    )
 
 
 def process_birth(pid: int) -> int:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
-import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
-from coterie_bringup.memory import check_memory, house_identity, memory_folder
+from coterie_bringup.memory import claim_memory
 from coterie_bringup.plan import (
     ProcessSpec,
     plan,
@@ -28,7 +26,7 @@ from coterie_bringup.trust import require_trust
 
 @dataclass(frozen=True, slots=True)
 class TeamRun:
-    """A team ready to run; `supervisor` starts and ends its processes."""
+    """A team ready to run; `supervisor` starts and ends its processes, others find it by `state`."""
 
     team: Team
     domain: int
@@ -36,19 +34,7 @@ class TeamRun:
     specs: tuple[ProcessSpec, ...]
     environment: dict[str, str]
     supervisor: Supervisor
-
-    def state(self, robots: Sequence[str]) -> rundir.RunState:
-        """Return how others find the team, with those of its robots that one speaks to."""
-        return rundir.RunState(
-            team=self.team.name,
-            pid=os.getpid(),
-            domain=self.domain,
-            directory=str(self.directory),
-            started=0.0,
-            namespace=self.team.namespace,
-            robots=list(robots),
-            environment=self.environment,
-        )
+    state: rundir.RunState
 
     async def beside(self, work: Coroutine[Any, Any, None]) -> None:
         """Run the team's processes until some work with it is done.
@@ -133,9 +119,7 @@ def prepared(
     require_trust(team)
     with rundir.domain(domain if domain is not None else team.domain) as number:
         _check_alone(team, number)
-        kept = memory_folder(team, None)
-        if kept is not None:
-            check_memory(kept, house_identity(team))
+        claim_memory(team)
         directory = rundir.new_run(team.name)
         specs = tuple(plan(team, run_directory=directory))
         parameter_file = directory / "parameters.yaml"
@@ -148,16 +132,13 @@ def prepared(
             on_line=on_line,
             on_event=on_event,
         )
-        state = rundir.RunState(
-            team=team.name,
-            pid=os.getpid(),
-            pid_birth=rundir.process_birth(os.getpid()),
-            domain=number,
-            directory=str(directory),
-            started=time.time(),
+        state = rundir.own_state(
+            team.name,
+            number,
+            directory,
             namespace=team.namespace,
             robots=[r.name for r in team.robots],
             environment=environment,
         )
         with rundir.registered(state):
-            yield TeamRun(team, number, directory, specs, environment, supervisor)
+            yield TeamRun(team, number, directory, specs, environment, supervisor, state)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.memory import check_memory, house_identity, memory_folder
+from coterie_bringup.launching import launch_plan
+from coterie_bringup.memory import claim_memory, house_identity, memory_folder
 from coterie_bringup.plan import plan
 from coterie_bringup.team import FileProblem, Team, load_team, parse_team
 from coterie_bringup.teamrun import prepared
@@ -76,13 +77,17 @@ def test_the_memory_of_another_house_is_refused_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
-    folder = tmp_path / "state" / "memory" / "crew"
-    check_memory(folder, house_identity(parse_team(TEAM)))
-    check_memory(folder, house_identity(parse_team(TEAM)))
-    other = parse_team(TEAM.replace("seed: 31", "seed: 32") + "memory: {keep: true}\n")
-    with pytest.raises(CommandError, match=r"is of another house \(seed 31, floors 1\)"):
-        with prepared(other, domain=0):
+    text = TEAM + "memory: {keep: true}\n"
+    claim_memory(parse_team(text))
+    claim_memory(parse_team(text))
+    file = tmp_path / "other.yaml"
+    file.write_text(text.replace("seed: 31", "seed: 32"))
+    refused = r"is of another house \(seed 31, floors 1\)"
+    with pytest.raises(CommandError, match=refused):
+        with prepared(load_team(file), domain=0):
             pass
+    with pytest.raises(CommandError, match=refused):
+        launch_plan({"team": str(file)})
     assert not (tmp_path / "state" / "runs").exists()
 
 
