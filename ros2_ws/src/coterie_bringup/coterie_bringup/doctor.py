@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Literal
 
 from coterie_bringup import rundir
-from coterie_bringup.plan import PlanError, find_executable
+from coterie_bringup.errors import PlanError
+from coterie_bringup.processes import find_executable
 
 LIBRARIES = (
     "numpy",

@@ -1,4 +1,4 @@
-"""The error that a command ends with when it cannot do what it was asked for."""
+"""Errors that a command ends with when it cannot do what it was asked for."""
 
 from __future__ import annotations
 
@@ -9,3 +9,7 @@ class CommandError(Exception):
     def __init__(self, message: str, exit_code: int = 2) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+class PlanError(Exception):
+    """A team cannot be turned into processes here; says what is missing and what to do."""

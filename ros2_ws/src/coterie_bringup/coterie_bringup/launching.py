@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from typing import Any
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_bringup.memory import claim_memory
-from coterie_bringup.plan import ProcessSpec, plan, write_parameters
+from coterie_bringup.plan import plan
+from coterie_bringup.processes import ProcessSpec, write_parameters
 from coterie_bringup.program import describe_exit
 from coterie_bringup.resources import team_file
 from coterie_bringup.restarts import Restarts
@@ -243,47 +244,42 @@ def description(*names: str, packages: Collection[str] = ()) -> Any:
         names: Arguments that it has beside `team` and COMMON_ARGUMENTS, out of ARGUMENTS.
         packages: Only processes of these packages.
     """
-    every = ("team", *names, *COMMON_ARGUMENTS)
-    return _described(every, lambda values: team_actions(values, packages))
+    arguments = {name: ARGUMENTS[name] for name in ("team", *names, *COMMON_ARGUMENTS)}
+    return _described(arguments, lambda values: team_actions(values, packages))
 
 
 def view_description() -> Any:
     """Return a launch description that shows a team in RViz."""
-    import launch
-    from launch.actions import DeclareLaunchArgument
-
-    made = _described(
-        ("namespace", "domain"),
-        lambda values: view_actions(values["team"], values["config"], values),
-        more=("team", "config"),
-    )
-    team = DeclareLaunchArgument("team", default_value="", description=ARGUMENTS["team"][1])
-    text = "RViz configuration to use instead of one made for the team"
-    config = DeclareLaunchArgument("config", default_value="", description=text)
-    return launch.LaunchDescription([team, config, *made.entities])
+    arguments = {
+        "team": ("", ARGUMENTS["team"][1]),
+        "config": ("", "RViz configuration to use instead of one made for the team"),
+        "namespace": ARGUMENTS["namespace"],
+        "domain": ARGUMENTS["domain"],
+    }
+    return _described(arguments, view_actions)
 
 
-def view_actions(file: str, config: str = "", values: Mapping[str, str] | None = None) -> list[Any]:
+def view_actions(values: Mapping[str, str]) -> list[Any]:
     """Return launch actions that show a team in RViz; needs the ROS packages launch_ros and rviz2.
 
     Args:
-        file: The team file, or the name of one that comes with Coterie.
-        config: A configuration of RViz instead; "": one made for the team.
-        values: The arguments `namespace` and `domain`.
+        values: The arguments: `team`, a file or the name of a team that comes with Coterie, or
+            `config`, a configuration of RViz instead of one made for the team, or both;
+            `namespace` and `domain`.
 
     Raises:
-        CommandError: Neither is given.
+        CommandError: Neither a team nor a configuration is given.
     """
-    import launch_ros.actions
-
+    file, config = values["team"], values["config"]
     if not file and not config:
         raise CommandError("give team:=FILE, or config:=FILE.rviz")
-    given = dict(values or {})
-    namespace, domain = given.get("namespace", ""), None
+    import launch_ros.actions
+
+    namespace, domain = values["namespace"], None
     if file:
         team = load_team(team_file(file))
         team = with_namespace(team, namespace) if namespace else team
-        namespace, domain = team.namespace, _domain(given.get("domain", ""), team)
+        namespace, domain = team.namespace, _domain(values["domain"], team)
         if not config:
             from coterie_bringup.view import team_config, write_config
 
@@ -304,25 +300,26 @@ def view_actions(file: str, config: str = "", values: Mapping[str, str] | None =
     ]
 
 
-def _described(names: Collection[str], make: Any, more: Collection[str] = ()) -> Any:
+def _described(
+    arguments: Mapping[str, tuple[str | None, str]],
+    make: Callable[[Mapping[str, str]], list[Any]],
+) -> Any:
+    """Return a launch description that makes actions of the values of its arguments."""
     from launch import LaunchDescription
     from launch.actions import DeclareLaunchArgument, OpaqueFunction
     from launch.substitutions import LaunchConfiguration
 
     def start(context: Any) -> list[Any]:
-        made: list[Any] = make(
-            {name: LaunchConfiguration(name).perform(context) for name in (*names, *more)}
-        )
-        return made
+        return make({name: LaunchConfiguration(name).perform(context) for name in arguments})
 
     declared = [
         DeclareLaunchArgument(name, default_value=default, description=text)
-        for name, (default, text) in ((name, ARGUMENTS[name]) for name in names)
+        for name, (default, text) in arguments.items()
     ]
     return LaunchDescription([*declared, OpaqueFunction(function=start)])
 
 
-def _later(make: Any) -> Any:
+def _later(make: Callable[[], Any]) -> Any:
     """Return an action that makes another one when it is due: its clock starts then."""
     from launch.actions import OpaqueFunction
 

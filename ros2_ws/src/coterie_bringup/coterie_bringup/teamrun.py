@@ -13,12 +13,8 @@ from typing import Any
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_bringup.memory import claim_memory
-from coterie_bringup.plan import (
-    ProcessSpec,
-    plan,
-    programs,
-    write_parameters,
-)
+from coterie_bringup.plan import plan
+from coterie_bringup.processes import ProcessSpec, programs, write_parameters
 from coterie_bringup.supervisor import Event, Supervisor
 from coterie_bringup.team import Team
 from coterie_bringup.trust import require_trust
@@ -26,7 +22,7 @@ from coterie_bringup.trust import require_trust
 
 @dataclass(frozen=True, slots=True)
 class TeamRun:
-    """A team ready to run; `supervisor` starts and ends its processes, others find it by `state`."""
+    """A team ready to run: `supervisor` starts and ends its processes, `state` is told others."""
 
     team: Team
     domain: int

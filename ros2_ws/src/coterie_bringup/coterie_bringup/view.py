@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from coterie_bringup.plan import robot_body
+from coterie_bringup.bodies import robot_body
 from coterie_bringup.team import Team
 from coterie_core.files import write_atomically
 

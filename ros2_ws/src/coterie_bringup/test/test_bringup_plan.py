@@ -15,8 +15,9 @@ import pytest
 import yaml
 
 from coterie_bringup import launching
-from coterie_bringup.errors import CommandError
-from coterie_bringup.plan import PlanError, find_executable, plan, programs, write_parameters
+from coterie_bringup.errors import CommandError, PlanError
+from coterie_bringup.plan import plan
+from coterie_bringup.processes import find_executable, programs, write_parameters
 from coterie_bringup.resources import package_path, roots
 from coterie_bringup.team import FileProblem, parse_team
 

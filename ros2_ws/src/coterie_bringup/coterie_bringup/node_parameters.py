@@ -1,0 +1,264 @@
+"""Parameters of a team's nodes, by what the team file says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from coterie_bringup.bodies import described_robot, robot_body
+from coterie_bringup.memory import memory_folder, memory_parameters
+from coterie_bringup.team import (
+    LeaderSpec,
+    OpenQuestionsSpec,
+    PlannerSpec,
+    RobotSpec,
+    StartSpec,
+    Team,
+)
+from coterie_core.detector_vocabulary import STRUCTURE, household_vocabulary
+
+
+def bridge_parameters(team: Team) -> dict[str, Any]:
+    """Return the bridge node's parameters: the world and the robots as JSON."""
+    world = team.world_spec().model_dump(mode="json")
+    robots = [{**_body(team, r), "name": r.name, "start": _start(r.start)} for r in team.robots]
+    parameters = {
+        "world": json.dumps(world, sort_keys=True),
+        "robots": json.dumps(robots, sort_keys=True),
+        "mode": team.mode,
+        "seed": team.seed,
+    }
+    if team.leader is not None:
+        parameters["prior_map"] = team.leader.prior_map
+    elif team.cooperators:
+        parameters["prior_map"] = team.cooperation.prior_map
+    elif team.mapper is not None:
+        parameters["prior_map"] = team.mapper.prior_map
+    if team.mapper is not None or team.leader is not None:
+        # The mapper, or the leader, takes it up and publishes the map: one publisher of a topic.
+        parameters["prior_topic"] = "prior_map"
+    return parameters
+
+
+def _body(team: Team, robot: RobotSpec) -> dict[str, Any]:
+    """Return a robot's body for the bridge: a preset, or what its URDF tells.
+
+    Raises:
+        PlanError: The URDF or its overrides cannot be used.
+    """
+    if not robot.urdf:
+        return {"embodiment": robot_body(team, robot).model_dump(mode="json")}
+    urdf, resume = described_robot(team, robot)
+    return {
+        "embodiment": resume.embodiment().model_dump(mode="json"),
+        "urdf": urdf,
+        "resume": False,
+    }
+
+
+def _start(start: StartSpec) -> dict[str, Any]:
+    """Return a start as the bridge takes it; what is not given is left out."""
+    if start.pose is not None:
+        pose = start.pose
+        return {"position": [pose.x, pose.y, pose.z], "yaw": pose.yaw}
+    return {k: v for k, v in {"room": start.room, "place": start.place}.items() if v is not None}
+
+
+def aggregator_parameters(team: Team, run_directory: Path | None) -> dict[str, Any]:
+    """Return the aggregator node's parameters."""
+    settings = team.aggregator
+    directory = ""
+    if settings.model_directory:
+        directory = str(team.resolve(settings.model_directory))
+    elif run_directory is not None:
+        directory = str(run_directory / "models")
+    return {
+        "method": settings.method,
+        "robots": [r.name for r in team.explorers],
+        "deadline": settings.deadline,
+        "model_directory": directory,
+        "house": team.house_name(),
+        "abstain_below": settings.abstain_below,
+        "seed": team.seed,
+    }
+
+
+def explorer_parameters(team: Team, robot: RobotSpec, run_directory: Path | None) -> dict[str, Any]:
+    """Return the parameters of one robot's explorer node.
+
+    Its memory is kept in the run directory, so that a robot
+    whose process is started again goes on with what it knew.
+    """
+    folder = memory_folder(team, run_directory)
+    return {
+        "robot": robot.name,
+        "model_profile": _profile(team, robot.model),
+        "seed": _seed(team, robot),
+        "malicious": robot.malicious,
+        "deadline": team.aggregator.deadline,
+        **detector_vocabulary(team),
+        "state_directory": "" if folder is None else str(folder / "memory"),
+        **memory_parameters(team, run_directory),
+    }
+
+
+def detector_vocabulary(team: Team, ignored: Collection[str] = ("door",)) -> dict[str, list[str]]:
+    """Return the parameter that says what a simulated detector can report; empty: not known.
+
+    Args:
+        team: The team.
+        ignored: Labels that are not reported; see `household_vocabulary`.
+    """
+    world = team.world
+    if world.kind == "graph" or world.scene is not None or world.house is not None:
+        return {}  # labels come from files
+    return {"detector_vocabulary": list(household_vocabulary(ignored))}
+
+
+def leader_parameters(team: Team, leader: LeaderSpec, run_directory: Path | None) -> dict[str, Any]:
+    """Return the leader node's parameters."""
+    limits = (
+        "round_limit",
+        "reflect_timeout",
+        "group_size",
+        "reassign_limit",
+        "silence",
+        "revive",
+        "unseen",
+        "map_timeout",
+        "max_time",
+    )
+    return {
+        "robots": [r.name for r in team.workers],
+        "model_profile": _profile(team, leader.model),
+        **{name: getattr(leader, name) for name in limits},
+        "seed": team.seed,
+        "state_directory": "" if run_directory is None else str(run_directory / "leader"),
+        # A mapper has seen what the robots see, and publishes the map.
+        "map_topic": "prior_map" if team.mapper is None else "semantic_map",
+        "observers": [r.name for r in team.robots] if team.mapper is None else [],
+        **memory_parameters(team, run_directory),
+    }
+
+
+def worker_parameters(team: Team, robot: RobotSpec, run_directory: Path | None) -> dict[str, Any]:
+    """Return the parameters of one robot's node that does tasks."""
+    return {
+        "robot": robot.name,
+        "robots": [r.name for r in team.workers],
+        "model_profile": _profile(team, robot.model),
+        "seed": _seed(team, robot),
+        "state_directory": "" if run_directory is None else str(run_directory / "robots"),
+        **memory_parameters(team, run_directory),
+    }
+
+
+def cooperator_parameters(
+    team: Team, robot: RobotSpec, run_directory: Path | None
+) -> dict[str, Any]:
+    """Return the parameters of one robot's node that cooperates without a leader."""
+    spec, body = team.cooperation, robot_body(team, robot)
+    arm = body.arm
+    hand = (
+        {} if arm is None else {"reach": arm.reach, "low": arm.min_height, "high": arm.max_height}
+    )
+    return {
+        "robot": robot.name,
+        "team": [*(r.name for r in team.cooperators), *spec.people],
+        "model_profile": _profile(team, robot.model),
+        "seed": _seed(team, robot),
+        **{name: getattr(spec, name) for name in ("levels", "plans", "step", "max_time")},
+        "radius": body.radius,
+        "speed": body.linear_speed,
+        **hand,
+        "state_directory": "" if run_directory is None else str(run_directory / "agents"),
+        **memory_parameters(team, run_directory),
+    }
+
+
+def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[str, Any]]:
+    """Return the parameters of the mapper nodes, by process: one, or one per robot and their sum.
+
+    Nodes are called `mapper`, and `mapper_<robot>` where a robot has its own.
+    """
+    spec = team.mapper
+    if spec is None:
+        return {}
+    names = [robot.name for robot in team.robots]
+    chosen = {key: getattr(spec, key) for key in ("color", "near", "far", "looks", "most_things")}
+    folder = memory_folder(team, run_directory)
+    kept = "" if folder is None else str(folder / "map")
+    # No map before what is known beforehand is in it: who asks would take it for the whole.
+    known = {"prior_patience": 10.0} if bridge_parameters(team)["prior_map"] != "nothing" else {}
+    cameras = list(spec.cameras) or [
+        f"{robot.name}/{camera.name}"
+        for robot in team.robots
+        for camera in robot_body(team, robot).cameras
+    ]
+    common = {**chosen, **known, "cameras": cameras, "state_directory": kept}
+    memory = memory_parameters(team, run_directory)
+    if not spec.per_robot:
+        return {"mapper": {"mapper": {**common, "robots": names, **memory}}}
+    alone = {
+        f"mapper.{name}": {f"mapper_{name}": {**common, "robots": [name], "output": name}}
+        for name in names
+    }
+    merged = {"robots": names, "merge": True, "state_directory": kept, **memory}
+    return {**alone, "mapper": {"mapper": merged}}
+
+
+def planner_parameters(team: Team, spec: PlannerSpec, run_directory: Path | None) -> dict[str, Any]:
+    """Return the object planner's parameters."""
+    return {
+        "method": spec.method,
+        "mode": spec.mode,
+        "model_profile": _profile(team, spec.model),
+        **memory_parameters(team, run_directory),
+    }
+
+
+def open_parameters(
+    team: Team, spec: OpenQuestionsSpec, run_directory: Path | None
+) -> dict[str, Any]:
+    """Return the parameters of the node that answers open questions.
+
+    Without a mapper nobody goes to look: what is seen would not come onto the map.
+    """
+    robot = spec.robot or team.robots[0].name
+    if team.mapper is None:
+        robot = "none"
+    return {
+        "method": spec.method,
+        "model_profile": _profile(team, spec.model),
+        "robot": "" if robot == "none" else robot,
+        "max_distance": spec.max_distance,
+        "seed": team.seed,
+        # What the map holds comes from images, whose detector reports no parts of the house.
+        **detector_vocabulary(team, STRUCTURE),
+        **memory_parameters(team, run_directory),
+    }
+
+
+def resume_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
+    """Return the parameters of the node that makes a robot's resume from its description."""
+    overrides = str(team.resolve(robot.overrides)) if robot.overrides else ""
+    return {
+        "robot": robot.name,
+        "overrides": overrides,
+        "model_profile": _profile(team, robot.model),
+    }
+
+
+def _profile(team: Team, name: str) -> str:
+    """Return a model profile as JSON, with what it sets only: the rest are the node's defaults."""
+    profile = team.profile(name)
+    given = profile.model_dump(mode="json", exclude_defaults=True)
+    return json.dumps({"kind": profile.kind, **given}, sort_keys=True)
+
+
+def _seed(team: Team, robot: RobotSpec) -> int:
+    """Return the seed of a robot's own node: every robot has another one."""
+    index = [r.name for r in team.robots].index(robot.name)
+    return (team.seed * 1009 + index) % 2**31
