@@ -42,7 +42,8 @@ from coterie_ros.serving import GoalContext
 from coterie_ros.team_memory import MemoryKeeper
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.entries import MemoryFault
-from reveca_agent.house import HouseBody, Shape, household_goal
+from reveca_agent.house import HouseBody, household_goal
+from reveca_agent.house_map import Shape
 from reveca_agent.memory import Memory
 from reveca_agent.parameters import AGENT_PARAMETERS
 from reveca_agent.settings import Settings

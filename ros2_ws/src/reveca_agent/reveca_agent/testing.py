@@ -15,7 +15,8 @@ from coterie_core.scene import (
     SceneObject,
 )
 from coterie_core.scene.model import ObjectKind
-from reveca_agent.house import HouseBody, Shape
+from reveca_agent.house import HouseBody
+from reveca_agent.house_map import Shape
 
 SHAPE = Shape(radius=0.2, reach=0.7, speed=0.5, step=1.0, low=0.2, high=1.5)
 KITCHEN: Vec3 = (2.0, 1.3, 0.0)

@@ -16,7 +16,8 @@ from coterie_core.geometry import Vec3
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
 from coterie_core.skills import Wait as Idle
 from reveca_agent.agent import RevecaAgent
-from reveca_agent.house import HouseBody, Motion
+from reveca_agent.house import HouseBody
+from reveca_agent.motions import Motion
 
 LINGER = 3
 """Decisions that may still be messages once all is done: who waits for an answer gets it."""

@@ -30,10 +30,10 @@ from reveca_agent.house import (
     MISSES_OF_OWN,
     MOST_LOST,
     HouseBody,
-    Motion,
     household_goal,
 )
 from reveca_agent.memory import Memory
+from reveca_agent.motions import Motion
 from reveca_agent.settings import Settings
 from reveca_agent.testing import KITCHEN, LIVING, SHAPE, Eyes, detected, furniture, two_rooms
 
@@ -80,10 +80,10 @@ def carry(body, item="rover-mug-1"):
 
 def test_a_map_without_outlines_still_has_rooms_and_ways(eyes):
     body = HouseBody("rover", two_rooms(outlines=False), SHAPE)
-    assert body.ways.rooms["kitchen"].center in {(1.0, 2.0, 0.0), (3.0, 2.0, 0.0)}
+    assert body.map.ways.rooms["kitchen"].center in {(1.0, 2.0, 0.0), (3.0, 2.0, 0.0)}
     assert isinstance(body.motion(GoTo("living")), Motion)
     Eyes(body).see(MUG)
-    assert body.percept().spot.room in body.ways.rooms
+    assert body.percept().spot.room in body.map.ways.rooms
 
 
 def test_a_map_without_any_room_is_refused():
@@ -226,7 +226,7 @@ def test_lost_names_and_stands_are_bounded(body, eyes):
         body.percept()
         body._forget(f"rover-mug-{k}")
     assert len(body._lost) <= MOST_LOST
-    assert len(body._stands) <= 4 and not body._misses
+    assert len(body.map._stands) <= 4 and not body._misses
 
 
 # --- what is put down ----------------------------------------------------------------------------

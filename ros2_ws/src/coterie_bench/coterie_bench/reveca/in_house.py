@@ -12,7 +12,8 @@ from coterie_core.skills import Skill, SkillRefused, SkillResult
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.robots import EMBODIMENTS
 from reveca_agent.agent import RevecaAgent
-from reveca_agent.house import HouseBody, Shape, household_goal
+from reveca_agent.house import HouseBody, household_goal
+from reveca_agent.house_map import Shape
 from reveca_agent.working import Work
 
 DT = 0.1

@@ -1,0 +1,162 @@
+"""A house's map as one body uses it: rooms and ways, where it stands, what it takes things for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from coterie_core.cooperation import Gate, HomeRoom, Spot, Thing, Walkways
+from coterie_core.geometry import Box, Vec3
+from coterie_core.household import load_household
+from coterie_core.scene import Receptacle, SceneGraph, SceneObject
+from coterie_core.team_map import TeamMap
+from reveca_agent.standing import FreeFloor
+
+LARGEST = 0.5
+"""What is larger in every direction is not carried [m]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the robot's body means for cooperating.
+
+    Attributes:
+        radius: Of its footprint [m].
+        reach: From how far its hand gets to things, sideways from its middle [m].
+        speed: At which it drives [m/s].
+        step: How long one step of the agent's is [s].
+        low, high: Lowest and highest that the hand gets to above the floor [m].
+    """
+
+    radius: float = 0.25
+    reach: float = 0.8
+    speed: float = 0.6
+    step: float = 1.0
+    low: float = 0.0
+    high: float = 1.6
+
+
+class HouseMap(TeamMap):
+    """What one robot knows of the house, and where its body stands in it.
+
+    Args:
+        scene: What is known of the house: rooms and ways, and what furniture there is.
+        robot: Whose map it is.
+        shape: Its body.
+
+    Raises:
+        ValueError: The map has no room.
+    """
+
+    def __init__(self, scene: SceneGraph, robot: str, shape: Shape) -> None:
+        super().__init__(scene, robot)
+        self.shape = shape
+        self.floor = FreeFloor(self.scene, shape.radius)
+        self.ways = _ways(self.scene, self.floor)
+        if not self.ways.rooms:
+            raise ValueError(
+                "the map known beforehand has no room with an outline or places; "
+                "set cooperation: prior_map: rooms or furniture"
+            )
+        self._furnished = any(thing.receptacles for thing in scene.objects.values())
+        self._stands: dict[str, tuple[Box, list[Vec3]]] = {}
+
+    def furnish(self, new: Sequence[str]) -> None:
+        """Furniture that no map told of is for what such furniture is for, in general.
+
+        What such things are put on, and what opens, has a top. Where a map told of furniture, what
+        it lacks is more likely taken for something else: it is for nothing.
+
+        Args:
+            new: Ids of things seen for the first time.
+        """
+        objects = self.scene.objects
+        found = [objects[id_] for id_ in new if objects[id_].kind != "item"]
+        if self._furnished:
+            return
+        for thing in found:
+            category = load_household().category(thing.label.top)
+            if category is not None and (category.opens or category.label in _carrying()):
+                x, y, _ = thing.box.center
+                top = Box((x, y, thing.box.top), (*thing.box.size[:2], 0.02), thing.box.yaw)
+                thing.receptacles = [Receptacle(f"{thing.id}/top", top)]
+        if found:
+            self.floor.forget()
+            self._stands.clear()
+            for id_ in new:
+                if objects[id_].kind == "item":
+                    self.rest(objects[id_])  # it may stand on what is known since now only
+
+    def remove(self, id_: str) -> SceneObject | None:
+        """Take a thing off the map; return it, if it was there."""
+        self._stands.pop(id_, None)
+        return self.scene.objects.pop(id_, None)
+
+    def is_hidden(self, thing: SceneObject) -> bool:
+        """Tell whether a thing is in a container that is closed."""
+        holder = self.thing(thing.container)
+        return holder is not None and holder.is_open is False
+
+    def as_told(self, one: SceneObject) -> Thing | None:
+        """Return a thing as the agent is told of it; None: it is none of the agent's business."""
+        if one.room not in self.ways.rooms or self.is_hidden(one):
+            return None
+        label = load_household().canonical(one.label.top) or one.label.top
+        if one.kind == "item":
+            if max(one.box.size) > LARGEST:
+                return None
+            parent = one.container or one.support
+            holder = self.thing(parent)
+            if holder is None or holder.kind == "item":
+                parent = ""
+            relation = "" if not parent else ("in" if one.container else "on")
+            if holder is not None and parent and holder.is_open is not None:
+                relation = "in"
+            spot = Spot(one.room, self.stands(one)[0])
+            return Thing(one.id, label, "item", spot, parent, relation, None, True)  # type: ignore[arg-type]
+        if one.is_open is None and not one.receptacles:
+            return None
+        kind = "surface" if one.is_open is None else "container"
+        spot = Spot(one.room, self.stands(one)[0])
+        return Thing(one.id, label, kind, spot, is_open=one.is_open)  # type: ignore[arg-type]
+
+    def stands(self, one: SceneObject) -> list[Vec3]:
+        """Return spots from which a thing is reached [m], nearest to the room's middle first."""
+        kept = self._stands.get(one.id)
+        if kept is not None and kept[0] == one.box:
+            return kept[1]
+        room = self.scene.rooms[one.room]
+        stands = self.floor.beside(one.box, room, self.shape.reach)
+        middle = self.ways.rooms[one.room].center
+        stands.sort(key=lambda s: math.dist(s, middle))
+        self._stands[one.id] = (one.box, stands)
+        return stands
+
+
+@cache
+def _carrying() -> frozenset[str]:
+    """Labels of what things are put on in homes."""
+    household = load_household()
+    owners = (name for one in household.categories.values() for name in one.on)
+    return frozenset(member for name in owners for member in (household.members(name) or (name,)))
+
+
+def _ways(scene: SceneGraph, floor: FreeFloor) -> Walkways:
+    rooms: dict[str, HomeRoom] = {}
+    for room in scene.rooms.values():
+        places = [p.position for p in scene.places.values() if p.room == room.id]
+        middle = floor.middle(room)
+        if middle is None:
+            if not places:
+                continue
+            mean = [sum(axis) / len(places) for axis in zip(*places, strict=True)]
+            middle = min(places, key=lambda p: math.dist(p, mean))
+        rooms[room.id] = HomeRoom(room.id, room.name, room.type, middle, tuple(room.polygon))
+    gates = [
+        Gate(c.id, c.room_a, c.room_b, c.position, c.position)
+        for c in scene.connections.values()
+        if c.room_a in rooms and c.room_b in rooms
+    ]
+    return Walkways(rooms.values(), gates)

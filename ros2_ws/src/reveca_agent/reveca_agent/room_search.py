@@ -1,0 +1,78 @@
+"""How far a robot has looked through the rooms of a house."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from coterie_core.cooperation import Spot
+from coterie_core.geometry import Vec3
+from coterie_core.scene import Place, SceneGraph
+
+WELL_SEEN = 0.5
+"""How well a place must be seen to count as looked at."""
+LOOK_AGAIN = 60.0
+"""A room that was left so long ago is looked through anew [s]."""
+
+
+@dataclass(slots=True)
+class _Look:
+    """How well a room's places were seen since it was entered, and which were gone to."""
+
+    left: float = math.inf
+    quality: dict[str, float] = field(default_factory=dict)
+    tried: set[str] = field(default_factory=set)
+
+
+class RoomSearch:
+    """Which places of each room were looked at since the robot entered it.
+
+    Args:
+        scene: The house; its places are what is looked at.
+    """
+
+    def __init__(self, scene: SceneGraph) -> None:
+        self._scene = scene
+        self._looks: dict[str, _Look] = {}
+
+    def enter(self, room: str, left: str, time: float) -> None:
+        """Take in that the robot went from one room into another at a time [s]."""
+        if left in self._looks:
+            self._looks[left].left = time
+        look = self._looks.get(room)
+        if look is None or time - look.left > LOOK_AGAIN:
+            self._looks[room] = _Look()
+
+    def saw(self, room: str, seen: Mapping[str, float]) -> None:
+        """Take in how well places were seen (0..1) from within a room."""
+        quality = self._looks[room].quality
+        for id_, how_well in seen.items():
+            place = self._scene.places.get(id_)
+            if place is not None and place.room == room:
+                quality[id_] = max(how_well, quality.get(id_, 0.0))
+
+    def covered(self, room: str) -> bool:
+        """Tell whether all places of a room were looked at."""
+        look = self._looks.get(room)
+        return look is not None and bool(look.quality) and not self._unseen(room, look)
+
+    def next_place(self, here: Spot) -> Vec3 | None:
+        """Return the nearest place of this room to look at [m], once; None: nothing is left."""
+        look = self._looks[here.room]
+        left = self._unseen(here.room, look)
+        if not left:
+            look.quality.setdefault(here.room, 1.0)  # a map without places: one look counts
+            return None
+        chosen = min(left, key=lambda p: (math.dist(p.position, here.position), p.id))
+        look.tried.add(chosen.id)
+        return chosen.position
+
+    def _unseen(self, room: str, look: _Look) -> list[Place]:
+        return [
+            place
+            for place in self._scene.places.values()
+            if place.room == room
+            and look.quality.get(place.id, 0.0) < WELL_SEEN
+            and place.id not in look.tried
+        ]
