@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,8 +17,7 @@ from typing import Any
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Bool
 
-from coterie_core.cooperation import Note
-from coterie_core.files import write_atomically
+from coterie_core.cooperation import Goal, Note
 from coterie_core.observation import Observation
 from coterie_core.scene import SceneGraph
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
@@ -41,11 +40,11 @@ from coterie_ros.parameters import Parameters
 from coterie_ros.serving import GoalContext
 from coterie_ros.team_memory import MemoryKeeper
 from reveca_agent.agent import RevecaAgent
-from reveca_agent.entries import MemoryFault
 from reveca_agent.house import HouseBody, household_goal
 from reveca_agent.house_map import Shape
 from reveca_agent.memory import Memory
 from reveca_agent.parameters import AGENT_PARAMETERS
+from reveca_agent.saved_work import SavedWork
 from reveca_agent.settings import Settings
 from reveca_agent.working import Work
 
@@ -228,7 +227,7 @@ class RevecaNode(AgentNode):
             body = await self._ready()
             limit = float(request.max_time) or self.parameters["max_time"]
             briefing = body.briefing(goal, self.team, max_time=limit, seed=self.parameters["seed"])
-            memory = self._restored(request)
+            memory = self._restored(goal, body)
             self.agent.begin(briefing, memory)
             self._goal = request
 
@@ -264,17 +263,15 @@ class RevecaNode(AgentNode):
         Raises:
             _NotReady: One of them does not come; says which, and where it should come from.
         """
-        end = asyncio.get_running_loop().time() + PATIENCE
-        while self._scene is None or self._latest is None:
-            left = end - asyncio.get_running_loop().time()
-            try:
-                await in_time(self._observed.wait(), max(0.0, left))
-            except asyncio.TimeoutError:
-                lacks = "semantic_map" if self._scene is None else "observation"
-                raise _NotReady(
-                    f"no message on {lacks} within {PATIENCE:g} s: is the bridge (or the robot's "
-                    "own driver) running, with a prior_map?"
-                ) from None
+        try:
+            await in_time(self._until(lambda: None not in (self._scene, self._latest)), PATIENCE)
+        except asyncio.TimeoutError:
+            lacks = "semantic_map" if self._scene is None else "observation"
+            raise _NotReady(
+                f"no message on {lacks} within {PATIENCE:g} s: is the bridge (or the robot's "
+                "own driver) running, with a prior_map?"
+            ) from None
+        assert self._scene is not None and self._latest is not None
         if self.body is None:
             parameters = self.parameters
             shape = Shape(
@@ -343,14 +340,19 @@ class RevecaNode(AgentNode):
 
     async def _observation_after(self, step: int) -> None:
         """Wait for an observation newer than `step`."""
-        end = asyncio.get_running_loop().time() + OBSERVATION_TIMEOUT
-        while self._latest is None or self._latest.step <= step:
-            left = end - asyncio.get_running_loop().time()
-            try:
-                await in_time(self._observed.wait(), max(0.0, left))
-            except asyncio.TimeoutError:
-                self.problem(f"no observation within {OBSERVATION_TIMEOUT:g} s of a skill")
-                return
+
+        def newer() -> bool:
+            return self._latest is not None and self._latest.step > step
+
+        try:
+            await in_time(self._until(newer), OBSERVATION_TIMEOUT)
+        except asyncio.TimeoutError:
+            self.problem(f"no observation within {OBSERVATION_TIMEOUT:g} s of a skill")
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        """Wait until what is observed makes a condition true."""
+        while not condition():
+            await self._observed.wait()
 
     # -- what goes out --------------------------------------------------------------------------
 
@@ -401,33 +403,28 @@ class RevecaNode(AgentNode):
     def _keep(self) -> None:
         if self._file is None or self._goal is None or self.body is None:
             return
-        state = {
-            "goal": str(self.agent.memory.goal.text()),
-            "memory": self.agent.memory.save(),
-            "holding": self.body.holding,
-            "begun": self.body.begun,
-        }
+        memory, body = self.agent.memory, self.body
+        saved = SavedWork(
+            goal=memory.goal.text(), memory=memory.save(), holding=body.holding, begun=body.begun
+        )
         try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(self._file, json.dumps(state))
+            saved.write(self._file)
         except OSError as error:
             self.problem(f"memory not saved: {error}")
 
-    def _restored(self, request: Cooperate.Goal) -> Memory | None:
+    def _restored(self, goal: Goal, body: HouseBody) -> Memory | None:
         """Return the memory of a process before this one, if it was for the same goal."""
-        assert self.body is not None
         if self._goal is not None or self._file is None or not self._file.is_file():
             return None
-        goal = household_goal(goal_from_msg(request.name, request.goal))
         try:
-            state = json.loads(self._file.read_bytes())
-            if state["goal"] != goal.text():
+            saved = SavedWork.read(self._file)
+            if saved.goal != goal.text():
                 return None
-            memory = Memory.restore(str(state["memory"]))
-            self.body.take_over(memory, str(state["holding"]), float(state["begun"]))
-        except (OSError, ValueError, KeyError, TypeError, MemoryFault) as error:
+            memory = Memory.restore(saved.memory)
+        except (OSError, ValueError) as error:
             self.problem(f"{self._file}: not taken over: {error}")
             return None
+        body.take_over(memory, saved.holding, saved.begun)
         self.get_logger().info(f"goes on with a memory of {len(memory.scene)} things")
         return memory
 
