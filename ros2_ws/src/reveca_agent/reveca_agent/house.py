@@ -34,7 +34,7 @@ from coterie_core.object_events import EventKind, ObjectEvent, event_of
 from coterie_core.observation import Observation
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_core.sightings import room_at
-from coterie_core.skills import Outcome, SkillResult
+from coterie_core.skills import Outcome, Place, SkillResult
 from coterie_core.team_map import SAME
 from reveca_agent.house_map import HouseMap, Shape
 from reveca_agent.memory import Memory
@@ -309,6 +309,11 @@ class HouseBody:
             return None
         self.about_to_put()
         return self.motions.put_down(self.spot, self.holding)
+
+    def put_away(self, place: Place) -> None:
+        """Take in that what nobody wants any more was put down so."""
+        self._placed(place.receptacle.instance, place.receptacle.position, False)
+        self._revision += 1
 
     def ended(self, action: Action, result: SkillResult) -> None:
         """Take in how an action ended."""

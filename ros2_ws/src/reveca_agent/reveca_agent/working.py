@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from coterie_core.cooperation import Action, GoTo, Note, Put, Result, Send, Wait
 from coterie_core.geometry import Vec3
-from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
+from coterie_core.skills import NavigateTo, Outcome, Place, Skill, SkillResult
 from coterie_core.skills import Wait as Idle
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody
@@ -108,13 +108,17 @@ class Work:
     async def empty_hand(self) -> None:
         """Put down what the hand holds and nobody wants any more."""
         motion = self.body.put_down()
-        if motion is None or motion.then is None:
+        if motion is None or not isinstance(motion.then, Place):
             return
         for stand in motion.stands[:3] or (None,):
             if stand is not None and not (await self._go(motion, stand)).ok:
                 continue
+            self.body.about_to_put()
             result = await self._skill(motion.then)
-            if result.ok or result.outcome is Outcome.HAND_EMPTY:
+            if result.ok:
+                self.body.put_away(motion.then)
+                return
+            if result.outcome is Outcome.HAND_EMPTY:
                 self.body.holding = ""
                 return
 

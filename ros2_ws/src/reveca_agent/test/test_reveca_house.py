@@ -284,6 +284,31 @@ def test_what_a_robot_did_is_told_to_the_team_with_rooms(body, eyes):
     ]
 
 
+def test_what_nobody_wants_any_more_is_told_where_it_was_put_down(body, eyes):
+    eyes.see(MUG)
+    carry(body)
+    eyes.see(at=LIVING)
+    body.put_away(body.put_down().then)
+    mug = body.map.scene.objects["rover-mug-1"]
+    assert body.holding == "" and (mug.room, mug.support) == ("living", "table-1")
+    told = body.events[-1]
+    assert (told.kind, told.object, told.to_room, told.holder) == (
+        "placed", "rover-mug-1", "living", "table-1",
+    )  # fmt: skip
+
+
+def test_where_no_table_is_near_it_lies_on_the_floor(eyes, body):
+    for thing in list(body.map.scene.objects.values()):
+        thing.receptacles = []
+    eyes.see(MUG)
+    carry(body)
+    eyes.see(at=LIVING)
+    body.put_away(body.put_down().then)
+    told = body.events[-1]
+    assert (told.kind, told.to_room, told.holder) == ("placed", "living", "")
+    assert math.dist(told.position[:2], LIVING[:2]) < 1.0 and told.position[2] < 0.1
+
+
 # --- actions -------------------------------------------------------------------------------------
 
 
