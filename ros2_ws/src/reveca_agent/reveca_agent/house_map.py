@@ -75,6 +75,8 @@ class HouseMap(TeamMap):
         objects = self.scene.objects
         found = [objects[id_] for id_ in new if objects[id_].kind != "item"]
         if self._furnished:
+            for thing in found:
+                thing.is_open = None
             return
         for thing in found:
             category = load_household().category(thing.label.top)

@@ -180,6 +180,11 @@ def test_a_teammate_is_in_view_while_in_the_same_room_and_lately_heard_of(body, 
 # --- forgetting and finding again ----------------------------------------------------------------
 
 
+def test_furniture_that_a_furnished_map_lacks_is_no_container(body, eyes):
+    eyes.see(detected("fridge", 3.0, 2.0, 0.9))
+    assert ids(body.percept()) == {"counter-1", "cabinet-1", "table-1", "shelf-1"}
+
+
 def test_what_is_missed_often_is_forgotten_and_gets_its_name_back(body, eyes):
     eyes.see(MUG)
     for k in range(MISSES):
