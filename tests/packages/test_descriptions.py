@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 import typer
+from pydantic import BaseModel
 
 from coterie_bench.catalog import BENCHES
 from coterie_bringup import cli
+from coterie_bringup.team import Team
 from coterie_console import play
 
 SOURCES = Path(__file__).resolve().parents[2] / "ros2_ws" / "src"
@@ -104,5 +106,26 @@ def test_every_command_and_option_is_described_by_a_whole_phrase():
         f"{name}: {text!r} {problem}"
         for name, text in described
         if (problem := fragment(text.partition("\n\n")[0]))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _fields(annotation, where):
+    """Give (place, field) of the models in a type, of their fields' types, and so on."""
+    for part in getattr(annotation, "__args__", ()):
+        yield from _fields(part, where)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        for name, field in annotation.model_fields.items():
+            yield f"{where}.{name}", field
+            yield from _fields(field.annotation, f"{where}.{name}")
+
+
+def test_every_field_of_a_team_file_is_described_by_a_whole_phrase():
+    described = [(place, field.description or "") for place, field in _fields(Team, "team")]
+    assert {"team.robots.start.pose.yaw", "team.models.timeout_s", "team.world.scan"} <= {
+        place for place, _ in described
+    }
+    wrong = [
+        f"{place}: {text!r} {problem}" for place, text in described if (problem := fragment(text))
     ]
     assert not wrong, "\n".join(wrong)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from coterie_bringup.errors import PlanError
-from coterie_bringup.team import RobotSpec, Team
+from coterie_bringup.team import Team
+from coterie_bringup.team_robots import RobotSpec
 from coterie_core.embodiment import Embodiment
 from coterie_core.resume import Resume
 from habitat_bridge.robots import EMBODIMENTS

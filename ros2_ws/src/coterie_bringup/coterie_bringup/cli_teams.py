@@ -62,8 +62,9 @@ def team_check(
 ) -> None:
     """Check team files: all mistakes with line, field and nearest name; what they run and send."""
     from coterie_bringup.rehearsal import rehearse
-    from coterie_bringup.team import FileProblem, load_team
+    from coterie_bringup.team import load_team
     from coterie_bringup.trust import acts, untrusted
+    from coterie_core.yaml_marks import FileProblem
 
     failed = False
     for file in files:

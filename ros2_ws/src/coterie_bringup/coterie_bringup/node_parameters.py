@@ -9,14 +9,9 @@ from typing import Any
 
 from coterie_bringup.bodies import described_robot, robot_body
 from coterie_bringup.memory import memory_folder, memory_parameters
-from coterie_bringup.team import (
-    LeaderSpec,
-    OpenQuestionsSpec,
-    PlannerSpec,
-    RobotSpec,
-    StartSpec,
-    Team,
-)
+from coterie_bringup.team import Team
+from coterie_bringup.team_robots import RobotSpec, StartSpec
+from coterie_bringup.team_sections import LeaderSpec, OpenQuestionsSpec, PlannerSpec
 from coterie_core.detector_vocabulary import STRUCTURE, household_vocabulary
 
 

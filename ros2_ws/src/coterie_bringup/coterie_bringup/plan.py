@@ -21,7 +21,8 @@ from coterie_bringup.node_parameters import (
     worker_parameters,
 )
 from coterie_bringup.processes import ProcessSpec, dds_environment, discovery_environment
-from coterie_bringup.team import RobotSpec, Team
+from coterie_bringup.team import Team
+from coterie_bringup.team_robots import RobotSpec
 
 MOST_EXPLORER_PROCESSES = 4
 """Robots share processes beyond this, unless the team file says how many go into one."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from coterie_bringup.bodies import robot_body
 from coterie_bringup.errors import PlanError
-from coterie_bringup.team import StartSpec, Team
+from coterie_bringup.team import Team
+from coterie_bringup.team_robots import StartSpec
 from coterie_core.geometry import Pose
 from habitat_bridge.factory import make_world
 from habitat_bridge.simulator import Start, WorldError

@@ -15,8 +15,9 @@ from coterie_bringup.cooperate_record import CooperationRecord, Said, Share
 from coterie_bringup.errors import CommandError
 from coterie_bringup.plan import plan
 from coterie_bringup.resources import shipped_team
-from coterie_bringup.team import FileProblem, load_team, parse_team
+from coterie_bringup.team import load_team, parse_team
 from coterie_core.cooperation import Goal
+from coterie_core.yaml_marks import FileProblem
 
 TEAM = """\
 name: pair

@@ -19,7 +19,8 @@ from coterie_bringup.errors import CommandError, PlanError
 from coterie_bringup.plan import plan
 from coterie_bringup.processes import find_executable, programs, write_parameters
 from coterie_bringup.resources import package_path, roots
-from coterie_bringup.team import FileProblem, parse_team
+from coterie_bringup.team import parse_team
+from coterie_core.yaml_marks import FileProblem
 
 URDF = package_path("package://coterie_description/urdf/fetch.urdf")
 

@@ -8,7 +8,8 @@ import pytest
 
 from coterie_bringup.rehearsal import rehearse
 from coterie_bringup.resources import roots
-from coterie_bringup.team import FileProblem, load_team, parse_team
+from coterie_bringup.team import load_team, parse_team
+from coterie_core.yaml_marks import FileProblem
 
 TEAM = """\
 world: {kind: embedded, seed: 4, floors: 1, rooms: 5}

@@ -18,7 +18,7 @@ from coterie_bringup.evaluation import METHODS, evaluate
 from coterie_bringup.record import AskedQuestion, DemoRecord, GivenAnswer, Track, TrackPoint
 from coterie_bringup.referee import bank_of_file, bank_of_house, examination
 from coterie_bringup.report import write_report
-from coterie_bringup.team import Method
+from coterie_bringup.team_sections import Method
 from coterie_core.answers import AnswerTable
 from coterie_core.questions import Answer, Evidence, LabelledQuestion
 from coterie_core.scene import SceneGraph

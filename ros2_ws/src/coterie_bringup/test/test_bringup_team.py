@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from coterie_bringup.team import FileProblem, load_team, parse_team
+from coterie_bringup.team import load_team, parse_team
+from coterie_core.yaml_marks import FileProblem
 
 GOOD = """\
 name: trio

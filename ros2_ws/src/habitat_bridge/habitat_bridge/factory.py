@@ -49,26 +49,49 @@ class WorldSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kind: Kind = "embedded"
-    seed: int = Field(0, ge=0, lt=2**31, description="of the house, start places and noise")
+    kind: Kind = Field("embedded", description="Kind of world: embedded, graph or habitat.")
+    seed: int = Field(
+        0, ge=0, lt=2**31, description="Seed of the house, the start places and the noise."
+    )
     noise: NoiseLevel | None = Field(
-        None, description="how badly detectors err; none given: normal, in graph worlds none"
+        None, description="Level of the detectors' errors; none: normal, in graph worlds no errors."
     )
-    floors: int | None = Field(None, ge=1, le=3, description="embedded: storeys; none: by seed")
+    floors: int | None = Field(
+        None,
+        ge=1,
+        le=3,
+        description="Number of storeys of an embedded house; none: chosen by the seed.",
+    )
     rooms: int | None = Field(
-        None, ge=4, le=25, description="embedded: rooms in all; none: by seed"
+        None,
+        ge=4,
+        le=25,
+        description="Number of rooms of an embedded house; none: chosen by the seed.",
     )
-    house: str | None = Field(None, description="embedded: JSON file of a saved house")
-    look_on_arrival: bool = Field(True, description="embedded: turn once after every way")
-    track_ids: bool = Field(False, description="embedded: detections carry true ids")
-    directory: str | None = Field(None, description="graph: folder of connectivity/ and objects/")
-    scan: str | None = Field(None, description="graph: name of the house")
-    dataset: str | None = Field(None, description="habitat: a .scene_dataset_config.json")
-    scene: str | None = Field(None, description="habitat: a scene of the data set, or a file")
+    house: str | None = Field(
+        None,
+        description="Path of the JSON file of a saved embedded house; none: a house is generated.",
+    )
+    look_on_arrival: bool = Field(
+        True, description="Robots turn once after each path, in embedded worlds."
+    )
+    track_ids: bool = Field(
+        False, description="Detections of embedded worlds carry the objects' true identifiers."
+    )
+    directory: str | None = Field(
+        None, description="Path of a graph world's folder with connectivity/ and objects/."
+    )
+    scan: str | None = Field(None, description="Name of a graph world's house.")
+    dataset: str | None = Field(
+        None, description="Path of a Habitat data set's .scene_dataset_config.json."
+    )
+    scene: str | None = Field(
+        None, description="Name of a scene of the Habitat data set, or path of a scene file."
+    )
     habitat_python: str | None = Field(
         None,
-        description="habitat: the Python that habitat-sim is installed in; none: the environment "
-        "variable COTERIE_HABITAT_PYTHON",
+        description="Path of the Python that habitat-sim is installed in; none: that of the "
+        "environment variable COTERIE_HABITAT_PYTHON.",
     )
 
     @model_validator(mode="after")

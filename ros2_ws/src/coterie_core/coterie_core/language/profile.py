@@ -47,33 +47,45 @@ class ModelProfile(BaseModel):
 
     kind: Literal["rules", "openai", "replay"] = Field(
         "rules",
-        description="rules: no model; openai: an OpenAI-compatible endpoint; replay: a cassette",
+        description="Kind of model; rules: no model; openai: an OpenAI-compatible endpoint; "
+        "replay: a cassette.",
     )
     base_url: str | None = Field(
-        None, description="endpoint, often ending in /v1; OpenAI's own when left out"
+        None, description="URL of the endpoint, often ending in /v1; left out: OpenAI's own."
     )
-    model: str | None = Field(None, description="name of the model at the endpoint")
+    model: str | None = Field(None, description="Name of the model at the endpoint.")
     api_key_env: str | None = Field(
         None,
-        description="environment variable that holds the key; left out: OPENAI_API_KEY for "
-        "OpenAI's own endpoint, no key for any other",
+        description="Environment variable that holds the key; left out: OPENAI_API_KEY for "
+        "OpenAI's own endpoint, no key for any other.",
     )
-    timeout_s: float = Field(30.0, gt=0, le=600, description="longest time per attempt [s]")
-    max_retries: int = Field(3, ge=0, le=10, description="attempts after the first")
-    max_concurrency: int = Field(4, ge=1, le=1000, description="calls at a time")
-    budget_tokens: int | None = Field(None, ge=0, description="tokens that may be used in all")
-    budget_cost: float | None = Field(None, ge=0, description="money that may be spent in all")
-    price_prompt_per_mtok: float = Field(0.0, ge=0, description="price of 10^6 prompt tokens")
-    price_completion_per_mtok: float = Field(0.0, ge=0, description="price of 10^6 reply tokens")
-    cassette: Path | None = Field(None, description="cassette to replay")
+    timeout_s: float = Field(30.0, gt=0, le=600, description="Longest time of an attempt [s].")
+    max_retries: int = Field(
+        3, ge=0, le=10, description="Largest number of attempts after the first."
+    )
+    max_concurrency: int = Field(4, ge=1, le=1000, description="Largest number of calls at a time.")
+    budget_tokens: int | None = Field(
+        None, ge=0, description="Largest number of tokens used in all; left out: no limit."
+    )
+    budget_cost: float | None = Field(
+        None, ge=0, description="Largest amount of money spent in all; left out: no limit."
+    )
+    price_prompt_per_mtok: float = Field(0.0, ge=0, description="Price of a million prompt tokens.")
+    price_completion_per_mtok: float = Field(
+        0.0, ge=0, description="Price of a million reply tokens."
+    )
+    cassette: Path | None = Field(None, description="Path of the cassette to replay.")
     on_miss: Literal["fail", "rule"] = Field(
-        "fail", description="what a request that the cassette does not hold leads to"
+        "fail",
+        description="Reply to a request that the cassette does not hold: fail, or the rule's.",
     )
-    record_to: Path | None = Field(None, description="cassette to append every outcome to")
+    record_to: Path | None = Field(
+        None, description="Path of the cassette that every outcome is appended to."
+    )
     temperature: float | None = Field(
-        None, ge=0, le=2, description="replaces the temperature that decisions ask for"
+        None, ge=0, le=2, description="Temperature that replaces the one that decisions ask for."
     )
-    seed: int | None = Field(None, description="sampling seed, also of the retries' jitter")
+    seed: int | None = Field(None, description="Seed of sampling, and of the jitter of retries.")
 
     @model_validator(mode="wrap")
     @classmethod
