@@ -53,7 +53,7 @@ class Graph:
         )
         common = {"robots": list(TEAM), "state_directory": str(tmp_path)}
         self.leader = ros.add(
-            LeaderNode("leader", context=ros.context, parameters={**common, "silence": 2.0})
+            LeaderNode("leader", context=ros.context, parameters={**common, "silence": 10.0})
         )
         self.robots = {
             name: ros.add(

@@ -17,7 +17,14 @@ from coterie_core.scene import (
     Sighting,
     associate,
 )
-from coterie_core.sightings import kind_usual, note_found, resting_on, room_at, usual_size
+from coterie_core.sightings import (
+    kind_usual,
+    note_found,
+    resting_on,
+    room_at,
+    support_at,
+    usual_size,
+)
 from coterie_core.tasks import Thing
 
 SAME = 0.6
@@ -43,6 +50,7 @@ class TeamMap:
         self._numbers: dict[str, int] = {}
         self._reserved: set[str] = set()
         self._carried: dict[str, str] = {}
+        self._put: dict[str, str] = {}
 
     def adopt(self, scene: SceneGraph) -> None:
         """Take over a map given to the team; what this robot has seen itself stays."""
@@ -169,10 +177,14 @@ class TeamMap:
         thing = self.scene.objects.get(id_)
         if thing is not None:
             thing.support = thing.container = ""
+            self._put.pop(id_, None)
             self.version += 1
 
     def put(self, id_: str, owner: str, position: tuple[float, float, float]) -> None:
-        """Take down that a thing now stands on or in another, at a position [m]."""
+        """Take down that a thing now stands on or in another, at a position [m].
+
+        Where on it is known only roughly: the next thing of its kind seen there is this one.
+        """
         thing = self.scene.objects.get(id_)
         if thing is None:
             return
@@ -185,6 +197,7 @@ class TeamMap:
         self.rest(thing)
         if holder is not None and not thing.container:
             thing.support = owner
+        self._put[thing.id] = thing.container or thing.support
         self.version += 1
 
     def set_open(self, id_: str, is_open: bool) -> None:
@@ -216,7 +229,7 @@ class TeamMap:
                 near = max(SAME, 0.5 * max(thing.box.size)) if thing.kind != "item" else SAME
                 if one.instance and thing.id == one.instance:
                     away = -1.0
-                if away <= near:
+                if away <= near or self._was_put_there(thing, one.box):
                     pairs.append((away, k, thing.id))
         found = [""] * len(detections)
         taken: dict[str, int] = {}
@@ -227,6 +240,11 @@ class TeamMap:
                 found[k] = id_
                 taken.setdefault(id_, k)
         return found
+
+    def _was_put_there(self, thing: SceneObject, box: Box) -> bool:
+        """Tell whether a box lies on or in what a thing was put on or into, unseen since."""
+        holder = self._put.get(thing.id, "")
+        return bool(holder) and support_at(self.scene, box.center, box.bottom)[0] == holder
 
     def _twice(self, detections: Sequence[Detection], first: int, second: int) -> bool:
         """Tell whether two detections of one look are of one thing."""
@@ -257,6 +275,7 @@ class TeamMap:
             self.scene.add_object(made)
             known = made.id
         thing = self.scene.objects[known]
+        self._put.pop(known, None)
         if thing.kind == "item" and (thing.last_seen is not None or not thing.observations):
             # Items move; furniture of a given map stays where the map has it.
             thing.box = detection.box

@@ -87,3 +87,18 @@ def test_what_has_no_box_or_no_label_is_left_out(known: TeamMap) -> None:
 def test_reserved_names_are_given_to_nothing_new(known: TeamMap) -> None:
     known.reserve(["rover-mug-1", "rover-mug-2"])
     assert look(known, at("mug", 1.0)) == ["rover-mug-3"]
+
+
+def test_what_was_put_on_a_counter_is_the_one_seen_there(known: TeamMap) -> None:
+    look(known, at("mug", 0.7), time=1.0)
+    known.take("rover-mug-1")
+    known.put("rover-mug-1", "counter-1", (2.0, 0.3, 0.9))  # where on it nobody knows
+    assert look(known, at("mug", 3.2), time=2.0) == ["rover-mug-1"]
+    assert known.scene.objects["rover-mug-1"].box.center[0] == 3.2
+    assert look(known, at("mug", 1.0), time=3.0) == ["rover-mug-2"], "its place is known by now"
+
+
+def test_what_was_put_on_a_counter_is_not_the_one_on_the_floor(known: TeamMap) -> None:
+    look(known, at("mug", 0.7), time=1.0)
+    known.put("rover-mug-1", "counter-1", (2.0, 0.3, 0.9))
+    assert look(known, at("mug", 3.2, 1.2, 0.05), time=2.0) == ["rover-mug-2"]

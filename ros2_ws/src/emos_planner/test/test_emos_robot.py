@@ -101,6 +101,19 @@ def test_picks_before_it_places_and_looks_at_what_it_put_down():
     assert report.waiting and report.holding == "" and report.task == "t"
 
 
+@pytest.mark.parametrize(
+    ("at", "state"), [((0.7, 3.7, 0.95), DONE), ((1.5, 2.9, 0.05), FAILED)], ids=["on it", "beside"]
+)
+def test_another_robot_sees_what_was_put_down_anywhere_on_it_and_only_there(at, state):
+    agent = agent_of("walker")
+    placed = bring("rover")[1].model_copy(update={"state": DONE, "depends_on": ()})
+    check = SubTask(id="check", kind="detect", object=MUG, receptacle=COUNTER, robot="walker")
+    agent.assign("t", "bring the mug", (placed, check))
+    there = Detection("mug", 0.9, box=Box(at, (0.1, 0.1, 0.1)))
+    run(agent, lambda skill: OK, sees=lambda skill: [there])
+    assert states(agent)["check"] is state
+
+
 def test_what_was_put_down_and_is_not_seen_there_is_not_said_to_be_seen():
     agent = agent_of()
     agent.assign("t", "bring the mug", bring())

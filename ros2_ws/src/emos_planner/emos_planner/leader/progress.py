@@ -293,6 +293,7 @@ class Progress:
             "detect",
             f"see that {item.id} is on {owner.id or owner.label}",
             object=Thing(label=item.label, id=item.id, position=known.box.center, room=known.room),
+            receptacle=owner,
         )
         board.checks.add(id)
         want.given[item.id] = (*want.given[item.id], id)

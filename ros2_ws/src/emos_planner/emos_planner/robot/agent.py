@@ -475,7 +475,7 @@ class RobotAgent:
             visited=tuple(work.visited),
             seen_now=frozenset(i for i, step in self._seen.items() if step == self._step),
             stood=tuple(work.stood),
-            placed_in_view=one.kind == "place" and self._in_view_on(meant, goal),
+            placed_in_view=one.receptacle is not None and self._in_view_on(meant, goal),
             coverage=self._covers.get(load_household().canonical(one.object.label))
             if one.kind == "search" and one.object is not None
             else None,
@@ -490,11 +490,7 @@ class RobotAgent:
                 continue
             if load_household().canonical(seen.label.top) != kind:
                 continue
-            if (
-                goal is None
-                or goal.id in (seen.support, seen.container)
-                or id_ == (thing.id if thing is not None else "")
-            ):
+            if goal is None or goal.id in (seen.support, seen.container):
                 return True
         return False
 

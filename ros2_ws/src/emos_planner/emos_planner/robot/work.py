@@ -199,7 +199,9 @@ def _detect(now: Situation) -> Iterator[Option]:
     thing, last = now.thing, now.last
     if thing is None or not now.estimate.feasible:
         return
-    if thing.id in now.seen_now and any(a.skill in ("Detect", "LookAround") for a in now.attempts):
+    on_it = now.sub_task.receptacle is not None
+    in_view = now.placed_in_view if on_it else thing.id in now.seen_now
+    if in_view and any(a.skill in ("Detect", "LookAround") for a in now.attempts):
         yield _done("it is in view")
         return
     label = thing.label.top
