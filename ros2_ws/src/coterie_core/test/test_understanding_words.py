@@ -6,6 +6,7 @@ import pytest
 
 from coterie_core.understanding import (
     NotUnderstood,
+    code_in,
     foreign_words,
     is_english,
     is_name,
@@ -129,6 +130,13 @@ def test_odd_text_is_plain() -> None:
 )
 def test_contractions_are_written_out(text, full) -> None:
     assert written_out(text) == full
+
+
+def test_code_and_markup_are_no_sentences() -> None:
+    assert code_in("open(door) if x == 2 else <i>shut</i>") == ["open(door)", "==", "<i>shut</i>"]
+    text = "Is room #2 (upstairs) 50% full; mom's mug(s) and/or mug_2 for $5? Don't *guess*..."
+    assert code_in(text) == []
+    assert code_in("Where is shelf[3]?", ["shelf[3]"]) == []
 
 
 def test_a_problem_names_word_and_place() -> None:

@@ -42,8 +42,9 @@ from openeqa_agent.doubts import doubt_of, going_helps, refusal
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.images import encode, encode_all
 from openeqa_agent.map_text import map_text
-from openeqa_agent.question import STATES, OpenQuestion, parse_open
+from openeqa_agent.question import parse_open
 from openeqa_agent.things import MapIndex
+from openeqa_agent.understood import STATES, OpenQuestion
 
 METHODS = ("blind", "captions", "scene_graph", "frames", "ours")
 _MEASURED = ("how_many", "size", "space")
@@ -51,6 +52,7 @@ _MEASURED = ("how_many", "size", "space")
 _HINT = 0.35
 """Least confidence for what captions tell to stand where the map does not."""
 _NOTHING = "nothing was seen of it"
+_NOT_UNDERSTOOD = "the question was not understood"
 _KEPT = 4
 """Recordings whose captions are kept."""
 
@@ -69,7 +71,7 @@ class AgentOptions:
         looks: Images that ours shows to a model that sees.
         guesses: Where nothing tells, whether the blind agent answers: "always" (OpenEQA's force a
             guess), "usual" (only what is understood and could be known; else the reply says why
-            nobody can tell), or "never".
+            nobody can tell), or "never". What is no English at all is refused in any case.
         calibrate: Whether confidences are brought to the share that is right; off to fit that.
     """
 
@@ -138,7 +140,7 @@ class OpenAgent:
         """
         index = self._indexed(scene, seen) if self.method != "blind" else None
         always = self.options.guesses == "always"
-        if self.decider.rule_only and not always:
+        if self.decider.rule_only:
             refused = refusal(text, index.labels if index is not None else frozenset())
             if refused:
                 return OpenReply(explanation=refused, refused=refused, still=refused)
@@ -161,14 +163,20 @@ class OpenAgent:
             reply = await self._ours(question, index, recording)
         if self.options.guesses != "never" and await self._abstains(question, reply):
             guessed = await self._blind(question)
+            why = reply.explanation or _NOTHING
+            if question.kind == "other" and not question.parsed and self.decider.rule_only:
+                why = _NOT_UNDERSTOOD
             if not always and not self._worth_saying(question, guessed):
-                return self._cannot_tell(question, reply.explanation or _NOTHING, still)
-            why = reply.explanation or "nothing was seen of it"
+                return self._cannot_tell(question, why, still)
             reply = dataclasses.replace(
                 guessed,
                 explanation=f"{why}; {guessed.explanation}"[:1200],
                 reason="; ".join(part for part in (reply.reason, guessed.reason) if part),
             )
+        if doubt is not None and doubt.kind == "word":
+            # Nobody can count or find what a word means that is not known.
+            told = "; ".join(part for part in (doubt.text, reply.explanation) if part)
+            reply = dataclasses.replace(reply, guessed=True, explanation=told[:1200])
         if self.options.calibrate:
             reply = calibrated(reply, question)
         return dataclasses.replace(reply, method=self.method, still=still)
@@ -181,6 +189,8 @@ class OpenAgent:
             return True
         if question.kind == "state":
             return question.attribute in STATES.values()
+        if question.kind == "used_for":
+            return True
         return question.parsed and question.kind not in ("relation", "size", "space", "choice")
 
     def _cannot_tell(self, question: OpenQuestion, why: str, still: str) -> OpenReply:

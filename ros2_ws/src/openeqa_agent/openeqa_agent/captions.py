@@ -23,8 +23,8 @@ from openeqa_agent.answers import OpenReply
 from openeqa_agent.labels import canonical, members_of, plain
 from openeqa_agent.phrases import article, plural
 from openeqa_agent.purposes import grades_for
-from openeqa_agent.question import STATES, OpenQuestion
 from openeqa_agent.things import LIKELY
+from openeqa_agent.understood import STATES, OpenQuestion
 from openeqa_agent.words import Thing, basic_color, clean
 
 _SEEN = 0.3

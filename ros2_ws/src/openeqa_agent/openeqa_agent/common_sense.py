@@ -16,7 +16,7 @@ from coterie_core.lexicon import load_lexicon
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.phrases import article, room_type
 from openeqa_agent.purposes import grades_for
-from openeqa_agent.question import STATES, OpenQuestion
+from openeqa_agent.understood import STATES, OpenQuestion
 from openeqa_agent.words import Thing, basic_color
 
 _ITEM_PLACES = {"floor": "on the floor", "none": ""}

@@ -14,8 +14,8 @@ from openeqa_agent.answers import OpenReply
 from openeqa_agent.captions import FrameCaption, answer_from_captions
 from openeqa_agent.common_sense import guess
 from openeqa_agent.ground import answer_from_map
-from openeqa_agent.question import OpenQuestion
 from openeqa_agent.things import MapIndex
+from openeqa_agent.understood import OpenQuestion
 from openeqa_agent.words import NUMBERS
 
 _SHORT = (

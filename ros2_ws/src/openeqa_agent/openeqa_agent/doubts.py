@@ -7,17 +7,24 @@ from typing import Literal
 
 from coterie_core.detector_vocabulary import DetectorVocabulary, WordCheck
 from coterie_core.household import normalized, singulars
-from coterie_core.understanding import foreign_words, language_told, plain_text, unknown_words
+from coterie_core.understanding import (
+    code_in,
+    foreign_words,
+    language_told,
+    plain_text,
+    unknown_words,
+)
 from coterie_core.understanding.text import shown
 from openeqa_agent import phrases
-from openeqa_agent.question import OpenQuestion
 from openeqa_agent.things import MapIndex
+from openeqa_agent.understood import OpenQuestion
 from openeqa_agent.words import LONGEST, Thing
 
-DoubtKind = Literal["word", "not reported", "anchor", "not in the map", "not understood"]
+DoubtKind = Literal["word", "not reported", "anchor"]
 _PEOPLE = frozenset({"people", "person", "somebody", "someone", "man", "woman", "child", "guest"})
 _HOUSE = frozenset({"room", "floor", "story", "storey", "level", "house", "home", "apartment"})
 _SURFACES = frozenset({"wall", "ceiling"})
+_IN_ENGLISH = "ask in English, for example: What color is the sofa?"
 _NEVER_MAPPED = ("material", "brand", "style", "company", "pattern", "breed", "name")
 
 
@@ -43,11 +50,13 @@ def refusal(text: str, labels: frozenset[str] = frozenset()) -> str:
     foreign = foreign_words(said, labels)
     if foreign is not None and foreign.whole:
         return language_told(foreign, what="question")
-    unknown = unknown_words(said, labels)
-    words = said.split()
-    if not any(c.isalpha() for c in said) or (unknown and 2 * len(unknown) >= len(words)):
-        names = ", ".join(repr(shown(word.word)) for word in unknown[:3]) or repr(shown(said))
-        return f"not understood: {names}; ask in English, for example: What color is the sofa?"
+    if not said:
+        return f"the question is empty; {_IN_ENGLISH}"
+    code, unknown = code_in(said, labels), [word.word for word in unknown_words(said, labels)]
+    mostly_unknown = bool(unknown) and 2 * len(unknown) >= len(said.split())
+    if code or mostly_unknown or not any(c.isalpha() for c in said):
+        names = ", ".join(repr(shown(word)) for word in (code or unknown or [said])[:3])
+        return f"not understood: {names}; {_IN_ENGLISH}"
     return ""
 
 
@@ -166,7 +175,7 @@ def going_helps(question: OpenQuestion, doubt: Doubt | None) -> str:
     """Return why no robot need go to look; "" if one may find the answer."""
     if doubt is not None and not doubt.going:
         return doubt.text
-    if not question.parsed or question.kind == "other":
+    if question.kind == "other" or not (question.parsed or question.kind == "used_for"):
         return "the question was not understood well enough to know what to look for"
     if question.kind == "attribute" and question.attribute in _NEVER_MAPPED:
         return f"no robot here can tell the {question.attribute} of things by looking"

@@ -18,7 +18,8 @@ from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.ground import answer_from_map
-from openeqa_agent.question import OpenQuestion, parse_open
+from openeqa_agent.question import parse_open
+from openeqa_agent.understood import OpenQuestion
 from openeqa_agent.words import Thing
 
 ExplorerKind = Literal["frontier", "question"]

@@ -15,8 +15,8 @@ from openeqa_agent.labels import color_of
 from openeqa_agent.measures import answer_size, answer_space
 from openeqa_agent.presence import answer_how_many, answer_is_there
 from openeqa_agent.purposes import answer_use
-from openeqa_agent.question import STATES, OpenQuestion
 from openeqa_agent.things import HOLDS, LIKELY, Found, MapIndex
+from openeqa_agent.understood import STATES, OpenQuestion
 from openeqa_agent.words import basic_color
 
 _EVIDENCE = 12

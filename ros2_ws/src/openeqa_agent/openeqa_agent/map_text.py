@@ -11,8 +11,8 @@ from coterie_core.language import estimate_tokens, inline_data
 from coterie_core.scene import SceneObject
 from openeqa_agent.labels import color_of
 from openeqa_agent.purposes import grade_of, grades_for
-from openeqa_agent.question import OpenQuestion
 from openeqa_agent.things import MapIndex
+from openeqa_agent.understood import OpenQuestion
 from openeqa_agent.words import Thing, clean
 
 _LABELS = 3

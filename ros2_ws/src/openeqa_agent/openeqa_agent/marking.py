@@ -10,7 +10,8 @@ from functools import lru_cache
 from coterie_core.household import load_household, singulars
 from coterie_core.lexicon import load_lexicon
 from coterie_core.understanding import is_name
-from openeqa_agent.question import STATES, parse_open
+from openeqa_agent.question import parse_open
+from openeqa_agent.understood import STATES
 from openeqa_agent.words import NUMBERS, basic_color, clean
 
 _STOP = frozenset(

@@ -7,8 +7,8 @@ import math
 
 from coterie_core.relations import gap
 from openeqa_agent.answers import OpenReply
-from openeqa_agent.question import OpenQuestion
 from openeqa_agent.things import Found, MapIndex
+from openeqa_agent.understood import OpenQuestion
 from openeqa_agent.words import Thing, describe
 
 _CLEAR = 0.12

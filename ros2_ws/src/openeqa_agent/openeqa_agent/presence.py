@@ -8,8 +8,8 @@ from coterie_core.household import load_household
 from coterie_core.scene import Room
 from openeqa_agent import phrases
 from openeqa_agent.answers import OpenReply
-from openeqa_agent.question import OpenQuestion
 from openeqa_agent.things import Found, MapIndex
+from openeqa_agent.understood import OpenQuestion
 
 _RECALL = 0.85
 """How often a thing that is in a room that was seen altogether is in the map."""

@@ -13,8 +13,8 @@ from openeqa_agent import phrases
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.associations import things_for
 from openeqa_agent.labels import can_contain, canonical
-from openeqa_agent.question import OpenQuestion
 from openeqa_agent.things import MapIndex
+from openeqa_agent.understood import OpenQuestion
 from openeqa_agent.words import clean
 
 _PUT = re.compile(r"\b(?:put|store|keep|place|leave|set|hang|hold|stow|lay|return)\b")
@@ -128,7 +128,9 @@ def answer_use(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
         text = f"yes, {text}"
     alike = [id_ for score, _, id_ in ranked[1:4] if -score >= 0.8 * grade]
     why = f"{label} {phrases.place(index, best)}"
-    weak = not uses_of(question) and max(things_for(question.use).values(), default=0.0) < _CHANCE
+    chance = max(things_for(question.use).values(), default=0.0) < _CHANCE
+    # What words alone go with is no more than a guess at whether there is such a thing.
+    weak = (question.polar and not question.parsed) or (chance and not uses_of(question))
     confidence = 0.55 * min(grade, 1.0) + 0.15
     return OpenReply(
         text,

@@ -13,17 +13,21 @@ from openeqa_agent.choices import split_choice
 from openeqa_agent.patterns import AUX, CAN, KINDS, WE
 from openeqa_agent.rewrite import excluded, politely, shaped
 from openeqa_agent.sorting import sort_category
-from openeqa_agent.understood import STATES, Kind, OpenQuestion
+from openeqa_agent.understood import OpenQuestion
 from openeqa_agent.words import ANY, LONGEST, Thing, basic_color, clean, describe, room_said
-
-__all__ = ["STATES", "Kind", "OpenQuestion", "parse_open"]
 
 _ASKS = re.compile(
     r"\b(?:what|which|where|how|who|whose|why|when|is|are|does|do|did|can|could|has|have|will|"
     r"would|was|were|count)\b"
 )
+_OF_A_THING = ("is_there", "where", "how_many", "color", "state", "relation")
 _ASKING = re.compile(r"\b(?:what|which|where|how|who|whose|why|when)\b")
 _YES_NO = re.compile(r"(?:is|are|was|were|can|could|would|will|do|does|did|has|have|should)\b")
+_SPEAKS = re.compile(r"\b(?:i|me|my|we|us|our|you|may|with what)\b")
+_EMPTY = re.compile(
+    rf"^(?:(?:{AUX}|can|could|would|will|do|does|did|has|have|should|there|it|this|that|the|an?|any)"
+    r"\b\s*)*$"
+)
 _DEFINITE = re.compile(r"\b(?:the|this|these|my|our|your|both)\b")
 _FILLER = re.compile(
     r"\b(?:in|inside|around|throughout|of) (?:the|this|our|my|that) (?:entire |whole )?"
@@ -105,7 +109,7 @@ def _understood(text: str, core: str, context: str) -> OpenQuestion:
     elif not found.target.room and re.match(r"(?:going by|judging by|in|from)\b", context):
         room = describe(context).room
         found = replace(found, target=replace(found.target, room=room))
-    polar = found.polar or (found.kind == "other" and bool(_YES_NO.match(core)))
+    polar = found.polar or (found.kind == "other" and bool(_YES_NO.match(_EMPTY.sub("", core))))
     found = replace(found, text=text, polar=polar)
     return replace(found, category=sort_category(found, core, context))
 
@@ -122,11 +126,13 @@ def _by_words(text: str, core: str, context: str, read: OpenQuestion | None) -> 
     said = f"{core}, {context}" if context else core
     room = describe(core).room
     polar = bool(_YES_NO.match(core)) and not _ASKING.search(core)
-    if things_for(said) and not _is_of_things(core, polar, read) and not unknown_words(said):
+    asks = bool(_ASKS.search(said) or _SPEAKS.search(said))
+    if asks and things_for(said) and not (_is_of_things(core, polar, read) or unknown_words(said)):
         place = "place" if re.match(r"where\b", core) else ""
         return OpenQuestion(
-            text, "used_for", target=Thing("", room=room), attribute=place, polar=polar, use=said
-        )
+            text, "used_for", target=Thing("", room=room), attribute=place, polar=polar, use=said,
+            parsed=False,
+        )  # fmt: skip
     return OpenQuestion(text, target=replace(ANY, room=room), parsed=False)
 
 
@@ -155,6 +161,9 @@ def _is_salad(found: OpenQuestion, core: str) -> bool:
     if any(not thing.understood for thing in things):
         return True
     bare = found.target
+    said = bare.words or bare.relation or bare.room or bare.color or bare.traits or found.others
+    if found.kind in _OF_A_THING and not said:
+        return True
     if found.kind == "what" and bare.generic and not (bare.relation or bare.color or bare.traits):
         return not bare.room
     verb = re.compile(rf"\b(?:{AUX}|do|does|did|can|could|would|should|shall|will|put|take|use)\b")

@@ -10,16 +10,12 @@ from coterie_core.colors import COLOR_NAMES
 from coterie_core.household import load_household, normalized, singulars
 from coterie_core.lexicon import load_lexicon
 from coterie_core.relations import RelationKind
+from coterie_core.understanding import written_out
 
 LONGEST = 400
 """Characters of a question that are read; longer ones are refused where people ask."""
 
-_CONTRACTIONS = (
-    (re.compile(r"\b(can|could|would|should|do|does|did|is|are|was|have|has)n['’]?t\b"), r"\1 not"),
-    (re.compile(r"\b(what|where|who|how|which|there|that|it)['’]?s\b"), r"\1 is"),
-    (re.compile(r"\b(i|we|you|they)['’](m|re)\b"), r"\1 are"),
-    (re.compile(r"['’](ve|d|ll)\b"), ""),
-    (re.compile(r"\bcannot\b"), "can not"),
+_SPELLINGS = (
     (re.compile(r"\bin[- ]between\b"), "between"),
     (re.compile(r"\bin ?front\b"), "in front"),
     (re.compile(r"\bcolou?r(s|ed)?\b"), r"color\1"),
@@ -87,7 +83,8 @@ _TAIL = re.compile(
     r"\s+(?:that|which|who|with|of|for|used|made|called|labell?ed|has|have|is|are|to)\b.*$"
 )
 _HEAPS = re.compile(
-    r"\b(?:a |the )?(?:pile|stack|set|pair|piece|bunch|group|row|lot|couple|number|amount)s? of\b"
+    r"\b(?:any|some|all|each|both|most|half"
+    r"|(?:a |the )?(?:pile|stack|set|pair|piece|bunch|group|row|lot|couple|number|amount)s?) of\b"
 )
 _LEAD = re.compile(
     r"^(?:(?:a|an|the|any|some|my|your|our|one|every|each|of|there|kind|type|sort|another|more|"
@@ -138,11 +135,11 @@ ANY = Thing("")
 
 def clean(text: str) -> str:
     """Return words in lower case, contractions written out, single spaces, no odd characters."""
-    text = " ".join(text[:LONGEST].lower().split())
-    for pattern, full in _CONTRACTIONS:
+    text = " ".join(written_out(text[:LONGEST]).split())
+    for pattern, full in _SPELLINGS:
         text = pattern.sub(full, text)
     text = re.sub(r"[^\w\s,;.?!'/-]", " ", text.replace(":", ","))
-    return " ".join(re.sub(r"['’]s\b", " ", text).split())
+    return " ".join(re.sub(r"'s\b|(?<!\w)'|'(?!\w)", " ", text).split())
 
 
 def basic_color(word: str) -> str:

@@ -90,7 +90,6 @@ async def test_the_paper_s_agents_are_forced_to_guess(flat):
 @pytest.mark.parametrize(
     "text",
     [
-        "Is there a SensorRecord(values={'lamp': 0.5})?",
         "Is there a weights desk lamp values 12?",
         "Are the bar stools tucked in?",
         "Is the sofa cover unzipped?",
@@ -104,6 +103,59 @@ async def test_things_that_are_asked_about_are_no_use(text, guesses, flat):
     reply = await OpenAgent(RULES, options=AgentOptions(guesses=guesses)).answer(text, flat)
     assert parse_open(text).kind != "used_for"
     assert reply.guessed and not reply.objects, reply
+
+
+@pytest.mark.parametrize("guesses", ["never", "usual", "always"])
+@pytest.mark.parametrize("method", ["ours", "blind"])
+async def test_what_is_no_question_is_named_as_not_understood(method, guesses, flat):
+    """Code, markup, signs and other languages get no answer, not even a guess."""
+    agent = OpenAgent(RULES, method, options=AgentOptions(guesses=guesses))
+    for text, named in (
+        ("Is there a Pose(position=(1, 2))?", "Pose(position=(1,"),
+        ("while lamp.is_on(): read(book)", "lamp.is_on():"),
+        ("UPDATE rooms SET kind='kitchen'", "kind='kitchen'"),
+        ("Is the <em>kettle</em> grey?", "<em>kettle</em>"),
+        ("What is {room.name}?", "{room.name}?"),
+        ("?!? ... !", "?!? ... !"),
+        ("Hvor mange stole er der i stuen?", "Danish"),
+        ("Où sont les chaussures ?", "French"),
+        ("", "empty"),
+    ):
+        reply = await agent.answer(text, flat)
+        assert not reply.text and named in reply.refused, (text, reply)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["How many?", "Is there a ((?", "Are are are?", "blue oven rug", "if the kettle boils:",
+     "Silent rivers wash angrily"],
+)  # fmt: skip
+@pytest.mark.parametrize("guesses", ["usual", "always"])
+async def test_heaps_of_words_are_not_understood(text, guesses, flat):
+    reply = await OpenAgent(RULES, options=AgentOptions(guesses=guesses)).answer(text, flat)
+    assert reply.text.startswith("cannot tell") and reply.guessed and not reply.objects
+    assert "not understood" in reply.explanation and reply.still
+
+
+async def test_a_word_that_is_none_makes_every_answer_a_guess(flat):
+    agent = OpenAgent(RULES, options=AgentOptions(guesses="always"))
+    for text in ("How many plonkets are on the counter?", "Can I cook a drimble?",
+                 "Is there a snorvel in the kitchen?"):  # fmt: skip
+        reply = await agent.answer(text, flat)
+        assert reply.guessed and reply.confidence < 0.6 and "is not known" in reply.explanation
+
+
+async def test_signs_that_sentences_have_do_no_harm(flat):
+    agent = OpenAgent(RULES)
+    for text, wanted in (
+        ("Is there a 'kettle'?", "yes"),
+        ('What color is the "armchair"?', "green"),
+        ("How many chair(s) are in the kitchen?", "2"),
+        ("What color are most of the shoes?", "white"),
+        ("WHAT COLOR IS THE SOFA!?!", "blue"),
+    ):
+        reply = await agent.answer(text, flat)
+        assert reply.text == wanted and not reply.guessed, (text, reply)
 
 
 async def test_long_texts_are_refused_and_cost_little(flat):

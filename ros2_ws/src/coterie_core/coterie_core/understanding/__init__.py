@@ -13,6 +13,7 @@ from coterie_core.understanding.problems import NotUnderstood, Problem, ProblemK
 from coterie_core.understanding.spelling import nearest
 from coterie_core.understanding.text import (
     MAX_SENTENCE_CHARS,
+    code_in,
     plain_text,
     shown,
     words_in,
@@ -27,6 +28,7 @@ __all__ = [
     "Problem",
     "ProblemKind",
     "UnknownWord",
+    "code_in",
     "foreign_words",
     "household_words",
     "is_english",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection
 
 MAX_SENTENCE_CHARS = 1000
 """Characters of a sentence that the rules read."""
@@ -32,6 +33,8 @@ _CONTRACTIONS = tuple(
     )
 )
 """Contractions; the apostrophe may be missing where no other word comes of it (not "its")."""
+_CODE = re.compile(r"[{}\[\]<>=\\|^~]|&&|::|\w\((?!(?:s|es|ies)\))")
+"""Signs that no sentence has, and a call; "mug(s)" is none."""
 _WORD = re.compile(r"\b[^\W\d_]+(?:['-][^\W\d_]+)*\b", re.UNICODE)
 
 
@@ -68,6 +71,19 @@ def words_in(text: str) -> list[tuple[str, int]]:
     What has digits or underscores in it ("mug_2") is a name and left out.
     """
     return [(found.group(), found.start()) for found in _WORD.finditer(text)]
+
+
+def code_in(text: str, known: Collection[str] = ()) -> list[str]:
+    """Return the pieces of a text that are code or markup: "mug[0]", "<b>sofa</b>", "wash()".
+
+    Args:
+        text: What a person wrote.
+        known: Names that mean something here, whatever signs they have.
+    """
+    for name in known:
+        if _CODE.search(name):
+            text = text.replace(name, " ")
+    return [piece for piece in text.split() if _CODE.search(piece)]
 
 
 def shown(text: str, limit: int = _SHOWN_CHARS) -> str:
