@@ -133,7 +133,7 @@ def team(ros, ros_domain, monkeypatch, tmp_path):
         turns = node.create_publisher(DiscussionTurn, "discussion", profile("messages"))
         status = node.create_publisher(RobotStatus, f"{name}/status", profile("latched"))
         told = node.create_publisher(RobotResume, f"{name}/resume", profile("latched"))
-        told.publish(RobotResume(robot=name, json=resume.to_json()))
+        told.publish(conversions.resume_to_msg(name, resume))
         mine = {"task": "", "sub_tasks": ()}
 
         def tell():

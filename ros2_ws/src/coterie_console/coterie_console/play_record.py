@@ -27,6 +27,7 @@ from coterie_core.cooperation import (
     facts_to_json,
 )
 from coterie_core.files import write_atomically
+from coterie_core.plain_data import schema_problems
 
 FORMAT = "coterie-play-1"
 LARGEST = 50_000_000
@@ -214,9 +215,8 @@ def read_record(file: Path) -> Record:
     except OSError as error:
         raise PlayError(f"{file}: cannot be read: {error.strerror or error}") from None
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "text"
-        raise PlayError(f"{file}: not a saved session: {where}: {first['msg']}") from None
+        problem = schema_problems(error, "text")
+        raise PlayError(f"{file}: not a saved session: {problem}") from None
 
 
 def new_file(folder: Path, record: Record) -> Path:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
 LONGEST_ERROR = 1500
 """Longest text of an error about data [characters]."""
 
@@ -46,6 +48,21 @@ def shorten(value: object, limit: int = 200) -> str:
         kept.append(piece)
     more = len(text) - len(kept)
     return "".join(kept) + (f"... ({more} more characters)" if more else "")
+
+
+def schema_problems(error: ValidationError, top: str = "top level", most: int = 1) -> str:
+    """Return what does not fit a schema as "field.of.field: what is wrong", joined by "; ".
+
+    Args:
+        error: From pydantic.
+        top: What the whole is called where no field of it is at fault.
+        most: Problems that are named, the first ones.
+    """
+    found = error.errors(include_url=False, include_context=False, include_input=False)[:most]
+    return "; ".join(
+        f"{shorten('.'.join(str(part) for part in one['loc']) or top)}: {one['msg']}"
+        for one in found
+    )
 
 
 def read_json(text: str | bytes) -> Any:

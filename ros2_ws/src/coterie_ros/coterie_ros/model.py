@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from coterie_core.language import Decider, ModelProfile, UsageMeter, build_model
+from coterie_core.plain_data import schema_problems
 from coterie_ros.parameters import ParameterSpec
 
 if TYPE_CHECKING:
@@ -36,10 +37,7 @@ def node_decider(node: AgentNode, profile: Any, who: str) -> Decider:
     try:
         settings = ModelProfile.model_validate(profile or {"kind": "rules"})
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(str(part) for part in e['loc']) or 'profile'}: {e['msg']}"
-            for e in error.errors(include_input=False, include_url=False)[:5]
-        )
+        problems = schema_problems(error, "profile", most=5)
         raise ValueError(f"parameter 'model_profile': {problems}") from None
     meter = UsageMeter()
     model = build_model(settings, meter=meter)

@@ -55,7 +55,7 @@ class Hand:
         self.resume = node.create_publisher(RobotResume, f"{name}/resume", profile("latched"))
         node.create_subscription(DiscussionTurn, "discussion", self.hear, profile("messages"))
         node.create_subscription(Assignment, "assignment", self.take, profile("latched"))
-        self.resume.publish(RobotResume(robot=name, json=resume.to_json()))
+        self.resume.publish(conversions.resume_to_msg(name, resume))
         self.tell()
 
     def hear(self, turn) -> None:

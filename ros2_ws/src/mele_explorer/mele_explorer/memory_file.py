@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from coterie_core.files import write_atomically
+from coterie_core.plain_data import schema_problems
 from coterie_core.scene import SceneGraph
 from coterie_core.scene.serial import dangling_references
 from mele_explorer.memory import LogEntry, Memory, MemoryLimits
@@ -61,10 +62,7 @@ def memory_from_json(text: str | bytes, source: str = "memory") -> Memory:
     try:
         data = _File.model_validate_json(text)
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(str(part) for part in e['loc']) or 'top level'}: {e['msg']}"
-            for e in error.errors(include_input=False, include_url=False)[:5]
-        )
+        problems = schema_problems(error, most=5)
         raise MemoryFileError(f"{source}: not a robot's memory: {problems}") from None
     dangling = dangling_references(data.graph)
     if dangling:

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from coterie_core.cooperation import Goal, Spot, SubGoal, Thing
+from coterie_core.plain_data import schema_problems
 from reveca_agent.collaborators import Collaborator
 from reveca_agent.entries import Claim, Deed, Entry, Heard, MemoryFault, tokens_of, trim
 from reveca_agent.settings import Settings
@@ -320,9 +321,7 @@ class Memory:
         try:
             saved = _SAVED.validate_json(text)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(str(part) for part in first["loc"]) or "text"
-            raise MemoryFault(f"saved memory: {where}: {first['msg']}") from None
+            raise MemoryFault(f"saved memory: {schema_problems(error, 'text')}") from None
         unknown = [name for name in saved.skills if name not in SKILLS]
         if unknown:
             raise MemoryFault(f"saved memory: skills: unknown {unknown}; known: {list(SKILLS)}")

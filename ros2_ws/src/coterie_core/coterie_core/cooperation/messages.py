@@ -14,6 +14,7 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from coterie_core.geometry import Vec3
+from coterie_core.plain_data import schema_problems
 
 LIMIT = 500
 """Most characters of a message."""
@@ -138,9 +139,7 @@ def facts_from_json(text: str) -> Facts | None:
     try:
         return _FACTS.validate_json(text)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "data"
-        raise ValueError(f"message data: {where}: {first['msg']}") from None
+        raise ValueError(f"message data: {schema_problems(error, 'data')}") from None
 
 
 def compose(kind: NoteKind, facts: Facts, limit: int = LIMIT) -> tuple[str, Facts]:

@@ -31,7 +31,7 @@ from coterie_core.language.types import (
     Usage,
     Wrapper,
 )
-from coterie_core.plain_data import LARGEST, DataError, read_json, shorten
+from coterie_core.plain_data import LARGEST, DataError, read_json, schema_problems
 
 _VERSION = 1
 # A miss compares with so many recorded prompts, by so many characters of each.
@@ -321,9 +321,7 @@ def _entry(line: str) -> dict[str, Any]:
     try:
         checked = _Line.model_validate(entry)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = shorten(".".join(str(part) for part in first["loc"]) or "line")
-        raise DataError(f"{where}: {first['msg']}") from None
+        raise DataError(schema_problems(error, "line")) from None
     if (checked.reply is None) == (checked.error is None):
         raise DataError("expected a reply or an error")
     found: dict[str, Any] = entry

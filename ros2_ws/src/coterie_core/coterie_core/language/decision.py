@@ -18,6 +18,7 @@ from coterie_core.language.fence import DATA_RULE, FENCE_OPENING, as_data, inlin
 from coterie_core.language.rules_model import RulesModel
 from coterie_core.language.types import LanguageModel, Message, ModelRequest, Reply, Sampled, Usage
 from coterie_core.language.waiting import within
+from coterie_core.plain_data import schema_problems
 
 StateT = TypeVar("StateT")
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
@@ -257,10 +258,7 @@ def read_reply(decision: Decision[StateT, ReplyT], state: StateT, answer: Reply)
     try:
         reply = cast(ReplyT, decision.reply_type.model_validate(parsed))
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(str(part) for part in e['loc']) or 'reply'}: {e['msg']}"
-            for e in error.errors(include_url=False, include_context=False, include_input=False)[:8]
-        )
+        problems = schema_problems(error, "reply", most=8)
         raise BadReply(
             f"the reply does not fit its schema: {problems}", text=answer.text[:2000]
         ) from None

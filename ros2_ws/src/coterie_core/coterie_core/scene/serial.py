@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from coterie_core.files import write_atomically
-from coterie_core.plain_data import LONGEST_ERROR, DataError, check_values, shorten
+from coterie_core.plain_data import LONGEST_ERROR, DataError, check_values, schema_problems, shorten
 from coterie_core.scene.graph import SceneGraph
 from coterie_core.scene.limits import beyond_limits
 
@@ -73,13 +73,9 @@ def checked(graph: SceneGraph, source: str) -> SceneGraph:
 
 
 def _not_a_graph(error: ValidationError, source: str) -> SceneError:
-    lines = [
-        f"{shorten('.'.join(str(part) for part in e['loc']) or 'top level')}: {e['msg']}"
-        for e in error.errors(include_input=False, include_url=False)[:5]
-    ]
-    more = error.error_count() - len(lines)
+    more = error.error_count() - 5
     return SceneError(
-        f"{source}: not a scene graph: {'; '.join(lines)}"
+        f"{source}: not a scene graph: {schema_problems(error, most=5)}"
         + (f"; and {more} more" if more > 0 else "")
         + ". Write it with coterie_core.scene.save, or mend the fields named."
     )

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from coterie_core.files import write_atomically
 from coterie_core.geometry import Pose
 from coterie_core.object_events import ObjectEvent
+from coterie_core.plain_data import schema_problems
 from coterie_core.scene import SceneError, SceneGraph, checked
 from coterie_core.team_memory.memory import TeamMemory
 from coterie_core.team_memory.store import Belief, Bounds, Trace
@@ -89,10 +90,9 @@ def load_memory(path: str | Path, house: str = "") -> tuple[TeamMemory, list[Obj
     except OSError as error:
         raise MemoryFault(f"{path}: cannot be read ({error.strerror})") from None
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "top level"
+        problem = schema_problems(error)
         raise MemoryFault(
-            f"{path}: not a team's memory: {where}: {first['msg']}; remove the file to begin anew"
+            f"{path}: not a team's memory: {problem}; remove the file to begin anew"
         ) from None
     try:
         graph = checked(data.graph, str(path))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from coterie_core.embodiment import Embodiment, MobilityKind
+from coterie_core.plain_data import schema_problems
 from coterie_core.resume import Resume
 from coterie_msgs.msg import RobotResume
 from coterie_ros.conversions.basics import header
@@ -58,9 +59,7 @@ def resume_from_msg(message: RobotResume, topic: str = "resume") -> Resume:
     try:
         resume = Resume.from_json(checks.text("json", message.json, _LONGEST))
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "top level"
-        raise checks.fail("json", "a resume (docs/resume.md)", f"{where}: {first['msg']}") from None
+        raise checks.fail("json", "a resume (docs/resume.md)", schema_problems(error)) from None
     if resume.robot != message.robot:
         raise checks.fail("robot", f"that of json ({resume.robot!r})", message.robot)
     kind = resume.mobility.kind

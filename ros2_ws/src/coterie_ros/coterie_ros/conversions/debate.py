@@ -8,6 +8,7 @@ from functools import cache
 from pydantic import TypeAdapter, ValidationError
 
 from coterie_core.debate import STATEMENT_LIMIT, Utterance
+from coterie_core.plain_data import schema_problems
 from coterie_core.questions import Question
 from coterie_msgs.msg import DiscussionTurn
 from coterie_ros.conversions.basics import header
@@ -56,10 +57,8 @@ def conversation_from_msg(message: DiscussionTurn) -> tuple[Utterance, ...]:
     try:
         talk = _talk().validate_json(message.data or "[]")
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "top level"
         raise ConversionError(
-            "discussion", "data", "the talk so far as JSON", f"{where}: {first['msg']}"
+            "discussion", "data", "the talk so far as JSON", schema_problems(error)
         ) from None
     if len(talk) > _MOST_UTTERANCES:
         raise ConversionError(

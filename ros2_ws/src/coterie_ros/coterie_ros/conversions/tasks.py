@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from coterie_core.plain_data import schema_problems
 from coterie_core.tasks import Proposal, Reflection, RobotReport, SubTask
 from coterie_msgs.msg import Assignment, DiscussionTurn, RobotStatus
 from coterie_msgs.msg import SubTask as SubTaskMsg
@@ -29,9 +30,7 @@ def _parsed(kind: type[P], text: str, checks: Checks, field: str = "data") -> P:
     try:
         return kind.model_validate_json(checks.text(field, text, _JSON))
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "top level"
-        raise checks.fail(field, f"a {kind.__name__}", f"{where}: {first['msg']}") from None
+        raise checks.fail(field, f"a {kind.__name__}", schema_problems(error)) from None
 
 
 def sub_task_to_msg(sub_task: SubTask, task: str = "") -> SubTaskMsg:

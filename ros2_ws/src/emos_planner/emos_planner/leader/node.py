@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from coterie_core.geometry import Vec3
 from coterie_core.language import inline_data
 from coterie_core.resume import Resume
@@ -23,7 +21,7 @@ from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, DiscussionTurn, RobotResume, RobotStatus, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.conversions.checks import Checks, ConversionError
+from coterie_ros.conversions.checks import ConversionError
 from coterie_ros.conversions.tasks import (
     assignment_to_msg,
     proposal_to_msg,
@@ -55,7 +53,6 @@ MAP_PERIOD = 1.0
 """Least time between two maps that it publishes [s of wall time]."""
 SETTLE = 0.2
 """How long further news is waited for before sub-tasks are given anew [s of wall time]."""
-_LONGEST_RESUME = 8_000_000
 _CANCELLED = Outcome(False, "cancelled: all robots stop", {}, TaskState.CANCELLED)
 _OUTCOMES = {
     TaskState.DONE: ExecuteTask.Result.DONE,
@@ -127,7 +124,7 @@ class LeaderNode(AgentNode):
                 f"{robot}/resume",
                 "latched",
                 partial(self._on_resume, robot),
-                convert=partial(resume_from_msg, topic=f"{robot}/resume"),
+                convert=partial(conversions.resume_from_msg, topic=f"{robot}/resume"),
             )
             self.subscribe(
                 RobotStatus,
@@ -541,24 +538,6 @@ class LeaderNode(AgentNode):
             "robots_there": sum(1 for robot in self.robots if self._alive(robot)),
             **states,
         }
-
-
-def resume_from_msg(message: RobotResume, topic: str = "resume") -> Resume:
-    """Return the resume that a message carries.
-
-    Raises:
-        ConversionError: Its JSON is no resume, or of another robot than the message says.
-    """
-    checks = Checks(topic)
-    try:
-        resume = Resume.from_json(checks.text("json", message.json, _LONGEST_RESUME))
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "top level"
-        raise checks.fail("json", "a resume (docs/resume.md)", f"{where}: {first['msg']}") from None
-    if resume.robot != message.robot:
-        raise checks.fail("robot", f"that of json ({resume.robot!r})", message.robot)
-    return resume
 
 
 def make_node(options: ProcessOptions) -> AgentNode:

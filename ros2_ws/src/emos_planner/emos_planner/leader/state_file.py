@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from coterie_core.files import write_atomically
-from coterie_core.plain_data import DataError, check_values, read_json
+from coterie_core.plain_data import DataError, check_values, read_json, schema_problems
 from coterie_core.scene import SceneError, SceneGraph, from_json, to_json
 from coterie_core.tasks import Predicate, SubTask
 
@@ -104,9 +104,7 @@ def load_state(path: Path) -> Kept:
     except OSError as error:
         raise StateError(f"{path}: cannot be read ({error.strerror})") from error
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise StateError(f"{path}: {where}: {first['msg']}") from None
+        raise StateError(f"{path}: {schema_problems(error, 'state')}") from None
     except (KeyError, TypeError, SceneError, DataError) as error:
         raise StateError(f"{path}: not a leader's state: {error}") from None
     if state.format != FORMAT:

@@ -14,6 +14,7 @@ from std_msgs.msg import Bool
 from coterie_core.files import write_atomically
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
+from coterie_core.plain_data import schema_problems
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
 from coterie_core.skills import Ask, NavigateTo, Outcome, Skill, SkillResult
@@ -46,7 +47,6 @@ from coterie_ros.names import team_name
 from coterie_ros.parameters import Parameters
 from coterie_ros.team_memory import MemoryKeeper
 from emos_planner.leader.ablation import believed
-from emos_planner.leader.node import resume_from_msg
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import AgentLimits, RobotAgent
 from emos_planner.robot.messages import HelpMessage
@@ -106,7 +106,9 @@ class RobotNode(AgentNode):
         namespace = self.get_namespace()
         # A process that died in the middle of a skill must not hold up the others' time.
         self._takes_part.publish(Bool(data=False))
-        self.subscribe(RobotResume, "resume", "latched", self._on_resume, convert=resume_from_msg)
+        self.subscribe(
+            RobotResume, "resume", "latched", self._on_resume, convert=conversions.resume_from_msg
+        )
         self.subscribe(
             ObservationMsg,
             "observation",
@@ -267,8 +269,7 @@ class RobotNode(AgentNode):
         try:
             said = HelpMessage.model_validate_json(message.data)
         except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False)[0]
-            self.problem(f"{sender}/message: data: {first['msg']}")
+            self.problem(f"{sender}/message: {schema_problems(error, 'data')}")
             return
         if said.sender == sender:
             self.agent.receive(said)

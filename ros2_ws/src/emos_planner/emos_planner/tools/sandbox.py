@@ -27,6 +27,7 @@ from pydantic_monty import (
 )
 
 from coterie_core.geometry import Vec3
+from coterie_core.plain_data import schema_problems
 from coterie_core.tasks import Obstacle
 from coterie_core.waiting import in_time
 from emos_planner.tools.code_rules import trouble_with
@@ -292,10 +293,9 @@ def _verdict(value: Any) -> CodeResult:
     try:
         found = CodeVerdict.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "value"
+        problem = schema_problems(error, "value")
         reason = (
-            f"its last value is no verdict ({where}: {first['msg']}, got {type(value).__name__}); "
+            f"its last value is no verdict ({problem}, got {type(value).__name__}); "
             'end with a dict such as {"feasible": True, "reason": "..."}'
         )
         return CodeResult(None, reason=reason, failure=Failure.WRONG_TYPE)

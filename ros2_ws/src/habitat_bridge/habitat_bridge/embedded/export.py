@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from coterie_core.frames import quaternion_zup_to_yup, zup_to_yup
 from coterie_core.geometry import Box, yaw_to_quaternion
 from coterie_core.household import load_household
-from coterie_core.plain_data import DataError, check_values, read_json, shorten
+from coterie_core.plain_data import DataError, check_values, read_json, schema_problems, shorten
 from coterie_core.scene import SceneError, save
 from habitat_bridge.embedded.glb import glb_bytes
 from habitat_bridge.embedded.house import House
@@ -57,9 +57,7 @@ def house_from_json(text: str | bytes, source: str = "house") -> House:
     try:
         house = _adapter().validate_python(data.get("house"))
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = shorten(".".join(str(part) for part in first["loc"]) or "house")
-        raise SceneError(f"{source}: {where}: {first['msg']}") from None
+        raise SceneError(f"{source}: {schema_problems(error, 'house')}") from None
     problem = unusable(house)
     if problem:
         raise SceneError(f"{source}: {problem}")
