@@ -9,8 +9,8 @@ from coterie_bench.claims_cases import ALL, TEAMS, Case, house_of
 from coterie_bench.claims_truth import false_claim, possible, truth_of
 from coterie_core.resume import Resume
 from coterie_core.team_map import TeamMap
+from coterie_core.understanding import NotUnderstood
 from emos_planner.leader.leader import Leader, rules_decider
-from emos_planner.leader.verbs import NotUnderstood
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.team import run_team
 from habitat_bridge.embedded.detector import DetectorNoise

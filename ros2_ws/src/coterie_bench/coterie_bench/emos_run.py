@@ -17,9 +17,9 @@ from coterie_core.scene import SceneGraph
 from coterie_core.skills import Skill, SkillRefused, SkillResult
 from coterie_core.tasks import SubTask
 from coterie_core.team_map import TeamMap
+from coterie_core.understanding import NotUnderstood
 from emos_planner.counting import CountingDecider
 from emos_planner.leader.ablation import believed
-from emos_planner.leader.commands import NotUnderstood
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions, ResumeFormat
 from emos_planner.leader.understand import from_goals

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from coterie_core.understanding import NotUnderstood
 from coterie_core.understanding.phrases import Phrase
 from coterie_core.understanding.vocabulary import Vocabulary
 from emos_planner.leader.commands import Wish, parse_task
 from emos_planner.leader.testing import small_house
-from emos_planner.leader.verbs import NotUnderstood
 
 DATA = Path(__file__).parent / "data"
 ROBOTS = ("rover", "walker", "drone")

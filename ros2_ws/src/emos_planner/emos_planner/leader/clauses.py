@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from coterie_core.understanding import (
     MAX_SENTENCE_CHARS,
+    NotUnderstood,
     foreign_words,
     is_english,
     is_name,
@@ -37,7 +38,6 @@ from emos_planner.leader.verbs import (
     MEANT,
     VERBS,
     WHERE,
-    NotUnderstood,
     base_verb,
 )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from coterie_core.household import load_household
-from coterie_core.understanding import shown
+from coterie_core.understanding import NotUnderstood, shown
 from coterie_core.understanding.phrases import STOPS, Phrase
 from coterie_core.understanding.quantities import begins_phrase
 from coterie_core.understanding.vocabulary import Vocabulary
@@ -30,7 +30,6 @@ from emos_planner.leader.verbs import (
     WHERE_LATE,
     WHETHER_AT,
     YES_NO,
-    NotUnderstood,
     base_verb,
 )
 from emos_planner.leader.wishes import Wish, Wishes

@@ -11,6 +11,7 @@ from coterie_core.language import Decider, RulesModel
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, RobotReport, SubTask, Verdict
+from coterie_core.understanding import NotUnderstood
 from emos_planner.assign.problem import RULED_OUT
 from emos_planner.assign.solver import Share, assign
 from emos_planner.leader.ablation import believed
@@ -28,7 +29,6 @@ from emos_planner.leader.state_file import Kept, LeaderState
 from emos_planner.leader.task import Agreement, TaskInWork
 from emos_planner.leader.transcript import Transcript, Turn
 from emos_planner.leader.understand import Understanding, from_goals, understand
-from emos_planner.leader.verbs import NotUnderstood
 from emos_planner.tools.toolbox import Toolbox
 
 ToolboxFactory = Callable[[SceneGraph, Mapping[str, Resume]], Toolbox]

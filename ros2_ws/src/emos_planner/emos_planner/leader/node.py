@@ -16,6 +16,7 @@ from coterie_core.language import inline_data
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Proposal, Reflection, RobotReport, SubTask
+from coterie_core.understanding import NotUnderstood
 from coterie_core.waiting import in_time
 from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, DiscussionTurn, RobotResume, RobotStatus, SemanticMap
@@ -43,7 +44,6 @@ from emos_planner.leader.progress import Change
 from emos_planner.leader.state_file import StateError, load_state, save_state
 from emos_planner.leader.task import Agreement
 from emos_planner.leader.transcript import Turn
-from emos_planner.leader.verbs import NotUnderstood
 
 TICK = 0.5
 """How often silence and time are looked at [s of wall time]."""

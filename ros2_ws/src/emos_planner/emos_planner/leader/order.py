@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coterie_core.tasks import SubTask, SubTaskState
-from emos_planner.leader.wants import Board, Want
+from emos_planner.leader.board import Board
+from emos_planner.leader.wants import Want
 
 
 def put_in_order(wants: Sequence[Want], board: Board) -> None:

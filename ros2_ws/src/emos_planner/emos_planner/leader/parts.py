@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from coterie_core.understanding import shown
+from coterie_core.understanding import NotUnderstood, shown
 from coterie_core.understanding.phrases import Phrase, parse_phrase
 from coterie_core.understanding.vocabulary import Vocabulary
 from emos_planner.leader.verbs import (
@@ -15,7 +15,6 @@ from emos_planner.leader.verbs import (
     SIDES,
     STRONG,
     WEAK,
-    NotUnderstood,
 )
 
 Part = str | Phrase

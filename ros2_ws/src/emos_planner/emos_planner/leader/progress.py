@@ -20,12 +20,12 @@ from coterie_core.sightings import (
     taken_up,
 )
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing, Verdict
+from emos_planner.leader.expand import other_place, unused
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.order import is_over, wait_for_new
 from emos_planner.leader.outcome import Outcome, outcome_of, why_nobody
 from emos_planner.leader.state_file import LeaderState
 from emos_planner.leader.understand import Understanding
-from emos_planner.leader.wants import other_place, unused
 
 ChangeKind = Literal["state", "failed", "found", "silent", "back", "help", "problem", "doubted"]
 

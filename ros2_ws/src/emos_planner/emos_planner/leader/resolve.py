@@ -11,9 +11,8 @@ from coterie_core.household import Household, load_household, normalized, singul
 from coterie_core.relations import PAIRS, between
 from coterie_core.scene import Room, SceneGraph, SceneObject
 from coterie_core.tasks import Thing
-from coterie_core.understanding import nearest
+from coterie_core.understanding import NotUnderstood, nearest
 from coterie_core.understanding.phrases import Phrase
-from emos_planner.leader.verbs import NotUnderstood
 
 NEAR = 1.0
 """How far things "near" another one may be from it [m]."""

@@ -9,26 +9,19 @@ from dataclasses import dataclass
 from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, SubTask
+from coterie_core.understanding import NotUnderstood
 from coterie_core.understanding.phrases import Phrase
 from coterie_core.understanding.vocabulary import Vocabulary
+from emos_planner.leader.board import Board
 from emos_planner.leader.commands import parse_task
+from emos_planner.leader.expand import expand, goals_of_wants
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.order import put_in_order
 from emos_planner.leader.resolve import Resolver
 from emos_planner.leader.searches import Searches
-from emos_planner.leader.verbs import NotUnderstood
-from emos_planner.leader.wants import (
-    Board,
-    Want,
-    expand,
-    goals_of_wants,
-    wants_of,
-    wants_of_goals,
-)
+from emos_planner.leader.wants import Want, wants_of, wants_of_goals
 
 _UNSEEN = LeaderOptions().unseen
-
-__all__ = ["NotUnderstood", "Understanding", "goals_of", "sub_tasks_of", "understand"]
 
 
 @dataclass(slots=True)

@@ -6,7 +6,6 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from coterie_core.understanding import NotUnderstood as NotUnderstood
 from coterie_core.understanding import words_of
 
 WishKind = Literal["bring", "take", "find", "check", "go", "look", "open", "close"]

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from coterie_core.household import load_household
-from coterie_core.understanding import shown
+from coterie_core.understanding import NotUnderstood, shown
 from coterie_core.understanding.phrases import Phrase
 from coterie_core.understanding.vocabulary import Vocabulary
 from emos_planner.leader.clauses import Clause
-from emos_planner.leader.verbs import CAN_DO, NotUnderstood, WishKind
+from emos_planner.leader.verbs import (
+    CAN_DO,
+    WishKind,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,195 @@
+"""The board: the sub-tasks of a task, what each waits for and who must do it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.sightings import kind_of
+from coterie_core.tasks import SubTask, SubTaskKind, Thing
+from emos_planner.leader.resolve import as_thing
+from emos_planner.leader.searches import Searches
+from emos_planner.leader.wants import Want
+
+
+@dataclass(slots=True)
+class Board:
+    """Makes sub-tasks: ids, dependencies, who must do them."""
+
+    robots: tuple[str, ...]
+    book: Searches
+    sub_tasks: dict[str, SubTask] = field(default_factory=dict)
+    only: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    never: dict[tuple[str, str], str] = field(default_factory=dict)
+    checks: set[str] = field(default_factory=set)
+    _detect_of: dict[str, str] = field(default_factory=dict)
+    _open_of: dict[str, str] = field(default_factory=dict)
+    waits: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Sub-task -> those that were said to come before it; when they are over, it may begin."""
+    _search_of: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+    _count: int = 0
+
+    def add(
+        self,
+        kind: SubTaskKind,
+        description: str,
+        *,
+        object: Thing | None = None,
+        receptacle: Thing | None = None,
+        rooms: Sequence[str] = (),
+        after: Iterable[str] = (),
+        same_robot_as: str = "",
+        robot: str = "",
+        enough: float = 0.0,
+    ) -> str:
+        """Add a sub-task and return its id."""
+        self._count += 1
+        while f"{kind}-{self._count}" in self.sub_tasks:
+            self._count += 1
+        sub_task = SubTask(
+            id=f"{kind}-{self._count}",
+            kind=kind,
+            object=object,
+            receptacle=receptacle,
+            rooms=tuple(rooms),
+            depends_on=tuple(dict.fromkeys(i for i in after if i)),
+            same_robot_as=same_robot_as,
+            description=description,
+            enough=enough,
+        )
+        self.sub_tasks[sub_task.id] = sub_task
+        if robot:
+            self.only[sub_task.id] = robot
+        return sub_task.id
+
+    def adopt(self, plan: Iterable[SubTask]) -> None:
+        """Take over other sub-tasks for the same wants; a model has split the task differently."""
+        self.sub_tasks = {one.id: one for one in plan}
+        self.only = {id: robot for id, robot in self.only.items() if id in self.sub_tasks}
+        searches = [one for one in self.sub_tasks.values() if one.kind == "search" and one.object]
+        self._search_of = {(o.object.label, o.rooms): o.id for o in searches if o.object}
+        self._detect_of = _first(self.sub_tasks.values(), "detect")
+        self._open_of = _first(self.sub_tasks.values(), "open")
+
+    def note(self, text: str) -> None:
+        """Remember something to tell the person, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def opened(self, owner: SceneObject, scene: SceneGraph, robot: str) -> str:
+        """Return the sub-task that opens a closed container ("" where it stands open)."""
+        if owner.is_open is not False:
+            return ""
+        return self.opens(owner, scene, robot)
+
+    def opens(self, owner: SceneObject, scene: SceneGraph, robot: str) -> str:
+        """Return the sub-task that opens something, one for all that need it."""
+        if owner.id not in self._open_of:
+            thing = as_thing(owner)
+            self._open_of[owner.id] = self.add(
+                "open", f"open {named(owner, scene)}", object=thing, robot=robot
+            )
+        return self._open_of[owner.id]
+
+    def detected(self, thing: SceneObject, scene: SceneGraph, robot: str) -> tuple[str, ...]:
+        """Return the sub-tasks after which a thing has been seen (none if it has been)."""
+        inside = scene.objects.get(thing.container)
+        opening = self.opened(inside, scene, "") if inside is not None else ""
+        if thing.id in self.seen:
+            return (opening,) if opening else ()
+        if thing.id not in self._detect_of:
+            self._detect_of[thing.id] = self.add(
+                "detect",
+                f"look at {named(thing, scene)}",
+                object=as_thing(thing),
+                after=(opening,),
+                robot=robot,
+            )
+        return (self._detect_of[thing.id],)
+
+    def forget(self, thing: str) -> None:
+        """Forget a thing that was a mistake; seen again, it is looked at anew."""
+        self.seen.discard(thing)
+        self._detect_of.pop(thing, None)
+
+    def searches(
+        self,
+        label: str,
+        rooms: Sequence[str],
+        names: Sequence[str],
+        robot: str,
+        of: int = 1,
+        owner: Thing | None = None,
+    ) -> list[str]:
+        """Return the sub-tasks that look for a label in rooms; one that exists is used again.
+
+        With `owner` what is on or in that piece of furniture is looked for.
+        """
+        key = (label, (*rooms, owner.id) if owner is not None else tuple(rooms))
+        if key not in self._search_of:
+            where = ", ".join(names) if names else "everywhere"
+            if owner is not None:
+                where = f"on {owner.id} ({where})"
+                self.book.owners.setdefault(kind_of(label), set()).add(owner.id)
+            self._search_of[key] = self.add(
+                "search",
+                f"look for {label} in {where}",
+                object=Thing(label=label),
+                receptacle=owner,
+                rooms=rooms,
+                robot=robot,
+                enough=self.book.share(rooms, of),
+            )
+        return [self._search_of[key]]
+
+    def search_again(self, want: Want, scene: SceneGraph) -> list[str]:
+        """Add searches of rooms in which too much is unseen, by robots that have not been there.
+
+        Whoever comes next goes on from what the others' looks have left open.
+        """
+        label, added = want.label, []
+        tried = self.book.tried.get(kind_of(label), {})
+        fit = (want.robot,) if want.robot else self.robots
+        for room in self.book.open_rooms(label, want.rooms):
+            if set(fit) <= tried.get(room, set()):
+                continue
+            id = self.add(
+                "search",
+                f"look for {label} in {scene.rooms[room].name}, where more may be",
+                object=Thing(label=label),
+                receptacle=self._owner(label, room, scene),
+                rooms=(room,),
+                robot=want.robot,
+                enough=self.book.share((room,), len(want.rooms)),
+            )
+            looked = self.book.looked(label)
+            self.sub_tasks[id] = self.sub_tasks[id].model_copy(update={"looked": looked})
+            for robot in tried.get(room, ()):
+                self.never[id, robot] = f"it has searched {scene.rooms[room].name} already"
+            added.append(id)
+        want.searches += added
+        return added
+
+    def _owner(self, label: str, room: str, scene: SceneGraph) -> Thing | None:
+        """Return the furniture of a room that a search is about (None: the whole room)."""
+        here = (scene.objects.get(id) for id in sorted(self.book.owners.get(kind_of(label), ())))
+        return next((as_thing(owner) for owner in here if owner and owner.room == room), None)
+
+
+def _first(sub_tasks: Iterable[SubTask], kind: str) -> dict[str, str]:
+    """Return thing -> the sub-task of a kind that is about it."""
+    found: dict[str, str] = {}
+    for one in sub_tasks:
+        if one.kind == kind and one.object is not None:
+            found.setdefault(one.object.id, one.id)
+    return found
+
+
+def named(thing: SceneObject, scene: SceneGraph) -> str:
+    """Return a thing in words: its id, and the room where it is."""
+    room = scene.rooms.get(thing.room)
+    name = thing.id if thing.label.top in thing.id else f"{thing.label.top} {thing.id}"
+    return f"{name} in {room.name}" if room is not None else name

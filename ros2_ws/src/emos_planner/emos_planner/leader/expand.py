@@ -1,0 +1,363 @@
+"""The sub-tasks that wants need with what the map shows, made anew as things are found."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from coterie_core.geometry import distance
+from coterie_core.household import load_household
+from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.sightings import kind_of
+from coterie_core.tasks import Predicate, SubTask, SubTaskKind, Thing
+from coterie_core.understanding import NotUnderstood
+from coterie_core.understanding.phrases import Phrase
+from emos_planner.leader.board import Board, named
+from emos_planner.leader.resolve import Resolver, as_thing
+from emos_planner.leader.wants import Want
+
+ROOMS_PER_SEARCH = 4
+"""Rooms that one search sub-task holds: few enough to share a search among robots."""
+MOST_THINGS = 60
+"""Things that one want may move: a map full of phantoms must not fill the team's day."""
+MOST_LABELS = 3
+"""Labels that are searched for where several will do: the likeliest."""
+
+
+def expand(wants: Iterable[Want], scene: SceneGraph, board: Board) -> list[str]:
+    """Add the sub-tasks that wants need with what the map shows now; return the new ids.
+
+    Called again whenever the map has grown: things that were looked for are picked, placed, looked
+    at once they are found, and a search is added once where the map shows too little.
+
+    Raises:
+        NotUnderstood: What is wanted cannot be on this map (no such room, nothing to put it on).
+    """
+    before = set(board.sub_tasks)
+    resolver = Resolver(scene)
+    taken = {id for want in wants for id in want.given if want.kind in ("bring", "take")}
+    for want in wants:
+        if want.kind == "go":
+            _go(want, resolver, board)
+        else:
+            _serve(want, resolver, board, taken)
+    return [id for id in board.sub_tasks if id not in before]
+
+
+def _go(want: Want, resolver: Resolver, board: Board) -> None:
+    phrase = want.phrase
+    if want.given:
+        return
+    if phrase is not None and resolver.is_place(phrase):
+        rooms = resolver.rooms(phrase)
+        for room in rooms if want.need == 0 and not phrase.floor else rooms[:1]:
+            who = board.robots if want.everybody else (want.robot,)
+            want.given[room.id] = tuple(
+                board.add("go_to", f"go to {room.name}", rooms=(room.id,), robot=robot)
+                for robot in who
+            )
+            goal = Thing(label=room.name, room=room.id)
+            want.goals[room.id] = Predicate(name="robot_at_object", object=goal, robot=want.robot)
+        return
+    if want.thing is not None and not want.thing.id and want.thing.room in resolver.scene.rooms:
+        room = resolver.scene.rooms[want.thing.room]
+        task = board.add("go_to", f"go to {room.name}", rooms=(room.id,), robot=want.robot)
+        want.given[room.id] = (task,)
+        return
+    found = _candidates(want, resolver)
+    if not found:
+        _search(want, want.searches, want.label, want.phrase, resolver, board)
+    for thing in found[: want.need or MOST_THINGS]:
+        who = board.robots if want.everybody else (want.robot,)
+        want.given[thing.id] = tuple(
+            board.add(
+                "go_to",
+                f"go to {named(thing, resolver.scene)}",
+                object=as_thing(thing),
+                robot=robot,
+            )
+            for robot in who
+        )
+        want.goals[thing.id] = _goal(want, as_thing(thing))
+
+
+def _serve(want: Want, resolver: Resolver, board: Board, taken: set[str]) -> None:
+    """See to every thing that fits, as many as are needed; search where there are too few."""
+    if want.phrase is not None and want.phrase.anything and not want.phrase.places:
+        raise NotUnderstood(f"{want.text!r}: say where: everything on what, or in which room")
+    scene = resolver.scene
+    targets: list[SceneObject] = []
+    if want.kind == "bring":
+        targets = _targets(want, resolver)
+        if not targets:
+            label = want.receptacle.label if want.receptacle else ""
+            if want.target is not None:
+                label = want.target.label or want.target.noun
+                if resolver.is_place(want.target):
+                    raise NotUnderstood(
+                        f"the map shows nothing in {want.target.said!r} to put things on; name a "
+                        "piece of furniture"
+                    )
+            _search(want, want.target_searches, label, want.target, resolver, board)
+        want.targets = tuple(dict.fromkeys((*want.targets, *(t.id for t in targets))))
+    found = [
+        t for t in _candidates(want, resolver) if t.id not in want.given and t.id not in want.met
+    ]
+    if want.kind == "bring":
+        there = {target.id for target in targets}
+        fits = [t for t in found if t.support in there or t.container in there]
+        others = [t for t in found if t not in fits and t.id not in taken and t.id not in there]
+        found = sorted(others, key=lambda t: (_far(t, targets), t.id))
+        if not want.need or len(found) + len(want.given) < want.need:
+            most = want.need - len(found) - len(want.given) if want.need else len(fits)
+            for thing in sorted(fits, key=lambda t: t.id)[:most]:
+                # What the map has there already has to be seen there before it counts.
+                looks = board.detected(thing, scene, "")
+                if looks:
+                    want.given[thing.id] = looks
+                else:
+                    want.met.add(thing.id)
+    for thing in found[:MOST_THINGS]:
+        if want.enough:
+            break
+        if want.kind == "bring" and not targets:
+            break
+        needed = _chain(want, thing, targets, scene, board)
+        if needed:
+            want.given[thing.id] = needed
+        else:
+            want.met.add(thing.id)  # only to be seen, and seen already
+        want.goals[thing.id] = _goal(want, as_thing(thing), targets)
+        if want.kind in ("bring", "take"):
+            taken.add(thing.id)
+    if _unclear(want, board) and not want.enough:
+        _search(want, want.searches, want.label, want.phrase, resolver, board)
+
+
+def _unclear(want: Want, board: Board) -> bool:
+    """Whether the map may not show all that is wanted."""
+    if want.need:
+        return len(want.given) + len(want.met) < want.need
+    if want.phrase is not None and want.phrase.anything:
+        if want.searches:
+            return not board.book.is_enough(want.label, want.rooms)
+        return not want.given and not want.met  # a map that shows something there shows all
+    if want.phrase is not None and want.phrase.label in board.book.scene.objects:
+        return False  # one that was named
+    category = load_household().category(want.label)
+    if category is not None and category.kind != "item":
+        # All windows: furniture stays where the map has it, and one that shows some shows all.
+        return not want.given and not want.met
+    return not (want.searches and board.book.is_enough(want.label, want.rooms))
+
+
+def _far(thing: SceneObject, targets: Sequence[SceneObject]) -> float:
+    if not targets:
+        return 0.0
+    return distance(thing.box.center, targets[0].box.center)
+
+
+def _candidates(want: Want, resolver: Resolver) -> list[SceneObject]:
+    if want.phrase is not None:
+        return resolver.things(want.phrase)
+    thing = want.thing
+    if thing is None:
+        return []
+    if thing.id in resolver.scene.objects:
+        return [resolver.scene.objects[thing.id]]
+    if thing.id:
+        return []
+    return resolver.things(Phrase(thing.label, noun=thing.label, label=thing.label))
+
+
+def _targets(want: Want, resolver: Resolver) -> list[SceneObject]:
+    if want.target is not None:
+        return resolver.targets(want.target, want.relation, want.label)
+    place = want.receptacle
+    if place is not None and place.id in resolver.scene.objects:
+        return [resolver.scene.objects[place.id]]
+    label = place.label if place else ""
+    return resolver.targets(Phrase(label, noun=label, label=label), "", want.label)
+
+
+def _search(
+    want: Want,
+    known: list[str],
+    label: str,
+    phrase: Phrase | None,
+    resolver: Resolver,
+    board: Board,
+) -> None:
+    """Add searches over the rooms where a thing may be, likeliest first, once."""
+    if known or not label or not resolver.scene.rooms:
+        if not resolver.scene.rooms:
+            board.note("the map shows no rooms yet: robots look where they are")
+            if not known and label:
+                known += board.searches(label, (), (), want.robot)
+        return
+    if phrase is not None and phrase.anything:
+        owners = _bearing(phrase, resolver)
+        want.rooms = tuple(dict.fromkeys(owner.room for owner in owners))
+        for owner in owners:
+            names = [resolver.scene.rooms[owner.room].name]
+            thing = as_thing(owner)
+            known += board.searches(
+                label, (owner.room,), names, want.robot, len(want.rooms), owner=thing
+            )
+        return
+    where = resolver.where(phrase or Phrase(label, noun=label, label=label))
+    if known is want.searches:
+        want.rooms = tuple(room.id for room in where)
+    by_floor: dict[str, list[str]] = {}
+    for room in where:
+        by_floor.setdefault(room.floor, []).append(room.id)
+    # "an apple or a mug", "something to drink": any of several labels will do.
+    labels = (phrase.labels[:MOST_LABELS] if phrase is not None else ()) or (label,)
+    for rooms in by_floor.values():
+        for k in range(0, len(rooms), ROOMS_PER_SEARCH):
+            part = rooms[k : k + ROOMS_PER_SEARCH]
+            names = [resolver.scene.rooms[room].name for room in part]
+            for one in labels if label in labels else (label,):
+                known += board.searches(one, part, names, want.robot, len(where))
+    if phrase is not None and not phrase.known:
+        near = resolver.nearest_name(phrase)
+        hint = f" (the map has {near!r})" if near else ""
+        board.note(f"nobody knows what {phrase.noun!r} is{hint}; robots look for that name")
+
+
+def _bearing(phrase: Phrase, resolver: Resolver) -> list[SceneObject]:
+    """Return the furniture that "everything on the table" is on, as far as the map shows it."""
+    found: dict[str, SceneObject] = {}
+    for modifier in phrase.places:
+        if not resolver.is_place(modifier.phrase):
+            found |= {thing.id: thing for thing in resolver.things(modifier.phrase)}
+    return [
+        thing
+        for thing in found.values()
+        if thing.receptacles and thing.room in resolver.scene.rooms
+    ]
+
+
+def _chain(
+    want: Want,
+    thing: SceneObject,
+    targets: Sequence[SceneObject],
+    scene: SceneGraph,
+    board: Board,
+) -> tuple[str, ...]:
+    """Add open, detect, pick, open, place, as far as they are needed."""
+    item, robot = as_thing(thing), want.robot
+    if want.kind in ("open", "close"):
+        kind: SubTaskKind = "open" if want.kind == "open" else "close"
+        if kind == "open":
+            return (board.opens(thing, scene, robot),)
+        return (board.add(kind, f"{kind} {named(thing, scene)}", object=item, robot=robot),)
+    seen = board.detected(thing, scene, robot if want.kind in ("detect", "check") else "")
+    if want.kind in ("detect", "check"):
+        return seen
+    pick = board.add("pick", f"pick up {named(thing, scene)}", object=item, after=seen, robot=robot)
+    if want.kind == "take":
+        return (*seen, pick)
+    target = targets[0]
+    inside = want.relation == "in" or not any(not r.inside for r in target.receptacles)
+    opening = board.opened(target, scene, "") if inside else ""
+    where = "into" if inside and target.receptacles else "on"
+    place = board.add(
+        "place",
+        f"put {thing.id} {where} {named(target, scene)}",
+        object=item,
+        receptacle=as_thing(target),
+        after=(pick, opening),
+        same_robot_as=pick,
+        robot=robot,
+    )
+    return tuple(i for i in (*seen, pick, opening, place) if i)
+
+
+def other_place(
+    want: Want, place: SubTask, tried: Collection[str], scene: SceneGraph, board: Board
+) -> str:
+    """Add a sub-task that puts a thing elsewhere: its place is full, or out of everybody's reach.
+
+    First what the words mean too, then furniture of the same kind in that room, then any other in
+    it that stands open. Returns its id, "" where there is nothing else.
+    """
+    if place.object is None or place.receptacle is None:
+        return ""
+    first = scene.objects.get(place.receptacle.id)
+    room = first.room if first is not None else place.receptacle.room
+    kind = kind_of(place.receptacle.label)
+    near = [
+        t for t in scene.objects.values() if t.kind == "furniture" and t.room == room and _is_top(t)
+    ]
+    near.sort(key=lambda t: (kind_of(t.label.top) != kind, _far(t, [first] if first else []), t.id))
+    meant = [scene.objects[id] for id in want.targets if id in scene.objects]
+    asked = {t.id for t in meant if t.room == room or len(want.targets) < 6}
+    options = [t for t in meant if t.id in asked] + near
+    target = next((t for t in options if t.id not in tried), None)
+    if target is None:
+        return ""
+    instead = target.id not in want.targets and kind_of(target.label.top) != kind
+    id = board.add(
+        "place",
+        f"put {place.object.id} on {named(target, scene)}" + (" instead" if instead else ""),
+        object=place.object,
+        receptacle=as_thing(target),
+        after=[i for i in place.depends_on if not i.startswith("open-")],
+        same_robot_as=place.same_robot_as,
+        robot=board.only.get(place.id, ""),
+    )
+    thing = place.object.id
+    want.given[thing] = (*(i for i in want.given.get(thing, ()) if i != place.id), id)
+    if instead:
+        want.elsewhere[thing] = f"{named(target, scene)} instead of {place.receptacle.label}"
+    return id
+
+
+def _is_top(thing: SceneObject) -> bool:
+    """Whether things may be put on a piece of furniture unasked: nobody wants them on seats."""
+    home = load_household()
+    seat = home.canonical(thing.label.top) in (*home.members("seats"), "stool")
+    return not seat and any(not r.inside for r in thing.receptacles)
+
+
+def _goal(want: Want, item: Thing, targets: Sequence[SceneObject] = ()) -> Predicate:
+    if want.kind == "bring":
+        return Predicate(name="object_at_receptacle", object=item, receptacle=as_thing(targets[0]))
+    if want.kind in ("detect", "check"):
+        return Predicate(name="robot_detect_object", object=item, robot=want.robot)
+    return Predicate(name="robot_at_object", object=item, robot=want.robot)
+
+
+def goals_of_wants(wants: Iterable[Want], scene: SceneGraph) -> tuple[Predicate, ...]:
+    """Return the goals; what nobody has found yet has a label and no id."""
+    resolver = Resolver(scene)
+    goals: dict[Predicate, None] = {}
+    for want in wants:
+        goals.update(dict.fromkeys(want.goals.values()))
+        if want.goals or want.kind in ("open", "close") or not want.label:
+            continue
+        item = Thing(label=want.label)
+        if want.kind == "bring":
+            targets = _targets(want, resolver)
+            said = want.target.label or want.target.noun if want.target else ""
+            place = as_thing(targets[0]) if targets else Thing(label=said)
+            goal = Predicate(name="object_at_receptacle", object=item, receptacle=place)
+        elif want.kind in ("detect", "check"):
+            goal = Predicate(name="robot_detect_object", object=item, robot=want.robot)
+        else:
+            goal = Predicate(name="robot_at_object", object=item, robot=want.robot)
+        goals[goal] = None
+    return tuple(goals)
+
+
+def unused(board: Board, wants: Iterable[Want]) -> Collection[str]:
+    """Return searches that no want needs any longer."""
+    needed: set[str] = set()
+    searches: set[str] = set()
+    for want in wants:
+        searches |= {*want.searches, *want.target_searches}
+        if not want.enough and not board.book.is_enough(want.label, want.rooms):
+            needed |= set(want.searches)
+        if want.kind == "bring" and not want.given:
+            needed |= set(want.target_searches)
+    return searches - needed
