@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from coterie_bench.emos_words import reference, sentence
 from coterie_core.files import write_atomically
 from coterie_core.geometry import Vec3
+from coterie_core.plain_data import schema_problems
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.tasks import Predicate, SubTask, SubTaskKind, Thing
@@ -227,9 +228,7 @@ def load_episodes(path: Path) -> list[Episode]:
         try:
             made.append(Episode.model_validate_json(line))
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"]) or "line"
-            raise EpisodeError(f"{path}:{number}: {where}: {first['msg']}") from None
+            raise EpisodeError(f"{path}:{number}: {schema_problems(error, 'line')}") from None
     return made
 
 

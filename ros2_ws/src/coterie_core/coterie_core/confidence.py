@@ -15,6 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from coterie_core.answers import EVIDENCE_KINDS, AnswerTable, BoolArray, FloatArray
+from coterie_core.plain_data import schema_problems
 from coterie_core.questions import EvidenceKind
 
 FLOOR = 1e-3
@@ -233,6 +234,4 @@ def parse_confidence(text: str) -> ConfidenceModel:
     except yaml.YAMLError as error:
         raise ValueError(f"confidence.yaml: not YAML: {error}") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"confidence.yaml: {where}: {first['msg']}") from None
+        raise ValueError(f"confidence.yaml: {schema_problems(error)}") from None

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
+from coterie_core.plain_data import schema_problems
+
 Range = Annotated[tuple[float, float], Field(description="least and most")]
 Rgb = tuple[int, int, int]
 PlaceRule = Literal[
@@ -282,9 +284,6 @@ def parse_household(text: str, source: str = "household data") -> Household:
     try:
         return Household.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
         raise HouseholdError(
-            f"{source}: {where or 'top level'}: {first['msg']}"
-            f" ({error.error_count()} problem(s) in all)"
+            f"{source}: {schema_problems(error)} ({error.error_count()} problem(s) in all)"
         ) from None

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
+from coterie_core.plain_data import schema_problems
 from habitat_bridge.robots import load_embodiment
 from habitat_bridge.simulator import Start
 
@@ -69,9 +70,7 @@ def read_roster(value: Any) -> list[RobotSpec]:
     try:
         specs = TypeAdapter(list[RobotSpec]).validate_python(value or [])
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"parameter 'robots': {where}: {first['msg']}") from None
+        raise ValueError(f"parameter 'robots': {schema_problems(error)}") from None
     if not specs:
         raise ValueError("parameter 'robots': expected at least one robot, got none")
     names = [spec.name for spec in specs]

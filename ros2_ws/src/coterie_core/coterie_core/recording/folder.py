@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from coterie_core.detections import ImageDetection, RgbdFrame, mask_of, runs_of
 from coterie_core.files import write_atomically
+from coterie_core.plain_data import schema_problems
 from coterie_core.recording.images import (
     LONGEST_SIDE,
     check_camera,
@@ -194,9 +195,7 @@ class FolderRecording:
         try:
             line = _Line.model_validate_json(data)
         except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(map(str, first["loc"])) or "line"
-            raise RecordingError(where, f"{field}: {first['msg']}") from None
+            raise RecordingError(where, schema_problems(error, "line")) from None
         pose = np.array(line.pose).reshape(4, 4)
         if not is_rigid(pose):
             raise RecordingError(where, "pose: no rigid matrix (4, 4), row by row")

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from coterie_core.plain_data import schema_problems
 from coterie_core.resume import Resume, ResumeArm
 from coterie_core.workspace import Workspace
 
@@ -118,9 +119,7 @@ def load_stated(folder: Path) -> list[Stated]:
             found.append(Stated.model_validate(json.loads(text)))
         except (OSError, ValueError) as error:
             if isinstance(error, ValidationError):
-                first = error.errors(include_url=False)[0]
-                where = ".".join(str(part) for part in first["loc"])
-                raise StatedError(f"{file}: {where}: {first['msg']}") from None
+                raise StatedError(f"{file}: {schema_problems(error)}") from None
             raise StatedError(f"{file}: {error}") from None
     return found
 
