@@ -23,7 +23,8 @@ from coterie_core.geometry import Vec3
 from coterie_core.plain_data import schema_problems
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.tasks import Predicate, SubTask, SubTaskKind, Thing
+from coterie_core.sightings import as_thing
+from coterie_core.tasks import Predicate, SubTask, SubTaskKind
 from coterie_description import overrides_path, urdf_path
 from emos_planner.resume.stored import stored_resume
 from emos_planner.tools.toolbox import Toolbox
@@ -230,11 +231,6 @@ def load_episodes(path: Path) -> list[Episode]:
         except ValidationError as error:
             raise EpisodeError(f"{path}:{number}: {schema_problems(error, 'line')}") from None
     return made
-
-
-def as_thing(thing: SceneObject) -> Thing:
-    """Return a thing as tasks name it."""
-    return Thing(label=thing.label.top, id=thing.id, position=thing.box.center, room=thing.room)
 
 
 def _starts(

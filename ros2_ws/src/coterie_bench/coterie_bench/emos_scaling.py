@@ -10,11 +10,11 @@ from coterie_bench.emos_episodes import (
     Episode,
     Goal,
     Robot,
-    as_thing,
     resume_of_kind,
 )
 from coterie_bench.emos_words import reference, sentence
 from coterie_core.scene import SceneGraph
+from coterie_core.sightings import as_thing
 from coterie_core.tasks import Predicate, SubTask
 from emos_planner.tools.toolbox import Toolbox
 from habitat_bridge.embedded.generator import generate_house

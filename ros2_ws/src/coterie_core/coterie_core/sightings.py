@@ -26,6 +26,11 @@ def kind_of(label: str) -> str:
     return load_household().canonical(label)
 
 
+def as_thing(thing: SceneObject) -> Thing:
+    """Return a thing of a map as tasks name it."""
+    return Thing(label=thing.label.top, id=thing.id, position=thing.box.center, room=thing.room)
+
+
 def note_found(
     scene: SceneGraph,
     thing: Thing,

@@ -18,6 +18,7 @@ from coterie_core.scene import (
     associate,
 )
 from coterie_core.sightings import (
+    as_thing,
     kind_usual,
     note_found,
     resting_on,
@@ -308,14 +309,3 @@ class TeamMap:
 
 def _seen_since(thing: SceneObject, event: ObjectEvent) -> bool:
     return thing.last_seen is not None and thing.last_seen.time > event.time
-
-
-def as_thing(thing: SceneObject) -> Thing:
-    """Return a thing of a map as tasks name it."""
-    return Thing(
-        label=thing.label.top,
-        id=thing.id,
-        position=thing.box.center,
-        room=thing.room,
-        sightings=thing.observations,
-    )

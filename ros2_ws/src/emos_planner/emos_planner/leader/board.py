@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.sightings import kind_of
+from coterie_core.sightings import as_thing, kind_of
 from coterie_core.tasks import SubTask, SubTaskKind, Thing
-from emos_planner.leader.resolve import as_thing
 from emos_planner.leader.searches import Searches
 from emos_planner.leader.wants import Want
 

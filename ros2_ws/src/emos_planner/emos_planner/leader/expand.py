@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Sequence
 from coterie_core.geometry import distance
 from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.sightings import kind_of
+from coterie_core.sightings import as_thing, kind_of
 from coterie_core.tasks import Predicate, SubTask, SubTaskKind, Thing
 from coterie_core.understanding import NotUnderstood
 from coterie_core.understanding.phrases import Phrase
 from emos_planner.leader.board import Board, named
-from emos_planner.leader.resolve import Resolver, as_thing
+from emos_planner.leader.resolve import Resolver
 from emos_planner.leader.wants import Want
 
 ROOMS_PER_SEARCH = 4

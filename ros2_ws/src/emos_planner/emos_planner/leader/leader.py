@@ -10,6 +10,7 @@ from coterie_core.geometry import Vec3
 from coterie_core.language import Decider, RulesModel
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
+from coterie_core.sightings import as_thing
 from coterie_core.tasks import Predicate, RobotReport, SubTask, Verdict
 from coterie_core.understanding import NotUnderstood
 from emos_planner.assign.problem import RULED_OUT
@@ -23,7 +24,6 @@ from emos_planner.leader.judging import judge
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.plans import same_plan, with_offers
 from emos_planner.leader.progress import Change, Progress
-from emos_planner.leader.resolve import as_thing
 from emos_planner.leader.saved_task import state_of, task_of
 from emos_planner.leader.state_file import Kept, LeaderState
 from emos_planner.leader.task import Agreement, TaskInWork

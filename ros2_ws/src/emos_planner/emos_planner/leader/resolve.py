@@ -10,7 +10,6 @@ from coterie_core.geometry import Vec3, distance
 from coterie_core.household import Household, load_household, normalized, singulars
 from coterie_core.relations import PAIRS, between
 from coterie_core.scene import Room, SceneGraph, SceneObject
-from coterie_core.tasks import Thing
 from coterie_core.understanding import NotUnderstood, nearest
 from coterie_core.understanding.phrases import Phrase
 
@@ -313,11 +312,6 @@ def room_area(room: Room) -> float:
             for a, b in zip(points, [*points[1:], *points[:1]], strict=True)
         )
     )
-
-
-def as_thing(thing: SceneObject) -> Thing:
-    """Return a thing of the map as sub-tasks carry it."""
-    return Thing(label=thing.label.top, id=thing.id, position=thing.box.center, room=thing.room)
 
 
 def color_of(thing: SceneObject, household: Household) -> frozenset[str]:

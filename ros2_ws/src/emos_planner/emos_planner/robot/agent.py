@@ -20,6 +20,7 @@ from coterie_core.object_events import EventKind, ObjectEvent, event_of
 from coterie_core.observation import Observation
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneObject
+from coterie_core.sightings import as_thing
 from coterie_core.skills import (
     Detect,
     LookAround,
@@ -39,7 +40,7 @@ from coterie_core.tasks import (
     SubTask,
     SubTaskState,
 )
-from coterie_core.team_map import TeamMap, as_thing
+from coterie_core.team_map import TeamMap
 from emos_planner.resume.words import ResumeFormat, resume_text
 from emos_planner.robot.choose import ChoiceState, ChooseSkill, Option, Tried
 from emos_planner.robot.coverage import Coverage, Look
@@ -731,7 +732,8 @@ class RobotAgent:
             kind = household.canonical(thing.label.top)
             wanted = kind in labels or kind in words or f"{kind}s" in words
             if wanted or {thing.support, thing.container} & looked_over:
-                things.append(as_thing(thing))
+                update = {"sightings": thing.observations}
+                things.append(as_thing(thing).model_copy(update=update))
         return list(things)
 
     # -- keeping --------------------------------------------------------------------------------

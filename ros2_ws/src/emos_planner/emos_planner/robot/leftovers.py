@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from coterie_core.geometry import Vec3
+from coterie_core.sightings import as_thing
 from coterie_core.skills import NavigateTo, Place, Target
 from coterie_core.tasks import SubTask
-from coterie_core.team_map import TeamMap, as_thing
+from coterie_core.team_map import TeamMap
 from emos_planner.robot.choose import Option
 from emos_planner.tools.toolbox import Toolbox
 
