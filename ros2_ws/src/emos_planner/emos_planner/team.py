@@ -178,7 +178,7 @@ async def run_team(
     for robot in list(agents):
         run.look(robot)
     agreement = await leader.discuss(task, words, run.starts(), goals=goals)
-    leader.progress.expect(agents, leader.clock())
+    leader.progress.heartbeats.expect(agents, leader.clock())
     run.publish()
     steps = 0
     while steps < max_steps and not leader.progress.finished:
@@ -288,7 +288,7 @@ class _Run:
 
     async def _tell_leader(self, robots: Sequence[str]) -> None:
         for robot in self.agents:
-            self.leader.progress.alive(robot, self.world.time)
+            self.leader.progress.heartbeats.heard(robot, self.world.time)
         changes = [c for r in robots for c in self.leader.update(self.agents[r].report())]
         changes += self.leader.look_after()
         for change in changes:

@@ -212,10 +212,10 @@ async def test_a_robot_that_fell_silent_may_come_back_before_it_is_given_up(make
     clock = Clock()
     leader = make(house=small_house(), clock=clock, silence=5.0, revive=30.0)
     await leader.discuss("t", "bring mug-2 to the bed", starts(leader))
-    leader.progress.expect(leader.resumes, 0.0)
+    leader.progress.heartbeats.expect(leader.resumes, 0.0)
     clock.now = 6.0
     for robot in ("rover", "drone"):
-        leader.progress.alive(robot, clock.now)
+        leader.progress.heartbeats.heard(robot, clock.now)
     leader.look_after()
     await leader.replan({robot: STARTS[robot] for robot in ("rover", "drone")})
     assert not leader.progress.finished, "only walker climbs stairs, and may return"

@@ -320,7 +320,7 @@ async def test_a_robot_that_falls_silent_is_dead_and_its_work_goes_on(tools) -> 
     clock = Clock()
     leader, _ = make(tools, clock=clock, silence=5.0)
     await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
-    leader.progress.expect(STARTS, clock())
+    leader.progress.heartbeats.expect(STARTS, clock())
     picker = next(o.robot for o in leader.assignment if o.kind == "pick")
     clock.now = 6.0
     for robot in STARTS:
@@ -338,7 +338,7 @@ async def test_a_dead_robot_with_the_thing_in_its_hand_gets_time_then_it_is_said
     clock = Clock()
     leader, _ = make(tools, clock=clock, silence=5.0, revive=10.0)
     await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
-    leader.progress.expect(STARTS, clock())
+    leader.progress.heartbeats.expect(STARTS, clock())
     for one in leader.assignment:
         if one.kind in ("detect", "pick"):
             say(leader, one.robot, DONE, one.id)
@@ -539,7 +539,7 @@ async def test_ablations_leave_less_to_go_by(tools) -> None:
     failed = next(o for o in agreed.sub_tasks if o.kind == "pick")
     say(leader, failed.robot, FAILED, failed.id, reason="no arm")
     await leader.replan(STARTS)
-    assert leader.progress.get(failed.id).state is FAILED
+    assert next(o for o in leader.assignment if o.id == failed.id).state is FAILED
 
 
 async def test_an_offer_counts_where_the_leaders_map_knows_nobody(tools) -> None:

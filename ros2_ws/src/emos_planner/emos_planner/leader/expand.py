@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from coterie_core.geometry import distance
 from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.sightings import as_thing, kind_of
-from coterie_core.tasks import Predicate, SubTask, SubTaskKind, Thing
+from coterie_core.tasks import Predicate, SubTask, SubTaskKind, SubTaskState, Thing
 from coterie_core.understanding import NotUnderstood
 from coterie_core.understanding.phrases import Phrase
 from emos_planner.leader.board import Board, named
@@ -311,6 +311,62 @@ def other_place(
     if instead:
         want.elsewhere[thing] = f"{named(target, scene)} instead of {place.receptacle.label}"
     return id
+
+
+def look_again(place: SubTask, wants: Iterable[Want], scene: SceneGraph, board: Board) -> str:
+    """Add a look at what was put down: who did it has not seen it there.
+
+    Returns the new sub-task's id, "" where no want is about the thing.
+    """
+    item, owner = place.object, place.receptacle
+    want = next((w for w in wants if item and item.id in w.given), None)
+    known = scene.objects.get(item.id) if item is not None else None
+    if want is None or known is None or item is None or owner is None:
+        return ""
+    id = board.add(
+        "detect",
+        f"see that {item.id} is on {owner.id or owner.label}",
+        object=Thing(label=item.label, id=item.id, position=known.box.center, room=known.room),
+        receptacle=owner,
+    )
+    board.checks.add(id)
+    want.given[item.id] = (*want.given[item.id], id)
+    return id
+
+
+def search_on(
+    wants: Iterable[Want],
+    tasks: Mapping[str, SubTask],
+    given_up: Collection[str],
+    scene: SceneGraph,
+    board: Board,
+) -> list[str]:
+    """Where all searches for something are over and too much is unseen, have others go on.
+
+    Args:
+        wants: All of the task.
+        tasks: Its sub-tasks as they are now.
+        given_up: Ids of those that nobody does.
+        scene: The leader's map.
+        board: Makes the new ones.
+
+    Returns:
+        The ids of the new searches.
+    """
+    added: list[str] = []
+    for want in wants:
+        mine = [tasks[id] for id in want.searches if id in tasks]
+        over = all(one.state is SubTaskState.DONE or one.id in given_up for one in mine)
+        if not mine or not over or want.enough:
+            continue
+        for one in mine:
+            lost = one.id in given_up and one.state is not SubTaskState.DONE
+            if lost and len(one.rooms) == 1:
+                for robot in board.robots:
+                    board.book.ended(want.label, robot, one.rooms)
+        if not board.book.is_enough(want.label, want.rooms):
+            added += board.search_again(want, scene)
+    return added
 
 
 def _is_top(thing: SceneObject) -> bool:

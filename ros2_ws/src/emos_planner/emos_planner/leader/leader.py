@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from coterie_core.geometry import Vec3
 from coterie_core.language import Decider, RulesModel
@@ -17,13 +18,14 @@ from emos_planner.assign.problem import RULED_OUT
 from emos_planner.assign.solver import Share, assign
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.briefing import robot_text, scene_text, things_named
+from emos_planner.leader.changes import Change
 from emos_planner.leader.dealing import deal
 from emos_planner.leader.decisions import SplitState, SplitTask, sub_tasks_of_reply
 from emos_planner.leader.discussion import Channel, Pair, Setting, Talk, discuss
 from emos_planner.leader.judging import judge
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.plans import same_plan, with_offers
-from emos_planner.leader.progress import Change, Progress
+from emos_planner.leader.progress import Progress
 from emos_planner.leader.saved_task import state_of, task_of
 from emos_planner.leader.state_file import Kept, LeaderState
 from emos_planner.leader.task import Agreement, TaskInWork
@@ -265,14 +267,8 @@ class Leader:
                 seed=self.options.seed,
             )
             kept = {one.id for one in fixed}
-            return Share(
-                tuple(one for one in share.sub_tasks if one.id not in kept),
-                share.unassigned,
-                share.finish,
-                share.makespan,
-                share.total,
-                share.hand_overs,
-            )
+            mine = tuple(one for one in share.sub_tasks if one.id not in kept)
+            return replace(share, sub_tasks=mine)
 
         return solve
 
@@ -406,9 +402,9 @@ class Leader:
         """
         work = self._work()
         open_ = work.progress.reopen(work.forbidden)
-        alive = {r: at for r, at in starts.items() if r not in work.progress.dead}
+        alive = {r: at for r, at in starts.items() if r not in work.progress.heartbeats.dead}
         if not open_ or not alive:
-            work.progress.give_up(open_, alive)
+            work.progress.give_up(open_, "no robot is left to do it")
             plan, talk = work.progress.sub_tasks, work.transcript
             return Agreement(work.id, work.words, plan, 0, {}, {}, self.notes, (), talk)
         if self._toolbox is not None:

@@ -36,11 +36,11 @@ from coterie_ros.outlet import Outlet
 from coterie_ros.parameters import Parameters
 from coterie_ros.serving import GoalContext
 from coterie_ros.team_memory import MemoryKeeper
+from emos_planner.leader.changes import Change
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import Outcome, TaskState
 from emos_planner.leader.parameters import LEADER_PARAMETERS
-from emos_planner.leader.progress import Change
 from emos_planner.leader.state_file import StateError, load_state, save_state
 from emos_planner.leader.task import Agreement
 from emos_planner.leader.transcript import Turn
@@ -259,7 +259,7 @@ class LeaderNode(AgentNode):
             # What the team did and saw since the first map counts for this task, too.
             self.leader = self._new_leader(self.keeper.memory.scene())
             agreement = await self.leader.discuss(self._busy, words, starts)
-            self.leader.progress.expect(starts, time.monotonic())
+            self.leader.progress.heartbeats.expect(starts, time.monotonic())
             self._after(agreement)
             outcome = await self._watch(goal, limit)
         except (NotUnderstood, ValueError) as error:
@@ -496,7 +496,7 @@ class LeaderNode(AgentNode):
             await self._gather()
             self.leader = self._new_leader(kept.scene)
             self.leader.restore(kept)
-            self.leader.progress.expect(self.robots, time.monotonic())
+            self.leader.progress.heartbeats.expect(self.robots, time.monotonic())
             for report in self._reports.values():
                 self.leader.update(report)
             self.get_logger().info(f"{self._busy}: going on after a restart")

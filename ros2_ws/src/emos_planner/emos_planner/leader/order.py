@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from coterie_core.tasks import SubTask, SubTaskState
 from emos_planner.leader.board import Board
 from emos_planner.leader.wants import Want
+
+_OPEN = (SubTaskState.PENDING, SubTaskState.RUNNING)
 
 
 def put_in_order(wants: Sequence[Want], board: Board) -> None:
@@ -39,16 +41,34 @@ def wait_for_new(board: Board, tasks: dict[str, SubTask]) -> None:
             tasks[id] = one.model_copy(update={"depends_on": tuple(dict.fromkeys(depends))})
 
 
-def is_over(board: Board, tasks: dict[str, SubTask], one: SubTask, lost: str) -> bool:
-    """Let a sub-task wait no more for a lost one that was only said to come before it.
+def block(
+    board: Board, tasks: dict[str, SubTask], given_up: dict[str, str], dropped: Collection[str]
+) -> None:
+    """Give up what waits for something that will not be done.
 
-    Returns whether that was so; it waits on for what it cannot do without.
+    Args:
+        board: Knows what was only said to come earlier: that is not waited for any longer.
+        tasks: The sub-tasks as they are now; changed in place.
+        given_up: Id -> why nobody does it; grows.
+        dropped: Ids of those that count no longer.
     """
-    if lost not in board.waits.get(one.id, ()):
-        return False
-    depends = tuple(id for id in one.depends_on if id != lost)
-    tasks[one.id] = one.model_copy(update={"depends_on": depends})
-    return True
+    changed = True
+    while changed:
+        changed = False
+        for one in list(tasks.values()):
+            if one.state not in _OPEN or one.id in given_up or one.id in dropped:
+                continue
+            lost = next((other for other in one.depends_on if other in given_up), "")
+            if not lost:
+                continue
+            if lost in board.waits.get(one.id, ()):
+                depends = tuple(id for id in one.depends_on if id != lost)
+                update: dict[str, object] = {"depends_on": depends}
+            else:
+                given_up[one.id] = reason = f"waits for {lost}, which nobody does"
+                update = {"reason": reason}
+            tasks[one.id] = one.model_copy(update=update)
+            changed = True
 
 
 def _sub_tasks(want: Want, board: Board) -> list[str]:

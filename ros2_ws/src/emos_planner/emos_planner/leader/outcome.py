@@ -7,12 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coterie_core.language import inline_data
-from coterie_core.tasks import SubTask, SubTaskState, Verdict
+from coterie_core.tasks import Obstacle, SubTask, SubTaskState, Verdict
 from emos_planner.leader.searches import Searches
 from emos_planner.leader.wants import Want
 
 _DONE = SubTaskState.DONE
 _LISTED = 6
+_BODILY = (
+    Obstacle.NO_ARM, Obstacle.NO_CAMERA, Obstacle.NO_PATH,
+    Obstacle.TOO_HEAVY, Obstacle.TOO_HIGH, Obstacle.TOO_LOW,
+)  # fmt: skip
+"""Who cannot for these reasons says nothing of the surface."""
 
 
 class TaskState(str, enum.Enum):
@@ -218,6 +223,12 @@ def why_nobody(verdicts: Mapping[str, Verdict], failures: Mapping[str, str]) -> 
         for robot, verdict in verdicts.items()
     ]
     return "nobody can do it (" + ("; ".join(told[:12]) or "no robot was there") + ")"
+
+
+def is_full(verdicts: Iterable[Verdict]) -> bool:
+    """Whether all robots that could put something there say that there is no room left."""
+    told = [v.obstacle for v in verdicts if v.obstacle not in _BODILY]
+    return bool(told) and all(obstacle is Obstacle.NO_ROOM for obstacle in told)
 
 
 def _because(verdict: Verdict) -> str:

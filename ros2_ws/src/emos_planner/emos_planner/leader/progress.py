@@ -2,70 +2,32 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
-from coterie_core.geometry import Box, Vec3, distance
 from coterie_core.language import inline_data
 from coterie_core.scene import SceneGraph
-from coterie_core.sightings import (
-    SAME,
-    kind_of,
-    note_found,
-    put_down,
-    room_at,
-    support_at,
-    taken_up,
-)
+from coterie_core.sightings import kind_of
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing, Verdict
-from emos_planner.leader.expand import other_place, unused
+from emos_planner.leader.changes import Change
+from emos_planner.leader.expand import look_again, other_place, search_on, unused
+from emos_planner.leader.heartbeats import Heartbeats
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.order import is_over, wait_for_new
-from emos_planner.leader.outcome import Outcome, outcome_of, why_nobody
-from emos_planner.leader.state_file import LeaderState
+from emos_planner.leader.order import block, wait_for_new
+from emos_planner.leader.outcome import Outcome, is_full, outcome_of, why_nobody
+from emos_planner.leader.reported import SURE, ReportedThings
 from emos_planner.leader.understand import Understanding
-
-ChangeKind = Literal["state", "failed", "found", "silent", "back", "help", "problem", "doubted"]
 
 MOST_PLACES = 4
 """Places that are tried for one thing."""
 EMPTY_HANDS = 60.0
 """How long robots may take at the end to put down what is left in their hands [s]."""
-SURE = 2
-"""Looks that have to show a thing before it counts as seen."""
 MOST_FOUND = 2000
 """Things that robots may report in one task."""
-
-_ABOVE = 0.4  # [m] above furniture whose middle of a thing on it lies at most
 
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
 _OPEN = (_PENDING, _RUNNING)
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Something that happened to a task."""
-
-    kind: ChangeKind
-    text: str
-    robot: str = ""
-    sub_task: str = ""
-
-
-_BODILY = (
-    Obstacle.NO_ARM, Obstacle.NO_CAMERA, Obstacle.NO_PATH,
-    Obstacle.TOO_HEAVY, Obstacle.TOO_HIGH, Obstacle.TOO_LOW,
-)  # fmt: skip
-"""Who cannot for these reasons says nothing of the surface."""
-
-
-def _is_full(verdicts: Iterable[Verdict]) -> bool:
-    """Whether all robots that could put something there say that there is no room left."""
-    told = [v.obstacle for v in verdicts if v.obstacle not in _BODILY]
-    return bool(told) and all(obstacle is Obstacle.NO_ROOM for obstacle in told)
 
 
 @dataclass(slots=True)
@@ -74,13 +36,16 @@ class Progress:
 
     The leader decides who does what, a robot only how far its own sub-tasks are: what it says of
     others', or of the past, changes nothing.
+
+    Sub-tasks go by their ids: `tries` counts how often one failed, `failures` says how, robot by
+    robot; `given_up` why nobody does one, `offers` who would; those `dropped` count no longer.
+    `places` are where a thing was to go, in turn; `remarks` and `problems` are to be told.
     """
 
     task: str
     meant: Understanding
     scene: SceneGraph
     options: LeaderOptions
-    dead: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     reports: dict[str, RobotReport] = field(default_factory=dict)
     tries: dict[str, int] = field(default_factory=dict)
@@ -88,19 +53,19 @@ class Progress:
     failures: dict[str, dict[str, str]] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
     offers: dict[str, dict[str, None]] = field(default_factory=dict)
-    doubted: dict[str, int] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     places: dict[str, list[str]] = field(default_factory=dict)
     _over: float = -1.0
     _tasks: dict[str, SubTask] = field(default_factory=dict)
-    _heard: dict[str, float] = field(default_factory=dict)
-    _died: dict[str, float] = field(default_factory=dict)
-    _now: float = 0.0
     _grown: bool = False
     _found: int = 0
-    _alias: dict[str, str] = field(default_factory=dict)
-    _sightings: dict[str, int] = field(default_factory=dict)
-    _taken: dict[str, tuple[Vec3, dict[str, int]]] = field(default_factory=dict)
+    heartbeats: Heartbeats = field(init=False)
+    _things: ReportedThings = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin to listen to the robots."""
+        self.heartbeats = Heartbeats(self.options.silence)
+        self._things = ReportedThings(self.scene)
 
     @property
     def sub_tasks(self) -> tuple[SubTask, ...]:
@@ -110,10 +75,6 @@ class Progress:
     def begun(self) -> list[SubTask]:
         """Return the sub-tasks that are done or running."""
         return [one for one in self._tasks.values() if one.state in (_RUNNING, _DONE)]
-
-    def get(self, id: str) -> SubTask | None:
-        """Return a sub-task, or None."""
-        return self._tasks.get(id)
 
     # -- who does what --------------------------------------------------------------------------
 
@@ -131,7 +92,6 @@ class Progress:
             reason = ""
             if not one.robot:
                 reason = why_nobody(unassigned.get(one.id, {}), self.failures.get(one.id, {}))
-            if not one.robot:
                 self.given_up[one.id] = reason
                 self._grown = self._grown or one.kind == "search"
             else:
@@ -140,18 +100,16 @@ class Progress:
             if not one.robot and self._glimpsed(one):
                 self._drop(one, "nobody: seen in one look, and from nowhere again", [])
             if not one.robot and one.kind == "place" and one.same_robot_as:
-                if _is_full(unassigned.get(one.id, {}).values()):
+                if is_full(unassigned.get(one.id, {}).values()):
                     self._elsewhere(self._tasks[one.id])
         for robot in left_out:
-            self._lost(robot)
+            self.heartbeats.lost(robot)
 
     def _glimpsed(self, one: SubTask) -> bool:
         """Whether a look is about a thing that one look of this task has shown and no other."""
         if one.kind != "detect" or one.object is None or one.id in self.meant.board.checks:
             return False
-        thing = self.scene.objects.get(one.object.id)
-        found = one.object.id in self._alias.values()
-        return found and thing is not None and thing.observations < SURE
+        return self._things.is_glimpsed(one.object.id)
 
     def _elsewhere(self, place: SubTask) -> str:
         """Have a thing put on another place; return the new sub-task's id ("": there is none)."""
@@ -166,7 +124,7 @@ class Progress:
         board = self.meant.board
         id = other_place(want, place, tried, self.scene, board)
         if id:
-            self._tasks[id] = board.sub_tasks[id]
+            self._take_new([id])
             self.dropped.add(place.id)
             self.given_up.pop(place.id, None)
             pick = self._tasks.get(place.same_robot_as)
@@ -175,31 +133,17 @@ class Progress:
                 self._tasks[pick.id] = pick.model_copy(update={"robot": "", "reason": ""})
         return id
 
-    def resume(self, state: LeaderState) -> None:
-        """Go on from a saved state."""
-        self._tasks = {one.id: one for one in state.sub_tasks}
-        self.tries = dict(state.tries)
-        self.given_up = dict(state.given_up)
-        self.dropped = set(state.dropped)
-        self.failures = {id: dict(by) for id, by in state.failures.items()}
-        self.problems = list(state.problems)
-
-    def _lost(self, robot: str) -> None:
-        if robot not in self.dead:
-            self.dead.add(robot)
-            self._died[robot] = self._now
+    def resume(self, sub_tasks: Iterable[SubTask]) -> None:
+        """Go on with sub-tasks as they were."""
+        self._tasks = {one.id: one for one in sub_tasks}
 
     def hear(self, report: RobotReport, now: float) -> list[Change]:
         """Merge a robot's report (time `now` [s], wall); return what changed."""
         changes: list[Change] = []
         robot = report.robot
-        self._now = max(self._now, now)
-        self._heard[robot] = now
         before = self.reports.get(robot)
         self.reports[robot] = report
-        if robot in self.dead:
-            self.dead.discard(robot)
-            self._died.pop(robot, None)
+        if self.heartbeats.reported(robot, now):
             # What nobody could do without it may be possible now.
             for id in [i for i in self.given_up if self._tasks[i].state is _PENDING]:
                 del self.given_up[id]
@@ -258,21 +202,13 @@ class Progress:
             changes.append(Change("state", f"{report.robot} begins: {what}", report.robot, mine.id))
 
     def _done(self, one: SubTask) -> None:
-        """Take down in the map what a sub-task has changed."""
-        thing = one.object.id if one.object else ""
-        item = self.scene.objects.get(thing)
-        if one.kind == "detect" and thing:
-            self.meant.board.seen.add(thing)
-        elif one.kind == "pick":
-            if item is not None:
-                self._taken[thing] = (item.box.center, dict(self._sightings))
-            taken_up(self.scene, thing)
-        elif one.kind == "place" and one.receptacle is not None:
-            put_down(self.scene, thing, one.receptacle.id)
-            if not one.seen:
-                self._look_again(one)
-        elif one.kind in ("open", "close") and item is not None:
-            item.is_open = one.kind == "open"
+        """Take down what a sub-task has changed."""
+        self._things.changed(one)
+        if one.kind == "detect" and one.object is not None and one.object.id:
+            self.meant.board.seen.add(one.object.id)
+        elif one.kind == "place" and one.receptacle is not None and not one.seen:
+            id = look_again(one, self.meant.wants, self.scene, self.meant.board)
+            self._take_new([id] if id else [])
         elif one.kind == "search":
             self._searched(one)
 
@@ -281,23 +217,6 @@ class Progress:
         if one.object is not None:
             self.meant.board.book.ended(one.object.label, one.robot, one.rooms)
         self._grown = True
-
-    def _look_again(self, place: SubTask) -> None:
-        """Have somebody look at what was put down: who did it has not seen it there."""
-        board, item, owner = self.meant.board, place.object, place.receptacle
-        want = next((w for w in self.meant.wants if item and item.id in w.given), None)
-        known = self.scene.objects.get(item.id) if item is not None else None
-        if want is None or known is None or item is None or owner is None:
-            return
-        id = board.add(
-            "detect",
-            f"see that {item.id} is on {owner.id or owner.label}",
-            object=Thing(label=item.label, id=item.id, position=known.box.center, room=known.room),
-            receptacle=owner,
-        )
-        board.checks.add(id)
-        want.given[item.id] = (*want.given[item.id], id)
-        self._tasks[id] = board.sub_tasks[id]
 
     def _doubts(self, one: SubTask, reason: str) -> bool:
         """Whether a thing that was reported turns out not to be there."""
@@ -316,8 +235,7 @@ class Progress:
                 self.dropped.add(other.id)
                 self.given_up.pop(other.id, None)
         self.meant.board.forget(thing)
-        known = self.scene.objects.pop(thing, None)
-        self.doubted[thing] = known.observations if known is not None else 0
+        self._things.forget(thing)
         self._grown = True
         text = f"{thing} is taken for a mistake: {one.robot} {reason.partition(': ')[2]}"
         changes.append(Change("doubted", text, one.robot, one.id))
@@ -326,26 +244,10 @@ class Progress:
     def _see(self, thing: Thing, report: RobotReport, changes: list[Change]) -> None:
         if self._found >= MOST_FOUND or not self._wanted(thing):
             return
-        handled = [o for o in self._tasks.values() if o.object and o.object.id == thing.id]
-        if thing.id and any(o.kind == "pick" and o.state in (_RUNNING, _DONE) for o in handled):
-            if not any(o.kind == "place" and o.state is _FAILED for o in handled):
-                return  # it is in somebody's hand, or already where it should be
-        name = f"{report.robot}/{thing.id}"
-        self._sightings[name] = max(thing.sightings, self._sightings.get(name, 0))
-        if self._brought_there(thing) or self._is_stale(name, thing):
-            return
-        if thing.sightings < self.doubted.get(self._alias.get(name, ""), 0) + SURE:
-            if self._alias.get(name, "") in self.doubted:
-                return
-        mine = {a for r, a in self._alias.items() if r.startswith(f"{report.robot}/") and r != name}
-        noted = note_found(
-            self.scene, thing, report.robot, report.time, self._alias.get(name, ""), mine
-        )
+        noted = self._things.note(thing, report, self._tasks.values())
         if noted is None:
             return
         found, news = noted
-        self._alias[name] = found.id
-        found.observations = max(found.observations, thing.sightings)
         first = found.id not in self.meant.board.seen
         if thing.sightings >= SURE:
             self.meant.board.seen.add(found.id)
@@ -358,25 +260,6 @@ class Progress:
             room = self.scene.rooms.get(found.room)
             where = f" in {room.name}" if room else ""
             changes.append(Change("found", f"{report.robot} sees {found.id}{where}", report.robot))
-
-    def _is_stale(self, name: str, thing: Thing) -> bool:
-        """Whether a robot's map shows a thing where it was before another took it away.
-
-        Robots go on telling what they have seen once. Only looks since then say that there is
-        another thing in that place.
-        """
-        if not thing.sightings or thing.position is None:
-            return False
-        kind = kind_of(thing.label)
-        for id, (place, before) in self._taken.items():
-            known = self.scene.objects.get(id)
-            if known is None or kind_of(known.label.top) != kind:
-                continue
-            if self._alias.get(name) == id or distance(place, thing.position) <= SAME:
-                if distance(known.box.center, thing.position) > SAME:
-                    if thing.sightings < before.get(name, 0) + SURE:
-                        return True
-        return False
 
     def _looked_at(self, thing: str) -> None:
         """End the looks that were to show a thing: looks on the way have shown it."""
@@ -392,43 +275,10 @@ class Progress:
             self._tasks[one.id] = one.model_copy(update=update)
             self._grown = True
 
-    def _brought_there(self, thing: Thing) -> bool:
-        """Whether this is what is being put there, or has been: the map has it elsewhere still."""
-        kind = kind_of(thing.label)
-        targets = {
-            o.receptacle.id
-            for o in self._tasks.values()
-            if o.kind == "place"
-            and o.state in (_RUNNING, _DONE)
-            and o.receptacle
-            and o.object
-            and kind_of(o.object.label) == kind
-        }
-        if not targets or thing.position is None:
-            return False
-        known = self.scene.objects.get(thing.id)
-        if known is not None and distance(known.box.center, thing.position) <= SAME:
-            return False
-        if support_at(self.scene, thing.position)[0] in targets:
-            return True
-        # Of furniture that was found on the way only middle and usual size are known.
-        found = (self.scene.objects.get(id) for id in targets)
-        return any(
-            math.dist(owner.box.center[:2], thing.position[:2]) <= max(owner.box.size[:2])
-            and owner.box.bottom <= thing.position[2] <= owner.box.top + _ABOVE
-            for owner in found
-            if owner is not None and not owner.receptacles
-        )
-
     def _wanted(self, thing: Thing) -> bool:
         kind = kind_of(thing.label)
-        for want in self.meant.wants:
-            if want.phrase is not None and want.phrase.anything:
-                return True
-            target = want.target.label if want.target else ""
-            place = want.receptacle.label if want.receptacle else ""
-            if kind in {kind_of(name) for name in (want.label, target, place) if name}:
-                return True
+        if any(want.is_about(kind) for want in self.meant.wants):
+            return True
         return any(o.object and kind_of(o.object.label) == kind for o in self._tasks.values())
 
     def _problem(self, text: str, robot: str, changes: list[Change]) -> None:
@@ -438,25 +288,12 @@ class Progress:
 
     # -- who is silent --------------------------------------------------------------------------
 
-    def expect(self, robots: Iterable[str], now: float) -> None:
-        """Count the silence of robots from now."""
-        self._now = max(self._now, now)
-        for robot in robots:
-            self._heard.setdefault(robot, now)
-
-    def alive(self, robot: str, now: float) -> None:
-        """Take down a sign of life that says nothing else."""
-        self._heard[robot] = now
-
     def notice_silence(self, now: float) -> list[Change]:
         """Return the robots that have not been heard for too long; they are dead until they are."""
-        self._now = max(self._now, now)
         changes = []
-        for robot, heard in self._heard.items():
-            if robot not in self.dead and now - heard > self.options.silence:
-                self._lost(robot)
-                text = f"{robot} has been silent for {now - heard:.0f} s: taken for dead"
-                changes.append(Change("silent", text, robot))
+        for robot, silent in self.heartbeats.fallen_silent(now).items():
+            text = f"{robot} has been silent for {silent:.0f} s: taken for dead"
+            changes.append(Change("silent", text, robot))
         return changes
 
     def _held_by(self, one: SubTask) -> str:
@@ -468,14 +305,8 @@ class Progress:
         """Whether what nobody can do now could be done by a robot that has just fallen silent."""
         if not any(one.state is _PENDING and one.id in self.given_up for one in self.sub_tasks):
             return False
-        return any(self._now - since < self.options.revive for since in self._died.values())
-
-    def _waits_for_dead(self, one: SubTask) -> bool:
-        """Whether only a dead robot, which holds the thing, could go on: give it time to return."""
-        holder = self._held_by(one)
-        if holder not in self.dead:
-            return False
-        return self._now - self._died.get(holder, self._now) < self.options.revive
+        dead = self.heartbeats.dead
+        return any(self.heartbeats.may_return(robot, self.options.revive) for robot in dead)
 
     # -- what has to be given anew --------------------------------------------------------------
 
@@ -493,8 +324,9 @@ class Progress:
             return True
         if one.state not in _OPEN:
             return False
-        if one.robot in self.dead:
-            return not self._waits_for_dead(one)
+        if one.robot in self.heartbeats.dead:
+            # One that holds the thing gets time to return.
+            return not self.heartbeats.may_return(self._held_by(one), self.options.revive)
         return not one.robot
 
     def reopen(self, forbidden: set[tuple[str, str]]) -> list[SubTask]:
@@ -509,7 +341,7 @@ class Progress:
         for one in list(self._tasks.values()):
             if not self._reopens(one):
                 continue
-            if one.state is _FAILED and self._held_by(one) == one.robot not in self.dead:
+            if one.state is _FAILED and self._held_by(one) == one.robot not in self.heartbeats.dead:
                 elsewhere = self._elsewhere(one)
                 if elsewhere:
                     again[elsewhere] = None
@@ -524,13 +356,15 @@ class Progress:
                     self.given_up[one.id] = f"{one.robot}: {one.reason}"
                     continue
             holder = self._held_by(one)
-            if one.state is _FAILED and holder == one.robot and holder not in self.dead:
+            if one.state is _FAILED and holder == one.robot and holder not in self.heartbeats.dead:
                 # It puts down beside it what it cannot bring there: others fetch it from there.
                 self._put_aside(one)
                 again[one.same_robot_as] = None
-            elif holder in self.dead:
+            elif holder in self.heartbeats.dead:
                 thing = one.object.label if one.object else "the thing"
-                self._fail(one, f"{thing} is in the hand of {holder}, which is silent")
+                reason = f"{thing} is in the hand of {holder}, which is silent"
+                self._tasks[one.id] = one.model_copy(update={"state": _FAILED, "reason": reason})
+                self.given_up[one.id] = reason
                 continue
             again[one.id] = None
             # Who picks, places: the pair goes to another robot together.
@@ -542,35 +376,27 @@ class Progress:
         for id in again:
             one = self._tasks[id]
             self._tasks[id] = one.model_copy(update={"state": _PENDING, "robot": "", "reason": ""})
-        self._block()
+        block(self.meant.board, self._tasks, self.given_up, self.dropped)
         forbidden.update(self.meant.board.never)
         return [self._tasks[id] for id in again if id not in self.given_up]
 
     def _put_aside(self, place: SubTask) -> None:
         """Take down that a thing lies on the floor beside the robot that could not place it."""
         pick = self._tasks[place.same_robot_as]
-        report = self.reports.get(place.robot)
-        thing = pick.object
+        report, thing = self.reports.get(place.robot), pick.object
         if report is not None and report.position is not None and thing is not None:
-            x, y, z = report.position
-            at = (x, y, z + 0.05)
-            known = self.scene.objects.get(thing.id)
-            if known is not None:
-                known.box = Box(at, known.box.size, known.box.yaw)
-                known.room = report.room or room_at(self.scene, at)
-                known.support = known.container = ""
-            thing = thing.model_copy(update={"position": at, "room": report.room})
+            thing = self._things.put_aside(thing, report)
             self._tasks[place.id] = place.model_copy(update={"object": thing})
         self._tasks[pick.id] = pick.model_copy(update={"object": thing})
 
     def _grow(self) -> None:
         """Make sub-tasks of what was found; end searches that nobody needs any longer."""
         self._grown = False
-        for id in self.meant.grow():
-            self._tasks[id] = self.meant.board.sub_tasks[id]
-        self._search_on()
-        wait_for_new(self.meant.board, self._tasks)
-        for id in unused(self.meant.board, self.meant.wants):
+        board = self.meant.board
+        self._take_new(self.meant.grow())
+        self._take_new(search_on(self.meant.wants, self._tasks, self.given_up, self.scene, board))
+        wait_for_new(board, self._tasks)
+        for id in unused(board, self.meant.wants):
             one = self._tasks.get(id)
             if one is not None and one.state in _OPEN:
                 self._tasks[id] = one.model_copy(
@@ -578,62 +404,20 @@ class Progress:
                 )
                 self.given_up.pop(id, None)
 
-    def _search_on(self) -> None:
-        """Where all searches for something are over and too much is unseen, have others go on."""
-        board = self.meant.board
-        for want in self.meant.wants:
-            mine = [self._tasks[id] for id in want.searches if id in self._tasks]
-            over = all(one.state is _DONE or one.id in self.given_up for one in mine)
-            if not mine or not over or want.enough:
-                continue
-            for one in mine:
-                if one.id in self.given_up and one.state is not _DONE and len(one.rooms) == 1:
-                    for robot in board.robots:
-                        board.book.ended(want.label, robot, one.rooms)
-            if board.book.is_enough(want.label, want.rooms):
-                continue
-            for id in board.search_again(want, self.scene):
-                self._tasks[id] = board.sub_tasks[id]
+    def _take_new(self, ids: Iterable[str]) -> None:
+        """Take over sub-tasks that the board has made."""
+        self._tasks |= {id: self.meant.board.sub_tasks[id] for id in ids}
 
-    def replace(self, old: str, new: Sequence[SubTask]) -> None:
-        """Put other sub-tasks in the place of one that failed."""
-        self.dropped.add(old)
-        self.given_up.pop(old, None)
-        for one in new:
-            self._tasks[one.id] = one
-
-    def _fail(self, one: SubTask, reason: str) -> None:
-        self._tasks[one.id] = one.model_copy(update={"state": _FAILED, "reason": reason})
-        self.given_up[one.id] = reason
-
-    def give_up(self, sub_tasks: Iterable[SubTask], alive: Collection[str]) -> None:
-        """Take down that nobody is there to do these."""
-        for one in sub_tasks:
-            if not alive:
-                self.given_up[one.id] = "no robot is left to do it"
-
-    def _block(self) -> None:
-        """Give up what waits for something that will not be done."""
-        changed = True
-        while changed:
-            changed = False
-            for one in list(self._tasks.values()):
-                if one.state not in _OPEN or one.id in self.given_up or one.id in self.dropped:
-                    continue
-                lost = next((other for other in one.depends_on if other in self.given_up), "")
-                if lost and is_over(self.meant.board, self._tasks, one, lost):
-                    changed = True
-                elif lost:
-                    self.given_up[one.id] = reason = f"waits for {lost}, which nobody does"
-                    self._tasks[one.id] = one.model_copy(update={"reason": reason})
-                    changed = True
+    def give_up(self, sub_tasks: Iterable[SubTask], why: str) -> None:
+        """Take down that nobody does these."""
+        self.given_up |= {one.id: why for one in sub_tasks}
 
     # -- how it ends ----------------------------------------------------------------------------
 
     @property
     def finished(self) -> bool:
         """Whether all robots wait: everything is done, or cannot be done."""
-        self._block()
+        block(self.meant.board, self._tasks, self.given_up, self.dropped)
         if self.must_replan or self._may_return():
             return False
         over = all(
@@ -644,16 +428,16 @@ class Progress:
             self._over = -1.0
             return False
         if self._over < 0.0:
-            self._over = self._now
+            self._over = self.heartbeats.now
         # Nothing stays in a hand: robots put down what nobody wants any more.
-        return not self._holding() or self._now - self._over > EMPTY_HANDS
+        return not self._holding() or self.heartbeats.now - self._over > EMPTY_HANDS
 
     def _holding(self) -> list[RobotReport]:
         """Return the reports of robots of this task that hold something."""
         return [
             report
             for robot, report in self.reports.items()
-            if report.holding and report.task == self.task and robot not in self.dead
+            if report.holding and report.task == self.task and robot not in self.heartbeats.dead
         ]
 
     def outcome(self) -> Outcome:

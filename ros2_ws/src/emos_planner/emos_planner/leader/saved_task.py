@@ -83,8 +83,18 @@ def task_of(
     )
     board.adopt(state.sub_tasks)
     meant = Understanding(state.words, _wants(state, scene), board, scene)
-    progress = Progress(state.task, meant, scene, options)
-    progress.resume(state)
+    progress = Progress(
+        state.task,
+        meant,
+        scene,
+        options,
+        problems=list(state.problems),
+        tries=dict(state.tries),
+        given_up=dict(state.given_up),
+        failures={id: dict(by) for id, by in state.failures.items()},
+        dropped=set(state.dropped),
+    )
+    progress.resume(state.sub_tasks)
     return TaskInWork(
         state.task,
         state.words,

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from coterie_core.sightings import kind_of
 from coterie_core.tasks import Predicate, Thing
 from coterie_core.understanding.phrases import Phrase
 from emos_planner.leader.commands import Wish
@@ -57,6 +58,14 @@ class Want:
     def enough(self) -> bool:
         """Whether as many things are being seen to as were asked for (never, if all were)."""
         return bool(self.need) and len(self.given) + len(self.met) >= self.need
+
+    def is_about(self, kind: str) -> bool:
+        """Whether things of a kind (a label as the household has it) matter for this."""
+        if self.phrase is not None and self.phrase.anything:
+            return True
+        target = self.target.label if self.target else ""
+        place = self.receptacle.label if self.receptacle else ""
+        return kind in {kind_of(name) for name in (self.label, target, place) if name}
 
 
 _KINDS: dict[str, WantKind] = {"find": "detect", "look": "detect"}
