@@ -1,9 +1,12 @@
-"""Larger Habitat-MAS episodes: the same house with more robots or more objects (EMOS, C.6)."""
+"""Scaling experiments: the same episode with more robots, more objects, other forms (EMOS, C.6)."""
 
 from __future__ import annotations
 
 import math
 import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal, get_args
 
 from coterie_bench.emos_episodes import (
     APART,
@@ -12,16 +15,23 @@ from coterie_bench.emos_episodes import (
     Robot,
     resume_of_kind,
 )
+from coterie_bench.emos_jobs import Job, run_job
 from coterie_bench.emos_words import reference, sentence
 from coterie_core.scene import SceneGraph
 from coterie_core.sightings import as_thing
 from coterie_core.tasks import Predicate, SubTask
+from emos_planner.leader.options import ResumeFormat
 from emos_planner.tools.toolbox import Toolbox
 from habitat_bridge.embedded.generator import generate_house
 from habitat_bridge.embedded.world import EmbeddedWorld
 
+Vary = Literal["robots", "objects", "form"]
+"""What a scaling experiment varies."""
 ROBOTS = (2, 4, 6, 10)
 OBJECTS = (1, 2, 3, 5)
+FORMS: tuple[ResumeFormat, ...] = get_args(ResumeFormat)
+OBJECT_TRIES = 4
+"""Choices of further objects that are tried per episode."""
 _CLOSEST = 0.7
 """Robots of a crowd may start as near as this [m]: between their middles."""
 
@@ -104,6 +114,32 @@ def with_objects(episode: Episode, count: int, attempt: int = 0) -> Episode | No
             "words": words,
         }
     )
+
+
+def solvable(episode: Episode, count: int) -> Episode | None:
+    """Return the episode with so many things that the right assignment can bring all of them."""
+    for attempt in range(OBJECT_TRIES):
+        larger = with_objects(episode, count, attempt)
+        if larger is None or len(larger.goals) <= len(episode.goals):
+            return larger
+        if run_job(Job(larger, "oracle"))["success"]:
+            return larger
+    return None
+
+
+def scaling_jobs(episodes: Sequence[Episode], vary: Vary, base: Job) -> Iterator[Job]:
+    """Yield the runs of a scaling experiment; in all that it does not vary they are as `base`."""
+    for episode in episodes:
+        one = replace(base, episode=episode, vary=vary)
+        if vary == "form":
+            for form in FORMS:
+                yield replace(one, form=form, value=form)
+            continue
+        larger, counts = (with_robots, ROBOTS) if vary == "robots" else (solvable, OBJECTS)
+        for count in counts:
+            found = larger(episode, count)
+            if found is not None:
+                yield replace(one, episode=found, value=str(count))
 
 
 def _truth(episode: Episode) -> SceneGraph:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -36,6 +36,7 @@ from coterie_bench.openeqa_phrases import PHRASES
 from coterie_bench.openeqa_run import MOST_STEPS, Setup, run_house
 from coterie_bench.openeqa_scenes import Start, has_starts, load_starts, run_scene
 from coterie_bench.openeqa_tables import agreement, draw_plots, print_tables, summarised
+from coterie_bench.processes import spread
 from coterie_bench.records import write_csv, write_json
 from coterie_core.files import write_atomically
 from coterie_core.language import LanguageError, build_model, load_profile
@@ -128,27 +129,12 @@ def run_units(
         on_done: Called with the name of every unit that is finished.
     """
     found: dict[int, list[dict[str, Any]]] = {}
-    for k, records in _each(units, cache, jobs):
+    work = [(k, unit, cache) for k, unit in enumerate(units)]
+    for k, records in spread(_numbered, work, jobs, ordered=False):
         found[k] = records
         if on_done:
             on_done(units[k].name)
     return [record for k in sorted(found) for record in found[k]]
-
-
-def _each(
-    units: Sequence[Unit], cache: Path | None, jobs: int
-) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    if jobs <= 1 or len(units) == 1:
-        for k, unit in enumerate(units):
-            yield k, run_unit(unit, cache)
-        return
-    from joblib import Parallel, delayed
-
-    # Each process gets one thread: numeric libraries would otherwise fight for the same cores.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    parallel = Parallel(min(jobs, len(units)), return_as="generator_unordered", batch_size=1)
-    yield from parallel(delayed(_numbered)(k, unit, cache) for k, unit in enumerate(units))
 
 
 def _numbered(k: int, unit: Unit, cache: Path | None) -> tuple[int, list[dict[str, Any]]]:

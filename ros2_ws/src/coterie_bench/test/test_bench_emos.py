@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from coterie_bench import emos_bench
-from coterie_bench.emos_bench import Job, Results, find_episodes, main, run_job, run_jobs, verified
+from coterie_bench import emos_jobs, emos_verified
+from coterie_bench.emos_bench import main
 from coterie_bench.emos_episodes import (
     RATIO,
     EpisodeError,
@@ -24,9 +24,11 @@ from coterie_bench.emos_episodes import (
     world_of,
 )
 from coterie_bench.emos_goals import GoalProblem
+from coterie_bench.emos_jobs import Job, Results, run_job, run_jobs
 from coterie_bench.emos_run import each_alone
-from coterie_bench.emos_scaling import with_robots
+from coterie_bench.emos_scaling import scaling_jobs, with_robots
 from coterie_bench.emos_tables import draw, percent, print_results, scaling
+from coterie_bench.emos_verified import find_episodes, verified
 from coterie_bench.emos_words import reference
 from coterie_bench.intervals import difference, mean_interval
 from coterie_core.scene import SceneGraph
@@ -151,7 +153,7 @@ def test_an_ablation_takes_away_just_what_it_names():
 
 
 def test_an_episode_that_both_assignments_solve_is_not_verified(monkeypatch, episode):
-    monkeypatch.setattr(emos_bench, "run_job", lambda job: {"success": True})
+    monkeypatch.setattr(emos_verified, "run_job", lambda job: {"success": True})
     assert verified(1, episode.house) is None
 
 
@@ -188,7 +190,7 @@ def test_a_stopped_bench_goes_on(episode, records, tmp_path, monkeypatch):
         ran.append(job.method)
         return {**records["oracle"], "key": job.key}
 
-    monkeypatch.setattr(emos_bench, "run_job", fake)
+    monkeypatch.setattr(emos_jobs, "run_job", fake)
     done = run_jobs([Job(episode, "emos"), Job(episode, "oracle")], Results(file))
     assert ran == ["oracle"] and [r["method"] for r in done] == ["emos", "oracle"]
 
@@ -216,9 +218,20 @@ def test_more_robots_start_apart(episode):
     assert larger.robots[:2] == episode.robots
 
 
+@pytest.mark.parametrize("vary", ["robots", "form"])
+def test_what_is_not_varied_is_as_chosen(episode, vary):
+    base = Job(episode, "emos", 7, "xml", world="habitat", prior="rooms", noise="low")
+    jobs = list(scaling_jobs([episode], vary, base))
+    assert len({job.value for job in jobs}) == len(jobs) > 1
+    for job in jobs:
+        assert (job.seed, job.world, job.prior, job.noise) == (7, "habitat", "rooms", "low")
+        assert job.form == (job.value if vary == "form" else "xml")
+
+
 def test_mistakes_on_the_command_line_are_named(capsys):
-    assert main(["--method", "emoss"]) == 2
-    assert "unknown method 'emoss'" in capsys.readouterr().err
+    for option in ("--method", "--vary", "--form", "--world", "--prior", "--noise"):
+        assert main([option, "emoss"]) == 2
+        assert f"{option}: 'emoss'; one of " in capsys.readouterr().err
 
 
 def test_command_line_reuses_episodes_and_records(episode, records, tmp_path: Path):
