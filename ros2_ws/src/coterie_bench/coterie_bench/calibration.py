@@ -27,6 +27,7 @@ from coterie_bench.mele_tables import SHORT
 from coterie_bench.records import write_csv, write_json
 from coterie_bench.tables import print_whole
 from coterie_core.confidence import ConfidenceModel, load_confidence
+from coterie_core.files import write_atomically
 from habitat_bridge.simulator import WorldError
 
 app = typer.Typer(
@@ -40,9 +41,10 @@ HEAD = """\
 """
 
 
-def provenance(graphs: Sequence[str], seeds: int, houses: Sequence[int]) -> str:
+def provenance(graphs: Sequence[str], seeds: int, houses: Sequence[int], crowd: int) -> str:
     """Return the sentence that says on what the numbers were fitted."""
-    files = f"{', '.join(graphs)} (seeds 0-{seeds - 1}, and {seeds} with {CROWD} robots)"
+    crowds = f", and {seeds} with {crowd} robots" if crowd else ""
+    files = f"{', '.join(graphs)} (seeds 0-{seeds - 1}{crowds})"
     return f"Matterport3D graphs {files}; generated houses {houses[0]}-{houses[-1]}"
 
 
@@ -51,13 +53,15 @@ def evaluate(
     test_runs: Sequence[Exploration],
     *,
     seeds: int,
+    crowd: int = CROWD,
     shipped: ConfidenceModel | None = None,
     methods: Sequence[str] = TRAINED,
 ) -> list[Score]:
     """Return the figures of all methods.
 
     Houses from files are each tested with numbers fitted without that house; generated houses with
-    numbers fitted on all `fit_runs` (`shipped`: with these, which must not have seen them).
+    numbers fitted on all `fit_runs` (`shipped`: with these, which must not have seen them). Teams
+    of files are those of trials 0 to `seeds` - 1; trial `seeds` is that of `crowd` robots.
     """
 
     @cache
@@ -69,15 +73,15 @@ def evaluate(
 
     everything = shipped or fit(fit_runs, "all")
     files = [run for run in fit_runs if not run.generated]
-    sizes = (TEAM, LARGE, CROWD)
+    sizes = (TEAM, LARGE, crowd) if crowd > LARGE else (TEAM, LARGE)
     told = untrained(files, left_out, "files", sizes)
     told |= untrained(test_runs, lambda _: everything, "generated", sizes)
     quick = [name for name in methods if name not in SLOW]
-    few = [run for run in files if run.seed in (0, 1) and run.robots < CROWD]
+    few = [run for run in files if run.seed < min(seeds, 2)]
     told |= trained(files, left_out, "files", (TEAM,), quick)
     told |= trained(few, left_out, "files", (TEAM,), [m for m in methods if m in SLOW])
     crowds = [run for run in files if run.seed == seeds]
-    told |= trained(crowds, left_out, "files", (CROWD,), quick)
+    told |= trained(crowds, left_out, "files", sizes[2:], quick)
     return scores(told)
 
 
@@ -101,6 +105,7 @@ def show(found: Sequence[Score], console: Console) -> None:
 
 def draw(found: Sequence[Score], path: Path) -> None:
     """Draw reliability diagrams: mean confidence against the share that is right."""
+    largest = max(score.robots for score in found)
     from matplotlib.figure import Figure
 
     def panel(split: str, robots: tuple[int, ...], liar: bool) -> list[Score]:
@@ -109,7 +114,7 @@ def draw(found: Sequence[Score], path: Path) -> None:
     panels = {
         "without labels, 3 robots": panel("", (1, TEAM), False),
         "without labels, one liar of 3": panel("", (TEAM,), True),
-        "without labels, 50 robots": panel("", (CROWD,), False),
+        f"without labels, {largest} robots": panel("", (largest,), False),
         "trained, random split": panel("random", (TEAM,), False),
         "trained, grouped split": panel("grouped", (TEAM,), False),
     }
@@ -148,8 +153,8 @@ def bench_calibration(
         Path | None,
         typer.Option(
             "--fit",
-            help="Path that newly fitted numbers are written to (confidence.yaml); default: "
-            "nothing is fitted.",
+            help="Path that newly fitted numbers are written to (confidence.yaml), which are then "
+            "tested; default: none, and the numbers in use are tested.",
         ),
     ] = None,
     seeds: Annotated[
@@ -159,7 +164,7 @@ def bench_calibration(
         int, typer.Option(min=2, help="Number of generated houses to fit on, and to test on.")
     ] = (len(FIT_HOUSES)),
     crowd: Annotated[
-        int, typer.Option(min=0, help="Number of robots in the largest teams.")
+        int, typer.Option(min=0, help="Number of robots in the largest teams; 0: no such teams.")
     ] = CROWD,
 ) -> None:
     """Measure how well the confidence of every method fits, on houses that it was not fitted on."""
@@ -175,10 +180,11 @@ def bench_calibration(
     if fit_to is not None:
         scans = sorted({run.house for run in known if not run.generated})
         with console.status("fitting"):
-            shipped = fit(known, provenance(scans, seeds, FIT_HOUSES[:houses]))
-        fit_to.write_text(as_yaml(shipped), encoding="utf-8")
+            shipped = fit(known, provenance(scans, seeds, FIT_HOUSES[:houses], crowd))
+        fit_to.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(fit_to, as_yaml(shipped))
     with console.status("answering"):
-        found = evaluate(known, new, seeds=seeds, shipped=shipped)
+        found = evaluate(known, new, seeds=seeds, crowd=crowd, shipped=shipped)
     show(found, console)
     console.print(f"confidence fitted on: {shipped.fitted_on}", style="dim", markup=False)
     if out is not None:

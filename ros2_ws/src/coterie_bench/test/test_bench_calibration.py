@@ -7,7 +7,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from coterie_bench.calibration import as_yaml, draw
+from coterie_bench.calibration import as_yaml, draw, provenance
 from coterie_bench.calibration_data import BODY, HOPS, _columns, explore_generated
 from coterie_bench.calibration_score import Told, noise_of, scores, untrained
 from coterie_core.confidence import load_confidence, parse_confidence
@@ -46,6 +46,11 @@ def test_numbers_survive_their_file() -> None:
     assert again.prior.high == pytest.approx(shipped.prior.high, abs=1e-4)
     with pytest.raises(ValueError, match="prior"):
         parse_confidence("prior: {low: 7}")
+
+
+def test_what_numbers_were_fitted_on_is_told_as_it_was() -> None:
+    assert "seeds 0-1, and 2 with 12 robots" in provenance(["a", "b"], 2, (7, 8), 12)
+    assert "robots" not in provenance(["a", "b"], 2, (7, 8), 0)
 
 
 def test_scores_tell_earned_confidence_from_boasting(tmp_path) -> None:
