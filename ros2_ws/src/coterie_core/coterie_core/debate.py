@@ -141,7 +141,7 @@ class DebateTurn(Decision[DebateState, DebateReply]):
         ground = {
             "seen": "I saw it there",
             "not_there": "I looked in that room and did not see it",
-            "prior_only": "I have not been there and go by what is usual",
+            "prior_only": "I have not been there and go by what is usual or told",
             "moved": "It was taken away from there",
             "nothing": "I cannot tell",
         }[state.first.evidence.kind]

@@ -28,9 +28,10 @@ class Evidence:
     """Why a robot answers as it does.
 
     `kind`: "seen" (objects in memory: `objects` are their ids), "not_there" (the room was seen
-    `looks` times and the thing was not), "prior_only" (never been there: common sense),
-    "moved" (the team took it away: `moved_to` names the room, `moved_by` the robot), "nothing" (it
-    cannot tell and has no prior either: the word is unknown, or no detector of it reports such).
+    `looks` times and the thing was not), "prior_only" (never been there: common sense, and the
+    team's map where that holds such things), "moved" (the team took it away: `moved_to` names the
+    room, `moved_by` the robot), "nothing" (it cannot tell and has no prior either: the word is
+    unknown, or no detector of it reports such).
     `visited_fraction` (0..1): share of the room's known places the robot has seen well.
     `elsewhere`: names of other rooms in which the robot saw such a thing.
     `age`: since the newest observation behind it [s]; 0: none, or unknown.
