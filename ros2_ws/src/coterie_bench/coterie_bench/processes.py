@@ -34,7 +34,7 @@ def spread(
     parallel = Parallel(count, return_as=returned, batch_size=1)
     results = parallel(delayed(work)(*one) for one in arguments)
     try:
-        for one in results:  # not `yield from`: that would end the results first, with a warning
+        for one in results:  # noqa: UP028 (`yield from` would close the results, with a warning)
             yield one
     finally:
         with warnings.catch_warnings():
