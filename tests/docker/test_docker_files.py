@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from coterie_bringup.launching import COMMON_ARGUMENTS
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCKER = ROOT / "docker"
 DOCKERFILE = DOCKER / "Dockerfile"
@@ -169,9 +171,10 @@ def test_habitat_has_an_environment_of_its_own_that_the_stack_is_told_of():
 
 
 def test_the_worker_needs_no_more_than_the_environment_has():
-    worker = ROOT / "ros2_ws/src/habitat_bridge/habitat_bridge/habitat/worker.py"
-    found = re.findall(r"^\s*(?:import|from) ([a-z_0-9]+)", worker.read_text("utf-8"), re.M)
-    third = {name for name in found if name not in sys.stdlib_module_names}
+    worker = ROOT / "ros2_ws/src/habitat_bridge/habitat_bridge/habitat/worker"
+    text = "\n".join(file.read_text("utf-8") for file in worker.glob("*.py"))
+    found = re.findall(r"^\s*(?:import|from) ([a-z_0-9]+)", text, re.M)
+    third = {name for name in found if name not in sys.stdlib_module_names} - {"habitat_bridge"}
     # magnum and quaternion come with habitat-sim.
     assert third <= {"habitat_sim", "numpy", "msgpack", "magnum", "quaternion"}
 
@@ -212,11 +215,11 @@ def test_compose_gives_launch_files_arguments_that_they_declare():
     for service in base["services"].values():
         words = [w for w in service["command"] if w.startswith("launch/")]
         for file in words:
-            text = (ROOT / file).read_text("utf-8")
+            more = re.findall(r'"([a-z_]+)"', (ROOT / file).read_text("utf-8"))
             for word in service["command"]:
                 name, given, value = word.partition(":=")
                 if given:
-                    assert f'"{name}"' in text  # in its call of launching.description
+                    assert name in {"team", *COMMON_ARGUMENTS, *more}
                 if name == "packages":
                     assert set(value.split(",")) <= packages - {"habitat_bridge"}
 

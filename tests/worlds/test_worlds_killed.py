@@ -58,7 +58,7 @@ def _workers(root: int) -> list[int]:
         above = pid
         while above in parents and above != root:
             above = parents[above]
-        if above == root and "habitat/worker.py" in command:
+        if above == root and "/habitat/worker\0" in command:
             found.append(pid)
     return found
 

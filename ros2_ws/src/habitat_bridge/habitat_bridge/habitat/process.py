@@ -33,7 +33,7 @@ from habitat_bridge.simulator import WorldError
 
 OLDEST = (0, 2, 2)
 """The oldest habitat-sim that the worker knows how to use."""
-_WORKER = Path(__file__).with_name("worker.py")
+_WORKER = Path(__file__).with_name("worker")
 _LARGEST_REPLY = 512 * 2**20  # [bytes]
 
 

@@ -1,125 +1,22 @@
-"""The process that runs habitat-sim: answers the bridge over a socket, frames in shared memory.
-
-It stands alone: no import from the rest of the project, only habitat_sim, numpy, msgpack and the
-standard library, so that it runs in whatever Python 3.9+ habitat-sim is installed in (0.2.2 to
-0.3.4). All positions and rotations are those of habitat: y up, metres, quaternions (x, y, z, w).
-
-The bridge starts it with the number of an inherited socket. A message is its length (4 bytes, big
-endian) and a msgpack map; requests have `id` and `op`, replies the same `id` and `ok`. The world's
-state is the bridge's: whoever starts a new worker tells it everything anew.
-"""
+"""One habitat-sim, and the requests that the bridge makes of it."""
 
 from __future__ import annotations
 
-import ctypes
 import mmap
 import os
-import signal
-import socket
-import struct
 import sys
 import time
 from typing import Any, Callable, Dict, List, Optional
 
-PROTOCOL = 1
+from habitat_bridge.habitat.worker import PROTOCOL
+from habitat_bridge.habitat.worker.camera import Camera
+from habitat_bridge.habitat.worker.channel import Channel
+
 _FAR_AWAY = 1000.0  # [m] below the scene: where hidden objects are
-
-
-def _die_with(parent: int) -> None:
-    """Have the kernel end this process when its parent ends, even while it hangs in C++."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        raise SystemExit("the bridge ended before its worker was up")
 
 
 class Refused(Exception):
     """A request cannot be done; the text goes to the bridge."""
-
-
-class Channel:
-    """Messages over a socket."""
-
-    def __init__(self, sock: socket.socket, msgpack: Any) -> None:
-        self._sock = sock
-        self._msgpack = msgpack
-        self.descriptors: List[int] = []
-
-    def receive(self) -> Optional[Dict[str, Any]]:
-        """Return the next message, None at the end."""
-        head = self._read(4)
-        if head is None:
-            return None
-        body = self._read(struct.unpack(">I", head)[0])
-        if body is None:
-            return None
-        message: Dict[str, Any] = self._msgpack.unpackb(body, raw=False)
-        return message
-
-    def send(self, message: Dict[str, Any]) -> None:
-        """Send a message."""
-        body = self._msgpack.packb(message, use_bin_type=True)
-        self._sock.sendall(struct.pack(">I", len(body)) + body)
-
-    def _read(self, count: int) -> Optional[bytes]:
-        parts, left = [], count
-        while left:
-            part, descriptors, _, _ = socket.recv_fds(self._sock, min(left, 1 << 20), 4)
-            self.descriptors += descriptors
-            if not part:
-                return None
-            parts.append(part)
-            left -= len(part)
-        return b"".join(parts)
-
-
-class Camera:
-    """One sensor of habitat-sim for one kind of image; moved to wherever it is needed."""
-
-    def __init__(self, worker: Worker, kind: str, spec: Dict[str, Any], index: int) -> None:
-        hs, np, mn = worker.hs, worker.np, worker.mn
-        sensor = hs.CameraSensorSpec()
-        sensor.uuid = f"{kind}-{index}"
-        sensor.sensor_type = {
-            "color": hs.SensorType.COLOR,
-            "depth": hs.SensorType.DEPTH,
-            "semantic": hs.SensorType.SEMANTIC,
-        }[kind]
-        rows, cols = int(spec["height"]), int(spec["width"])
-        sensor.resolution = [rows, cols]
-        sensor.position = [0.0, 0.0, 0.0]
-        sensor.orientation = [0.0, 0.0, 0.0]
-        sensor.hfov = mn.Deg(float(spec["hfov"]))
-        sensor.near, sensor.far = float(spec["near"]), float(spec["far"])
-        self.node = worker.node
-        agent = worker.sim.get_agent(0)
-        agent._add_sensor(sensor)
-        sensors = getattr(agent, "sensors", None) or agent._sensors
-        self._sensor = sensors[sensor.uuid]
-        self._sim = worker.sim
-        self._sim.renderer.bind_render_target(self._sensor)
-        if kind == "color":
-            self.buffer = np.empty((rows, cols, 4), dtype=np.uint8)
-            view, form = self.buffer.reshape(rows, -1), mn.PixelFormat.RGBA8_UNORM
-        elif kind == "depth":
-            self.buffer = np.empty((rows, cols), dtype=np.float32)
-            view, form = self.buffer, mn.PixelFormat.R32F
-        else:
-            self.buffer = np.empty((rows, cols), dtype=np.uint32)
-            view, form = self.buffer, mn.PixelFormat.R32UI
-        self._view = mn.MutableImageView2D(form, self._sensor.framebuffer_size, view)
-        target = self._sensor.render_target
-        self._read = {
-            "color": target.read_frame_rgba,
-            "depth": target.read_frame_depth,
-            "semantic": target.read_frame_object_id,
-        }[kind]
-
-    def shoot(self) -> Any:
-        """Return the image, bottom row first; valid until the next call."""
-        self._sim.renderer.draw(self._sensor, self._sim)
-        self._read(self._view)
-        return self.buffer
 
 
 class Worker:
@@ -487,39 +384,9 @@ class Worker:
     def _camera(self, kind: str, spec: Dict[str, Any]) -> Camera:
         key = (kind, *(spec[k] for k in ("width", "height", "hfov", "near", "far")))
         if key not in self._cameras:
-            self._cameras[key] = Camera(self, kind, spec, len(self._cameras))
+            self._cameras[key] = Camera(self.sim, kind, spec, len(self._cameras))
         return self._cameras[key]
 
 
 def _list(values: Any) -> List[float]:
     return [float(v) for v in values]
-
-
-def main() -> int:
-    """Serve the bridge at the other end of the inherited socket: `worker.py <fd> <parent pid>`."""
-    if sys.version_info < (3, 9):  # noqa: UP036  (the only file that may meet such a Python)
-        print(f"the worker needs Python 3.9 or later, this is {sys.version}", file=sys.stderr)
-        return 3
-    descriptor, parent = int(sys.argv[1]), int(sys.argv[2])
-    _die_with(parent)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the bridge decides when it ends
-    try:
-        import msgpack
-    except ImportError:
-        print(
-            f"{sys.executable} has no msgpack: install it beside habitat-sim "
-            "(python -m pip install msgpack)",
-            file=sys.stderr,
-        )
-        return 3
-    os.environ.setdefault("MAGNUM_LOG", "quiet")
-    os.environ.setdefault("HABITAT_SIM_LOG", "quiet")
-    with socket.socket(fileno=descriptor) as sock:
-        worker = Worker(Channel(sock, msgpack))
-        worker.serve()
-        worker.op_shut()
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
