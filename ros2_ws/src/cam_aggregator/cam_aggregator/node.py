@@ -218,9 +218,7 @@ class AggregatorNode(AgentNode):
         self._heard[key] = heard
         try:
             self._discussion.publish(
-                conversions.call_to_speak(
-                    question, robot, turn, talk, final=final, time=self._now()
-                )
+                conversions.call_to_speak(question, robot, turn, talk, final=final, time=self.now())
             )
             return await in_time(heard, self.parameters["turn_timeout"])
         except asyncio.TimeoutError:
@@ -239,7 +237,7 @@ class AggregatorNode(AgentNode):
         elapsed = time.monotonic() - entry.asked
         self._finals.publish(
             conversions.final_answer_to_msg(
-                final, question=entry.question, time=self._now(), elapsed=elapsed
+                final, question=entry.question, time=self.now(), elapsed=elapsed
             )
         )
         self.diagnostics.count("final_answers")
@@ -267,7 +265,7 @@ class AggregatorNode(AgentNode):
         self._questions.publish(message)
         final = await waiter
         entry = self.collector.get(question.id)
-        now = self._now()
+        now = self.now()
         return AskTeam.Response(
             success=True,
             answer=conversions.final_answer_to_msg(
@@ -361,10 +359,6 @@ class AggregatorNode(AgentNode):
         options = {"seed": parameters["seed"], "abstain_below": parameters["abstain_below"]}
         known = accepted_options(self.method)
         return make_aggregator(self.method, **{k: v for k, v in options.items() if k in known})
-
-    def _now(self) -> float:
-        """Return the node's clock [s]."""
-        return float(self.get_clock().now().nanoseconds) * 1e-9
 
     def _labelled(self) -> AnswerTable:
         """Return the answers to all questions that somebody told the truth of."""

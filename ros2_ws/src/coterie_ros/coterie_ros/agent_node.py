@@ -414,6 +414,10 @@ class AgentNode(LifecycleNode):
         """Call a function when what is made now is destroyed (see the class's description)."""
         self._scopes[self._scope].append(function)
 
+    def now(self) -> float:
+        """Return the node's clock [s]: simulated time where use_sim_time is set."""
+        return float(self.get_clock().now().nanoseconds) * 1e-9
+
     # -- what goes wrong -----------------------------------------------------------------------
 
     def problem(self, text: str) -> None:

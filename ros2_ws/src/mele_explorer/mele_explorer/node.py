@@ -267,7 +267,7 @@ class ExplorerNode(AgentNode):
         self._given[question.id] = (question, answer)
         while len(self._given) > GIVEN_ANSWERS:
             self._given.popitem(last=False)
-        self._answers.publish(conversions.answer_to_msg(answer, time=self._now()))
+        self._answers.publish(conversions.answer_to_msg(answer, time=self.now()))
 
     async def _answer(self, question: Question, deadline: float = 0.0) -> Answer:
         """Answer before whoever asked stops waiting; with the rule where the model is too slow.
@@ -311,7 +311,7 @@ class ExplorerNode(AgentNode):
             return Ask.Response(success=False, message=str(error))
         return Ask.Response(
             success=True,
-            answer=conversions.answer_to_msg(answer, time=self._now()),
+            answer=conversions.answer_to_msg(answer, time=self.now()),
         )
 
     async def _on_discussion(self, turn: DiscussionTurn) -> None:
@@ -337,15 +337,11 @@ class ExplorerNode(AgentNode):
             said = await LocalSpeaker(answer).speak(question, conversation, final=turn.yes)
         said = replace(said, round=turn.round)
         self._discussion.publish(
-            conversions.utterance_to_msg(said, turn.topic, final=turn.yes, time=self._now())
+            conversions.utterance_to_msg(said, turn.topic, final=turn.yes, time=self.now())
         )
 
     async def _on_memory(self, request: Trigger.Request) -> Trigger.Response:
         return Trigger.Response(success=True, message=memory_to_json(self.memory))
-
-    def _now(self) -> float:
-        """Return the node's clock [s]."""
-        return float(self.get_clock().now().nanoseconds) * 1e-9
 
     # -- keeping --------------------------------------------------------------------------------
 

@@ -266,7 +266,7 @@ class OpenNode(AgentNode):
             return AskOpen.Response(message="no answer was found; " + "; ".join(notes))
         message = conversions.open_answer_to_msg(
             answer,
-            time=self.get_clock().now().nanoseconds * 1e-9,
+            time=self.now(),
             frame=self.parameters["frame"],
         )
         return AskOpen.Response(success=True, message="; ".join(notes)[:1000], answer=message)

@@ -7,27 +7,21 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from coterie_core.geometry import Vec3
 from coterie_core.language import inline_data
-from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
-from coterie_core.tasks import Proposal, Reflection, RobotReport, SubTask
+from coterie_core.tasks import Proposal, RobotReport, SubTask
 from coterie_core.understanding import NotUnderstood
 from coterie_core.waiting import in_time
 from coterie_msgs.action import ExecuteTask
-from coterie_msgs.msg import Assignment, DiscussionTurn, RobotResume, RobotStatus, SemanticMap
+from coterie_msgs.msg import Assignment, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.conversions.checks import ConversionError
 from coterie_ros.conversions.tasks import (
     assignment_to_msg,
-    proposal_to_msg,
-    reflection_from_msg,
-    report_from_msg,
     sub_task_to_msg,
 )
 from coterie_ros.main import ProcessOptions, run_nodes
@@ -37,16 +31,15 @@ from coterie_ros.parameters import Parameters
 from coterie_ros.serving import GoalContext
 from coterie_ros.team_memory import MemoryKeeper
 from emos_planner.leader.changes import Change
+from emos_planner.leader.channel import TICK, DiscussionTopic
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import Outcome, TaskState
 from emos_planner.leader.parameters import LEADER_PARAMETERS
+from emos_planner.leader.presence import TeamPresence
 from emos_planner.leader.state_file import StateError, load_state, save_state
 from emos_planner.leader.task import Agreement
-from emos_planner.leader.transcript import Turn
 
-TICK = 0.5
-"""How often silence and time are looked at [s of wall time]."""
 GATHER = 5.0
 """How long to wait for robots that are not there when a task comes [s of wall time]."""
 MAP_PERIOD = 1.0
@@ -60,7 +53,6 @@ _OUTCOMES = {
     TaskState.NOT_DONE: ExecuteTask.Result.NOT_DONE,
     TaskState.CANCELLED: ExecuteTask.Result.CANCELLED,
 }
-_STATEMENT = 4000
 
 
 class LeaderNode(AgentNode):
@@ -81,11 +73,11 @@ class LeaderNode(AgentNode):
         self._folder = Path(directory) if directory else None
         self.keeper = MemoryKeeper(self, "leader")
         self._has_map = False
-        self._resumes: dict[str, Resume] = {}
-        self._reports: dict[str, RobotReport] = {}
-        self._heard_at: dict[str, float] = {}
-        self._answers: dict[tuple[str, int, str], asyncio.Future[Reflection]] = {}
         self._news = asyncio.Event()
+        self.team = TeamPresence(
+            self, self.robots, self.options.silence, self._on_report, self._news.set
+        )
+        self._talk = DiscussionTopic(self, self.team.alive)
         self._busy = ""
         self._words = ""
         self._goal: GoalContext | None = None
@@ -93,7 +85,6 @@ class LeaderNode(AgentNode):
         self._missing = ""
         self._ended: asyncio.Future[Outcome] | None = None
         self.leader: Leader | None = None
-        self._discussion = self.publisher(DiscussionTurn, "discussion", "messages")
         self._assignment = self.publisher(Assignment, "assignment", "latched")
         self._map_out: Outlet | None = None
         self._told_map = -1
@@ -111,28 +102,8 @@ class LeaderNode(AgentNode):
             on_map=self._on_map,
         )
         self.every(MAP_PERIOD, self._tell_map, "map")
-        self.subscribe(
-            DiscussionTurn,
-            "discussion",
-            "messages",
-            self._on_turn,
-            convert=conversions.checked_turn,
-        )
-        for robot in self.robots:
-            self.subscribe(
-                RobotResume,
-                f"{robot}/resume",
-                "latched",
-                partial(self._on_resume, robot),
-                convert=partial(conversions.resume_from_msg, topic=f"{robot}/resume"),
-            )
-            self.subscribe(
-                RobotStatus,
-                f"{robot}/status",
-                "latched",
-                partial(self._on_status, robot),
-                convert=partial(report_from_msg, topic=f"{robot}/status"),
-            )
+        self._talk.begin()
+        self.team.begin()
         self.run(self._go_on(), "go on with the last task")
 
     # -- what comes in --------------------------------------------------------------------------
@@ -154,43 +125,12 @@ class LeaderNode(AgentNode):
         """Keep the memory for the next start."""
         self.keeper.save()
 
-    def _on_resume(self, robot: str, resume: Resume) -> None:
-        if resume.robot != robot:
-            self.problem(f"{robot}/resume: of {resume.robot!r}: dropped")
-            return
-        self._resumes[robot] = resume
-        self._news.set()
-
-    def _on_status(self, robot: str, report: RobotReport) -> None:
-        if report.robot != robot:
-            self.diagnostics.count("forged_reports")
-            self.problem(f"{robot}/status: a report in the name of {report.robot!r}: dropped")
-            return
-        self._reports[robot] = report
-        self._heard_at[robot] = time.monotonic()
+    def _on_report(self, report: RobotReport) -> None:
         if self.leader is not None and self.leader.task:
             if self._told(self.leader.update(report)):
                 self._news.set()
         else:
             self._news.set()
-
-    def _on_turn(self, turn: DiscussionTurn) -> None:
-        if turn.kind not in (DiscussionTurn.ACCEPT, DiscussionTurn.REJECT):
-            return
-        waiting = self._answers.get((turn.topic, int(turn.round), turn.speaker))
-        if waiting is None:
-            if self.leader is not None and turn.topic == self.leader.task:
-                self.diagnostics.count("late_answers")
-            return
-        try:
-            reflection = reflection_from_msg(turn)
-        except ConversionError as error:
-            self.problem(f"discussion: answer of {turn.speaker!r} dropped: {error}")
-            return
-        if waiting.done():
-            self.problem(f"discussion: {turn.speaker!r} answered twice; the first counts")
-        else:
-            waiting.set_result(reflection)
 
     # -- a Channel ------------------------------------------------------------------------------
 
@@ -198,48 +138,8 @@ class LeaderNode(AgentNode):
         self, robots: Sequence[str], proposal: Proposal, deadline: float
     ) -> Mapping[str, object]:
         """Publish a proposal to robots; return what they answer until the deadline [s]."""
-        loop = asyncio.get_running_loop()
-        keys = {robot: (proposal.task, proposal.round, robot) for robot in robots}
-        for key in keys.values():
-            self._answers[key] = loop.create_future()
         self._feedback(self._goal, "discussion")
-        try:
-            self._discussion.publish(proposal_to_msg(proposal, robots, time=self._now()))
-            end = loop.time() + deadline
-            # A robot that has fallen silent will not answer: the others need not wait for it.
-            while waiting := [
-                self._answers[key]
-                for robot, key in keys.items()
-                if not self._answers[key].done() and self._alive(robot)
-            ]:
-                left = end - loop.time()
-                if left <= 0.0:
-                    break
-                await asyncio.wait(waiting, timeout=min(left, TICK))
-            return {
-                robot: self._answers[key].result()
-                for robot, key in keys.items()
-                if self._answers[key].done()
-            }
-        finally:
-            for key in keys.values():
-                self._answers.pop(key).cancel()
-
-    def _say(self, turn: Turn) -> None:
-        """Publish what the leader says besides its proposals."""
-        if turn.kind in ("statement", "problem", "silent") and self.leader is not None:
-            if turn.kind == "problem":
-                self.problem(f"discussion: {turn.text}")
-            self._discussion.publish(
-                DiscussionTurn(
-                    header=conversions.header(self._now(), ""),
-                    topic=self._busy or "task",
-                    speaker="leader",
-                    round=turn.round,
-                    kind=DiscussionTurn.STATEMENT,
-                    text=inline_data(f"{turn.speaker}: {turn.text}", limit=_STATEMENT - 100),
-                )
-            )
+        return await self._talk.reflect(robots, proposal, deadline)
 
     # -- the action -----------------------------------------------------------------------------
 
@@ -294,10 +194,10 @@ class LeaderNode(AgentNode):
         return Leader(
             self.decider,
             scene,
-            self._resumes,
+            self.team.resumes,
             options=self.options,
             channel=self,
-            on_turn=self._say,
+            on_turn=lambda turn: self._talk.tell(turn, self._busy),
         )
 
     async def _gather(self) -> dict[str, Vec3 | None]:
@@ -309,7 +209,7 @@ class LeaderNode(AgentNode):
         begin = time.monotonic()
         while True:
             self._news.clear()
-            there = [r for r in self.robots if r in self._resumes and self._alive(r)]
+            there = self.team.there()
             waited = time.monotonic() - begin
             if self._has_map and len(there) == len(self.robots):
                 break
@@ -328,28 +228,21 @@ class LeaderNode(AgentNode):
                 "the bridge running, with prior_map? Where a world takes long to load, raise "
                 "leader.map_timeout in the team file (or start the team with `up` first)"
             )
-        missing = [robot for robot in self.robots if robot not in there]
         self._missing = ""
-        if missing:
-            what = {r: "no resume" if r not in self._resumes else "no status" for r in missing}
-            told = ", ".join(f"{robot} ({why})" for robot, why in what.items())
-            self._missing = f"left out: {told}"
+        if missing := self.team.missing():
+            self._missing = f"left out: {missing}"
             self.problem(self._missing)
         if not there:
             raise ValueError(
                 f"no robot is there: {', '.join(self.robots)} publish no resume or status"
             )
-        return {robot: self._reports[robot].position for robot in there}
-
-    def _alive(self, robot: str) -> bool:
-        heard = self._heard_at.get(robot)
-        return heard is not None and time.monotonic() - heard <= self.options.silence
+        return there
 
     async def _watch(self, goal: GoalContext | None, limit: float) -> Outcome:
         """Stage 2: merge reports, give anew what failed, until all wait or the time is over."""
         leader = self.leader
         assert leader is not None
-        begin = self._world_time()
+        begin = self.team.world_time()
         while True:
             self._feedback(goal, "execution")
             if leader.must_replan:
@@ -358,7 +251,7 @@ class LeaderNode(AgentNode):
                 continue
             if leader.progress.finished:
                 return leader.progress.outcome()
-            if self._world_time() - begin > limit:
+            if self.team.world_time() - begin > limit:
                 outcome = leader.progress.outcome()
                 self._stop(f"its time of {limit:g} s is over")
                 # What was reached until then was reached, but what is under way is not.
@@ -378,11 +271,7 @@ class LeaderNode(AgentNode):
 
     def _starts(self) -> dict[str, Vec3 | None]:
         assert self.leader is not None
-        return {
-            robot: self._reports[robot].position
-            for robot in self.robots
-            if robot in self._resumes and self._alive(robot) and robot in self.leader.resumes
-        }
+        return {r: at for r, at in self.team.there().items() if r in self.leader.resumes}
 
     def _told(self, changes: Sequence[Change]) -> bool:
         """Log and publish changes; return whether there were any."""
@@ -412,7 +301,7 @@ class LeaderNode(AgentNode):
         if leader is None or not leader.task:
             return
         self._assignment.publish(
-            assignment_to_msg(leader.task, leader.round, leader.assignment, time=self._now())
+            assignment_to_msg(leader.task, leader.round, leader.assignment, time=self.now())
         )
         if self._folder is not None:
             try:
@@ -425,7 +314,7 @@ class LeaderNode(AgentNode):
         if self.leader is not None and self.leader.task:
             self.get_logger().info(f"{self._busy}: {why}: all robots stop")
             self._assignment.publish(
-                assignment_to_msg(self.leader.task, self.leader.round, (), time=self._now())
+                assignment_to_msg(self.leader.task, self.leader.round, (), time=self.now())
             )
         self._finish()
 
@@ -462,7 +351,7 @@ class LeaderNode(AgentNode):
             if notes:
                 result.message = f"{outcome.message} ({notes})"[:4000]
             result.assignment = assignment_to_msg(
-                leader.task, leader.round, leader.assignment, time=self._now()
+                leader.task, leader.round, leader.assignment, time=self.now()
             )
         return result
 
@@ -497,7 +386,7 @@ class LeaderNode(AgentNode):
             self.leader = self._new_leader(kept.scene)
             self.leader.restore(kept)
             self.leader.progress.heartbeats.expect(self.robots, time.monotonic())
-            for report in self._reports.values():
+            for report in self.team.reports.values():
                 self.leader.update(report)
             self.get_logger().info(f"{self._busy}: going on after a restart")
             self._publish()
@@ -512,19 +401,12 @@ class LeaderNode(AgentNode):
     async def _tell_lost(self) -> None:
         """Say so where robots work on a task that nobody remembers."""
         await asyncio.sleep(2.0)
-        for robot, report in self._reports.items():
+        for robot, report in self.team.reports.items():
             if report.task and not report.waiting and not self._busy:
                 self.problem(
                     f"{robot} works on {inline_data(report.task)}, of which no state was kept "
                     "(parameter 'state_directory'): its words are lost; give the task again"
                 )
-
-    def _world_time(self) -> float:
-        """Return the world's clock as robots report it [s]."""
-        return max((report.time for report in self._reports.values()), default=0.0)
-
-    def _now(self) -> float:
-        return float(self.get_clock().now().nanoseconds) * 1e-9
 
     def _figures(self) -> dict[str, Any]:
         leader = self.leader
@@ -535,7 +417,7 @@ class LeaderNode(AgentNode):
         return {
             "task": self._busy,
             "map": self._has_map,
-            "robots_there": sum(1 for robot in self.robots if self._alive(robot)),
+            "robots_there": sum(1 for robot in self.robots if self.team.alive(robot)),
             **states,
         }
 

@@ -119,8 +119,7 @@ class ResumeNode(AgentNode):
         resume = await describe(found, skeleton, self._decider)
         self._took = time.monotonic() - started
         self._built = resume
-        now = float(self.get_clock().now().nanoseconds) * 1e-9
-        self._publisher.publish(conversions.resume_to_msg(self.robot, resume, time=now))
+        self._publisher.publish(conversions.resume_to_msg(self.robot, resume, time=self.now()))
         self.get_logger().info(
             f"resume of {self.robot}: {resume.mobility.kind}, {len(resume.perception.cameras)} "
             f"cameras, {len(resume.manipulation.arms)} arms, {len(resume.warnings)} notes, "
