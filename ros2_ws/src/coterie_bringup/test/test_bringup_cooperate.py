@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
+import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from coterie_bringup import cli, cooperate_command
+from coterie_bringup import cli, cooperate_command, rundir
 from coterie_bringup.cooperate_command import DEFAULT_TEAM, CooperateOptions, cooperate
 from coterie_bringup.cooperate_record import CooperationRecord, Said, Share
 from coterie_bringup.errors import CommandError
@@ -165,28 +167,58 @@ def test_cooperate_names_a_wrong_world(capsys) -> None:
 
 
 def test_a_running_team_has_to_be_told_what_to_do(monkeypatch, tmp_path: Path) -> None:
-    from coterie_bringup.rundir import RunState
-
-    state = RunState("pair", 1, 7, str(tmp_path), 0.0, "", ["rover"], {})
+    state = rundir.own_state("pair", 7, tmp_path, robots=["rover"])
     monkeypatch.setattr(cooperate_command, "running_teams", lambda: [state])
     with pytest.raises(CommandError, match="runs already: say what it shall do"):
         cooperate(CooperateOptions(out=tmp_path))
 
 
-def test_an_interrupted_run_leaves_its_record(monkeypatch, tmp_path: Path, capsys) -> None:
-    async def interrupted(state, robots, options, record, console, *, patience):
-        record.said.append(Said(1.0, "rover", (), "I am in the hall."))
-        raise asyncio.CancelledError
+@pytest.mark.ros
+def test_an_interrupted_run_leaves_its_record(ros, ros_domain, monkeypatch, tmp_path: Path) -> None:
+    """The real command is interrupted while a robot, made by hand, is at work."""
+    from coterie_core.cooperation import Note
+    from coterie_msgs.action import Cooperate
+    from coterie_msgs.msg import TeamMessage
+    from coterie_ros.agent_node import AgentNode
+    from coterie_ros.conversions.cooperation import note_to_msg
+    from coterie_ros.qos import profile
 
-    running = [SimpleNamespace(team="pair", domain=7, robots=["rover"])]
-    monkeypatch.setattr(cooperate_command, "running_teams", lambda: running)
-    monkeypatch.setattr(cooperate_command, "choose_team", lambda teams, *_: teams[0])
-    monkeypatch.setattr(cooperate_command, "_give", interrupted)
-    assert cooperate(CooperateOptions(("ON(cup, desk): 1",), out=tmp_path)) == 130
+    class Rover(AgentNode):
+        begun = stopped = False
+
+        def on_setup(self, parameters) -> None:
+            self.says = self.create_publisher(TeamMessage, "rover/message", profile("messages"))
+            self.serve_action(Cooperate, "rover/cooperate", self.cooperate)
+
+        async def cooperate(self, goal):
+            while not self.says.get_subscription_count():
+                await asyncio.sleep(0.02)
+            self.says.publish(note_to_msg(Note("1", "rover", "text", "I am in the hall.")))
+            self.begun = True
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.stopped = goal.cancelled
+
+    rover = ros.add(Rover("rover_agent", context=ros.context))
+    ros.wait_active(rover)
+    monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
+    state = rundir.own_state("pair", ros_domain, rundir.new_run("pair"), robots=["rover"])
+    with rundir.registered(state):
+        command = ["cooperate", "ON(cup, desk): 1", "--out", str(tmp_path)]
+        process = ros.start_process(
+            [sys.executable, "-m", "coterie_bringup.cli", *command],
+            {"COTERIE_STATE": os.environ["COTERIE_STATE"], "COLUMNS": "400"},
+        )
+        ros.spin_until(lambda: rover.begun, what="the goal to be begun")
+        process.send(signal.SIGINT)
+        ros.spin_until(lambda: process.exit_code is not None, what="the command to end")
+    assert process.wait() == 130, process.output
+    assert "cooperation.json" in process.output
     kept = json.loads((tmp_path / "cooperation.json").read_text())
     assert kept["message"] == "interrupted" and not kept["success"]
     assert [one["text"] for one in kept["messages"]] == ["I am in the hall."]
-    assert "cooperation.json" in capsys.readouterr().out.replace("\n", "")
+    ros.spin_until(lambda: rover.stopped, what="the robot to be told to stop")
 
 
 def test_a_record_as_data() -> None:

@@ -171,15 +171,7 @@ def team(ros, ros_domain, monkeypatch, tmp_path):
     scene = node.create_publisher(SemanticMap, "semantic_map", profile("latched"))
     scene.publish(conversions.scene_to_msg(small_house()))
     monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
-    state = rundir.RunState(
-        team="test",
-        pid=os.getpid(),
-        pid_birth=rundir.process_birth(os.getpid()),
-        domain=ros_domain,
-        directory=str(rundir.new_run("test")),
-        started=0.0,
-        robots=list(names),
-    )
+    state = rundir.own_state("test", ros_domain, rundir.new_run("test"), robots=names)
     with rundir.registered(state):
         yield node
 
