@@ -427,10 +427,18 @@ def test_a_placed_thing_is_looked_for_not_believed_in():
 
 def test_tools_follow_what_it_learns():
     agent = agent_of()
-    before = agent.toolbox()
-    assert isinstance(before, Toolbox) and agent.toolbox() is before
+    before = agent.tools.toolbox()
+    assert isinstance(before, Toolbox) and agent.tools.toolbox() is before
     agent.observe(seen_from((9.0, 2.0, 0.0), step=2))
-    assert agent.toolbox() is not before
+    assert agent.tools.toolbox() is not before
+
+
+def test_tools_follow_what_is_told_of_the_body():
+    agent = agent_of()
+    before = agent.tools.toolbox()
+    agent.tools.resume = agent.tools.resume.model_copy(update={"summary": "another body"})
+    assert agent.tools.toolbox().resumes == {agent.robot: agent.tools.resume}
+    assert agent.tools.toolbox() is not before
 
 
 async def test_code_of_a_model_is_run_and_the_tool_wins():
@@ -442,7 +450,8 @@ async def test_code_of_a_model_is_run_and_the_tool_wins():
     from coterie_core.team_map import TeamMap
     from coterie_core.testing.endpoint import Endpoint
     from emos_planner.leader.testing import small_house, small_team
-    from emos_planner.robot.agent import AgentLimits, RobotAgent
+    from emos_planner.robot.agent import RobotAgent
+    from emos_planner.robot.limits import AgentLimits
 
     def reply(request):
         words = json.dumps(request["messages"])

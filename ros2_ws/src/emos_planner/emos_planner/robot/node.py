@@ -48,7 +48,8 @@ from coterie_ros.parameters import Parameters
 from coterie_ros.team_memory import MemoryKeeper
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.robot.agent import AgentLimits, RobotAgent
+from emos_planner.robot.agent import RobotAgent
+from emos_planner.robot.limits import AgentLimits
 from emos_planner.robot.messages import HelpMessage
 from emos_planner.robot.parameters import ROBOT_PARAMETERS
 
@@ -159,7 +160,7 @@ class RobotNode(AgentNode):
         )
         self._resume = believed(resume, options)
         if self.agent is not None:
-            self.agent.resume = self._resume
+            self.agent.tools.resume = self._resume
         self._begin()
 
     def _on_map(self) -> None:

@@ -1,0 +1,80 @@
+"""A robot's answer to a proposal: its share judged by its tools, by a model, and by its code."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from coterie_core.geometry import Vec3
+from coterie_core.language import Decider
+from coterie_core.tasks import Proposal, Reflection, SubTask
+from emos_planner.robot.reflect import ReflectOnShare, ShareState, settled, with_code
+from emos_planner.tools.results import Estimate
+from emos_planner.tools.toolbox import Toolbox
+from emos_planner.tools.write_check import second_opinion
+
+
+async def reflection_on(
+    proposal: Proposal,
+    robot: str,
+    body: str,
+    estimates: Mapping[str, Estimate],
+    decider: Decider,
+    tools: Toolbox,
+    start: Vec3 | None,
+    code_checks: int,
+) -> Reflection:
+    """Return yes, or no with typed reasons, to what a proposal gives to a robot.
+
+    Args:
+        proposal: Who is to do what.
+        robot: Who answers.
+        body: Its body in words.
+        estimates: Id of a sub-task of its share -> what the tools say.
+        decider: A model, or the rules.
+        tools: For what the robot knows now.
+        start: Where it stands [m].
+        code_checks: Sub-tasks for which a model also writes code over the tools.
+    """
+    mine = tuple(s for s in proposal.sub_tasks if s.robot == robot)
+    if not mine:
+        return Reflection(task=proposal.task, round=proposal.round, robot=robot, agrees=True)
+    state = ShareState(robot, proposal.words, body, mine, estimates)
+    chosen = () if decider.rule_only else mine[:code_checks]
+    decided, coded = await asyncio.gather(
+        decider.decide(ReflectOnShare(), state),
+        _by_code(chosen, robot, estimates, decider, tools, start),
+    )
+    by_model = decided.decided_by == "model"
+    said = {verdict.sub_task: verdict for verdict in decided.reply.verdicts}
+    verdicts = tuple(
+        with_code(settled(estimates[one.id], said[one.id], by_model), coded.get(one.id, ""))
+        for one in mine
+    )
+    return Reflection(
+        task=proposal.task,
+        round=proposal.round,
+        robot=robot,
+        agrees=all(verdict.feasible for verdict in verdicts),
+        verdicts=verdicts,
+    )
+
+
+async def _by_code(
+    chosen: Sequence[SubTask],
+    robot: str,
+    estimates: Mapping[str, Estimate],
+    decider: Decider,
+    tools: Toolbox,
+    start: Vec3 | None,
+) -> dict[str, str]:
+    """Return what code that the model wrote says against the tools, by sub-task."""
+    opinions = await asyncio.gather(
+        *(
+            second_opinion(decider, tools, robot, one, estimates[one.id], start=start)
+            for one in chosen
+        )
+    )
+    return {
+        one.id: verdict.disagreement for one, (verdict, _) in zip(chosen, opinions, strict=True)
+    }

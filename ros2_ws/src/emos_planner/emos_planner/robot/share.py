@@ -1,0 +1,135 @@
+"""A robot's share of a task: its own sub-tasks, how far each is, and which may begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from coterie_core.geometry import Vec3
+from coterie_core.tasks import SubTask, SubTaskState
+from emos_planner.robot.choose import Tried
+from emos_planner.robot.work import Attempt
+
+_PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
+_DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
+
+
+@dataclass(slots=True)
+class Work:
+    """A sub-task of the own share, and what was tried for it.
+
+    `released`: the leader has said that it failed, so that it may come back as pending. `visited`
+    are rooms (ids), `stood` places [m] that it was tried from.
+    """
+
+    sub_task: SubTask
+    tried: list[Tried] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
+    released: bool = False
+    visited: list[str] = field(default_factory=list)
+    stood: list[Vec3] = field(default_factory=list)
+
+
+class Share:
+    """The sub-tasks of one robot, among all of its team's task.
+
+    Args:
+        robot: Its name.
+    """
+
+    def __init__(self, robot: str) -> None:
+        self.robot = robot
+        self.all: tuple[SubTask, ...] = ()
+        self.current = ""
+        self._own: dict[str, Work] = {}
+
+    def clear(self) -> None:
+        """Begin another task."""
+        self._own, self.current = {}, ""
+
+    def get(self, id: str) -> Work | None:
+        """Return an own sub-task, or None."""
+        return self._own.get(id)
+
+    @property
+    def sub_tasks(self) -> tuple[SubTask, ...]:
+        """The own sub-tasks as they are now."""
+        return tuple(work.sub_task for work in self._own.values())
+
+    @property
+    def over(self) -> bool:
+        """Whether all own sub-tasks are at an end."""
+        return all(one.state in (_DONE, _FAILED) for one in self.sub_tasks)
+
+    def take(self, sub_tasks: Sequence[SubTask]) -> None:
+        """Take over who does what.
+
+        A robot knows best how far its own are, but one that the leader calls done or failed is at
+        its end. One that failed comes back as pending only after the leader has said so.
+        """
+        self.all = tuple(sub_tasks)
+        given = {one.id: one for one in sub_tasks if one.robot == self.robot}
+        for id_ in [i for i in self._own if i not in given]:
+            del self._own[id_]
+        for one in given.values():
+            known = self._own.get(one.id)
+            if known is None:
+                # Running, and not by this agent: by one that died. It is begun anew.
+                self._begin_anew(one)
+                continue
+            state = known.sub_task.state
+            if one.state is _FAILED:
+                known.released = True
+            if one.state in (_DONE, _FAILED) and state in (_PENDING, _RUNNING):
+                state = one.state  # the leader needs it no longer: what was found, was found
+            if one.state is _PENDING and state is _FAILED and known.released:
+                self._own[one.id] = Work(one)
+            else:
+                update = {"state": state, "reason": known.sub_task.reason}
+                known.sub_task = one.model_copy(update=update)
+        if self.current not in self._own:
+            self.current = ""
+
+    def resume(self, sub_tasks: Iterable[SubTask]) -> None:
+        """Go on after a restart; what is done of a sub-task in work shows at once."""
+        for one in sub_tasks:
+            if one.robot == self.robot:
+                self._begin_anew(one)
+
+    def _begin_anew(self, one: SubTask) -> None:
+        state = _PENDING if one.state is _RUNNING else one.state
+        self._own[one.id] = Work(one.model_copy(update={"state": state}))
+
+    def in_work(self) -> Work | None:
+        """Return the sub-task in work, as long as it may go on."""
+        current = self._own.get(self.current)
+        if current is None or current.sub_task.state is not _RUNNING:
+            return None
+        return current if self._may_begin(current.sub_task) else None
+
+    def ready(self) -> list[Work]:
+        """Return the pending ones that may begin."""
+        return [
+            work
+            for work in self._own.values()
+            if work.sub_task.state is _PENDING and self._may_begin(work.sub_task)
+        ]
+
+    def begin(self, work: Work) -> None:
+        """Have a sub-task in work."""
+        work.sub_task = work.sub_task.model_copy(update={"state": _RUNNING})
+        self.current = work.sub_task.id
+
+    def _may_begin(self, one: SubTask) -> bool:
+        states = {other.id: other.state for other in (*self.all, *self.sub_tasks)}
+        return all(states.get(id_, _DONE) is _DONE for id_ in one.depends_on)
+
+    def is_done(self, id: str) -> bool:
+        """Whether an own sub-task is done."""
+        work = self._own.get(id)
+        return work is not None and work.sub_task.state is _DONE
+
+
+def open_places(sub_tasks: Iterable[SubTask]) -> list[SubTask]:
+    """Return those that are still to put something down."""
+    return [one for one in sub_tasks if one.kind == "place" and one.state in (_PENDING, _RUNNING)]

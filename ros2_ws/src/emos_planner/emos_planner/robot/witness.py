@@ -1,0 +1,127 @@
+"""What a robot has seen with its own eyes, and what it tells the team became of things."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from coterie_core.geometry import Vec3, distance
+from coterie_core.household import load_household
+from coterie_core.object_events import EventKind, ObjectEvent, event_of
+from coterie_core.observation import Observation
+from coterie_core.scene import SceneObject
+from coterie_core.sightings import as_thing, kind_of
+from coterie_core.skills import Outcome
+from coterie_core.tasks import SubTask, Thing
+from coterie_core.team_map import TeamMap
+from emos_planner.robot.work import Attempt
+
+_NEAR = 3.0
+"""Who looks for a thing from nearer than this sees whether it is there [m]."""
+_LOOKS = 2
+"""So many looks in vain say that a thing is gone."""
+
+
+class Witness:
+    """Remembers which things a robot has seen in a task, and when.
+
+    Args:
+        robot: Its name.
+        team_map: What it knows of the house.
+    """
+
+    def __init__(self, robot: str, team_map: TeamMap) -> None:
+        self.robot = robot
+        self.map = team_map
+        self.task = ""
+        self._time = 0.0
+        self._step = -1
+        self._seen: dict[str, int] = {}
+        self._events: list[ObjectEvent] = []
+
+    def begin(self, task: str) -> None:
+        """Begin a task: nothing has been seen in it."""
+        self.task, self._seen = task, {}
+
+    @property
+    def step(self) -> int:
+        """Step of the last observation (-1: none has come)."""
+        return self._step
+
+    def observe(self, observation: Observation, holding: str) -> None:
+        """Take in what is perceived, while the hand holds a thing (id, "": nothing)."""
+        self._time, self._step = observation.time, observation.step
+        for id_ in self.map.observe(observation, holding):
+            self._seen[id_] = observation.step
+
+    def has_seen(self, id: str) -> bool:
+        """Whether a thing was seen in this task."""
+        return id in self._seen
+
+    def seen_now(self) -> frozenset[str]:
+        """Return the things that the last look shows."""
+        return frozenset(id for id, step in self._seen.items() if step == self._step)
+
+    def in_view_on(self, thing: SceneObject | None, goal: SceneObject | None) -> bool:
+        """Whether the last look shows such a thing on (or in) what it was put on."""
+        kind = kind_of(thing.label.top) if thing is not None else ""
+        seen = [self.map.thing(id) for id in self.seen_now()]
+        return any(
+            one is not None
+            and kind_of(one.label.top) == kind
+            and (goal is None or goal.id in (one.support, one.container))
+            for one in seen
+        )
+
+    def found(self, sub_tasks: Iterable[SubTask], words: str, holding: str) -> list[Thing]:
+        """Return the things a task is about that this robot has seen, but for what it holds."""
+        household = load_household()
+        sub_tasks = tuple(sub_tasks)
+        labels = {
+            household.canonical(thing.label)
+            for one in sub_tasks
+            for thing in (one.object, one.receptacle)
+            if thing is not None
+        }
+        looked_over = {
+            one.receptacle.id for one in sub_tasks if one.kind == "search" and one.receptacle
+        }
+        said = set(re.findall(r"[a-z]+", words.lower()))
+        things = []
+        for id_ in self._seen:
+            thing = self.map.thing(id_)
+            if thing is None or id_ == holding:
+                continue
+            kind = household.canonical(thing.label.top)
+            wanted = kind in labels or kind in said or f"{kind}s" in said
+            if wanted or {thing.support, thing.container} & looked_over:
+                update = {"sightings": thing.observations}
+                things.append(as_thing(thing).model_copy(update=update))
+        return things
+
+    def happened(self, kind: EventKind, thing: SceneObject | None) -> None:
+        """Note for the team what this robot did to a thing, or saw of it, by its own map."""
+        if thing is not None and thing.label.top:
+            self._events.append(event_of(kind, thing, self.robot, self._time, self.task))
+
+    def not_there(
+        self, one: SubTask, attempts: Iterable[Attempt], position: Vec3 | None, doubted: bool
+    ) -> None:
+        """Tell the team of a thing that was looked for where it was said to be, in vain."""
+        thing = self.map.resolve(one.object) if one.object is not None else None
+        if thing is None or thing.kind != "item" or one.kind not in ("pick", "detect"):
+            return
+        if doubted:
+            self.happened("gone" if thing.observations > 1 else "doubted", thing)
+            return
+        missed = (Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET)
+        looks = [a for a in attempts if a.outcome in missed]
+        since = min((a.step for a in looks), default=self._step)
+        near = position is not None and distance(position, thing.box.center) <= _NEAR
+        if len(looks) >= _LOOKS and near and self._seen.get(thing.id, -1) < since:
+            self.happened("gone", thing)
+
+    def events(self) -> list[ObjectEvent]:
+        """Return what became of things since the last call; whoever tells it gives the ids."""
+        told, self._events = self._events, []
+        return told
