@@ -27,7 +27,8 @@ from emos_planner.assign.checks import Trouble, check_plan, choose
 from emos_planner.assign.problem import Problem, Robots
 from emos_planner.assign.schedule import Plan, greedy, improve, play
 from emos_planner.assign.solver import assign, plan_times
-from emos_planner.tools.toolbox import Toolbox, UnknownRobot
+from emos_planner.tools.bodies import UnknownRobot
+from emos_planner.tools.toolbox import Toolbox
 
 EYES = (Camera(name="eye", mount_height=1.3, pitch=0.4),)
 WHEELS = Embodiment(name="w", radius=0.2, cameras=EYES, arm=Arm(max_height=1.3))

@@ -17,8 +17,9 @@ from coterie_core.resume import Resume
 from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from coterie_core.tasks import Obstacle, SubTask, Thing, Verdict
 from emos_planner.tools import sandbox
+from emos_planner.tools.bodies import UnknownRobot
 from emos_planner.tools.sandbox import CodeResult, Failure, Limits, run_code
-from emos_planner.tools.toolbox import Toolbox, UnknownRobot
+from emos_planner.tools.toolbox import Toolbox
 from emos_planner.tools.write_check import (
     CheckState,
     WriteCheck,

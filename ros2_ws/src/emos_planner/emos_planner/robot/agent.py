@@ -42,8 +42,9 @@ from emos_planner.robot.messages import HelpMessage
 from emos_planner.robot.own_tools import OwnTools
 from emos_planner.robot.reflection import reflection_on
 from emos_planner.robot.share import Share, Work, open_places
+from emos_planner.robot.situation import Attempt, Situation
 from emos_planner.robot.witness import Witness
-from emos_planner.robot.work import Attempt, Situation, options_for
+from emos_planner.robot.work import options_for
 
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from coterie_core.geometry import Vec3
 from coterie_core.skills import LookAround, NavigateTo, Open, Outcome, Target
 from coterie_core.tasks import SubTask, Thing
 from emos_planner.robot.choose import Option
-
-if TYPE_CHECKING:
-    from emos_planner.robot.work import Situation
+from emos_planner.robot.situation import Situation
 
 LOOKED_OVER = 0.55
 """Share of a room that may stay unseen however unlikely a thing is there (0..1)."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from coterie_core.geometry import Vec3
 from coterie_core.tasks import SubTask, SubTaskState
 from emos_planner.robot.choose import Tried
-from emos_planner.robot.work import Attempt
+from emos_planner.robot.situation import Attempt
 
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED

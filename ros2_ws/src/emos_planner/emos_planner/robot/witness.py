@@ -14,7 +14,7 @@ from coterie_core.sightings import as_thing, kind_of
 from coterie_core.skills import Outcome
 from coterie_core.tasks import SubTask, Thing
 from coterie_core.team_map import TeamMap
-from emos_planner.robot.work import Attempt
+from emos_planner.robot.situation import Attempt
 
 _NEAR = 3.0
 """Who looks for a thing from nearer than this sees whether it is there [m]."""

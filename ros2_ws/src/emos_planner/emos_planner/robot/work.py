@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from coterie_core.geometry import Vec3
-from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.scene import SceneObject
 from coterie_core.skills import (
     Close,
     Detect,
@@ -21,13 +20,11 @@ from coterie_core.skills import (
     Target,
     Wait,
 )
-from coterie_core.tasks import Obstacle, SubTask
+from coterie_core.tasks import Obstacle
 from emos_planner.robot.choose import Option
-from emos_planner.robot.coverage import Coverage
 from emos_planner.robot.searching import search
+from emos_planner.robot.situation import Situation
 from emos_planner.tools.grasp import FEW, grips
-from emos_planner.tools.results import Estimate
-from emos_planner.tools.toolbox import Toolbox
 
 THERE = 0.3
 """A robot this near to a spot stands on it [m]."""
@@ -50,58 +47,6 @@ _OBSTACLES: Mapping[Outcome, Obstacle] = {
     Outcome.CLOSED: Obstacle.CLOSED,
     Outcome.UNSUPPORTED: Obstacle.NO_ARM,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """A skill that was tried for a sub-task: the option's id, the skill, how it ended, when."""
-
-    option: str
-    skill: str
-    outcome: Outcome
-    reason: str
-    step: int
-
-    @property
-    def ok(self) -> bool:
-        """Whether it succeeded."""
-        return self.outcome is Outcome.SUCCEEDED
-
-
-@dataclass(frozen=True)
-class Situation:
-    """All that the next skill for a sub-task depends on."""
-
-    robot: str
-    sub_task: SubTask
-    estimate: Estimate
-    thing: SceneObject | None
-    receptacle: SceneObject | None
-    position: Vec3 | None
-    holding: str
-    holding_label: str
-    attempts: tuple[Attempt, ...]
-    tries_left: int
-    tools: Toolbox
-    scene: SceneGraph
-    visited: tuple[str, ...] = ()
-    seen_now: frozenset[str] = frozenset()
-    stood: tuple[Vec3, ...] = ()
-    coverage: Coverage | None = None
-    placed_in_view: bool = False
-
-    @property
-    def last(self) -> Attempt | None:
-        """The last attempt."""
-        return self.attempts[-1] if self.attempts else None
-
-    def failures(self, skill: str) -> int:
-        """How often a kind of skill has failed."""
-        return sum(a.skill == skill and not a.ok for a in self.attempts)
-
-    def did(self, skill: str) -> bool:
-        """Whether a kind of skill has succeeded."""
-        return any(a.skill == skill and a.ok for a in self.attempts)
 
 
 def options_for(now: Situation) -> tuple[Option, ...]:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.tasks import Obstacle, SubTask, Thing
+from emos_planner.tools.bodies import BodiesInScene
 from emos_planner.tools.grasp import around, gap_to
 from emos_planner.tools.hands import WORK, done, pick, place, place_on_floor, swing
 from emos_planner.tools.results import Estimate
 from emos_planner.tools.things import FLOOR, Meant
-
-if TYPE_CHECKING:
-    from emos_planner.tools.toolbox import Toolbox
 
 AT_OBJECT = 1.5
 """How near [m] a robot has to be to be at a thing."""
@@ -28,7 +25,7 @@ Parts = frozenset[int]
 
 
 def estimate_for(
-    tools: Toolbox,
+    tools: BodiesInScene,
     robot: str,
     sub_task: SubTask,
     parts: Parts,
@@ -60,7 +57,7 @@ def estimate_for(
 
 
 def _one(
-    tools: Toolbox,
+    tools: BodiesInScene,
     robot: str,
     sub_task: SubTask,
     meant: Meant,
@@ -83,7 +80,7 @@ def _one(
 
 
 def _work_out(
-    tools: Toolbox,
+    tools: BodiesInScene,
     robot: str,
     sub_task: SubTask,
     meant: Meant,
@@ -126,7 +123,7 @@ def _work_out(
     )
 
 
-def _detect(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
+def _detect(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Estimate:
     name = meant.id
     sight = tools.view(robot, meant, parts)
     if sight.feasible:
@@ -143,7 +140,7 @@ def _detect(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
     )
 
 
-def _go_to(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
+def _go_to(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Estimate:
     kind, box = tools.kind(robot), meant.box
     name = meant.id
     floor = tools.plan.floor_index(box.bottom)
@@ -179,7 +176,7 @@ def _go_to(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
     return done("go_to", f"stands {away:.2f} m from the {meant.name}", spot, box.center, name)
 
 
-def _go_to_room(tools: Toolbox, robot: str, rooms: tuple[str, ...], parts: Parts) -> Estimate:
+def _go_to_room(tools: BodiesInScene, robot: str, rooms: tuple[str, ...], parts: Parts) -> Estimate:
     room = tools.scene.rooms.get(rooms[0]) or tools.scene.room_named(rooms[0])
     if room is None:
         return Estimate(False, Obstacle.UNKNOWN_THING, f"there is no room {rooms[0]!r}")
@@ -192,7 +189,7 @@ def _go_to_room(tools: Toolbox, robot: str, rooms: tuple[str, ...], parts: Parts
 
 
 def room_spot(
-    tools: Toolbox, robot: str, room: str, parts: Parts
+    tools: BodiesInScene, robot: str, room: str, parts: Parts
 ) -> tuple[Vec3 | None, Vec3 | None]:
     """Return where a robot stands in a room [m], or None and where it would."""
     kind = tools.kind(robot)
@@ -204,7 +201,7 @@ def room_spot(
 
 
 def _room_spot(
-    tools: Toolbox, robot: str, room: str, parts: Parts
+    tools: BodiesInScene, robot: str, room: str, parts: Parts
 ) -> tuple[Vec3 | None, Vec3 | None]:
     stands = tools.kind(robot).space.in_room(room)
     if not len(stands):
@@ -219,7 +216,7 @@ def _room_spot(
     return (spot, None) if len(mine) else (None, spot)
 
 
-def _search(tools: Toolbox, robot: str, sub_task: SubTask, parts: Parts) -> Estimate:
+def _search(tools: BodiesInScene, robot: str, sub_task: SubTask, parts: Parts) -> Estimate:
     """Return the tour through rooms: from each to the nearest that is left, looking around."""
     kind = tools.kind(robot)
     if not kind.body.cameras:
@@ -233,7 +230,7 @@ def _search(tools: Toolbox, robot: str, sub_task: SubTask, parts: Parts) -> Esti
 
 
 def _tour(
-    tools: Toolbox, robot: str, wanted: tuple[str, ...], named: bool, parts: Parts
+    tools: BodiesInScene, robot: str, wanted: tuple[str, ...], named: bool, parts: Parts
 ) -> Estimate:
     kind = tools.kind(robot)
     spots: dict[str, Vec3] = {}
@@ -282,7 +279,7 @@ def _tour(
     )
 
 
-def _looks(tools: Toolbox, room: str) -> int:
+def _looks(tools: BodiesInScene, room: str) -> int:
     """Return how often one looks around in a room, by its size."""
     polygon = tools.scene.rooms[room].polygon
     if len(polygon) < 3:
@@ -292,7 +289,7 @@ def _looks(tools: Toolbox, room: str) -> int:
     return max(1, round(area / (2.0 * _LOOK_SPACING) ** 2))
 
 
-def _not_known(tools: Toolbox, robot: str, sub_task: SubTask, thing: Thing) -> Estimate:
+def _not_known(tools: BodiesInScene, robot: str, sub_task: SubTask, thing: Thing) -> Estimate:
     """Return what the body alone tells about a thing that nobody has found yet."""
     kind = tools.kind(robot)
     if sub_task.kind in ("pick", "place", "open", "close") and not kind.body.hands:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.tasks import Obstacle, Thing
+from emos_planner.tools.bodies import BodiesInScene
 from emos_planner.tools.grasp import FEW, Grip, gap_to, grips, reach_of
 from emos_planner.tools.lines import points_of
 from emos_planner.tools.results import Estimate, Reach
 from emos_planner.tools.things import FLOOR, Meant, free_points, surfaces_of
-
-if TYPE_CHECKING:
-    from emos_planner.tools.toolbox import Toolbox
 
 WORK = {"pick": 2.0, "place": 2.0, "open": 1.5, "close": 1.5, "detect": 0.5, "go_to": 0.0}
 """How long skills take at the spot [s]."""
@@ -31,7 +28,7 @@ Parts = frozenset[int]
 Floats = npt.NDArray[np.float64]
 
 
-def pick(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
+def pick(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Estimate:
     """Return whether a robot takes a thing: in weight and size, in reach, and in its sight."""
     kind, box = tools.kind(robot), meant.box
     thing = meant.object
@@ -73,7 +70,7 @@ def pick(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
 
 
 def _seen_from(
-    tools: Toolbox, robot: str, meant: Meant, found: list[Grip]
+    tools: BodiesInScene, robot: str, meant: Meant, found: list[Grip]
 ) -> tuple[Grip, int] | None:
     """Return the first spot from which the thing can be seen too: the best, as they are sorted."""
     kind, box = tools.kind(robot), meant.box
@@ -110,7 +107,7 @@ def _seen_from(
 
 
 def _unreached(
-    tools: Toolbox, robot: str, meant: Meant, box: Box, z: float, floor: int, trouble: Reach
+    tools: BodiesInScene, robot: str, meant: Meant, box: Box, z: float, floor: int, trouble: Reach
 ) -> Estimate:
     """Return why a hand does not get there: the body itself, or the way."""
     kind = tools.kind(robot)
@@ -127,7 +124,7 @@ def _unreached(
 
 
 def place(
-    tools: Toolbox,
+    tools: BodiesInScene,
     robot: str,
     meant: Meant,
     parts: Parts,
@@ -216,7 +213,7 @@ def _put_down(
     return None
 
 
-def place_on_floor(tools: Toolbox, robot: str, thing: Thing, parts: Parts) -> Estimate:
+def place_on_floor(tools: BodiesInScene, robot: str, thing: Thing, parts: Parts) -> Estimate:
     """Return whether a robot's hand gets down to the floor, at a thing's position if it has one."""
     kind = tools.kind(robot)
     if not kind.body.hands:
@@ -233,7 +230,7 @@ def place_on_floor(tools: Toolbox, robot: str, thing: Thing, parts: Parts) -> Es
     return done("place", reach.reason, reach.spot, box.center, "")
 
 
-def swing(tools: Toolbox, robot: str, meant: Meant, parts: Parts) -> Estimate:
+def swing(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Estimate:
     """Return whether a robot opens or closes a container: a hand gets to its front anywhere."""
     kind, box = tools.kind(robot), meant.box
     name = meant.id

@@ -1,0 +1,65 @@
+"""The situation that a robot chooses its next skill in: sub-task, map, tools, what was tried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from coterie_core.geometry import Vec3
+from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.skills import Outcome
+from coterie_core.tasks import SubTask
+from emos_planner.robot.coverage import Coverage
+from emos_planner.tools.results import Estimate
+from emos_planner.tools.toolbox import Toolbox
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A skill that was tried for a sub-task: the option's id, the skill, how it ended, when."""
+
+    option: str
+    skill: str
+    outcome: Outcome
+    reason: str
+    step: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether it succeeded."""
+        return self.outcome is Outcome.SUCCEEDED
+
+
+@dataclass(frozen=True)
+class Situation:
+    """All that the next skill for a sub-task depends on."""
+
+    robot: str
+    sub_task: SubTask
+    estimate: Estimate
+    thing: SceneObject | None
+    receptacle: SceneObject | None
+    position: Vec3 | None
+    holding: str
+    holding_label: str
+    attempts: tuple[Attempt, ...]
+    tries_left: int
+    tools: Toolbox
+    scene: SceneGraph
+    visited: tuple[str, ...] = ()
+    seen_now: frozenset[str] = frozenset()
+    stood: tuple[Vec3, ...] = ()
+    coverage: Coverage | None = None
+    placed_in_view: bool = False
+
+    @property
+    def last(self) -> Attempt | None:
+        """The last attempt."""
+        return self.attempts[-1] if self.attempts else None
+
+    def failures(self, skill: str) -> int:
+        """How often a kind of skill has failed."""
+        return sum(a.skill == skill and not a.ok for a in self.attempts)
+
+    def did(self, skill: str) -> bool:
+        """Whether a kind of skill has succeeded."""
+        return any(a.skill == skill and a.ok for a in self.attempts)
