@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-import networkx as nx
-
 from coterie_core.common_sense import HouseholdSense
-from coterie_core.geometry import Vec3
 from coterie_core.lexicon import load_lexicon
-from coterie_core.observation import Observation, RoomView
+from coterie_core.observation import Observation
 from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
+from coterie_core.skills import NavigateTo, Skill, SkillResult
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.ground import answer_from_map
+from openeqa_agent.places import TRIES, WELL, KnownPlaces, Spot
 from openeqa_agent.question import parse_open
 from openeqa_agent.understood import OpenQuestion
-from openeqa_agent.words import Thing
+from openeqa_agent.wanted import Wanted, names_of
 
 ExplorerKind = Literal["frontier", "question"]
-_IMPOSSIBLE = (Outcome.UNREACHABLE, Outcome.UNKNOWN_TARGET, Outcome.UNSUPPORTED, Outcome.REFUSED)
-_TRIES = 3
 _ANYWHERE = 0.15  # how likely any room answers a question of which nothing is understood
 _BEYOND = 0.5  # rooms that an unvisited place leads to, in rooms of which nothing was seen
-_REST = 0.1  # share of its likelihood that a room keeps after all of it was seen
 _WORTH = 0.08  # least chance for which ours looks around
 _RARE = 0.15  # likelihood in a room below which a thing is believed only when seen more often
-_WELL = 0.7  # quality from which a place counts as seen when all of a room shall be
 _SERVES = 0.65  # least confidence in a thing that is to serve a use
-_NEAR = 2.5  # [m] from which small things on furniture are seen
-_CLOSER = 3.0  # [m] how near a thing a place lies from which it is seen better
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +45,6 @@ class ExplorerOptions:
     hops: int | None = None
 
 
-@dataclass(slots=True)
-class _Spot:
-    """A place as far as it is known: where [m], its room, how well it was seen from afar (0..1).
-
-    `looked`: the robot looked around there; `chosen`: how often it was sent there.
-    """
-
-    position: Vec3
-    room: RoomView | None = None
-    seen: float = 0.0
-    visits: int = 0
-    looked: bool = False
-    failures: int = 0
-    chosen: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What must be seen: kinds of things (any label of each will do), and the room, if told."""
-
-    things: tuple[frozenset[str], ...]
-    room: str = ""
-
-
 class Explorer:
     """One robot's search for an answer: `observe`, then `next_skill`, until that returns None.
 
@@ -92,12 +58,10 @@ class Explorer:
         question: The question, or its words.
         kind: "frontier" or "question".
         options: How it decides.
-        sense: Common sense of rooms.
 
     Attributes:
         reason: Why the last choice was made.
         stopped: Why the exploration ended; "" while it goes on.
-        path: Places that were visited, in order.
     """
 
     def __init__(
@@ -105,7 +69,6 @@ class Explorer:
         question: OpenQuestion | str,
         kind: ExplorerKind = "question",
         options: ExplorerOptions | None = None,
-        sense: HouseholdSense | None = None,
     ) -> None:
         if kind not in get_args(ExplorerKind):
             raise ValueError(f"kind {kind!r}: expected one of {', '.join(get_args(ExplorerKind))}")
@@ -114,17 +77,13 @@ class Explorer:
         self.options = options or ExplorerOptions()
         self.reason = ""
         self.stopped = ""
-        self.path: list[str] = []
-        self._sense = sense or HouseholdSense()
-        self._wanted = wanted(self.question)
+        self._sense = HouseholdSense()
+        self._wanted = Wanted.of(self.question)
         self._labels = frozenset().union(*self._wanted.things)
         self._missing: list[frozenset[str]] = list(self._wanted.things)
         asked = self.question
         self._doubts_absence = (asked.polar and bool(asked.anchors)) or asked.kind == "space"
-        self._spots: dict[str, _Spot] = {}
-        self._seen: dict[str, float] = {}
-        self._ways: nx.Graph = nx.Graph()
-        self._here = ""
+        self._places = KnownPlaces()
         self._scene: SceneGraph | None = None
         self._hops = 0
 
@@ -138,24 +97,7 @@ class Explorer:
             scene: The map of now; None: no other than before.
             around: Whether it looked around there, or straight ahead only.
         """
-        here = observation.place
-        spot = self._spots.setdefault(here, _Spot(observation.pose.position))
-        spot.room = observation.room or spot.room
-        spot.looked = spot.looked or around
-        if not self.path or self.path[-1] != here:
-            self.path.append(here)
-            spot.visits += 1
-        for place, quality in observation.seen.items():
-            if place != here or around:
-                self._seen[place] = max(self._seen.get(place, 0.0), quality)
-        for view in observation.neighbours:
-            other = self._spots.setdefault(view.id, _Spot(view.position))
-            other.room = view.room or other.room
-            self._ways.add_edge(here, view.id, length=max(view.distance, 0.01))
-        for place, known in self._spots.items():
-            known.seen = self._seen.get(place, 0.0)
-        self._ways.add_node(here)
-        self._here = here
+        self._places.observe(observation, around)
         if scene is not None:
             self._scene = scene
 
@@ -165,14 +107,13 @@ class Explorer:
         Frontier exploration looks at what was not seen well from elsewhere; ours where the room may
         show what is wanted, and where rooms beside it are not known yet.
         """
-        spot = self._spots[self._here]
+        spot = self._places.spots[self._places.here]
         if spot.looked:
             return False
         if self.kind == "frontier":
             return spot.seen < self.options.seen
-        self._missing = self._not_found()
-        around = (self._spots[place] for place in self._ways[self._here])
-        if any(other.room is None and not other.visits for other in around):
+        self._missing = self._wanted.missing(self._scene)
+        if any(other.room is None and not other.visits for other in self._places.around()):
             return True
         if self._must_be_seen(spot) or self._better_view(spot) is not None:
             return True
@@ -181,9 +122,8 @@ class Explorer:
 
     def skill_ended(self, skill: Skill, result: SkillResult) -> None:
         """Learn how a way ended; a place that cannot be reached is not tried again for ever."""
-        if isinstance(skill, NavigateTo) and not result.ok and skill.place in self._spots:
-            spot = self._spots[skill.place]
-            spot.failures = _TRIES if result.outcome in _IMPOSSIBLE else spot.failures + 1
+        if isinstance(skill, NavigateTo) and not result.ok:
+            self._places.failed(skill.place, result.outcome)
 
     def answer(self, scene: SceneGraph | None = None) -> OpenReply | None:
         """Return the map's answer if it is sure enough to stop for, else None.
@@ -210,7 +150,7 @@ class Explorer:
         Raises:
             RuntimeError: Called before the first observation.
         """
-        if not self._here:
+        if not self._places.here:
             raise RuntimeError("observe() must come before next_skill()")
         if self.kind == "question" and self.answer() is not None:
             self.stopped = "the map answers the question"
@@ -218,15 +158,13 @@ class Explorer:
         if self.options.hops is not None and self._hops >= self.options.hops:
             self.stopped = f"limit of {self.options.hops} places"
             return None
-        ways: dict[str, float] = nx.single_source_dijkstra_path_length(
-            self._ways, self._here, weight="length"
-        )
+        ways = self._places.lengths()
         place = self._frontier(ways) if self.kind == "frontier" else self._likeliest(ways)
         if not place:
             self.stopped = "everything that can be reached was seen"
             return None
         self._hops += 1
-        self._spots[place].chosen += 1
+        self._places.spots[place].chosen += 1
         return NavigateTo(place=place)
 
     def concerns(self, labels: Iterable[str]) -> bool:
@@ -242,8 +180,8 @@ class Explorer:
         """Return the nearest place that was not seen, else the nearest one not visited."""
         left = []
         for place, length in ways.items():
-            spot = self._spots[place]
-            if not spot.visits and spot.failures < _TRIES:
+            spot = self._places.spots[place]
+            if not spot.visits and spot.failures < TRIES:
                 left.append((spot.seen >= self.options.seen, length, place))
         if not left:
             return ""
@@ -255,11 +193,15 @@ class Explorer:
     def _likeliest(self, ways: dict[str, float]) -> str:
         """Return the place with the best chance of an answer per metre."""
         best, chosen = 0.0, ""
-        left = self._left_in_rooms()
-        self._missing = self._not_found()
+        left = self._places.left_in_rooms()
+        self._missing = self._wanted.missing(self._scene)
         for place, length in sorted(ways.items()):
-            spot = self._spots[place]
-            if spot.looked or max(spot.failures, spot.chosen) >= _TRIES or place == self._here:
+            spot = self._places.spots[place]
+            if (
+                spot.looked
+                or max(spot.failures, spot.chosen) >= TRIES
+                or place == self._places.here
+            ):
                 continue
             gain, why = self._gain(place, spot, left)
             rate = gain / (length + self.options.look_cost)
@@ -268,7 +210,7 @@ class Explorer:
                 self.reason = f"{place}, {length:.1f} m away: {why}"
         return chosen
 
-    def _gain(self, place: str, spot: _Spot, left: dict[str, float]) -> tuple[float, str]:
+    def _gain(self, place: str, spot: Spot, left: dict[str, float]) -> tuple[float, str]:
         """Chance (0..) that standing at a place shows what is wanted, and why."""
         if self._must_be_seen(spot):
             return 2.0, "all of the room must be seen"
@@ -282,46 +224,39 @@ class Explorer:
         if spot.visits:
             worth = own * unseen
             return (worth if worth >= _WORTH else 0.0), "a look around"
-        new = self._chance_beyond(self._rooms_at(place))
+        new = self._chance_beyond(self._places.rooms_at(place))
         if spot.room is None:
             return new, "a room not seen yet"
         gain = own * unseen + _BEYOND * new * (0.5 + 0.5 * unseen)
         return gain, f"{spot.room.name} may show it ({own:.2f})"
 
-    def _must_be_seen(self, spot: _Spot) -> bool:
+    def _must_be_seen(self, spot: Spot) -> bool:
         """Whether a place belongs to a room of which all must be seen: for counts, and for "no"."""
         question = self.question
         if question.kind != "how_many" and not (question.polar and not question.anchors):
             return False
-        if spot.room is None or spot.looked or spot.seen >= _WELL:
+        if spot.room is None or spot.looked or spot.seen >= WELL:
             return False
-        return self._is_room(spot.room.type, spot.room.name)
+        return self._wanted.is_room(spot.room.type, spot.room.name)
 
-    def _better_view(self, spot: _Spot) -> SceneObject | None:
+    def _better_view(self, spot: Spot) -> SceneObject | None:
         """A thing asked about that was found, is too little known, and is near a place."""
         if self._scene is None:
             return None
         for names in self._wanted.things:
-            for thing in self._found(names, self._scene):
+            for thing in self._wanted.found(names, self._scene):
                 if thing.observations >= self.options.looks and (
-                    not self._doubts_absence or self._well_seen(thing)
+                    not self._doubts_absence or self._places.well_seen(thing, self.options.looks)
                 ):
                     continue
-                if math.dist(thing.box.center[:2], spot.position[:2]) <= _CLOSER:
+                if spot.near(thing):
                     return thing
         return None
-
-    def _not_found(self) -> list[frozenset[str]]:
-        scene = self._scene
-        if scene is None:
-            return list(self._wanted.things)
-        found = [names for names in self._wanted.things if self._found(names, scene)]
-        return [names for names in self._wanted.things if names not in found] or found
 
     def _chance(self, kind: str, name: str = "") -> float:
         """How likely a room of a type holds what is missing (0..1)."""
         if self._wanted.room:
-            return 1.0 if self._is_room(kind, name) else 0.02
+            return 1.0 if self._wanted.is_room(kind, name) else 0.02
         if not self._missing:
             return _ANYWHERE
         return max(
@@ -330,10 +265,7 @@ class Explorer:
 
     def _chance_beyond(self, beside: Iterable[str]) -> float:
         """The same of a room that was not seen, from the types of those next to it."""
-        had = Counter(
-            spot_room.type
-            for spot_room in {s.room.id: s.room for s in self._spots.values() if s.room}.values()
-        )
+        had = self._places.room_types()
         types = self._sense.household.room_types
         chances = []
         for room in beside:
@@ -347,22 +279,6 @@ class Explorer:
             chances.append(chance / total if total else 0.0)
         return max(chances, default=_ANYWHERE)
 
-    def _rooms_at(self, place: str) -> list[str]:
-        """Types of the rooms at a place, or at those it can be reached from."""
-        spot = self._spots[place]
-        if spot.room is not None:
-            return [spot.room.type]
-        rooms = (self._spots[k].room for k in self._ways[place])
-        return sorted({room.type for room in rooms if room is not None}) or [""]
-
-    def _left_in_rooms(self) -> dict[str, float]:
-        """Room id -> share of it (0..1) that may still hide something."""
-        rest: dict[str, list[float]] = {}
-        for spot in self._spots.values():
-            if spot.room is not None:
-                rest.setdefault(spot.room.id, []).append(0.0 if spot.visits else 1.0 - spot.seen)
-        return {room: max(sum(v) / len(v), _REST) for room, v in rest.items()}
-
     # -- being sure ----------------------------------------------------------------------------
 
     def _settled(self, reply: OpenReply, scene: SceneGraph) -> bool:
@@ -373,7 +289,7 @@ class Explorer:
         """
         question = self.question
         if question.kind == "how_many":
-            return self._room_seen()
+            return self._places.room_seen(self._wanted)
         named = [names for thing in question.anchors if (names := names_of(thing))]
         if question.kind == "size":
             named = list(self._wanted.things)
@@ -381,9 +297,13 @@ class Explorer:
         if not negative and question.kind not in ("space", "size"):
             return True
         if not named:
-            return self._room_seen()
+            return self._places.room_seen(self._wanted)
         return all(
-            any(self._well_seen(thing) for thing in self._found(names, scene)) for names in named
+            any(
+                self._places.well_seen(thing, self.options.looks)
+                for thing in self._wanted.found(names, scene)
+            )
+            for names in named
         )
 
     def _confirmed(self, reply: OpenReply, scene: SceneGraph) -> bool:
@@ -408,86 +328,6 @@ class Explorer:
                 return False
             if thing.label.probability(label) < 0.5:
                 return False
-            if thing.observations < looks and not self._seen_closely(thing):
+            if thing.observations < looks and not self._places.seen_closely(thing):
                 return False
         return True
-
-    def _seen_closely(self, thing: SceneObject) -> bool:
-        """Whether the robot has looked around near a thing, wherever it could."""
-        near = [
-            spot.looked
-            for spot in self._spots.values()
-            if spot.failures < _TRIES
-            and math.dist(thing.box.center[:2], spot.position[:2]) <= _CLOSER
-        ]
-        return bool(near) and all(near)
-
-    def _well_seen(self, thing: SceneObject) -> bool:
-        """Whether small things on or about a thing would have been seen: often, and from near."""
-        if self._seen_closely(thing):
-            return True
-        return thing.observations >= self.options.looks and any(
-            spot.looked and math.dist(thing.box.center[:2], spot.position[:2]) <= _NEAR
-            for spot in self._spots.values()
-        )
-
-    def _room_seen(self) -> bool:
-        """Whether the room that is asked about was entered, and all known of it was seen."""
-        inside = [
-            spot
-            for spot in self._spots.values()
-            if spot.room is not None and self._is_room(spot.room.type, spot.room.name)
-        ]
-        if not self._wanted.room or not inside:
-            return False
-        return any(spot.visits for spot in inside) and all(
-            spot.looked or spot.seen >= _WELL or spot.failures >= _TRIES for spot in inside
-        )
-
-    def _is_room(self, kind: str, name: str) -> bool:
-        room = self._wanted.room.lower()
-        if name and room == name.lower():
-            return True
-        if any(c.isdigit() for c in room) and name:
-            return False
-        return bool(room) and self._sense.household.room_type(room) == kind
-
-    def _found(self, names: frozenset[str], scene: SceneGraph) -> list[SceneObject]:
-        """Things of the map by these names, in the room that is asked about if one is."""
-        lexicon = load_lexicon()
-        found = []
-        for thing in scene.objects.values():
-            if lexicon.canonical(thing.label.top) not in names:
-                continue
-            room = scene.rooms.get(thing.room)
-            if self._wanted.room and room and not self._is_room(room.type, room.name):
-                continue
-            found.append(thing)
-        return found
-
-
-def names_of(thing: Thing) -> frozenset[str]:
-    """Labels that a thing of a question may have; empty for any thing."""
-    return frozenset() if thing.generic else load_lexicon().members(thing.name)
-
-
-def wanted(question: OpenQuestion) -> _Wanted:
-    """Return what must be seen to answer: what things stand to comes first, then they themselves.
-
-    "What is on the desk?" takes a look at the desk; "what can I sit on?" at anything that serves.
-    """
-    things = [question.target, *question.others]
-    around = [anchor for thing in things for anchor in thing.anchors]
-    named = [names for thing in (*around, *things) if (names := names_of(thing))]
-    if question.use:
-        lexicon = load_lexicon()
-        serving = {
-            label
-            for _, use in lexicon.uses_in(question.use)[:1]
-            for label, grade in lexicon.spread(lexicon.uses[use].things).items()
-            if grade >= 0.7
-        }
-        if serving:
-            named = [frozenset(serving)]
-    rooms = [thing.room for thing in (*things, *around) if thing.room]
-    return _Wanted(tuple(dict.fromkeys(named)), rooms[0] if rooms else "")

@@ -9,8 +9,9 @@ from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Observation, PlaceView, RoomView
 from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject
 from coterie_core.skills import NavigateTo, Outcome, SkillResult
-from openeqa_agent.explore import Explorer, ExplorerOptions, wanted
+from openeqa_agent.explore import Explorer, ExplorerOptions
 from openeqa_agent.question import parse_open
+from openeqa_agent.wanted import Wanted
 
 HALL = RoomView("hall", "hallway", "hallway")
 KITCHEN = RoomView("kitchen", "kitchen", "kitchen")
@@ -189,6 +190,6 @@ def test_limits_and_mistakes_are_told():
 
 
 def test_what_must_be_seen():
-    assert wanted(parse_open("What is on the desk in the office?")).room == "office"
-    assert frozenset({"desk"}) in wanted(parse_open("What is on the desk?")).things
-    assert "sofa" in next(iter(wanted(parse_open("Where can I sit?")).things))
+    assert Wanted.of(parse_open("What is on the desk in the office?")).room == "office"
+    assert frozenset({"desk"}) in Wanted.of(parse_open("What is on the desk?")).things
+    assert "sofa" in next(iter(Wanted.of(parse_open("Where can I sit?")).things))
