@@ -9,14 +9,13 @@ from coterie_core.colors import COLOR_NAMES
 from coterie_core.household import load_household
 from coterie_core.lexicon import Lexicon, load_lexicon
 from coterie_core.relations import RelationKind
+from coterie_core.understanding import plain_text, written_out
 from object_planner.wish import Order, Relation, Request, Want
 from object_planner.wording import not_understood, unknown_head, worded
 
 _LONGEST = 600
 """Characters of a request that are read."""
-_CONTRACTIONS = (
-    (re.compile(r"\b(can|could|would|should|do|does|did|is|are|was|have|has)n[’']?t\b"), r"\1 not"),
-    (re.compile(r"\bcannot\b"), "can not"),
+_CAN = (
     # The verb, so that what is left is the thing of tin.
     (
         re.compile(
@@ -25,16 +24,12 @@ _CONTRACTIONS = (
         "could",
     ),
     (re.compile(r"\b(i|you|we|that|which) can\b"), r"\1 could"),
-    (re.compile(r"\bwon[’']?t\b"), "will not"),
-    (re.compile(r"[’']m\b"), " am"),
-    (re.compile(r"[’']re\b"), " are"),
-    (re.compile(r"[’']d\b"), " would"),
-    (re.compile(r"[’']s\b"), " is"),
 )
 _OPENING = re.compile(
     r"^(?:(?:hey|hi|hello|please|robot|can you|could you|would you|will you|kindly)\W+)*"
     r"(?:i (?:am|was) (?:searching|looking|hunting)(?: for)?"
-    r"|i (?:need|want|would like|could use|wish)(?: you)?|i can(?: not)? find"
+    r"|i (?:need|want|would like|could use|wish)(?: you)?"
+    r"|i (?:can|could)(?: not)? (?:find|locate|see)"
     r"|where (?:is|are|did i (?:put|leave))|(?:is|are) there|do (?:we|you|i) have"
     r"|(?:find|bring|get|fetch|give|show|tell|hand|pass|pick)(?: up)?(?: me| us)?"
     r"|locate|identify|search(?: for)?|look for|point (?:me )?to|go to|take me to|which|what)\b\s*"
@@ -50,8 +45,9 @@ _GENERIC = re.compile(
 _NEGATION = re.compile(
     r"(?:,\s*)?(?:\b(?:that|which|and|but|it)\s+)*"
     r"(?:\b(?:is|are|does|do|can|could|should|must|will|would)\s+)?"
-    r"\b(?P<word>not|neither|nor|other than|except(?: for)?|besides|apart from|aside from"
-    r"|rather than|instead of|excluding|anything but|without|never|no)\b\s*(?:be\s+)?"
+    r"\b(?P<word>not(?! (?:find|locate|see)\b)|neither|nor|other than|except(?: for)?|besides"
+    r"|apart from|aside from|rather than|instead of|excluding|anything but|without|never|no)\b"
+    r"\s*(?:be\s+)?"
 )
 _END = re.compile(
     r"\s*(?:[,;.]\s*(?:because|since|as|so|and i|but i|i |where|which i)\b"
@@ -110,8 +106,8 @@ _TO = re.compile(
 
 def clean(words: str) -> str:
     """Return a request in lower case, contractions written out, single spaces."""
-    text = " ".join(words[:_LONGEST].lower().split())
-    for pattern, full in _CONTRACTIONS:
+    text = " ".join(written_out(plain_text(words[: 2 * _LONGEST])[:_LONGEST]).split())
+    for pattern, full in _CAN:
         text = pattern.sub(full, text)
     text = re.sub(r"\bcups? of (?:coffee|tea)\b", lambda m: f"hot {m[0].split()[-1]}", text)
     return re.sub(r"[^\w\s,;.?!'-]", " ", text).strip()

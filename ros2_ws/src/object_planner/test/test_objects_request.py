@@ -16,6 +16,8 @@ def names(wants):
         ("Where is the umbrella?", ["umbrella"]),
         ("Could you please bring me my rucksack", ["backpack"]),
         ("I can't find the remote control", ["remote"]),
+        ("I cannot find my umbrella", ["umbrella"]),
+        ("I couldn\u2019t see the dad's lamp anywhere", ["lamp"]),
         ("Do we have a fridge?", ["refrigerator"]),
         ("show me all knives", ["knife"]),
         ("an apple or a banana", ["apple", "banana"]),
