@@ -15,21 +15,10 @@ from coterie_core.understanding import (
     nearest,
     unknown_words,
 )
+from coterie_core.understanding.quantities import ORDINALS
 
-_ORDINALS = {
-    word: k
-    for k, words in enumerate(
-        (
-            "second|2nd", "third|3rd", "fourth|4th", "fifth|5th", "sixth|6th",
-            "seventh|7th", "eighth|8th", "ninth|9th", "tenth|10th",
-        ),
-        start=2,
-    )
-    for word in words.split("|")
-}  # fmt: skip
-_ORDINAL = re.compile(
-    rf"\b({'|'.join(word for word in _ORDINALS if not word.endswith('-'))})\b[- ]?"
-)
+_RANKS = {word: rank for word, rank in ORDINALS.items() if rank > 1}
+_ORDINAL = re.compile(rf"\b({'|'.join(_RANKS)})\b[- ]?")
 _LATER = re.compile(
     r"\s*(?:[,;.]\s*)?(?:\band\s+|\bbut\s+)?"
     r"\b(?:then|after that|afterwards?|after this|next (?=find|get|bring|look|show)|finally)\b"
@@ -113,7 +102,7 @@ def worded(text: str, known: Collection[str] = ()) -> Wording:
     rank = 1
     ordinal = _ORDINAL.search(text)
     if ordinal and not re.search(r"\b(?:for|in) a $", text[: ordinal.start()]):
-        rank = _ORDINALS[ordinal[1]]
+        rank = _RANKS[ordinal[1]]
         text = f"{text[: ordinal.start()]}{text[ordinal.end() :]}"
     return Wording(text.strip(" ,;"), later, rank, tuple(read), tuple(strange))
 

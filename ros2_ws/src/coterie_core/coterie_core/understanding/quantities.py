@@ -34,7 +34,8 @@ ORDINALS = {
 ), start=1
         )
     },
-    "1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5, "6th": 6, "last": -1,
+    "1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5, "6th": 6, "7th": 7,
+    "8th": 8, "9th": 9, "10th": 10, "last": -1,
 }  # fmt: skip
 SUPERLATIVES = {
     **dict.fromkeys(("nearest", "closest", "nearby"), "nearest"),
