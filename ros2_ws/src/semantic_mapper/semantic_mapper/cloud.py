@@ -145,14 +145,10 @@ class EvidenceCloud:
 
     def join(self, other: EvidenceCloud, voxel: float, most: int) -> None:
         """Add another object's cloud: it turned out to be the same object."""
-        inside, outside = other.inside, other.outside
-        before = len(self.points)
-        points = np.concatenate([self.points, other.points])
-        self.inside = np.concatenate([self.inside, inside])
-        self.outside = np.concatenate([self.outside, outside])
-        self.points = points
-        assert len(self.points) == before + len(other.points)
-        _, first = np.unique(voxel_keys(points, voxel), return_index=True)
+        self.points = np.concatenate([self.points, other.points])
+        self.inside = np.concatenate([self.inside, other.inside])
+        self.outside = np.concatenate([self.outside, other.outside])
+        _, first = np.unique(voxel_keys(self.points, voxel), return_index=True)
         self._keep(first)
         if len(self.points) > most:
             self._keep(np.linspace(0, len(self.points) - 1, most).astype(np.int64))
