@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from coterie_core.detections import ImageDetection, RgbdFrame
-from coterie_core.transforms import TransformError, TransformNotYet
+from coterie_core.transforms import TransformBuffer, TransformError, TransformNotYet
 from coterie_msgs.msg import ImageDetections
 from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions import DetectedImage
 from coterie_ros.conversions.detections import Detection2DArray
 from semantic_mapper.pairing import FramePairs
 from semantic_mapper.still import StillFilter
-
-if TYPE_CHECKING:
-    from semantic_mapper.node import MapperNode
 
 Model = tuple[tuple[int, int], tuple[float, float, float, float]]
 
@@ -54,10 +53,33 @@ class Waiting:
 
 
 class CameraInlet:
-    """What comes in from one camera of a robot, up to whole frames; lives in the loop of a node."""
+    """What comes in from one camera of a robot, up to whole frames; lives in the loop of a node.
 
-    def __init__(self, node: MapperNode, robot: str, camera: str) -> None:
+    Args:
+        node: Listens; has the mapper's parameters.
+        robot: Whose camera it is.
+        camera: Its name.
+        transforms: Poses of the camera over time.
+        labels: Names of the classes of vision_msgs by id.
+        offer: Takes frames that are whole.
+        note: Counts a problem under a name and reports it with a text.
+    """
+
+    def __init__(
+        self,
+        node: AgentNode,
+        robot: str,
+        camera: str,
+        *,
+        transforms: TransformBuffer,
+        labels: Mapping[str, str],
+        offer: Callable[[Job], None],
+        note: Callable[[str, str], None],
+    ) -> None:
         self.node = node
+        self.transforms = transforms
+        self.offer = offer
+        self.note = note
         self.robot = robot
         self.name = f"{robot}/{camera}"
         p = node.parameters
@@ -81,14 +103,12 @@ class CameraInlet:
         if p["color"]:
             convert_color = partial(_read_color, topic=color)
             listen(_image_type(color), color, "sensor_data", self._on_color, convert=convert_color)
-        self._hear_detections(topics["detections"])
+        self._hear_detections(topics["detections"], labels)
 
-    def _hear_detections(self, topic: str) -> None:
+    def _hear_detections(self, topic: str, labels: Mapping[str, str]) -> None:
         node = self.node
         if node.parameters["detections_type"] == "vision_msgs":
-            read = partial(
-                conversions.detections_from_vision_msg, topic=topic, labels=node.class_labels
-            )
+            read = partial(conversions.detections_from_vision_msg, topic=topic, labels=labels)
             kind = Detection2DArray
         else:
             read = partial(conversions.detections_from_msg, topic=topic)
@@ -114,7 +134,7 @@ class CameraInlet:
             self._waiting.append(Waiting(time, depth, found, due))
         while len(self._waiting) > self.node.parameters["queue"]:
             self._waiting.popleft()
-            self.node.note("frames_dropped", f"{self.name}: frames come faster than transforms")
+            self.note("frames_dropped", f"{self.name}: frames come faster than transforms")
         self.retry()
 
     def retry(self) -> None:
@@ -127,12 +147,12 @@ class CameraInlet:
             except TransformNotYet as error:
                 if now < item.due:
                     return
-                self.node.note("no_transform", f"{self.name}: frame dropped: {error}")
+                self.note("no_transform", f"{self.name}: frame dropped: {error}")
             except ValueError as error:
-                self.node.note("frames_invalid", f"{self.name}: frame dropped: {error}")
+                self.note("frames_invalid", f"{self.name}: frame dropped: {error}")
             else:
                 if job is not None:
-                    self.node.offer(job)
+                    self.offer(job)
             self._waiting.popleft()
 
     def _job(self, item: Waiting) -> Job | None:
@@ -161,7 +181,9 @@ class CameraInlet:
                 "see with one eye: register the depth to the detector's image"
             )
         try:
-            pose = self.node.transforms.lookup(self.node.frame, item.depth.frame, item.time)
+            pose = self.transforms.lookup(
+                self.node.parameters["map_frame"], item.depth.frame, item.time
+            )
         except TransformNotYet:
             raise
         except TransformError as error:

@@ -124,7 +124,15 @@ class MapperNode(AgentNode):
                 self._hear_map(topic, partial(self._take, partial(self.team.set, robot), topic))
             return
         self._inlets = [
-            CameraInlet(self, robot, camera)
+            CameraInlet(
+                self,
+                robot,
+                camera,
+                transforms=self.transforms,
+                labels=self.class_labels,
+                offer=self.worker.offer,
+                note=self.note,
+            )
             for robot in self.robots
             for camera in _cameras(robot, parameters["cameras"])
         ]
@@ -174,10 +182,6 @@ class MapperNode(AgentNode):
     def _retry(self) -> None:
         for inlet in self._inlets:
             inlet.retry()
-
-    def offer(self, job: Job) -> None:
-        """Have a frame mapped."""
-        self.worker.offer(job)
 
     def note(self, counter: str, text: str) -> None:
         """Count a problem that comes again and again, and report it ever more seldom."""
