@@ -10,7 +10,7 @@ from coterie_core.scene import Room, SceneGraph
 
 LOOKED_AT = 0.4
 """Share of a room (0..1) from which it counts as looked at."""
-_WELL = 0.7
+WELL = 0.7
 """Quality from which a place counts as seen altogether."""
 _OBJECTS = 3.5
 """Objects seen in a room for which its share is 1 - 1/e."""
@@ -49,7 +49,7 @@ class PlacesSeen:
         own = {place for place, at in self._rooms.items() if at == room} | set(places)
         if not own:
             return None
-        return sum(min(self._quality.get(p, 0.0) / _WELL, 1.0) for p in own) / len(own)
+        return sum(min(self._quality.get(p, 0.0) / WELL, 1.0) for p in own) / len(own)
 
 
 class Coverage:

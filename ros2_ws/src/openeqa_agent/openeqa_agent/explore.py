@@ -12,8 +12,9 @@ from coterie_core.observation import Observation
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.skills import NavigateTo, Skill, SkillResult
 from openeqa_agent.answers import OpenReply
+from openeqa_agent.coverage import WELL
 from openeqa_agent.ground import answer_from_map
-from openeqa_agent.places import TRIES, WELL, KnownPlaces, Spot
+from openeqa_agent.places import TRIES, KnownPlaces, Spot
 from openeqa_agent.question import parse_open
 from openeqa_agent.understood import OpenQuestion
 from openeqa_agent.wanted import Wanted, names_of

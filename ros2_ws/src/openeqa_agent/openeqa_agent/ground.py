@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from coterie_core.detector_vocabulary import STRUCTURE
 from coterie_core.scene import SceneGraph, SceneObject
@@ -15,7 +15,7 @@ from openeqa_agent.labels import color_of
 from openeqa_agent.measures import answer_size, answer_space
 from openeqa_agent.presence import answer_how_many, answer_is_there
 from openeqa_agent.purposes import answer_use
-from openeqa_agent.things import HOLDS, LIKELY, Found, MapIndex
+from openeqa_agent.things import HOLDS, LIKELY, Found, MapIndex, reply_on
 from openeqa_agent.understood import STATES, OpenQuestion
 from openeqa_agent.words import basic_color
 
@@ -83,11 +83,6 @@ def _chosen(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
     return OpenReply("neither", sure, guessed=guessed, explanation=why)
 
 
-def _reply(text: str, confidence: float, found: Sequence[Found], why: str) -> OpenReply:
-    ids = tuple(id_ for one in found for id_ in one.ids)
-    return OpenReply(text, confidence, objects=ids, explanation=why)
-
-
 def _where(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
     found = index.find(question.target)
     if not found or (question.target.generic and not question.target.color):
@@ -99,7 +94,7 @@ def _where(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
     alike = [one for one in found[1:] if one.score > 0.7 * best.score]
     confidence = best.score * (0.9 if not alike else 0.75 if len(alike) == 1 else 0.6)
     more = f"; {len(alike)} more like it" if alike else ""
-    return _reply(text, confidence, found[:3], f"the {index.label(best.thing)} is {text}{more}")
+    return reply_on(text, confidence, found[:3], f"the {index.label(best.thing)} is {text}{more}")
 
 
 def _which_room(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
@@ -124,11 +119,11 @@ def _which_room(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
         text = f"the {name}" if not name.startswith("the ") else name
         here = [f for f in found if (room := index.room(f.thing)) and room.name == name]
         why = f"{len(here)} of {len(found)} such things are there"
-        return _reply(text, 0.9 * here[0].score * weight / total, here, why)
+        return reply_on(text, 0.9 * here[0].score * weight / total, here, why)
     for one in found:
         floor = phrases.floor_name(index, one.thing)
         if floor:
-            return _reply(f"on the {floor}", 0.85 * one.score, [one], "by its room's floor")
+            return reply_on(f"on the {floor}", 0.85 * one.score, [one], "by its room's floor")
     room = next(iter(index.rooms_named(question.target.words or question.room)), None)
     floor = phrases.floor_of_room(index, room) if room else ""
     return OpenReply(f"the {floor}", 0.8, explanation="by its floor") if floor else None
@@ -154,11 +149,11 @@ def _color(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
         offered = {basic_color(choice): choice for choice in question.choices}
         if color not in offered:
             return None
-        return _reply(offered[color], confidence, held, why)
+        return reply_on(offered[color], confidence, held, why)
     if question.polar:
         asked = basic_color(question.attribute)
-        return _reply("yes" if asked in votes else "no", confidence, held, why)
-    return _reply(color, confidence, held, why)
+        return reply_on("yes" if asked in votes else "no", confidence, held, why)
+    return reply_on(color, confidence, held, why)
 
 
 def _state(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
@@ -179,8 +174,8 @@ def _state(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
         confidence = share * one.score / max(best.score, 1e-6) * best.score
         if question.choices:
             text = _choice(question, holds)
-            return _reply(text, confidence, [one], why) if text else None
-        return _reply("yes" if holds else "no", confidence, [one], why)
+            return reply_on(text, confidence, [one], why) if text else None
+        return reply_on("yes" if holds else "no", confidence, [one], why)
     return None
 
 
@@ -235,7 +230,7 @@ def _relation(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
     if found and found[0].score >= LIKELY * HOLDS:
         why = phrases.place(index, found[0].thing)
         share = found[0].score if wanted.relation else found[0].p
-        return _reply("yes", 0.5 + 0.45 * min(share, 1.0), found[:2], f"it is {why}")
+        return reply_on("yes", 0.5 + 0.45 * min(share, 1.0), found[:2], f"it is {why}")
     alone = index.find(dataclasses.replace(wanted, relation=None, anchors=(), room=""))
     if not alone:
         return None
@@ -244,7 +239,7 @@ def _relation(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
     ):
         return None
     why = f"the {index.label(alone[0].thing)} is {phrases.place(index, alone[0].thing)}"
-    return _reply("no", 0.7 * alone[0].p, alone[:1], why)
+    return reply_on("no", 0.7 * alone[0].p, alone[:1], why)
 
 
 def _what(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
@@ -272,7 +267,7 @@ def _what(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
     confidence = share * (0.85 if len(found) <= 2 else 0.7)
     if wanted.relation in ("left of", "right of"):
         confidence *= 0.7
-    return _reply(text, confidence, chosen, f"{len(found)} thing(s) of the map fit")
+    return reply_on(text, confidence, chosen, f"{len(found)} thing(s) of the map fit")
 
 
 def _carries(index: MapIndex, one: Found) -> bool:
@@ -288,11 +283,11 @@ def _attribute(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
         value = str(one.thing.properties.get(question.attribute, "")).strip()
         if value:
             why = f"the map says so of the {index.label(one.thing)}"
-            return _reply(value[:60], 0.85 * one.score, [one], why)
+            return reply_on(value[:60], 0.85 * one.score, [one], why)
         if question.attribute == "type" and not question.target.generic:
             name = index.label(one.thing)
             if name != question.target.words and name.endswith(question.target.name):
-                return _reply(f"a {name}", 0.5 * one.score, [one], "by its label")
+                return reply_on(f"a {name}", 0.5 * one.score, [one], "by its label")
     return None
 
 
@@ -308,7 +303,7 @@ def _purpose(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
         return None
     share = found[0].score if found else 1.0
     why = f"it is the {room.name}"
-    return _reply(purpose_of(room.type or room.name), 0.75 * share, found, why)
+    return reply_on(purpose_of(room.type or room.name), 0.75 * share, found, why)
 
 
 def _other(index: MapIndex, question: OpenQuestion) -> OpenReply | None:

@@ -12,13 +12,12 @@ from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation, RoomView
 from coterie_core.scene import SceneObject
 from coterie_core.skills import Outcome
+from openeqa_agent.coverage import WELL
 from openeqa_agent.wanted import Wanted
 
 _IMPOSSIBLE = (Outcome.UNREACHABLE, Outcome.UNKNOWN_TARGET, Outcome.UNSUPPORTED, Outcome.REFUSED)
 TRIES = 3
 """Ways to a place, or failures, after which it is given up."""
-WELL = 0.7
-"""Quality from which a place counts as seen when all of a room shall be."""
 _REST = 0.1  # share of its likelihood that a room keeps after all of it was seen
 _NEAR = 2.5  # [m] from which small things on furniture are seen
 _CLOSER = 3.0  # [m] how near a thing a place lies from which it is seen better

@@ -8,7 +8,7 @@ from coterie_core.household import load_household
 from coterie_core.scene import Room
 from openeqa_agent import phrases
 from openeqa_agent.answers import OpenReply
-from openeqa_agent.things import Found, MapIndex
+from openeqa_agent.things import MapIndex, reply_on
 from openeqa_agent.understood import OpenQuestion
 
 _RECALL = 0.85
@@ -39,7 +39,7 @@ def answer_is_there(index: MapIndex, question: OpenQuestion) -> OpenReply | None
     if none <= 0.5:
         where = phrases.place(index, found[0].thing)
         why = f"the {index.label(found[0].thing)} {where}".strip()
-        return _reply("yes", 1.0 - none, found, why)
+        return reply_on("yes", 1.0 - none, found, why)
     return _absent(index, question, "no", none if none <= 0.9 else 1.0)
 
 
@@ -72,8 +72,8 @@ def answer_how_many(index: MapIndex, question: OpenQuestion) -> OpenReply | None
     if missing:
         left = index.coverage.told(missing)
         text = f"{count} seen so far; {left}"
-        return _reply(text, 0.5 * share, listed, f"{count} such things in the map; {left}")
-    return _reply(str(count), 0.85 * share, listed, f"{count} such things in the map")
+        return reply_on(text, 0.5 * share, listed, f"{count} such things in the map; {left}")
+    return reply_on(str(count), 0.85 * share, listed, f"{count} such things in the map")
 
 
 def likeliest_count(shares: Sequence[float]) -> tuple[int, float]:
@@ -116,7 +116,7 @@ def _absent(index: MapIndex, question: OpenQuestion, text: str, none: float) -> 
         missed = 1.0 - _RECALL * (1.0 if seen else 0.5)
         sure = (1.0 - _ON_ANCHOR) / (1.0 - _ON_ANCHOR + _ON_ANCHOR * missed)
         held = index.label(anchors[0].thing) if anchors else wanted.anchors[0].name
-        return _reply(text, sure * none, anchors[:1], f"no such thing was seen about the {held}")
+        return reply_on(text, sure * none, anchors[:1], f"no such thing was seen about the {held}")
     rooms = index.rooms_named(wanted.room) if wanted.room else []
     if wanted.room and not rooms:
         return None
@@ -136,7 +136,7 @@ def _absent(index: MapIndex, question: OpenQuestion, text: str, none: float) -> 
         return OpenReply(
             f"none seen so far; {left}", min(sure * none, _OPEN), guessed=True, explanation=left
         )
-    return _reply(text, sure * none, [], f"no such thing among {_count(index, rooms)} objects")
+    return reply_on(text, sure * none, [], f"no such thing among {_count(index, rooms)} objects")
 
 
 def _anywhere(question: OpenQuestion) -> float:
@@ -151,8 +151,3 @@ def _count(index: MapIndex, rooms: Sequence[Room]) -> int:
     if not rooms:
         return len(index.scene.objects)
     return sum(1 for room in rooms for _ in index.scene.objects_in(room.id))
-
-
-def _reply(text: str, confidence: float, found: Sequence[Found], why: str) -> OpenReply:
-    ids = tuple(id_ for one in found for id_ in one.ids)
-    return OpenReply(text, confidence, objects=ids, explanation=why)

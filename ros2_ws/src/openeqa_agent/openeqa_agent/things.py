@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -13,6 +13,7 @@ from coterie_core.geometry import Box, Vec2, distance, iou
 from coterie_core.household import load_household, normalized
 from coterie_core.relations import NEAR, PAIRS, RelationKind, between, gap
 from coterie_core.scene import Room, SceneGraph, SceneObject
+from openeqa_agent.answers import OpenReply
 from openeqa_agent.coverage import Coverage, PlacesSeen
 from openeqa_agent.labels import (
     belief,
@@ -53,6 +54,12 @@ class Found:
     def score(self) -> float:
         """Both in one."""
         return self.p * self.fit
+
+
+def reply_on(text: str, confidence: float, found: Sequence[Found], why: str) -> OpenReply:
+    """Return an answer that rests on what was found in the map; `why` is its explanation."""
+    ids = tuple(id_ for one in found for id_ in one.ids)
+    return OpenReply(text, confidence, objects=ids, explanation=why)
 
 
 class MapIndex:
