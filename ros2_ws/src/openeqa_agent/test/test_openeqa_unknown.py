@@ -41,6 +41,7 @@ async def test_questions_of_all_kinds(name, least, flat):
     rows = [row for part in yaml.safe_load((DATA / f"{name}.yaml").read_text()).values()
             for row in part]  # fmt: skip
     wrong = [q for q, wanted in rows if not fits(await agent.answer(q, flat), wanted)]
+    print(f"\n{name}: {len(rows) - len(wrong)} of {len(rows)} as they should be", end=" ")
     assert len(rows) > 60 and 1.0 - len(wrong) / len(rows) >= least, wrong
 
 
