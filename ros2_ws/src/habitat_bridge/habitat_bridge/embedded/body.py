@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3, wrap_angle
@@ -14,9 +14,6 @@ from coterie_core.skills import Outcome, Skill, SkillResult
 from habitat_bridge.embedded.body_places import BodyPlaces
 from habitat_bridge.embedded.detector import Sighting
 from habitat_bridge.embedded.navigation import NoWay, Route
-
-if TYPE_CHECKING:
-    from habitat_bridge.embedded.yielding import Aside
 
 EPSILON = 1e-9
 _TURN_FIRST = 0.35  # [rad] larger turns are made standing
@@ -235,3 +232,18 @@ class Walk:
         self._left = [0.0] * len(points)
         for k in range(len(points) - 2, -1, -1):
             self._left[k] = self._left[k + 1] + math.dist(points[k], points[k + 1])
+
+
+@dataclass(slots=True)
+class Aside:
+    """A robot making way for `asker`: where it came from, and how far it has got.
+
+    `walk` leads aside first, then (for a robot that was idle) back home.
+    """
+
+    asker: Body
+    walk: Walk
+    home: Pose
+    glance: Glance | None
+    waited: float = 0.0
+    returning: bool = False

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from coterie_core.geometry import Vec3
+from coterie_core.observation import Observation
 from coterie_core.scene import SceneObject
 from coterie_core.skills import (
     Ask,
@@ -28,10 +29,8 @@ from coterie_core.skills import (
 from habitat_bridge.embedded.body import Body, Hold, Job, SkillFailed, Spin, Stage, Turn, Walk
 from habitat_bridge.embedded.manipulation import Hands
 from habitat_bridge.embedded.navigation import Disc, NoWay, Route
+from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.yielding import make_way
-
-if TYPE_CHECKING:
-    from habitat_bridge.embedded.world import EmbeddedWorld
 
 _APPROACH = 1.2  # [m] how far from a wanted position a robot may end
 _TIMES: dict[type, float] = {
@@ -47,10 +46,29 @@ _AVOID = 3.0  # [m] robots nearer than this are gone around
 _DONE = SkillResult(Outcome.SUCCEEDED)
 
 
+class Surroundings(Protocol):
+    """What skills need of the world that a robot is in."""
+
+    contents: Things
+    look_on_arrival: bool
+
+    @property
+    def bodies(self) -> Sequence[Body]:
+        """The robots, in the order they were added."""
+        ...
+
+    def look_around(self, body: Body) -> None:
+        """Note what comes into view during a full turn where a robot stands."""
+
+    def observe(self, robot: str) -> Observation:
+        """Return what a robot perceives now."""
+        ...
+
+
 class SkillBook:
     """Makes a job of a skill for a robot of a world."""
 
-    def __init__(self, world: EmbeddedWorld, hands: Hands) -> None:
+    def __init__(self, world: Surroundings, hands: Hands) -> None:
         self._world = world
         self._hands = hands
 

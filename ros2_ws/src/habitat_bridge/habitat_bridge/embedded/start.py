@@ -4,36 +4,50 @@ from __future__ import annotations
 
 import difflib
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+
+import numpy as np
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
+from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.body_places import BodyPlaces
+from habitat_bridge.embedded.house import House
 from habitat_bridge.simulator import Start, WorldError
-
-if TYPE_CHECKING:
-    from habitat_bridge.embedded.world import EmbeddedWorld
 
 _GAP = 0.1  # [m] between robots at the start
 
 
 def choose_start(
-    world: EmbeddedWorld, name: str, embodiment: Embodiment, places: BodyPlaces, start: Start
+    start: Start,
+    embodiment: Embodiment,
+    places: BodyPlaces,
+    house: House,
+    bodies: Sequence[Body],
+    rng: np.random.Generator,
 ) -> Pose:
     """Return where a robot begins.
+
+    Args:
+        start: Where it is to begin.
+        embodiment: What it is.
+        places: Places of the house as it can use them.
+        house: The house.
+        bodies: The robots that are there already.
+        rng: Chooses among places that are as good.
 
     Raises:
         WorldError: No such place or room, or no free spot there fits the body.
     """
     if start.pose is not None:
         spot = places.space.nearest_free(start.pose.position, 0.5)
-        if spot is None or not _clear(world, embodiment, spot):
+        if spot is None or not _clear(bodies, embodiment, spot):
             raise WorldError(
                 f"{embodiment.name} does not fit within 0.5 m of {_text(start.pose.position)}: "
                 "a wall, furniture or another robot is there; choose another start"
             )
         return Pose(spot, start.pose.yaw)
-    wanted = _wanted(world, places, start)
+    wanted = _wanted(house, places, start)
     fitting = [k for k in wanted if places.stand(k) is not None]
     if not fitting:
         where = start.place or start.room or "the house"
@@ -50,35 +64,31 @@ def choose_start(
         }
         most = max(reach.values())
         fitting = [k for k in fitting if reach[k] == most]
-    free = [k for k in fitting if _clear(world, embodiment, _spot(places, k))]
+    free = [k for k in fitting if _clear(bodies, embodiment, _spot(places, k))]
     if not free:
         where = start.place or start.room or "the house"
         raise WorldError(f"other robots take all places of {where}; choose another start")
-    rng = world.random(name, "start")
     place = free[int(rng.integers(len(free)))]
     return Pose(_spot(places, place), float(rng.uniform(-math.pi, math.pi)))
 
 
-def _wanted(world: EmbeddedWorld, places: BodyPlaces, start: Start) -> list[str]:
-    known = world.place_map.places
+def _wanted(house: House, places: BodyPlaces, start: Start) -> list[str]:
+    known = places.map.places
     if start.place is not None:
         if start.place not in known:
-            raise WorldError(
-                f"{world.name} has no place {start.place!r}{_like(start.place, known)}"
-            )
+            raise WorldError(f"this house has no place {start.place!r}{_like(start.place, known)}")
         return [start.place]
     if start.room is None:
         return list(known)
     text = start.room.strip().lower()
-    rooms = world.house.rooms
+    rooms = house.rooms
     found = {r.id for r in rooms if text in (r.id.lower(), r.name.lower())}
     found = found or {r.id for r in rooms if r.type.lower() == text}
     if found:
         return [k for k in known if known[k].room in found]
-    names = [room.name for room in world.house.rooms]
+    names = [room.name for room in house.rooms]
     raise WorldError(
-        f"{world.name} has no room {start.room!r}{_like(text, names)}; rooms here: "
-        f"{', '.join(names)}"
+        f"this house has no room {start.room!r}{_like(text, names)}; rooms here: {', '.join(names)}"
     )
 
 
@@ -88,10 +98,10 @@ def _spot(places: BodyPlaces, place: str) -> Vec3:
     return spot
 
 
-def _clear(world: EmbeddedWorld, embodiment: Embodiment, spot: Vec3) -> bool:
+def _clear(bodies: Sequence[Body], embodiment: Embodiment, spot: Vec3) -> bool:
     return all(
         math.dist(body.pose.position, spot) > body.embodiment.radius + embodiment.radius + _GAP
-        for body in world.bodies
+        for body in bodies
     )
 
 

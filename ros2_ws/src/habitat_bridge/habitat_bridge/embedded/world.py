@@ -153,8 +153,9 @@ class EmbeddedWorld:
         if key not in self._spaces:
             self._spaces[key] = BodyPlaces(self._make_space(key), self.place_map)
         places = self._spaces[key]
-        body = Body(name, embodiment, places, choose_start(self, name, embodiment, places, start))
-        self._bodies[name] = body
+        rng = self.random(name, "start")
+        pose = choose_start(start, embodiment, places, self.house, self.bodies, rng)
+        self._bodies[name] = body = Body(name, embodiment, places, pose)
         if self.look_on_arrival:
             self.look_around(body)
         return self.state(name)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from coterie_core.geometry import Pose, Vec3
-from habitat_bridge.embedded.body import Body, Glance, SkillFailed, Walk
+from habitat_bridge.embedded.body import Aside, Body, SkillFailed, Walk
 from habitat_bridge.embedded.navigation import BodySpace, NoWay
 from habitat_bridge.embedded.occupancy import CELL
 
@@ -18,21 +17,6 @@ _FAR = 2.5  # [m] farthest a robot goes to make way
 _AHEAD = 3.0  # [m] of the other's route that is kept free
 _ROOM = 0.12  # [m] left between two robots that pass
 _PATIENCE = 12.0  # [s] until a robot that made way comes back in any case
-
-
-@dataclass(slots=True)
-class Aside:
-    """A robot making way for `asker`: where it came from, and how far it has got.
-
-    `walk` leads aside first, then (for a robot that was idle) back home.
-    """
-
-    asker: Body
-    walk: Walk
-    home: Pose
-    glance: Glance | None
-    waited: float = 0.0
-    returning: bool = False
 
 
 def make_way(asker: Body, blocker: Body, bodies: Sequence[Body]) -> bool:
