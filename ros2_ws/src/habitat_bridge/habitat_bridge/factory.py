@@ -60,23 +60,23 @@ class WorldSpec(BaseModel):
         None,
         ge=1,
         le=3,
-        description="Number of storeys of an embedded house; none: chosen by the seed.",
+        description="Number of storeys of a generated house; none: chosen by the seed.",
     )
     rooms: int | None = Field(
         None,
         ge=4,
         le=25,
-        description="Number of rooms of an embedded house; none: chosen by the seed.",
+        description="Number of rooms of a generated house; none: chosen by the seed.",
     )
     house: str | None = Field(
         None,
-        description="Path of the JSON file of a saved embedded house; none: a house is generated.",
+        description="Path of the JSON file of a saved house; none: a house is generated.",
     )
     look_on_arrival: bool = Field(
-        True, description="Robots turn once after each path, in embedded worlds."
+        True, description="Robots turn once after each path; not in graph worlds."
     )
     track_ids: bool = Field(
-        False, description="Detections of embedded worlds carry the objects' true identifiers."
+        False, description="Detections carry the objects' true identifiers; not in graph worlds."
     )
     directory: str | None = Field(
         None, description="Path of a graph world's folder with connectivity/ and objects/."

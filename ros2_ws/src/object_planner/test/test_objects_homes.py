@@ -37,6 +37,7 @@ def test_own_requests(mode, kind, least):
                 hits += 1
             else:
                 missed.append(f"{words}: {ids[:3]}, not {right}")
+    print(f"\n{kind}, {mode}: {hits} of {hits + len(missed)} requests right", end=" ")
     assert hits >= least, "\n".join(missed)
 
 
