@@ -165,6 +165,30 @@ def test_histories_of_two_robots_in_any_order_and_repeats_come_to_the_same() -> 
             assert places == [3.0], (order, map_first)
 
 
+@pytest.mark.parametrize("end", ["pantry", "study"])
+@pytest.mark.parametrize("known", [True, False])
+def test_what_is_told_of_a_move_does_not_depend_on_who_is_heard_first(known, end) -> None:
+    events = [
+        did("picked", "vase", 1.0, 10.0, "ada", "vase-1", from_room="study"),
+        did("placed", "vase", 5.0, 20.0, "ada", "vase-1", to_room="pantry"),
+        did("picked", "vase", 5.0, 30.0, "ben", "ben-vase-4", from_room="pantry"),
+        did("placed", "vase", {"pantry": 7.5, "study": 2.5}[end], 40.0, "ben", to_room=end, y=3.0),
+    ]
+    told = []
+    for order in ((0, 1, 2, 3), (2, 3, 0, 1), (0, 2, 1, 3), (2, 0, 3, 1)):
+        memory = TeamMemory()
+        memory.adopt(house(*([thing("vase-1", "vase", 1.0)] if known else [])))
+        for k in order:
+            memory.note(events[k])
+        traces = [memory.left("vase", room) for room in ("study", "pantry")]
+        told.append([memory.words(trace) if trace is not None else "" for trace in traces])
+    brought = "ada brought the vase from the the study to the the pantry"
+    back = "ben brought the vase from the the pantry to the the study"
+    expected = [brought, ""] if end == "pantry" else ["", back]
+    assert [one.removesuffix(" just now") for one in told[0]] == expected
+    assert told == [told[0]] * len(told)
+
+
 def test_gone_is_gone_until_it_is_seen_and_a_map_made_before_does_not_bring_it_back() -> None:
     memory = TeamMemory()
     given = house(thing("vase-1", "vase", 1.0), thing("vase-2", "vase", 3.0))

@@ -9,7 +9,7 @@ from coterie_core.household import load_household
 from coterie_core.object_events import ObjectEvent
 from coterie_core.scene import LabelBelief, SceneObject, Sighting
 from coterie_core.sightings import room_at
-from coterie_core.team_memory.store import UNSIZED, Belief, Store, alike
+from coterie_core.team_memory.store import UNSIZED, Belief, Store, Trace, alike
 
 DOUBTFUL = 2
 """A thing of at most so many sightings that a second look does not confirm was a phantom."""
@@ -75,33 +75,48 @@ def _placed(store: Store, event: ObjectEvent) -> None:
         thing = None
     if thing is None:
         thing = store.meant(event, anywhere=True) or _from(store, event)
-        store.trace(thing, event.robot, event.time, room=event.from_room, task=event.task)
+        if store.beliefs[thing.id].moved <= event.time:
+            store.trace(thing, event.robot, event.time, room=event.from_room, task=event.task)
     belief = store.beliefs[thing.id]
     if belief.moved > event.time:
         return
+    room = store.room_with(event.to_room) or room_at(store.graph, event.position)
     later = store.left_from(event.label, event.position, event.time)
     twin = store.graph.objects.get(later.object) if later is not None else None
     if twin is not None and twin is not thing:
+        _arrived(store, event, thing, room, twin.id)
         store.drop(thing.id)  # it was moved on from there, which was heard first
         return
     x, y, z = event.position
     size = thing.box.size
     thing.box = Box((x, y, z + size[2] / 2.0), size, thing.box.yaw)
-    thing.room = store.room_with(event.to_room) or room_at(store.graph, event.position)
+    thing.room = room
     store.rest(thing)
     if event.holder in store.graph.objects and not thing.container:
         thing.support = event.holder
     thing.last_seen = Sighting(event.time, event.robot)
     thing.properties["moved_by"] = event.robot
     belief.held_by, belief.since, belief.moved, belief.misses = "", event.time, event.time, 0.0
-    to_room = event.to_room or thing.room
+    trace = _arrived(store, event, thing, room, thing.id)
+    if trace is not None:
+        thing.properties["moved_from"] = trace.from_room
+
+
+def _arrived(
+    store: Store, event: ObjectEvent, thing: SceneObject, room: str, now: str
+) -> Trace | None:
+    """Complete the trace of what a robot has put down in a room; return it (None: there is none).
+
+    `now` is the id that the thing goes by from here on.
+    """
     for k in range(len(store.traces) - 1, -1, -1):
         trace = store.traces[k]
         if trace.object == thing.id and trace.robot == event.robot and not trace.to_room:
-            done = replace(trace, to_room=to_room, time=event.time)
-            store.traces[k] = replace(done, task=event.task or trace.task)
-            thing.properties["moved_from"] = trace.from_room
-            break
+            task = event.task or trace.task
+            done = replace(trace, object=now, to_room=room, time=event.time, task=task)
+            store.traces[k] = done
+            return done
+    return None
 
 
 def _from(store: Store, event: ObjectEvent) -> SceneObject:
