@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import BaseModel, ConfigDict, Field
 
-ResumeFormat = Literal["words", "json", "markdown", "xml"]
+from emos_planner.leader.searches import ENOUGH
+from emos_planner.resume.words import ResumeFormat
 
 
 class LeaderOptions(BaseModel):
@@ -27,7 +26,7 @@ class LeaderOptions(BaseModel):
         40.0, ge=0.0, le=3600.0, description="wait for a dead robot that only could do it [s]"
     )
     unseen: float = Field(
-        0.05, gt=0.0, le=10.0, description="expected number of unseen things that ends a search"
+        ENOUGH, gt=0.0, le=10.0, description="expected number of unseen things that ends a search"
     )
     numbers: bool = True
     resume: bool = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from coterie_ros.model import MODEL_PARAMETER
 from coterie_ros.parameters import ParameterSpec
 from coterie_ros.team_memory import MEMORY_PARAMETERS
+from emos_planner.leader.searches import ENOUGH
 
 LEADER_PARAMETERS = (
     ParameterSpec("robots", [], "Names of the robots that the leader leads; empty is refused."),
@@ -49,7 +50,7 @@ LEADER_PARAMETERS = (
     ),
     ParameterSpec(
         "unseen",
-        0.05,
+        ENOUGH,
         "Expected number of unseen objects below which a search is enough.",
         minimum=0.001,
     ),

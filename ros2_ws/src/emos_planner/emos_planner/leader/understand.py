@@ -15,13 +15,10 @@ from coterie_core.understanding.vocabulary import Vocabulary
 from emos_planner.leader.board import Board
 from emos_planner.leader.commands import parse_task
 from emos_planner.leader.expand import expand, goals_of_wants
-from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.order import put_in_order
 from emos_planner.leader.resolve import Resolver
-from emos_planner.leader.searches import Searches
+from emos_planner.leader.searches import ENOUGH, Searches
 from emos_planner.leader.wants import Want, wants_of, wants_of_goals
-
-_UNSEEN = LeaderOptions().unseen
 
 
 @dataclass(slots=True)
@@ -62,7 +59,7 @@ class Understanding:
 
 
 def understand(
-    words: str, scene: SceneGraph, robots: Iterable[str] = (), *, unseen: float = _UNSEEN
+    words: str, scene: SceneGraph, robots: Iterable[str] = (), *, unseen: float = ENOUGH
 ) -> Understanding:
     """Return what a task in words means on this map.
 
@@ -98,7 +95,7 @@ def from_goals(
     robots: Iterable[str] = (),
     words: str = "",
     *,
-    unseen: float = _UNSEEN,
+    unseen: float = ENOUGH,
 ) -> Understanding:
     """Return the same for goals that are given as predicates."""
     board = Board(tuple(robots), Searches(scene, unseen))
