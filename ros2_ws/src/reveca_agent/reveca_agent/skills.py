@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from coterie_core.cooperation import Action, GoTo, Grab, Open, Put, Spot, Thing, Wait
+from coterie_core.cooperation import Action, Goal, GoTo, Grab, Open, Put, Spot, Thing, Wait
+from reveca_agent.entries import Entry
+from reveca_agent.plans import Plan
 
-if TYPE_CHECKING:
-    from reveca_agent.memory import Memory
-    from reveca_agent.plans import Plan
+
+class Knowledge(Protocol):
+    """The part of a memory that skills read; see `memory.Memory`."""
+
+    goal: Goal
+    scene: dict[str, Entry]
+    rooms: dict[str, int]
+    spot: Spot
+    hands: tuple[str, ...]
+    step: int
+
+    def owner(self, thing: Thing) -> Thing | None:
+        """Return what a thing lies on or in, if known."""
+
+    def inside(self, owner: str) -> Iterable[str]:
+        """Return ids of things believed to lie on or in a thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +37,10 @@ class Skill:
 
     name: str
     text: str
-    next: Callable[[Plan, Memory, Callable[[Spot], bool]], Action | None]
+    next: Callable[[Plan, Knowledge, Callable[[Spot], bool]], Action | None]
 
 
-def fetch(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | None:
+def fetch(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
     """Go to where a thing lies, open what it is in, take it."""
     if plan.target in memory.hands:
         return None
@@ -42,7 +57,7 @@ def fetch(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | 
     return Grab(thing.id)
 
 
-def deliver(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | None:
+def deliver(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
     """Go to a target, open it if need be, put down what belongs there."""
     entry = memory.scene.get(plan.target)
     if entry is None:
@@ -58,7 +73,7 @@ def deliver(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action 
     return Put(items[0], target.id, "in" if target.kind == "container" else "on")
 
 
-def look_inside(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | None:
+def look_inside(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
     """Go to a closed container and open it."""
     entry = memory.scene.get(plan.target)
     if entry is None or entry.thing.is_open is not False:
@@ -69,14 +84,14 @@ def look_inside(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Act
     return Open(target.id)
 
 
-def explore(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | None:
+def explore(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
     """Go into a room: what is not in a container shows on entering."""
     if memory.spot.room == plan.target and memory.rooms.get(plan.target, -1) >= plan.step:
         return None
     return GoTo(plan.target)
 
 
-def wait(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | None:
+def wait(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
     """Nothing to do for now."""
     return None if memory.step > plan.step else Wait("nothing to do")
 

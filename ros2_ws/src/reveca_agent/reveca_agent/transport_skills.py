@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from coterie_core.cooperation import Action, Briefing, GoTo, Grab, Put, Spot, Thing, Turn
-from reveca_agent.skills import Skill, look_inside, wait
-
-if TYPE_CHECKING:
-    from reveca_agent.memory import Memory
-    from reveca_agent.plans import Plan
+from reveca_agent.plans import Plan
+from reveca_agent.skills import Knowledge, Skill, look_inside, wait
 
 
-def carried(memory: Memory) -> list[Thing]:
+def carried(memory: Knowledge) -> list[Thing]:
     """Things in the hands and in the containers that the hands hold (not the containers)."""
     out = []
     for hand in memory.hands:
@@ -28,7 +24,7 @@ def carried(memory: Memory) -> list[Thing]:
     return out
 
 
-def carriers(memory: Memory, carry: int) -> list[tuple[Thing, int]]:
+def carriers(memory: Knowledge, carry: int) -> list[tuple[Thing, int]]:
     """Containers in the hands, with how many things still go into each."""
     inside: dict[str, int] = {}
     for thing in carried(memory):
@@ -40,7 +36,7 @@ def carriers(memory: Memory, carry: int) -> list[tuple[Thing, int]]:
     ]
 
 
-def room_left(memory: Memory, briefing: Briefing) -> int:
+def room_left(memory: Knowledge, briefing: Briefing) -> int:
     """How many more things can be carried: free hands, and room in the containers in hand.
 
     To put a thing into a container takes a free hand first.
@@ -50,14 +46,14 @@ def room_left(memory: Memory, briefing: Briefing) -> int:
     return free + space if free > 0 else 0
 
 
-def _space(memory: Memory, briefing: Briefing) -> list[tuple[str, int]]:
+def _space(memory: Knowledge, briefing: Briefing) -> list[tuple[str, int]]:
     return [(container.id, left) for container, left in carriers(memory, briefing.carry)]
 
 
 def transport_skills(briefing: Briefing) -> dict[str, Skill]:
     """Return the skill book for a briefing with turning (`Briefing.turn` > 0)."""
 
-    def fetch(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | None:
+    def fetch(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
         entry = memory.scene.get(plan.target)
         if entry is None or entry.missing:
             return None
@@ -78,7 +74,7 @@ def transport_skills(briefing: Briefing) -> dict[str, Skill]:
             return GoTo(thing.parent or thing.id, thing.spot)
         return Grab(thing.id)
 
-    def deliver(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | None:
+    def deliver(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
         entry = memory.scene.get(plan.target)
         if entry is None:
             return None
@@ -90,7 +86,7 @@ def transport_skills(briefing: Briefing) -> dict[str, Skill]:
         first = items[0]
         return Put(first.id if first.id in memory.hands else first.parent, entry.thing.id, "on")
 
-    def explore(plan: Plan, memory: Memory, near: Callable[[Spot], bool]) -> Action | None:
+    def explore(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
         if memory.rooms.get(plan.target, -1) >= plan.step:
             return None
         room = briefing.ways.rooms[plan.target]

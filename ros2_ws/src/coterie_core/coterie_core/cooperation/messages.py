@@ -171,14 +171,7 @@ def compose(kind: NoteKind, facts: Facts, limit: int = LIMIT) -> tuple[str, Fact
 
 
 def _opening(kind: NoteKind, facts: Facts) -> tuple[str, Facts]:
-    core = Facts(
-        item=facts.item,
-        label=facts.label,
-        place=facts.place,
-        answer=facts.answer,
-        subgoal=facts.subgoal,
-        reply_to=facts.reply_to,
-    )
+    core = replace(facts, me=None, heading="", searched=(), looked=(), seen=())
     if kind == "ask":
         if facts.place == facts.item:
             return f"Did you search {facts.item}?", core
