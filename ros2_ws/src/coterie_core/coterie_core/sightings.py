@@ -73,7 +73,7 @@ def note_found(
     news = same is None
     if same is None:
         same = SceneObject(
-            _free(scene, thing.id or label.replace(" ", "-")),
+            free_id(scene, thing.id or label.replace(" ", "-")),
             LabelBelief.of(label),
             Box(at, usual_size(scene, label, at)),
             kind=kind_usual(label),
@@ -217,7 +217,8 @@ def usual_size(scene: SceneGraph, label: str, at: Vec3) -> Vec3:
     return (edge, edge, max(high, _SIZE[2]))
 
 
-def _free(scene: SceneGraph, wanted: str) -> str:
+def free_id(scene: SceneGraph, wanted: str) -> str:
+    """Return an id for a new object: the one wanted, numbered where another object has it."""
     if wanted not in scene.objects:
         return wanted
     n = 2

@@ -11,6 +11,7 @@ from coterie_core.object_events import ObjectEvent
 from coterie_core.permanence import age_text
 from coterie_core.questions import Evidence
 from coterie_core.scene import LabelBelief, Room, SceneObject, Sighting
+from coterie_core.sightings import free_id, usual_size
 from coterie_core.team_memory import TeamMemory
 from mele_explorer.memory import Memory
 
@@ -18,7 +19,6 @@ NEAR = 0.8
 """An event is about a remembered object of its label within this distance [m]."""
 OVERLOOKED = 0.6
 """Who takes a thing out of a room overlooks another one of its kind there so often."""
-_SIZE = (0.1, 0.1, 0.1)
 
 
 def note_event(memory: Memory, event: ObjectEvent, room: Room | None = None) -> bool:
@@ -46,9 +46,9 @@ def note_event(memory: Memory, event: ObjectEvent, room: Room | None = None) -> 
             return False  # nobody has told yet which room that is
         memory.graph.add_room(room)
     made = SceneObject(
-        _free(memory, event.object),
+        free_id(memory.graph, event.object or "moved"),
         LabelBelief.of(event.label),
-        Box(event.position, _SIZE),
+        Box(event.position, usual_size(memory.graph, event.label, event.position)),
         event.to_room,
         observations=1,
         last_seen=Sighting(event.time, event.robot),
@@ -136,10 +136,3 @@ def _meant(memory: Memory, event: ObjectEvent) -> str | None:
         if near:
             best = min(best or (away, key), (away, key))
     return best[1] if best is not None else None
-
-
-def _free(memory: Memory, wanted: str) -> str:
-    name, n = wanted or "moved", 2
-    while name in memory.graph.objects:
-        name, n = f"{wanted}-{n}", n + 1
-    return name
