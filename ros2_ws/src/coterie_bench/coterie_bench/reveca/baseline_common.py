@@ -188,18 +188,22 @@ class BaselineAgent:
         found = [(place, tuple(ids)) for place, ids in going.values()]
         return sorted(found, key=lambda pair: (self.steps_to(pair[0].spot), pair[0].id))
 
-    def carrier(self) -> Thing | None:
-        """A container worth taking: none is in hand, things to carry are left, and it is near."""
-        lacking = sum(self.lacking().values())
-        if len(self.memory.hands) or lacking < 2 or not self.briefing.turn:
-            return None
+    def loose_containers(self) -> list[Thing]:
+        """Containers that can be taken to carry things in, nearest first."""
         found = [
             entry.thing
             for entry in self.memory.scene.values()
             if entry.thing.portable and entry.thing.kind == "container" and not entry.missing
             and entry.thing.relation != "held"
         ]  # fmt: skip
-        nearest = min(found, key=lambda t: (self.steps_to(t.spot), t.id), default=None)
+        return sorted(found, key=lambda t: (self.steps_to(t.spot), t.id))
+
+    def carrier(self) -> Thing | None:
+        """A container worth taking: none is in hand, things to carry are left, and it is near."""
+        lacking = sum(self.lacking().values())
+        if len(self.memory.hands) or lacking < 2 or not self.briefing.turn:
+            return None
+        nearest = next(iter(self.loose_containers()), None)
         if nearest is None or self.steps_to(nearest.spot) > DETOUR * lacking:
             return None
         return nearest

@@ -10,10 +10,10 @@ by UCT; below it the nearest move is played until all is brought. What others do
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from coterie_bench.reveca.baseline_common import BASE, BaselineAgent
-from coterie_core.cooperation import Spot, Thing
+from coterie_core.cooperation import Spot
 from reveca_agent.plans import Plan, PlanKind
 from reveca_agent.settings import Settings
 from reveca_agent.transport_skills import carried, carriers
@@ -135,11 +135,11 @@ class TreeAgent(BaselineAgent):
             owner = memory.owner(thing)
             closed = owner is not None and owner.is_open is False
             things[thing.id] = Sub(thing.label, thing.spot, 1.0 + closed + bool(briefing.turn))
-        space = sum(left for _, left in carriers(memory, briefing.carry))
-        if briefing.turn and not carriers(memory, briefing.carry):
-            things |= {
-                t.id: Sub("", t.spot, 1.0, briefing.carry) for t in self._containers_to_take()
-            }
+        in_hand = carriers(memory, briefing.carry)
+        space = sum(left for _, left in in_hand)
+        if briefing.turn and not in_hand:
+            near = self.loose_containers()[:3]
+            things |= {thing.id: Sub("", thing.spot, 1.0, briefing.carry) for thing in near}
         places = {task.target: (task.kind, task.spot, task.extra) for task, _ in self.places()}
         return Model(
             memory.spot,
@@ -152,15 +152,6 @@ class TreeAgent(BaselineAgent):
             {},
             lacking,
         )
-
-    def _containers_to_take(self) -> list[Thing]:
-        found = [
-            entry.thing
-            for entry in self.memory.scene.values()
-            if entry.thing.portable and entry.thing.kind == "container" and not entry.missing
-            and entry.thing.relation != "held"
-        ]  # fmt: skip
-        return sorted(found, key=lambda t: (self.steps_to(t.spot), t.id))[:3]
 
     def _places_of_targets(self) -> dict[str, list[tuple[str, Spot, bool]]]:
         """Label of what is brought -> known places where it belongs: id, spot, whether closed."""
@@ -182,16 +173,13 @@ class TreeAgent(BaselineAgent):
             if label in start.lacking and sum(weights) > 0.0:
                 for id_ in self.random.choices(ids, weights, k=count):
                     inside.setdefault(id_, []).append(label)
-        return Model(
-            start.here,
-            0.0,
-            start.hands,
-            start.space,
-            list(start.held),
-            dict(start.things),
-            dict(start.places),
-            inside,
-            dict(start.lacking),
+        return replace(
+            start,
+            held=list(start.held),
+            things=dict(start.things),
+            places=dict(start.places),
+            inside=inside,
+            lacking=dict(start.lacking),
         )
 
     def _moves(self, model: Model) -> list[Move]:
