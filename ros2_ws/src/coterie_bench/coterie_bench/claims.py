@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +16,7 @@ from coterie_bench.claims_cases import Case, cases
 from coterie_bench.claims_run import run_case
 from coterie_bench.claims_tables import SLICES, claims_table, summary
 from coterie_bench.command import run as run_command
+from coterie_bench.processes import spread
 from coterie_bench.records import write_csv, write_json
 from coterie_bench.tables import print_whole
 
@@ -33,15 +32,6 @@ def run_one(case: Case) -> dict[str, Any]:
     except Exception as error:  # one task must not end the bench
         told = f"{type(error).__name__}: {error}".replace("\n", " ")[:300]
         return case.data | {"state": "error", "message": told}
-
-
-def run_cases(chosen: Sequence[Case], workers: int) -> Iterator[dict[str, Any]]:
-    """Yield the records of tasks in their order, computed by so many processes."""
-    if workers <= 1:
-        yield from map(run_one, chosen)
-        return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(run_one, chosen)
 
 
 def bench_claims(
@@ -63,7 +53,7 @@ def bench_claims(
     records: list[dict[str, Any]] = []
     with Progress(*columns, TimeElapsedColumn(), console=console) as bar:
         shown = bar.add_task("tasks", total=len(chosen))
-        for record in run_cases(chosen, workers):
+        for record in spread(run_one, [(case,) for case in chosen], workers):
             records.append(record)
             bar.update(shown, advance=1)
             if out is not None:  # a bench that is stopped has what it has measured

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
-from coterie_core.household import load_household
+from coterie_core.household import load_household, plural
 from coterie_core.scene import SceneGraph, SceneObject
 from habitat_bridge.embedded.generator import generate_house
 from habitat_bridge.embedded.house import House
@@ -166,15 +166,6 @@ def make_case(
 
 def _a(label: str) -> str:
     return f"an {label}" if label[0] in "aeiou" else f"a {label}"
-
-
-def plural(label: str) -> str:
-    """Return the plural of a thing's name."""
-    if label.endswith("fe"):
-        return f"{label[:-2]}ves"
-    if label.endswith(("ss", "x", "ch", "sh")):
-        return f"{label}es"
-    return label if label.endswith("s") else f"{label}s"
 
 
 @lru_cache(maxsize=1)

@@ -6,9 +6,7 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +27,7 @@ from coterie_bench.mele_job import Job, run_job
 from coterie_bench.mele_methods import Methods
 from coterie_bench.mele_plots import draw_plots
 from coterie_bench.mele_tables import print_extras, print_tables
+from coterie_bench.processes import as_done
 from coterie_bench.records import mean_std, write_csv, write_json
 from habitat_bridge.simulator import WorldError
 
@@ -90,7 +89,8 @@ def run_bench(
     work = [Job(graphs_dir, scan, seed, agents, steps, methods) for scan in scans for seed in seeds]
     cache = None if out_dir is None else out_dir / "trials"
     outcomes: dict[tuple[str, int], Mapping[str, Any]] = {}
-    for job, outcome in _run_all(work, cache, jobs):
+    for k, outcome in as_done(run_job, [(job, cache) for job in work], jobs):
+        job = work[k]
         outcomes[job.scan, job.seed] = outcome
         if on_progress:
             on_progress(f"{job.scan}, seed {job.seed}", len(outcomes), len(work))
@@ -115,27 +115,6 @@ def run_bench(
         for scan in sorted({r["house"] for r in result.records}):
             tree_picture(graphs_dir, scan, seeds[0], agents, steps, out_dir / f"tree_{scan}.svg")
     return result
-
-
-def _run_all(
-    work: Sequence[Job], cache: Path | None, jobs: int
-) -> Iterator[tuple[Job, Mapping[str, Any]]]:
-    """Yield jobs with their results as they are done; the result does not depend on the order."""
-    if jobs <= 1 or len(work) == 1:
-        for job in work:
-            yield job, run_job(job, cache)
-        return
-    # Each process gets one thread: numeric libraries would otherwise fight for the same cores.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    with ProcessPoolExecutor(min(jobs, len(work)), mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(run_job, job, cache): job for job in work}
-        try:
-            for future in as_completed(waiting):
-                yield waiting[future], future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def _records(

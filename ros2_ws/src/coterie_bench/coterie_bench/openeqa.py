@@ -36,7 +36,7 @@ from coterie_bench.openeqa_phrases import PHRASES
 from coterie_bench.openeqa_run import MOST_STEPS, Setup, run_house
 from coterie_bench.openeqa_scenes import Start, has_starts, load_starts, run_scene
 from coterie_bench.openeqa_tables import agreement, draw_plots, print_tables, summarised
-from coterie_bench.processes import spread
+from coterie_bench.processes import as_done
 from coterie_bench.records import write_csv, write_json
 from coterie_core.files import write_atomically
 from coterie_core.language import LanguageError, build_model, load_profile
@@ -129,16 +129,11 @@ def run_units(
         on_done: Called with the name of every unit that is finished.
     """
     found: dict[int, list[dict[str, Any]]] = {}
-    work = [(k, unit, cache) for k, unit in enumerate(units)]
-    for k, records in spread(_numbered, work, jobs, ordered=False):
+    for k, records in as_done(run_unit, [(unit, cache) for unit in units], jobs):
         found[k] = records
         if on_done:
             on_done(units[k].name)
     return [record for k in sorted(found) for record in found[k]]
-
-
-def _numbered(k: int, unit: Unit, cache: Path | None) -> tuple[int, list[dict[str, Any]]]:
-    return k, run_unit(unit, cache)
 
 
 def units_of_data(

@@ -28,15 +28,6 @@ class Draft:
 Maker = Callable[[Facts, Rng, Phrases], Iterator[Draft]]
 
 
-def plural(label: str) -> str:
-    """Return the plural of a label."""
-    if label.endswith(("s", "sh", "ch", "x")):
-        return label if label.endswith("s") and not label.endswith("ss") else label + "es"
-    if label.endswith("f"):
-        return label[:-1] + "ves"
-    return label + "s"
-
-
 def a(label: str) -> str:
     """Return a label with its article."""
     return f"an {label}" if label[0] in "aeiou" else f"a {label}"

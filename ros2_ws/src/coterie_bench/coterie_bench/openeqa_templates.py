@@ -6,10 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from coterie_bench.openeqa_drafts import NUMBERS, Draft, Maker, Rng, a, be, plural
+from coterie_bench.openeqa_drafts import NUMBERS, Draft, Maker, Rng, a, be
 from coterie_bench.openeqa_facts import Facts
 from coterie_bench.openeqa_phrases import Phrases
 from coterie_bench.openeqa_use_templates import hints, room_for, sleepers, use_what, use_where
+from coterie_core.household import plural
 from coterie_core.relations import gap
 from openeqa_agent.categories import Category
 

@@ -14,9 +14,9 @@ from coterie_bringup.operator import FoundObjects, TeamAnswer
 from coterie_bringup.referee import bank_of_house
 from coterie_core.colors import color_name
 from coterie_core.geometry import Vec3
+from coterie_core.household import plural
 from coterie_core.questions import OpenAnswer
 from coterie_core.scene import SceneGraph
-from openeqa_agent.phrases import plural
 
 FIND = "something to sit on that is not a chair"
 _LEAST = 0.1

@@ -249,6 +249,21 @@ def singulars(text: str) -> tuple[str, ...]:
     return tuple(forms)
 
 
+def plural(name: str) -> str:
+    """Return the plural of a name; one that is a plural already ("books") as it is."""
+    if name.endswith("s") and not name.endswith(_NOT_PLURAL):
+        return name
+    if name.endswith(("s", "x", "ch", "sh")):
+        return f"{name}es"
+    if name.endswith("y") and name[-2:-1] not in "aeiou":
+        return f"{name[:-1]}ies"
+    if name.endswith("ife"):
+        return f"{name[:-2]}ves"
+    if name.endswith(("lf", "eaf", "oaf", "arf")):
+        return f"{name[:-1]}ves"
+    return f"{name}s"
+
+
 @cache
 def load_household() -> Household:
     """Return the household data that come with this package (read once).

@@ -11,6 +11,7 @@ from coterie_core.household import (
     load_household,
     normalized,
     parse_household,
+    plural,
     singulars,
 )
 
@@ -127,6 +128,16 @@ def test_any_text_gets_an_answer(label, room):
     assert 0.0 <= HOME.likelihood(label, room) <= 1.0
     assert HOME.canonical(HOME.canonical(label)) == HOME.canonical(label)
     assert HOME.room_type(room) in {"", *HOME.room_types}
+
+
+def test_plurals_are_read_back_as_what_they_are_of() -> None:
+    for name in ("knife", "bookshelf", "vanity", "tray", "box", "glass", "safe", "roof", "cactus"):
+        assert name in singulars(plural(name)), name
+    assert plural("knife") == "knives" and plural("safe") == "safes" and plural("roof") == "roofs"
+    assert plural("books") == "books"
+    for name in load_household().categories:
+        many = plural(name)
+        assert many == name or name in singulars(many), name
 
 
 def test_names_are_normalised():

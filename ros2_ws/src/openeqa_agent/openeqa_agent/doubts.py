@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coterie_core.detector_vocabulary import DetectorVocabulary, WordCheck
-from coterie_core.household import normalized, singulars
+from coterie_core.household import normalized, plural, singulars
 from coterie_core.understanding import (
     code_in,
     foreign_words,
@@ -168,7 +168,7 @@ def _said(thing: Thing) -> str:
 
 
 def _plural(thing: Thing) -> str:
-    return phrases.plural(normalized(thing.name))
+    return plural(normalized(thing.name))
 
 
 def going_helps(question: OpenQuestion, doubt: Doubt | None) -> str:

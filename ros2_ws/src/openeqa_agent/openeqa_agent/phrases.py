@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
-from coterie_core.household import load_household, normalized, singulars
+from coterie_core.household import load_household, normalized, plural, singulars
 from coterie_core.scene import Room, SceneObject
 from openeqa_agent.things import MapIndex
 
@@ -46,17 +46,6 @@ def article(name: str) -> str:
     if name.endswith("s") and not name.endswith(("ss", "us")):
         return name
     return f"{'an' if name[:1] in 'aeiou' else 'a'} {name}"
-
-
-def plural(name: str) -> str:
-    """Return the plural of a name."""
-    if name.endswith(("s", "x", "ch", "sh")):
-        return name if name.endswith("s") and not name.endswith("ss") else f"{name}es"
-    if name.endswith("y") and name[-2:-1] not in "aeiou":
-        return f"{name[:-1]}ies"
-    if name.endswith("shelf"):
-        return f"{name[:-1]}ves"
-    return f"{name}s"
 
 
 def floor_name(index: MapIndex, thing: SceneObject) -> str:

@@ -148,7 +148,7 @@ def candidates(memory: Memory, briefing: Briefing) -> list[Option]:
     outlook = Outlook(memory, briefing)
     full = outlook.room_left <= 0
     if brought and (full or _late(memory, briefing, brought)):
-        return _numbered(brought, outlook)
+        return _numbered(brought, memory.settings.plans)
     options = _options(outlook)
     if full:
         options = [one for one in options if one.plan.kind != "fetch"]
@@ -156,13 +156,12 @@ def candidates(memory: Memory, briefing: Briefing) -> list[Option]:
         options = _with_deliveries(outlook, options, brought)
     if not options:
         options = _last_resorts(memory, briefing)
-    return _numbered(options, outlook)
+    return _numbered(options, memory.settings.plans)
 
 
-def _numbered(options: list[Option], outlook: Outlook) -> list[Option]:
-    """Return the first K, with their ranks, and what the others would need for them."""
-    memory = outlook.memory
-    chosen = options[: memory.settings.plans]
+def _numbered(options: list[Option], most: int) -> list[Option]:
+    """Return the first K, with their ranks."""
+    chosen = options[:most]
     for rank, option in enumerate(chosen):
         option.rank = rank
     return chosen
