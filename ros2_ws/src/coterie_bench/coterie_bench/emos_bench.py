@@ -41,7 +41,7 @@ from coterie_bench.emos_verified import find_episodes
 from coterie_bench.records import write_csv, write_json
 from coterie_bench.tables import print_whole
 from coterie_core.language import LanguageError, load_profile
-from emos_planner.leader.options import ResumeFormat
+from emos_planner.resume.words import ResumeFormat
 from habitat_bridge.factory import NoiseLevel
 from habitat_bridge.prior import PriorMap
 

@@ -14,7 +14,7 @@ from coterie_bench.emos_episodes import Episode, WorldKind
 from coterie_bench.emos_run import Method, run_episode
 from coterie_bench.processes import spread
 from coterie_core.language import ModelProfile, build_model
-from emos_planner.leader.options import ResumeFormat
+from emos_planner.resume.words import ResumeFormat
 from habitat_bridge.factory import NoiseLevel
 from habitat_bridge.prior import PriorMap
 

@@ -21,8 +21,9 @@ from coterie_core.understanding import NotUnderstood
 from emos_planner.counting import CountingDecider
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.leader import Leader
-from emos_planner.leader.options import LeaderOptions, ResumeFormat
+from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.understand import from_goals
+from emos_planner.resume.words import ResumeFormat
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.robot.limits import AgentLimits
 from emos_planner.team import LocalChannel, run_team

@@ -20,7 +20,7 @@ from coterie_bench.emos_words import reference, sentence
 from coterie_core.scene import SceneGraph
 from coterie_core.sightings import as_thing
 from coterie_core.tasks import Predicate, SubTask
-from emos_planner.leader.options import ResumeFormat
+from emos_planner.resume.words import ResumeFormat
 from emos_planner.tools.toolbox import Toolbox
 from habitat_bridge.embedded.generator import generate_house
 from habitat_bridge.embedded.world import EmbeddedWorld
