@@ -8,7 +8,7 @@ from coterie_bench.emos_episodes import Episode, Family, make_episode
 from coterie_bench.emos_jobs import Job, run_job
 from coterie_bench.processes import spread
 
-MOST_HOUSES = 20
+MAX_HOUSES = 20
 """Houses looked at per episode that is wanted, before the search ends."""
 
 
@@ -48,7 +48,7 @@ def find_episodes(
         on_found: Called with those found so far, whenever there is one more.
     """
     found = list(kept[:count])
-    first, last = seed * 10_000, seed * 10_000 + MOST_HOUSES * count
+    first, last = seed * 10_000, seed * 10_000 + MAX_HOUSES * count
     if kept:
         first = kept[-1].house + 1
     if len(found) == count:

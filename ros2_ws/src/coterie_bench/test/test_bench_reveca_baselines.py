@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 
 from coterie_bench.reveca.baseline_coela import (
-    MOST_NOTES,
+    MAX_NOTES,
     QUIET,
     ActOrSpeak,
     TextAgent,
@@ -116,7 +116,7 @@ async def test_coela_knows_itself_and_words_its_own_messages():
     for name, actions in course.actions.items():
         said = [step for step, action in enumerate(actions) if isinstance(action, Send)]
         assert all(later - step >= QUIET for step, later in pairwise(said))
-        assert len(said) <= MOST_NOTES and all(
+        assert len(said) <= MAX_NOTES and all(
             actions[step].note.text.startswith("words number") for step in said
         ), name
     last = prompts[-1]

@@ -25,7 +25,7 @@ from semantic_mapper.files import load_map
 if TYPE_CHECKING:
     from coterie_bringup.operator import FoundObjects
 
-LONGEST = 600
+MAX_REQUEST_CHARS = 600
 """Longest request [characters]."""
 
 
@@ -188,9 +188,9 @@ async def _ask_team(
 
 def _checked(words: str) -> str:
     text = " ".join(words.split())
-    if not 0 < len(text) <= LONGEST:
+    if not 0 < len(text) <= MAX_REQUEST_CHARS:
         raise CommandError(
-            f"the request has {len(text)} characters; give 1 to {LONGEST}, for example "
+            f"the request has {len(text)} characters; give 1 to {MAX_REQUEST_CHARS}, for example "
             '"something to sit on that is not a chair"'
         )
     return text

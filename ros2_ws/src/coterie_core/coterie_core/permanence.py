@@ -29,11 +29,11 @@ HALF_LIFE = {
     "small": 3.0 * DAY,
 }
 """Time after which half of such things are no longer where they were [s]."""
-LARGE = 0.5
+LARGE_ITEM_M = 0.5
 """An item of at least this length is large: a chair is moved less often than a cup [m]."""
-FALSE = 0.1
+FALSE_REPORT_PROBABILITY = 0.1
 """Probability that a single report is of nothing."""
-MISS = 0.3
+MISS_PROBABILITY = 0.3
 """Probability that a look at an object's place misses it although it was seen there before."""
 
 
@@ -42,7 +42,7 @@ def mobility(thing: SceneObject) -> str:
     if thing.kind != "item":
         return thing.kind
     longest = max(thing.box.size)
-    return "large" if max(longest, _usual_length(thing.label.top)) >= LARGE else "small"
+    return "large" if max(longest, _usual_length(thing.label.top)) >= LARGE_ITEM_M else "small"
 
 
 def confidence(thing: SceneObject, age: float, sightings: int, misses: float = 0.0) -> float:
@@ -55,8 +55,8 @@ def confidence(thing: SceneObject, age: float, sightings: int, misses: float = 0
         misses: Looks k at its place since then that did not show it.
     """
     survival = 0.5 ** (max(age, 0.0) / HALF_LIFE[mobility(thing)])
-    there = (1.0 - FALSE ** max(sightings, 1)) * survival
-    seen = there * MISS**misses
+    there = (1.0 - FALSE_REPORT_PROBABILITY ** max(sightings, 1)) * survival
+    seen = there * MISS_PROBABILITY**misses
     return seen / (seen + 1.0 - there) if seen < 1.0 else 1.0
 
 

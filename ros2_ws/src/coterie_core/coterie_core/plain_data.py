@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-LONGEST_ERROR = 1500
+MAX_ERROR_CHARS = 1500
 """Longest text of an error about data [characters]."""
 
 DEEPEST = 60

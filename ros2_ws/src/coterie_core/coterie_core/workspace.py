@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Runs = tuple[tuple[int, int], ...]
 Coordinate = Annotated[float, Field(ge=-100.0, le=100.0)]
-MOST_CELLS = 5000
+MAX_CELLS = 5000
 """Most cells along an edge of a workspace; an arm of 10 m has a thousand of 1 cm."""
 
 
@@ -35,7 +35,7 @@ class Workspace(BaseModel):
         0.0, ge=-100.0, le=100.0, description="lower edge of row 0 above the floor [m]"
     )
     rows: tuple[Runs, ...] = Field(
-        max_length=MOST_CELLS, description="occupied radius cells per height row"
+        max_length=MAX_CELLS, description="occupied radius cells per height row"
     )
     bearings: tuple[tuple[float, float], ...] = ((-math.pi, math.pi),)
     hull: tuple[tuple[Coordinate, Coordinate, Coordinate], ...] = ()
@@ -51,8 +51,8 @@ class Workspace(BaseModel):
                 if first < 0 or end < first or first <= last + 1:
                     raise ValueError("runs of a row must be rising, apart and not empty")
                 last = end
-            if last >= MOST_CELLS:
-                raise ValueError(f"a row reaches cell {last}, expected at most {MOST_CELLS - 1}")
+            if last >= MAX_CELLS:
+                raise ValueError(f"a row reaches cell {last}, expected at most {MAX_CELLS - 1}")
         return self
 
     @staticmethod

@@ -24,7 +24,7 @@ LARGEST_TREE = 50_000
 MOST_PROBLEMS = 30
 """Problems of a file that are shown; the rest are counted."""
 
-LONGEST_PROBLEM = 400
+MAX_PROBLEM_CHARS = 400
 """Longest text of one problem [characters]."""
 
 # What no name, path or text of a settings file has a use for, and much software stumbles over.
@@ -45,7 +45,7 @@ class Problem:
         """Return `file:line: path: message`, leaving out what is not known."""
         where = f"{file}:{self.line}" if self.line else file
         dotted = shorten(format_path(self.path), 120)
-        message = shorten(self.message, LONGEST_PROBLEM)
+        message = shorten(self.message, MAX_PROBLEM_CHARS)
         return f"{where}: {dotted}: {message}" if dotted else f"{where}: {message}"
 
 

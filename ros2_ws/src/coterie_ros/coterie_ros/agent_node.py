@@ -15,7 +15,7 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
-from coterie_core.plain_data import LONGEST_ERROR, shorten
+from coterie_core.plain_data import MAX_ERROR_CHARS, shorten
 from coterie_ros import serving
 from coterie_ros.diagnostics import Diagnostics
 from coterie_ros.loop import LoopThread
@@ -208,7 +208,7 @@ class AgentNode(LifecycleNode):
         try:
             hook()
         except Exception as error:
-            self._trouble = f"could not {what}: {shorten(str(error), LONGEST_ERROR)}"
+            self._trouble = f"could not {what}: {shorten(str(error), MAX_ERROR_CHARS)}"
             self.misconfigured = isinstance(error, ValueError)
             self.get_logger().error(self._trouble)
             if not isinstance(error, (ValueError, OSError)):

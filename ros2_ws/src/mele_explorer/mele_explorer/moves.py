@@ -15,7 +15,7 @@ from coterie_core.sightings import free_id, usual_size
 from coterie_core.team_memory import TeamMemory
 from mele_explorer.memory import Memory
 
-NEAR = 0.8
+ASSOCIATION_RADIUS_M = 0.8
 """An event is about a remembered object of its label within this distance [m]."""
 OVERLOOKED = 0.6
 """Who takes a thing out of a room overlooks another one of its kind there so often."""
@@ -130,9 +130,12 @@ def _meant(memory: Memory, event: ObjectEvent) -> str | None:
             continue
         if thing.box.volume > 0.0:
             away = distance(thing.box.center, event.position)
-            near = away <= NEAR
+            near = away <= ASSOCIATION_RADIUS_M
         else:  # a detector without geometry: the room has to do
-            away, near = NEAR, bool(event.from_room) and thing.room == event.from_room
+            away, near = (
+                ASSOCIATION_RADIUS_M,
+                bool(event.from_room) and thing.room == event.from_room,
+            )
         if near:
             best = min(best or (away, key), (away, key))
     return best[1] if best is not None else None

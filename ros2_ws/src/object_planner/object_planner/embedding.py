@@ -12,7 +12,7 @@ from PIL import Image
 
 from coterie_core.scene import SceneGraph
 
-MOST_PIXELS = 50_000_000
+MAX_PIXELS = 50_000_000
 
 
 class EmbeddingError(ValueError):
@@ -76,8 +76,8 @@ def read_picture(path: Path) -> npt.NDArray[np.uint8]:
     """
     try:
         with Image.open(path) as image:
-            if image.width * image.height > MOST_PIXELS:
-                raise EmbeddingError(f"{path}: over {MOST_PIXELS} pixels")
+            if image.width * image.height > MAX_PIXELS:
+                raise EmbeddingError(f"{path}: over {MAX_PIXELS} pixels")
             return np.asarray(image.convert("RGB"))
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise EmbeddingError(f"{path}: no picture that can be read ({error})") from None

@@ -19,7 +19,7 @@ from semantic_mapper.lift import Lifted, LiftOptions
 
 NEXT_TO = 0.3
 """Gap up to which objects of one image are noted as being next to one another [m]."""
-MOST_BESIDE = 60
+MAX_NEIGHBORS = 60
 """Neighbors that an instance remembers."""
 IN_TURNS = 1.4
 """Two clusters whose mean fractions sum to no more were seen in turns, not at once."""
@@ -43,7 +43,7 @@ def note_beside(lifted: Sequence[Lifted], things: Sequence[Instance]) -> None:
             if overlap * size_similarity(low, high, lows[i], highs[i]) >= 0.5:
                 continue
             for one, other in ((things[k], things[i]), (things[i], things[k])):
-                if other.id in one.beside or len(one.beside) < MOST_BESIDE:
+                if other.id in one.beside or len(one.beside) < MAX_NEIGHBORS:
                     one.beside[other.id] = one.beside.get(other.id, 0) + 1
 
 

@@ -11,7 +11,7 @@ from shapely.geometry import Point, Polygon
 from coterie_core.geometry import Vec3
 from coterie_core.scene import SceneGraph
 
-NEAR = 0.6
+MAX_ROOM_DISTANCE_M = 0.6
 """How far outside of every room a thing may lie and still belong to the nearest [m]."""
 
 
@@ -47,9 +47,9 @@ class Regions:
         return copy.deepcopy(self._graph)
 
     def room_at(self, point: Vec3) -> str:
-        """Id of the room that a point [m] lies in, or the nearest within NEAR; "" for none."""
+        """Id of the room that a point [m] lies in, or the nearest (MAX_ROOM_DISTANCE_M), or ""."""
         here = Point(point[0], point[1])
-        best, room = NEAR, ""
+        best, room = MAX_ROOM_DISTANCE_M, ""
         for id_, polygon in self._polygons.items():
             floor = self._graph.floors.get(self._graph.rooms[id_].floor)
             if floor is not None:

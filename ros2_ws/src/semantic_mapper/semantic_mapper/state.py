@@ -22,7 +22,7 @@ from semantic_mapper.mapper import SemanticMapper
 
 FORMAT = "coterie-mapper/1"
 _STATES = ("present", "moved", "gone")
-LARGEST_STATE = 2**31
+MAX_STATE_BYTES = 2**31
 """Most bytes that a state unfolds to."""
 
 
@@ -124,14 +124,14 @@ def _check_size(path: Path) -> None:
     """Refuse a small file that unfolds into more than a house.
 
     Raises:
-        ValueError: Its parts are larger than LARGEST_STATE together.
+        ValueError: Its parts are larger than MAX_STATE_BYTES together.
         OSError: It cannot be read.
         zipfile.BadZipFile: It is damaged.
     """
     with zipfile.ZipFile(path) as parts:
         size = sum(part.file_size for part in parts.infolist())
-    if size > LARGEST_STATE:
-        raise ValueError(f"{size} bytes, expected at most {LARGEST_STATE}")
+    if size > MAX_STATE_BYTES:
+        raise ValueError(f"{size} bytes, expected at most {MAX_STATE_BYTES}")
 
 
 def _counts(arrays: Any, name: str) -> Any:

@@ -41,7 +41,7 @@ DIALOGUE = 6
 """Latest messages that it tells of, one's own included."""
 QUIET = 5
 """Fewest steps between two messages of one agent."""
-MOST_NOTES = 20
+MAX_NOTES = 20
 """Most messages of one agent in an episode."""
 MOST_OPTIONS = 12
 LATER = 4.0
@@ -180,7 +180,7 @@ class TextAgent(BaselineAgent):
     """Tells a model what it knows as text, and does or says what it chooses.
 
     It takes over what others tell it: things seen, taken and brought, rooms searched. It never says
-    two things in a row, nothing within `QUIET` steps of the last message, and `MOST_NOTES` at most.
+    two things in a row, nothing within `QUIET` steps of the last message, and `MAX_NOTES` at most.
 
     Args:
         name: Its name in the team.
@@ -270,7 +270,7 @@ class TextAgent(BaselineAgent):
         quiet = self.memory.step - self._said
         spoke = isinstance(self._action, Send)
         return (
-            len(self.briefing.team) > 1 and not spoke and quiet >= QUIET and self.notes < MOST_NOTES
+            len(self.briefing.team) > 1 and not spoke and quiet >= QUIET and self.notes < MAX_NOTES
         )
 
     async def _draft(self, state: Turn) -> Note | None:

@@ -29,7 +29,7 @@ APART = 5.0
 """Groups of objects of one room's name farther apart than this are two rooms [m]."""
 CELL = 0.25
 DOOR = 0.8
-MOST_CELLS = 4_000_000
+MAX_CELLS = 4_000_000
 BEDROOM = "bedroom"
 Points = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -92,7 +92,7 @@ class _Floor:
         everything = np.concatenate([spots, np.array(starts).reshape(-1, 2)])
         low, high = everything.min(axis=0) - 1.0, everything.max(axis=0) + 1.0
         nx, ny = (max(math.ceil(d / CELL), 1) for d in high - low)
-        if nx * ny > MOST_CELLS:
+        if nx * ny > MAX_CELLS:
             raise ValueError(f"a floor of {high[0] - low[0]:.0f} x {high[1] - low[1]:.0f} m")
         self.shape = (nx, ny)
         xs, ys = low[0] + CELL * (np.arange(nx) + 0.5), low[1] + CELL * (np.arange(ny) + 0.5)

@@ -15,7 +15,7 @@ from coterie_core.recording.types import RecordingError
 
 Camera = tuple[float, float, float, float]
 _MOST = 1000
-_LONGEST_SIDE_M = 100.0
+_MAX_SIDE_M = 100.0
 _ROUNDING = 1e-6
 _SLACK_M = 0.02
 """Depth so far beyond a box in space still belongs to the object [m]."""
@@ -94,7 +94,7 @@ def boxes_3d(
         half = np.array([size.x, size.y, size.z], np.float64) / 2.0
         spot, turn = np.array([p.x, p.y, p.z, 1.0]), np.array([q.x, q.y, q.z, q.w])
         good = np.isfinite([*half, *spot, *turn]).all() and float(np.linalg.norm(turn)) > 1e-6
-        if not good or half.min() <= 0.0 or 2.0 * half.max() > _LONGEST_SIDE_M:
+        if not good or half.min() <= 0.0 or 2.0 * half.max() > _MAX_SIDE_M:
             raise RecordingError(source, "detections: a box in space without a size or a pose")
         axes = to_camera[:3, :3] @ Rotation.from_quat(turn).as_matrix()
         middle = (to_camera @ spot)[:3]

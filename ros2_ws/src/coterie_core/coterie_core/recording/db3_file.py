@@ -17,7 +17,7 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 """How what zstd packed begins."""
 _CDR = tuple(bytes((0, kind)) for kind in (0, 1, 2, 3, 6, 7, 8, 9, 10, 11))
 """How serialized messages begin."""
-MOST_BYTES = 256_000_000
+MAX_BYTES = 256_000_000
 """Longest message, unpacked [bytes]."""
 
 
@@ -100,11 +100,11 @@ class Db3File:
             )
         try:
             told = zstandard.get_frame_parameters(data).content_size
-            whole = zstandard.ZstdDecompressor().stream_reader(data).read(MOST_BYTES + 1)
+            whole = zstandard.ZstdDecompressor().stream_reader(data).read(MAX_BYTES + 1)
         except zstandard.ZstdError as error:
             raise RecordingError(self.path, f"a packed message is damaged ({error})") from None
-        if len(whole) > MOST_BYTES:
-            raise RecordingError(self.path, f"a packed message of over {MOST_BYTES} bytes")
+        if len(whole) > MAX_BYTES:
+            raise RecordingError(self.path, f"a packed message of over {MAX_BYTES} bytes")
         if told not in (zstandard.CONTENTSIZE_UNKNOWN, len(whole)):
             raise RecordingError(self.path, "a packed message is cut off")
         return whole

@@ -13,9 +13,9 @@ FARTHEST = 1e5
 LATEST = 2.0**31
 """Times from here on fit into no ROS message [s]."""
 
-LARGEST_COUNT = 2**31 - 1
+MAX_COUNT = 2**31 - 1
 
-LONGEST_EMBEDDING = 8192
+MAX_EMBEDDING_LENGTH = 8192
 
 
 def beyond_limits(graph: SceneGraph) -> list[str]:
@@ -28,7 +28,7 @@ def _problems(graph: SceneGraph) -> Iterator[str]:
         where = f"floors[{floor.id!r}]"
         yield from _far(f"{where}.elevation", (floor.elevation,))
         yield from _length(f"{where}.ceiling_height", (floor.ceiling_height,))
-        yield from _count(f"{where}.index", floor.index, -LARGEST_COUNT)
+        yield from _count(f"{where}.index", floor.index, -MAX_COUNT)
     for room in graph.rooms.values():
         for point in room.polygon:
             yield from _far(f"rooms[{room.id!r}].polygon", point)
@@ -50,8 +50,8 @@ def _problems(graph: SceneGraph) -> Iterator[str]:
         if any(weight < 0.0 for weight in thing.label.weights.values()):
             yield f"{where}.label: expected weights of at least 0"
         yield from _count(f"{where}.observations", thing.observations)
-        if len(thing.embedding) > LONGEST_EMBEDDING:
-            yield f"{where}.embedding: expected at most {LONGEST_EMBEDDING} numbers"
+        if len(thing.embedding) > MAX_EMBEDDING_LENGTH:
+            yield f"{where}.embedding: expected at most {MAX_EMBEDDING_LENGTH} numbers"
         if not all(abs(value) <= FARTHEST for value in thing.embedding):
             yield f"{where}.embedding: expected finite numbers"
         if thing.last_seen is not None:
@@ -85,8 +85,8 @@ def _time(where: str, value: float) -> Iterator[str]:
 
 
 def _count(where: str, value: int, least: int = 0) -> Iterator[str]:
-    if not least <= value <= LARGEST_COUNT:
-        yield f"{where}: expected a count from {least} to {LARGEST_COUNT}, got {value}"
+    if not least <= value <= MAX_COUNT:
+        yield f"{where}: expected a count from {least} to {MAX_COUNT}, got {value}"
 
 
 def _shown(values: Iterable[float]) -> str:

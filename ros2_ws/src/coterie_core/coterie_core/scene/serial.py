@@ -8,7 +8,13 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from coterie_core.files import write_atomically
-from coterie_core.plain_data import LONGEST_ERROR, DataError, check_values, schema_problems, shorten
+from coterie_core.plain_data import (
+    MAX_ERROR_CHARS,
+    DataError,
+    check_values,
+    schema_problems,
+    shorten,
+)
 from coterie_core.scene.graph import SceneGraph
 from coterie_core.scene.limits import beyond_limits
 
@@ -19,7 +25,7 @@ class SceneError(ValueError):
     """A scene graph cannot be read: says which file and field, what was expected, what to do."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(shorten(text, LONGEST_ERROR))
+        super().__init__(shorten(text, MAX_ERROR_CHARS))
 
 
 @cache

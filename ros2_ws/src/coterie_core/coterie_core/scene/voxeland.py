@@ -10,7 +10,7 @@ from coterie_core.files import write_atomically
 from coterie_core.geometry import Box
 from coterie_core.plain_data import DataError, check_values, read_json, shorten
 from coterie_core.scene.graph import SceneGraph
-from coterie_core.scene.limits import FARTHEST, LONGEST_EMBEDDING
+from coterie_core.scene.limits import FARTHEST, MAX_EMBEDDING_LENGTH
 from coterie_core.scene.model import LabelBelief, SceneObject
 from coterie_core.scene.serial import SceneError, checked
 
@@ -118,8 +118,8 @@ def _embedding(value: Any, where: str) -> tuple[float, ...]:
     good = isinstance(value, list) and all(
         isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= FARTHEST for v in value
     )
-    if not good or len(value) > LONGEST_EMBEDDING:
-        raise SceneError(f"{where}: expected at most {LONGEST_EMBEDDING} finite numbers")
+    if not good or len(value) > MAX_EMBEDDING_LENGTH:
+        raise SceneError(f"{where}: expected at most {MAX_EMBEDDING_LENGTH} finite numbers")
     return tuple(float(v) for v in value)
 
 

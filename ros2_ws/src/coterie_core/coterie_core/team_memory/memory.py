@@ -17,7 +17,7 @@ from coterie_core.scene import SceneGraph
 from coterie_core.team_memory import looks, maps, moves
 from coterie_core.team_memory.store import Store, Trace, alike
 
-LEAST = 0.1
+MIN_CONFIDENCE = 0.1
 """Things below this confidence are not in `scene`: nobody should plan with them."""
 
 
@@ -53,7 +53,7 @@ class TeamMemory(Store):
             if holder is not None:
                 x, y, z = holder.pose.position
                 thing.box = Box((x, y, z + 1.0), thing.box.size, thing.box.yaw)
-            if thing.confidence < LEAST:
+            if thing.confidence < MIN_CONFIDENCE:
                 del known.objects[id_]
         for thing in known.objects.values():
             thing.support = thing.support if thing.support in known.objects else ""

@@ -12,7 +12,7 @@ from coterie_core.permanence import confidence
 from coterie_core.scene import Room, SceneGraph, SceneObject
 from coterie_core.sightings import kind_of, resting_on
 
-NEAR = 0.6
+ASSOCIATION_RADIUS_M = 0.6
 """An event is about a thing of its label within this distance [m]."""
 EXPIRED = 0.05
 """Things below this confidence are forgotten."""
@@ -121,7 +121,9 @@ class Store:
             if trace.left > seen and trace.object not in but and alike(trace.label, label)
         ]
         best = min(near, default=None)
-        return self.traces[best[2]] if best is not None and best[0] <= NEAR else None
+        return (
+            self.traces[best[2]] if best is not None and best[0] <= ASSOCIATION_RADIUS_M else None
+        )
 
     def meant(self, event: ObjectEvent, anywhere: bool = False) -> SceneObject | None:
         """Return the thing that an event is about: by id and place, else by place."""
@@ -134,10 +136,14 @@ class Store:
         if by_id is None:
             mapped = self.sources.get(event.object, "")
             by_id = next((pair for pair in near if pair[1] == mapped), None)
-        if by_id is not None and (anywhere or by_id[0] <= 2 * NEAR):
+        if by_id is not None and (anywhere or by_id[0] <= 2 * ASSOCIATION_RADIUS_M):
             return self.graph.objects[by_id[1]]
         best = min(near, default=None)
-        return self.graph.objects[best[1]] if best is not None and best[0] <= NEAR else None
+        return (
+            self.graph.objects[best[1]]
+            if best is not None and best[0] <= ASSOCIATION_RADIUS_M
+            else None
+        )
 
     def room_of(self, view: RoomView | None) -> str:
         """Return the id of a room that a robot tells of; one that is new is added."""

@@ -14,7 +14,7 @@ from coterie_core.lexicon import load_lexicon
 from coterie_core.understanding.spelling import nearest
 from coterie_core.understanding.text import words_in
 
-_MOST_SUGGESTED = 6
+_MAX_SUGGESTED = 6
 """Unknown words of one text that suggestions are looked up for."""
 _JOINED_CHARS = 8
 """Letters from which a word may be two that are written as one."""
@@ -98,7 +98,7 @@ def unknown_words(
         if len(low) < 2 or low in also or is_english(low) or (word[0].isupper() and is_name(word)):
             continue
         suggestions: tuple[str, ...] = ()
-        if len(found) < _MOST_SUGGESTED:
+        if len(found) < _MAX_SUGGESTED:
             suggestions = suggested(low, near, also)
         found.append(UnknownWord(word, position, suggestions))
     return found

@@ -24,11 +24,11 @@ except ImportError:  # not among the wheels: such a topic cannot be listened to 
 
 MOST_DETECTIONS = 1000
 """Most detections in one image."""
-MOST_PIXELS = 200_000_000
+MAX_PIXELS = 200_000_000
 """Most pixels that all masks of one image may cover, so that run lengths cannot fill the memory."""
 LONGEST_SIDE = 8192
 """Of an image [px]."""
-_LONGEST_EMBEDDING = 8192
+_MAX_EMBEDDING_LENGTH = 8192
 _MOST_ATTRIBUTES = 64
 
 
@@ -84,8 +84,8 @@ def detections_from_msg(message: ImageDetections, topic: str = "detections") -> 
     height = int(checks.number("image_height", message.image_height, 1, LONGEST_SIDE))
     items = checks.items("detections", message.detections, MOST_DETECTIONS)
     masked = sum(int(i.width) * int(i.height) for i in items if len(i.mask))
-    if masked > MOST_PIXELS:
-        raise checks.fail("detections", f"masks of at most {MOST_PIXELS} pixels in all", masked)
+    if masked > MAX_PIXELS:
+        raise checks.fail("detections", f"masks of at most {MAX_PIXELS} pixels in all", masked)
     return DetectedImage(
         checks.number("header.stamp", time_from_msg(message.header.stamp), 0.0),
         checks.text("header.frame_id", message.header.frame_id, empty=False),
@@ -190,7 +190,7 @@ def _mask(
 def _embedding(values: Sequence[float], checks: Checks) -> npt.NDArray[np.float32] | None:
     if not len(values):
         return None
-    vector = np.asarray(checks.items("embedding", values, _LONGEST_EMBEDDING), np.float64)
+    vector = np.asarray(checks.items("embedding", values, _MAX_EMBEDDING_LENGTH), np.float64)
     length = float(np.linalg.norm(vector))
     if not math.isfinite(length) or not 1e-6 <= length <= 1e6:
         raise checks.fail("embedding", "finite numbers, not all of them 0", f"length {length:g}")

@@ -15,7 +15,7 @@ from coterie_core.geometry import Vec3
 from coterie_ros.conversions.basics import point_from_msg, point_to_msg
 from coterie_ros.conversions.checks import Checks
 
-_MOST_CELLS = 100_000_000
+_MAX_CELLS = 100_000_000
 
 
 def grid_to_msg(
@@ -55,7 +55,7 @@ def grid_from_msg(
     checks = Checks(topic)
     cell = checks.number("info.resolution", message.info.resolution, 1e-3, 100.0)
     rows, cols = int(message.info.height), int(message.info.width)
-    if rows * cols > _MOST_CELLS or len(message.data) != rows * cols:
+    if rows * cols > _MAX_CELLS or len(message.data) != rows * cols:
         raise checks.fail("data", f"{rows} x {cols} cells", f"{len(message.data)} cells")
     origin = point_from_msg(message.info.origin.position, checks, "info.origin.position")
     values = np.array(message.data, np.int8).reshape(rows, cols)

@@ -30,7 +30,7 @@ from coterie_ros.conversions.cooperation import (
 )
 from coterie_ros.conversions.talk import MESSAGE_LIMIT
 
-MOST_NOTES = 1000
+MAX_NOTES = 1000
 """Most messages that come with one percept."""
 _MOST_KNOWN = 2 * LIST
 
@@ -183,7 +183,7 @@ class PerceptReader:
             covered=names_from_msg(checks, "covered", message.covered, MOST_ROOMS),
             notes=[
                 note_from_checks(note, checks.at(f"messages[{k}]"))
-                for k, note in enumerate(checks.items("messages", message.messages, MOST_NOTES))
+                for k, note in enumerate(checks.items("messages", message.messages, MAX_NOTES))
             ],
             result=_result(message, checks),
             heading=_heading(message, checks),

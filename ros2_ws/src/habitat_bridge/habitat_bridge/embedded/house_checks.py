@@ -12,11 +12,11 @@ from coterie_core.scene.limits import beyond_limits
 from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.validator import check_ids
 
-LARGEST_EXTENT = 200.0
+MAX_EXTENT_M = 200.0
 """Longest edge of a house [m]; rasters have 5 cm cells."""
 
-MOST_FLOORS = 10
-MOST_CORNERS = 1000
+MAX_FLOORS = 10
+MAX_CORNERS = 1000
 SMALLEST_ROOM = 0.25
 """Smallest floor of a room [m2]."""
 
@@ -30,8 +30,8 @@ def unusable(house: House) -> str:
 
 
 def _problems(house: House) -> Iterator[str]:
-    if not house.rooms or not 1 <= len(house.floors) <= MOST_FLOORS:
-        yield f"expected rooms and 1 to {MOST_FLOORS} floors"
+    if not house.rooms or not 1 <= len(house.floors) <= MAX_FLOORS:
+        yield f"expected rooms and 1 to {MAX_FLOORS} floors"
     yield from check_ids(house)
     for room in house.rooms:
         yield from _outline(f"rooms[{room.id!r}].polygon", room.polygon)
@@ -60,8 +60,8 @@ def _problems(house: House) -> Iterator[str]:
 
 
 def _outline(where: str, corners: list[Vec2]) -> Iterator[str]:
-    if not 3 <= len(corners) <= MOST_CORNERS:
-        yield f"{where}: expected 3 to {MOST_CORNERS} corners, got {len(corners)}"
+    if not 3 <= len(corners) <= MAX_CORNERS:
+        yield f"{where}: expected 3 to {MAX_CORNERS} corners, got {len(corners)}"
         return
     if max(max(abs(x), abs(y)) for x, y in corners) > 1e5:
         yield f"{where}: expected corners within 100 km"
@@ -76,8 +76,8 @@ def _extent(house: House) -> Iterator[str]:
     corners = [corner for room in house.rooms for corner in room.polygon]
     (x0, x1), (y0, y1) = ((min(v), max(v)) for v in zip(*corners, strict=True))
     z0, z1 = house.floors[0].elevation, house.floors[-1].elevation
-    if max(x1 - x0, y1 - y0, z1 - z0) > LARGEST_EXTENT:
-        yield f"expected a house of at most {LARGEST_EXTENT:g} m, got {x1 - x0:g} by {y1 - y0:g} m"
+    if max(x1 - x0, y1 - y0, z1 - z0) > MAX_EXTENT_M:
+        yield f"expected a house of at most {MAX_EXTENT_M:g} m, got {x1 - x0:g} by {y1 - y0:g} m"
     points = {
         **{f"walls[{k}]": (*w.start, w.base) for k, w in enumerate(house.walls)},
         **{f"walls[{k}].end": (*w.end, w.base) for k, w in enumerate(house.walls)},
@@ -89,11 +89,11 @@ def _extent(house: House) -> Iterator[str]:
     }
     middle = ((x0 + x1) / 2.0, (y0 + y1) / 2.0, (z0 + z1) / 2.0)
     for where, point in points.items():
-        if math.dist(point, middle) > LARGEST_EXTENT:
-            yield f"{where}: lies more than {LARGEST_EXTENT:g} m away from the rooms"
+        if math.dist(point, middle) > MAX_EXTENT_M:
+            yield f"{where}: lies more than {MAX_EXTENT_M:g} m away from the rooms"
     for thing in house.objects:
-        if max(thing.box.size) > LARGEST_EXTENT:
-            yield f"objects[{thing.id!r}].box.size: expected at most {LARGEST_EXTENT:g} m"
+        if max(thing.box.size) > MAX_EXTENT_M:
+            yield f"objects[{thing.id!r}].box.size: expected at most {MAX_EXTENT_M:g} m"
     for stairs in house.stairs:
-        if any(not 0.0 <= edge <= LARGEST_EXTENT for t in stairs.treads for edge in t.size):
-            yield f"stairs[{stairs.id!r}].treads: expected sizes of 0 to {LARGEST_EXTENT:g} m"
+        if any(not 0.0 <= edge <= MAX_EXTENT_M for t in stairs.treads for edge in t.size):
+            yield f"stairs[{stairs.id!r}].treads: expected sizes of 0 to {MAX_EXTENT_M:g} m"
