@@ -58,7 +58,7 @@ class Quantity:
 
     Attributes:
         said: The words.
-        number: One, some (`count`), or all of them; "" is for a bare noun.
+        number: One, some (`count`), or all of them.
         count: How many; 0: not said.
         definite: Whether it is said of things that are known ("the", "my").
         ordinal: Which one in order, from 1; -1: the last; 0: not said.
@@ -96,8 +96,6 @@ def read_quantity(words: list[str], start: int) -> tuple[Quantity, int]:
             if word == "half":
                 count, number = 6, "some"
                 i += 1 if after == "dozen" else 2
-            elif word == "any":
-                count = count or 1
             else:
                 count = count or 1
         elif word in _ALL:
