@@ -12,7 +12,8 @@ from coterie_bringup import cli
 from coterie_bringup.team import Team
 from coterie_console import play
 
-SOURCES = Path(__file__).resolve().parents[2] / "ros2_ws" / "src"
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "ros2_ws" / "src"
 
 # A phrase that begins so leaves out what it is about, or asks instead of telling.
 NO_BEGINNING = {
@@ -129,3 +130,19 @@ def test_every_field_of_a_team_file_is_described_by_a_whole_phrase():
         f"{place}: {text!r} {problem}" for place, text in described if (problem := fragment(text))
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_page_on_team_files_has_every_field_of_every_section():
+    page = (ROOT / "docs" / "team_file.md").read_text("utf-8")
+    rows = [line.partition(" | ")[0] for line in page.splitlines() if line.startswith("| `")]
+    elsewhere = ("world", "models", "robots")  # worlds.md, language.md, and a part of its own
+    places = [place.split(".") for place, _ in _fields(Team, "team")]
+    sections = [p[1:] for p in places if len(p) == 3 and p[1] not in elsewhere]
+    assert len(sections) > 35
+    missing = [
+        f"{section}.{field}"
+        for section, field in sections
+        if not any(f"`{section}." in row and f".{field}`" in row for row in rows)
+        and f"`{section}.{field}`" not in page
+    ]
+    assert not missing, missing
