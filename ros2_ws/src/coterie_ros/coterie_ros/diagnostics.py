@@ -5,14 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
+from coterie_ros.host import Host
 from coterie_ros.qos import profile
-
-if TYPE_CHECKING:
-    from coterie_ros.agent_node import AgentNode
 
 Source = Callable[[], Mapping[str, object]]
 
@@ -23,7 +20,7 @@ _FRESH = 30.0
 class Diagnostics:
     """Collects a node's figures and publishes them; all methods may be called from any thread."""
 
-    def __init__(self, node: AgentNode, hardware_id: str = "") -> None:
+    def __init__(self, node: Host, hardware_id: str = "") -> None:
         self._node = node
         self._hardware_id = hardware_id
         self._publisher = node.create_publisher(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rclpy.exceptions import InvalidHandle
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.publisher import Publisher
 
-if TYPE_CHECKING:
-    from coterie_ros.agent_node import AgentNode
+from coterie_ros.host import Host
 
 RCLError = rclpy_implementation.RCLError
 
@@ -17,7 +16,7 @@ RCLError = rclpy_implementation.RCLError
 class Outlet:
     """A publisher that any thread may use and that keeps silent once its node has ended."""
 
-    def __init__(self, node: AgentNode, publisher: Publisher) -> None:
+    def __init__(self, node: Host, publisher: Publisher) -> None:
         self._node = node
         self._publisher = publisher
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import GoalEvent, RCLError, ServerGoalHandle
@@ -17,10 +17,8 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.service import Service
 
 from coterie_core.waiting import in_time
+from coterie_ros.host import Host
 from coterie_ros.waitables import SurvivingActionServer
-
-if TYPE_CHECKING:
-    from coterie_ros.agent_node import AgentNode
 
 WhenBusy = Literal["parallel", "preempt", "reject"]
 Execute = Callable[["GoalContext"], Awaitable[Any]]
@@ -96,7 +94,7 @@ class _WithOwnClock:
     servers get into each other's way, and while simulated time stands still none would ever fire.
     """
 
-    def __init__(self, node: AgentNode) -> None:
+    def __init__(self, node: Host) -> None:
         self._node = node
         self._clock = Clock(clock_type=ClockType.SYSTEM_TIME)
 
@@ -112,7 +110,7 @@ class CoroutineActionServer:
 
     def __init__(
         self,
-        node: AgentNode,
+        node: Host,
         action_type: Any,
         name: str,
         execute: Execute,
@@ -232,7 +230,7 @@ class CoroutineActionServer:
 
 
 def serve(
-    node: AgentNode,
+    node: Host,
     service_type: Any,
     name: str,
     work: Callable[[Any], Awaitable[Any]],
@@ -284,7 +282,7 @@ def serve(
 
 
 def _send(
-    node: AgentNode, name: str, send: Callable[[Any, Any], object], response: Any, header: Any
+    node: Host, name: str, send: Callable[[Any, Any], object], response: Any, header: Any
 ) -> None:
     """Send a response; one that has no service or no client left any more is dropped."""
     try:

@@ -7,12 +7,11 @@ lock and the process crashes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rclpy.action import ActionClient, ActionServer
 
-if TYPE_CHECKING:
-    from coterie_ros.agent_node import AgentNode
+from coterie_ros.host import Host
 
 
 class _Survivor:
@@ -20,7 +19,7 @@ class _Survivor:
 
     ended = False
     _ready = False
-    owner: AgentNode
+    owner: Host
 
     def destroy(self) -> None:
         """Destroy it; whatever comes later is dropped."""
@@ -64,7 +63,7 @@ class _Survivor:
 class SurvivingActionServer(_Survivor, ActionServer):
     """An action server that its executor outlives."""
 
-    def __init__(self, owner: AgentNode, node: Any, *arguments: Any, **options: Any) -> None:
+    def __init__(self, owner: Host, node: Any, *arguments: Any, **options: Any) -> None:
         self.owner = owner
         super().__init__(node, *arguments, **options)
 
@@ -90,6 +89,6 @@ class SurvivingActionServer(_Survivor, ActionServer):
 class SurvivingActionClient(_Survivor, ActionClient):
     """An action client that its executor outlives."""
 
-    def __init__(self, owner: AgentNode, *arguments: Any, **options: Any) -> None:
+    def __init__(self, owner: Host, *arguments: Any, **options: Any) -> None:
         self.owner = owner
         super().__init__(owner, *arguments, **options)
