@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from coterie_bench.calibration import as_yaml, draw, provenance
-from coterie_bench.calibration_data import BODY, HOPS, _columns, explore_generated
+from coterie_bench.calibration_data import BODY, HOPS, Exploration, _columns, explore_generated
+from coterie_bench.calibration_fit import SLOW_SEEDS, _fit_stated
 from coterie_bench.calibration_score import Told, noise_of, scores, untrained
 from coterie_core.confidence import load_confidence, parse_confidence
 from habitat_bridge.embedded.generator import generate_house
@@ -28,8 +29,6 @@ def house():
 
 
 def test_an_exploration_gives_the_answers_that_the_robots_give(house) -> None:
-    from coterie_bench.calibration_data import Exploration
-
     runs, bank = house
     asked = asyncio.run(answer_all(runs, bank, house="h"))
     made = Exploration("h", True, 4, tuple(bank.items), **_columns(runs, bank))
@@ -37,6 +36,13 @@ def test_an_exploration_gives_the_answers_that_the_robots_give(house) -> None:
     for name in ("answers", "evidence", "looks", "elsewhere", "truth"):
         assert np.array_equal(getattr(table, name), getattr(asked, name)), name
     assert np.allclose(table.p_yes, asked.p_yes) and np.allclose(table.prior, asked.prior)
+
+
+def test_methods_are_fitted_on_whatever_was_explored(house) -> None:
+    runs, bank = house
+    made = Exploration("h", True, 4, tuple(bank.items), **_columns(runs, bank))
+    assert made.seed not in SLOW_SEEDS
+    assert any(_fit_stated([made], load_confidence(), "one_coin").weights)
 
 
 def test_numbers_survive_their_file() -> None:
