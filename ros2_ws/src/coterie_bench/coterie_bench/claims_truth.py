@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,7 +10,10 @@ from coterie_bench.claims_cases import ALL, Case
 from coterie_core.household import load_household
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.sightings import kind_of
 from coterie_core.tasks import SubTask, Thing
+from emos_planner.leader.searches import Searches
+from emos_planner.robot.coverage import Coverage, Look
 from emos_planner.tools.toolbox import Toolbox
 
 
@@ -31,7 +35,8 @@ class Possible:
     """What some robot of the team could do, by the tools on the true house.
 
     `things`: as many things as asked for can be seen (and moved, where they shall be). `search`:
-    every room asked about can be entered, so that the team can know that it has them all.
+    looks from all over every room asked about, into all that some robot can open, would leave so
+    little unseen that the team can know that it has them all.
     """
 
     things: bool
@@ -79,7 +84,8 @@ def possible(case: Case, scene: SceneGraph, resumes: Mapping[str, Resume]) -> Po
     rooms = [case.room] if case.room else list(scene.rooms)
     if case.kind == "clear":
         rooms = sorted({scene.objects[i].room for i in case.source})
-    return Possible(able >= need, all(_enters(room, tools) for room in rooms))
+    searchable = all(_enters(room, tools) for room in rooms)
+    return Possible(able >= need, searchable and _looked_over(case, rooms, tools))
 
 
 def _doable(case: Case, thing: SceneObject, tools: Toolbox) -> bool:
@@ -106,6 +112,28 @@ def _any(tools: Toolbox, sub_task: SubTask) -> bool:
 
 def _enters(room: str, tools: Toolbox) -> bool:
     return _any(tools, SubTask(id="go", kind="go_to", rooms=(room,)))
+
+
+def _looked_over(case: Case, rooms: list[str], tools: Toolbox) -> bool:
+    """Whether all looks that the bodies allow, on the true house, make a search enough."""
+    label = case.label or next((t.label.top for t in matching(case, tools.scene)), "")
+    scene = copy.deepcopy(tools.scene)
+    for thing in scene.objects.values():
+        swing = SubTask(id="open", kind="open", object=Thing(label=thing.label.top, id=thing.id))
+        if thing.is_open is False and _any(tools, swing):
+            thing.is_open = True
+    opened = tools.with_scene(scene, tools.resumes)
+    book = Searches(scene)
+    if case.kind == "clear":
+        book.owners[kind_of(label)] = set(case.source)
+    for robot in tools.robots:
+        cover = Coverage(robot, label, owners=set(case.source))
+        parts = opened.parts_of(robot, None)
+        for room in rooms:
+            for _, spot in cover.views(opened, room, parts):
+                cover.look(opened, Look(spot), rooms)
+        book.hear(robot, {label: cover.report()})
+    return book.is_enough(label, rooms)
 
 
 def false_claim(case: Case, state: str, said_yes: bool | None, achieved: int, truth: Truth) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from coterie_core.geometry import Vec2, Vec3
+from coterie_core.geometry import Box, Vec2, Vec3
 from coterie_core.household import Household, load_household
 from coterie_core.scene import Room, SceneGraph, SceneObject
 from coterie_core.sightings import within
@@ -80,11 +80,11 @@ def regions_of(
             surfaces = True
             inside = part.inside and thing.is_open is not None
             surface = part.surface
-            points = _spread(surface.center, surface.size[:2], surface.yaw, lift)
+            points = spread_over(surface, lift)
             region = Region(part.id, room.id, 0.0, points, thing.id, inside)
             found.append((region, 1.0 if kept else STRAY))
         if not thing.receptacles and opens(thing, home):
-            points = _spread(thing.box.center, thing.box.size[:2], thing.box.yaw, 0.0)
+            points = spread_over(thing.box, 0.0)
             region = Region(container_key(thing), room.id, 0.0, points, thing.id, True)
             found.append((region, 1.0 if kept else STRAY))
     floor = scene.floors[room.floor].elevation if room.floor in scene.floors else 0.0
@@ -301,13 +301,13 @@ def _spot(text: str) -> Vec2 | None:
     return (x, y)
 
 
-def _spread(center: Vec3, size: tuple[float, float], yaw: float, lift: float) -> tuple[Vec3, ...]:
-    """Return five points above a surface: over its middle, and toward its corners [m]."""
-    x, y, z = center
-    c, s = math.cos(yaw), math.sin(yaw)
+def spread_over(surface: Box, lift: float) -> tuple[Vec3, ...]:
+    """Return five points `lift` above a surface: over its middle, and toward its corners [m]."""
+    x, y, z = surface.center
+    c, s = math.cos(surface.yaw), math.sin(surface.yaw)
     out = [(x, y, z + lift)]
     for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
-        dx, dy = a * size[0] / 3.0, b * size[1] / 3.0
+        dx, dy = a * surface.size[0] / 3.0, b * surface.size[1] / 3.0
         out.append((x + c * dx - s * dy, y + s * dx + c * dy, z + lift))
     return tuple(out)
 

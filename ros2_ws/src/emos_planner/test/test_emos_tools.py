@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from coterie_core.embodiment import Arm, Camera, Embodiment
@@ -208,6 +209,35 @@ def test_the_target_of_a_place_is_free_and_on_the_surface(tools):
     surface = Box((4.0, 0.8, 0.7), (0.76, 0.76, 0.0))
     assert surface.contains(answer.target, 1e-6)
     assert math.dist(answer.target[:2], (4.0, 0.6)) > 0.08
+
+
+def test_what_is_put_down_can_be_seen_from_there():
+    """A screen on each side of the table but one: the hand gets over it, the eye does not."""
+    scene = house()
+    for k, (x, y, w, d) in enumerate(
+        [(3.57, 0.8, 0.02, 0.8), (4.43, 0.8, 0.02, 0.8), (4.0, 0.37, 0.8, 0.02)]
+    ):
+        scene.add_object(item(f"screen-{k}", box(x, y, 0.0, w, d, 1.7), kind="furniture"))
+    low = BODIES["wheels"].model_copy(update={"cameras": (EYE.model_copy(update={"pitch": 0.5}),)})
+    tools = Toolbox(scene, {"wheels": Resume.of_embodiment(low)})
+    answer = tools.estimate("wheels", task("place", "vase-1", on="table-1"), START)
+    assert answer.feasible and answer.spot is not None and answer.target is not None
+    x, y, _ = answer.spot
+    eye, point = (x, y, 1.2), (*answer.target[:2], answer.target[2] + 0.1)
+    assert tools.lines.clear(np.array([eye]), np.array([point]), 0)[0, 0]
+
+
+def test_what_lies_somewhere_on_a_table_is_looked_for_all_over_it(tools):
+    scene = house()
+    for x, y, w, d in ((4.0, 0.62, 0.4, 0.02), (4.0, 0.98, 0.4, 0.02), (3.82, 0.8, 0.02, 0.4),
+                       (4.18, 0.8, 0.02, 0.4)):  # fmt: skip
+        name = f"panel-{x:.2f}{y:.2f}"
+        scene.add_object(item(name, box(x, y, 0.7, w, d, 0.9), support="table-1", kind="furniture"))
+    scene.objects["mug-1"].box = box(4.0, 0.8, 0.7, 0.08, 0.08, 0.1)  # where it is taken to be
+    tools = tools.with_scene(scene)
+    assert not tools.estimate("wheels", task("detect", "mug-1"), START).feasible
+    somewhere = tools.estimate("wheels", task("detect", "mug-1", on="table-1"), START)
+    assert somewhere.feasible and somewhere.target != scene.objects["mug-1"].box.center
 
 
 def test_hands_hold_one_thing(tools):

@@ -155,7 +155,8 @@ def _detect(now: Situation) -> Iterator[Option]:
         yield _not_there(now, len(looks))
         return
     if not looks:
-        yield from _go(now, now.estimate.spot, thing.box.center, f"go where the {label} is in view")
+        at = now.estimate.target or thing.box.center
+        yield from _go(now, now.estimate.spot, at, f"go where the {label} is in view")
     elif last is not None and last.skill == "Detect":
         yield from _another_view(now, thing, len(looks))
     yield Option("detect", f"look for the {label} from here", skill=Detect(label))

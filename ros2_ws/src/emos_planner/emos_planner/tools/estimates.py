@@ -9,12 +9,13 @@ from dataclasses import replace
 import numpy as np
 
 from coterie_core.geometry import Box, Vec3
+from coterie_core.search_belief import spread_over
 from coterie_core.tasks import Obstacle, SubTask, Thing
 from emos_planner.tools.bodies import BodiesInScene
 from emos_planner.tools.grasp import around, gap_to
 from emos_planner.tools.hands import WORK, done, pick, place, place_on_floor, swing
 from emos_planner.tools.results import Estimate
-from emos_planner.tools.things import FLOOR, Meant
+from emos_planner.tools.things import FLOOR, Meant, surfaces_of
 
 AT_OBJECT = 1.5
 """How near [m] a robot has to be to be at a thing."""
@@ -51,9 +52,22 @@ def estimate_for(
     candidates = tools.catalog.meant_by(thing)
     if not candidates:
         return _not_known(tools, robot, sub_task, thing)
+    if kind == "detect" and sub_task.receptacle is not None:
+        candidates += _anywhere_on(tools, candidates[0], sub_task.receptacle)
     answers = [_one(tools, robot, sub_task, m, parts, opened) for m in candidates[:12]]
     feasible = [a for a in answers if a.feasible]
     return min(feasible, key=lambda a: a.work) if feasible else answers[0]
+
+
+def _anywhere_on(tools: Toolbox, meant: Meant, holder: Thing) -> list[Meant]:
+    """Return a thing at points all over what it was put on: where on it is not known."""
+    owners = tools.catalog.meant_by(holder)
+    return [
+        replace(meant, box=Box(point, meant.box.size, meant.box.yaw))
+        for surface in (surfaces_of(owners[0], None) if owners else [])
+        if not surface.closed
+        for point in spread_over(surface.box, meant.box.size[2] / 2.0)
+    ]
 
 
 def _one(

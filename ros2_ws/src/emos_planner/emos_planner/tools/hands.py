@@ -22,6 +22,7 @@ WORK = {"pick": 2.0, "place": 2.0, "open": 1.5, "close": 1.5, "detect": 0.5, "go
 LARGEST = 0.6
 """Longest edge [m] of what a hand holds."""
 _SHARES = (0.6, 0.3, 0.08)  # of a thing's points in view, from good to hardly
+_POINTS = 12  # free points of a surface, nearest first, that are tried from a spot
 _SMALL = 0.08  # [m] edge of a thing that is not known yet
 
 Parts = frozenset[int]
@@ -165,7 +166,7 @@ def place(
             )
             continue
         found, why = grips(kind.space, kind.body, surface.box, z, floor, parts)
-        put = _put_down(found, points, thing, surface.box)
+        put = _put_down(tools, robot, found, points, thing, surface.box)
         if put is None:
             answer = _unreached(tools, robot, meant, surface.box, z, floor, why)
             if found:
@@ -195,9 +196,13 @@ def place(
 
 
 def _put_down(
-    found: list[Grip], points: Floats, item: Box, surface: Box
+    tools: Toolbox, robot: str, found: list[Grip], points: Floats, item: Box, surface: Box
 ) -> tuple[Grip, int, tuple[float, float]] | None:
-    """Return the grip and spot from which an item gets to one of the points (n, 2), and which."""
+    """Return the grip and spot from which an item gets to one of the points (n, 2), and which.
+
+    Where the robot sees from that spot what it has put down comes first; the nearest point else.
+    """
+    blind: tuple[Grip, int, tuple[float, float]] | None = None
     for grip in found:
         row = grip.hand.row(grip.height)
         if row is None:
@@ -207,9 +212,48 @@ def _put_down(
             away = Box((float(x), float(y), 0.0), (*item.size[:2], 0.0), surface.yaw)
             gaps = gap_to(away, points[:, 0], points[:, 1])
             ok = np.flatnonzero(grip.hand.reaches(row, gaps))
-            if len(ok):
-                best = ok[int(np.argmin(gaps[ok]))]
-                return grip, k, (float(points[best, 0]), float(points[best, 1]))
+            near = points[ok[np.argsort(gaps[ok], kind="stable")][:_POINTS]]
+            if not len(near):
+                continue
+            blind = blind or (grip, k, (float(near[0, 0]), float(near[0, 1])))
+            seen = _in_view(tools, robot, grip.floor, (float(x), float(y)), near, item, surface)
+            if seen is not None:
+                return grip, k, seen
+    return blind
+
+
+def _in_view(
+    tools: Toolbox,
+    robot: str,
+    floor: int,
+    spot: tuple[float, float],
+    points: Floats,
+    item: Box,
+    surface: Box,
+) -> tuple[float, float] | None:
+    """Return the first of some points (n, 2) [m] at which a robot at a spot sees an item stand."""
+    body = tools.kind(robot).body
+    height = surface.center[2] + item.size[2] / 2.0
+    middles = np.column_stack([points, np.full(len(points), height)])
+    first: Vec3 = (float(points[0, 0]), float(points[0, 1]), height)
+    through = tools.catalog.around(Meant("", Box(first, item.size, surface.yaw)))
+    heading = math.atan2(first[1] - spot[1], first[0] - spot[0])
+    for camera in body.cameras:
+        eye = np.array(
+            [
+                spot[0] + camera.forward * math.cos(heading),
+                spot[1] + camera.forward * math.sin(heading),
+                tools.plan.elevation(floor) + body.frame.base + camera.height,
+            ]
+        )
+        away = np.hypot(*(middles - eye)[:, :2].T)
+        down = np.arctan2(eye[2] - middles[:, 2], np.maximum(away, 0.05))
+        low, high = min(camera.pitches[0], camera.pitch), max(camera.pitches[1], camera.pitch)
+        ok = np.abs(down - np.clip(down, low, high)) <= camera.vfov / 2.0
+        ok &= tools.lines.clear(eye[None, :], middles, floor, through)[0]
+        if ok.any():
+            x, y = points[int(np.argmax(ok))]
+            return float(x), float(y)
     return None
 
 
