@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
-from coterie_core.geometry import Box, distance
+from coterie_core.geometry import Box, distance, iou
 from coterie_core.household import load_household
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Detection, Observation
@@ -30,8 +31,11 @@ from coterie_core.tasks import Thing
 
 SAME = 0.6
 """Sightings of one label nearer than this are of one thing [m]."""
+SAME_VOLUME = 0.4
+"""Boxes of solid furniture that overlap more than this (IoU, 0..1) are of one piece."""
 TWICE = 0.15
 """Two sightings of one label in one look nearer than this are of one thing [m]."""
+_FLAT = ("hung", "window", "beside", "above", "ceiling", "none", "on")
 MOST_THINGS = 5000
 """How many things to remember."""
 
@@ -52,6 +56,7 @@ class TeamMap:
         self._reserved: set[str] = set()
         self._carried: dict[str, str] = {}
         self._put: dict[str, str] = {}
+        self._made: set[str] = set()
 
     def adopt(self, scene: SceneGraph) -> None:
         """Take over a map given to the team; what this robot has seen itself stays."""
@@ -212,7 +217,8 @@ class TeamMap:
         """Return the known thing that each detection of one look shows ("" for a new one).
 
         Nearest pairs first, each thing once: two plates side by side are two. What is reported a
-        second time at the same spot is the same thing.
+        second time at the same spot is the same thing. Furniture that fills the volume of other
+        furniture is that furniture, misnamed: no two pieces stand in one place.
         """
         household = load_household()
         kinds = {household.canonical(one.label) for one in detections if one.box is not None}
@@ -231,6 +237,14 @@ class TeamMap:
                 if one.instance and thing.id == one.instance:
                     away = -1.0
                 if away <= near or self._was_put_there(thing, one.box):
+                    pairs.append((away, k, thing.id))
+        solid = [thing for thing in self.scene.objects.values() if _is_solid(thing.label.top)]
+        for k, one in enumerate(detections):
+            if one.box is None or not one.label or not _is_solid(one.label):
+                continue
+            for thing in solid:
+                away = distance(thing.box.center, one.box.center)
+                if away <= SAME and iou(thing.box, one.box) > SAME_VOLUME:
                     pairs.append((away, k, thing.id))
         found = [""] * len(detections)
         taken: dict[str, int] = {}
@@ -274,7 +288,10 @@ class TeamMap:
                 is_open=False if category is not None and category.opens else None,
             )
             self.scene.add_object(made)
+            self._made.add(made.id)
             known = made.id
+        else:
+            self._rename(self.scene.objects[known], detection)
         thing = self.scene.objects[known]
         self._put.pop(known, None)
         if thing.kind == "item" and (thing.last_seen is not None or not thing.observations):
@@ -292,6 +309,23 @@ class TeamMap:
         thing.last_seen = Sighting(observation.time, observation.robot)
         return thing.id
 
+    def _rename(self, thing: SceneObject, detection: Detection) -> None:
+        """Add what a detector calls a thing that this robot put on the map to what it may be."""
+        if thing.id not in self._made:
+            return
+        before = thing.label.top
+        thing.label.add(LabelBelief(dict(detection.scores) or {detection.label: detection.score}))
+        if thing.label.top != before:
+            category = load_household().category(thing.label.top)
+            thing.kind = category.kind if category is not None else "item"
+            if (thing.is_open is not None) != (category is not None and category.opens):
+                thing.is_open = None if thing.is_open is not None else False
+
+    def drop(self, id_: str) -> None:
+        """Forget a thing that this robot took for one, and that is not there to be handled."""
+        if id_ in self._made and self.scene.objects.pop(id_, None) is not None:
+            self.version += 1
+
     def rest(self, thing: SceneObject) -> None:
         """Find out what a thing stands on or in, by where it is."""
         holder, inside = resting_on(self.scene, thing)
@@ -305,6 +339,15 @@ class TeamMap:
             name = f"{stem}-{self._numbers[stem]}"
             if name not in self.scene.objects and name not in self._reserved:
                 return name
+
+
+@lru_cache(maxsize=4096)
+def _is_solid(label: str) -> bool:
+    """Whether a thing is furniture that fills its box: what hangs or lies flat does not."""
+    category = load_household().category(label)
+    if category is None or category.kind == "item" or category.place == "rug":
+        return False
+    return category.kind == "furniture" or category.place not in _FLAT
 
 
 def _seen_since(thing: SceneObject, event: ObjectEvent) -> bool:

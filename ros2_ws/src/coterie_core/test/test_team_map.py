@@ -102,3 +102,40 @@ def test_what_was_put_on_a_counter_is_not_the_one_on_the_floor(known: TeamMap) -
     look(known, at("mug", 0.7), time=1.0)
     known.put("rover-mug-1", "counter-1", (2.0, 0.3, 0.9))
     assert look(known, at("mug", 3.2, 1.2, 0.05), time=2.0) == ["rover-mug-2"]
+
+
+def box_of(label: str, x: float, *size: float) -> Detection:
+    wide, deep, high = size or (0.6, 0.5, 1.2)
+    return Detection(label, 0.9, Box((x, 3.0, high / 2.0), (wide, deep, high)))
+
+
+def test_no_two_pieces_of_furniture_stand_in_one_place(known: TeamMap) -> None:
+    assert look(known, box_of("cabinet", 4.0)) == ["rover-cabinet-1"]
+    assert look(known, box_of("shelf", 4.03), time=2.0) == ["rover-cabinet-1"], "it is misnamed"
+    assert look(known, box_of("shelf", 3.99), time=3.0) == ["rover-cabinet-1"]
+    thing = known.scene.objects["rover-cabinet-1"]
+    assert thing.label.top == "shelf" and thing.is_open is None, "what it was called most"
+    assert look(known, box_of("shelf", 4.7), time=4.0) == ["rover-shelf-1"]
+
+
+def test_the_given_map_names_its_furniture(known: TeamMap) -> None:
+    misnamed = Detection("dresser", 0.9, Box((2.0, 0.3, 0.45), (2.9, 0.6, 0.9)))
+    assert look(known, misnamed) == ["counter-1"]
+    assert known.scene.objects["counter-1"].label.top == "counter"
+
+
+def test_what_hangs_in_or_lies_on_other_things_is_no_part_of_them(known: TeamMap) -> None:
+    names = look(known, box_of("window", 4.0, 1.0, 0.1, 1.0), box_of("curtain", 4.0, 1.0, 0.1, 1.0))
+    assert len(set(names)) == 2
+    inside = (
+        box_of("refrigerator", 3.0),
+        Detection("milk", 0.9, Box((3.0, 3.0, 0.6), (0.5, 0.5, 1.0))),
+    )
+    assert len(set(look(known, *inside, time=2.0))) == 2
+
+
+def test_what_was_given_is_never_dropped(known: TeamMap) -> None:
+    look(known, box_of("cabinet", 4.0))
+    known.drop("rover-cabinet-1")
+    known.drop("counter-1")
+    assert set(known.scene.objects) == {"counter-1"}

@@ -15,8 +15,10 @@ from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.resume import Resume
 from coterie_core.skills import (
+    Close,
     Detect,
     LookAround,
+    Open,
     Outcome,
     Pick,
     Place,
@@ -326,8 +328,10 @@ class RobotAgent:
             self._clearing.ended(skill, result, self.holding, self._room)
         if result.ok:
             self._changed(skill, work)
-        elif result.outcome in (Outcome.HAND_EMPTY,):
+        elif result.outcome is Outcome.HAND_EMPTY:
             self.holding = ""
+        elif result.outcome is Outcome.UNKNOWN_TARGET and isinstance(skill, (Open, Close)):
+            self.map.drop(skill.target.instance)
         if work is None or work.sub_task.state is not _RUNNING:
             return
         work.tried.append(tried)

@@ -59,7 +59,7 @@ def estimate_for(
     return min(feasible, key=lambda a: a.work) if feasible else answers[0]
 
 
-def _anywhere_on(tools: Toolbox, meant: Meant, holder: Thing) -> list[Meant]:
+def _anywhere_on(tools: BodiesInScene, meant: Meant, holder: Thing) -> list[Meant]:
     """Return a thing at points all over what it was put on: where on it is not known."""
     owners = tools.catalog.meant_by(holder)
     return [

@@ -196,7 +196,7 @@ def place(
 
 
 def _put_down(
-    tools: Toolbox, robot: str, found: list[Grip], points: Floats, item: Box, surface: Box
+    tools: BodiesInScene, robot: str, found: list[Grip], points: Floats, item: Box, surface: Box
 ) -> tuple[Grip, int, tuple[float, float]] | None:
     """Return the grip and spot from which an item gets to one of the points (n, 2), and which.
 
@@ -223,7 +223,7 @@ def _put_down(
 
 
 def _in_view(
-    tools: Toolbox,
+    tools: BodiesInScene,
     robot: str,
     floor: int,
     spot: tuple[float, float],
