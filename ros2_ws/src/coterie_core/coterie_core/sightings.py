@@ -203,13 +203,15 @@ def kind_usual(label: str) -> ObjectKind:
 def usual_size(scene: SceneGraph, label: str, at: Vec3) -> Vec3:
     """Return about how large something is of which a robot told only label and middle [m].
 
-    How it is turned nobody knows: its footprint is taken as a square of the same girth. It stands
-    on the floor.
+    How it is turned nobody knows: its footprint is taken as a square of the same girth. Furniture
+    stands on the floor.
     """
     category = load_household().category(label)
-    if category is None or category.size is None or category.kind != "furniture":
+    if category is None or category.size is None or category.kind == "fixture":
         return _SIZE
     wide, deep, high = (sum(edge) / 2.0 for edge in category.size)
+    if category.kind == "item":
+        return ((wide + deep) / 2.0, (wide + deep) / 2.0, high)
     floors = [f.elevation for f in scene.floors.values() if f.elevation <= at[2]]
     if category.place not in ("hung", "above", "ceiling", "window") and floors:
         high = min(2.0 * (at[2] - max(floors)), 2.0 * high)

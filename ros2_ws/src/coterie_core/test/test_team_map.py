@@ -7,6 +7,7 @@ import pytest
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection, Observation
 from coterie_core.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph, SceneObject
+from coterie_core.tasks import Thing
 from coterie_core.team_map import SAME, TWICE, TeamMap
 
 
@@ -139,3 +140,9 @@ def test_what_was_given_is_never_dropped(known: TeamMap) -> None:
     known.drop("rover-cabinet-1")
     known.drop("counter-1")
     assert set(known.scene.objects) == {"counter-1"}
+
+
+def test_what_was_only_told_of_has_the_usual_size_of_its_kind(known: TeamMap) -> None:
+    told = known.learn(Thing(label="tablet", id="tablet-9", position=(2.0, 0.3, 0.905)))
+    assert told is not None and told.box.size[2] < 0.05 < told.box.size[0]
+    assert told.support == "counter-1"

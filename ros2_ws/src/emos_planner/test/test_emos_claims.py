@@ -260,23 +260,31 @@ async def test_what_was_doubted_and_is_seen_again_counts(make) -> None:
     assert leader.progress.outcome().achieved == 1
 
 
-async def test_a_surface_is_full_only_where_all_who_reach_it_say_so(make) -> None:
-    verdicts = {
+@pytest.mark.parametrize(
+    ("rover", "walker", "moved"),
+    [
+        (Obstacle.NO_ROOM, Obstacle.NO_PATH, True),
+        (Obstacle.NO_ROOM, Obstacle.OCCLUDED, True),  # it cannot take the thing at all
+        (Obstacle.OCCLUDED, Obstacle.NO_PATH, False),
+    ],
+)
+async def test_a_surface_is_full_where_one_who_reaches_it_says_so(
+    make, rover, walker, moved
+) -> None:
+    house = small_house()
+    other = copy.deepcopy(house.objects["table-1"])
+    other.id, other.box = "table-2", replace(other.box, center=(10.0, 0.6, 0.375))
+    house.add_object(other)
+    leader = make(house=house)
+    await leader.discuss("t", "bring mug-2 to the table", starts(leader))
+    place = next(o for o in leader.assignment if o.kind == "place")
+    told = {
         robot: Verdict(sub_task="p", feasible=False, obstacle=obstacle)
-        for robot, obstacle in (("rover", Obstacle.NO_ROOM), ("walker", Obstacle.OCCLUDED))
+        for robot, obstacle in (("rover", rover), ("walker", walker))
     }
-    for obstacle, moved in ((Obstacle.OCCLUDED, False), (Obstacle.NO_PATH, True)):
-        house = small_house()
-        other = copy.deepcopy(house.objects["table-1"])
-        other.id, other.box = "table-2", replace(other.box, center=(10.0, 0.6, 0.375))
-        house.add_object(other)
-        leader = make(house=house)
-        await leader.discuss("t", "bring mug-2 to the table", starts(leader))
-        place = next(o for o in leader.assignment if o.kind == "place")
-        told = verdicts | {"walker": Verdict(sub_task="p", feasible=False, obstacle=obstacle)}
-        nobody = place.model_copy(update={"robot": ""})
-        leader.progress.take([nobody], {place.id: told}, {})
-        assert (place.id in leader.progress.dropped) is moved
+    nobody = place.model_copy(update={"robot": ""})
+    leader.progress.take([nobody], {place.id: told}, {})
+    assert (place.id in leader.progress.dropped) is moved
 
 
 async def test_nothing_is_put_on_seats_unasked(make) -> None:
@@ -343,3 +351,18 @@ def test_a_robot_that_is_told_of_a_table_finds_room_on_it(tools) -> None:
         "rover", place, holding="mug-2"
     )
     assert estimate.feasible, estimate.reason
+
+
+async def test_everything_on_one_desk_is_not_looked_for_on_the_others(make) -> None:
+    house = small_house(items=False)
+    other = copy.deepcopy(house.objects["desk-1"])
+    other.id, other.room = "desk-2", "living"
+    other.box = replace(other.box, center=(10.0, 1.5, 0.375))
+    top = other.receptacles[0]
+    top.id, top.surface = "desk-2/top", replace(top.surface, center=(10.0, 1.5, 0.75))
+    house.add_object(other)
+    leader = make(house=house)
+    words = "put everything on the desk in the living room on the kitchen counter"
+    await leader.discuss("t", words, starts(leader))
+    searched = {o.receptacle.id for o in leader.assignment if o.kind == "search"}
+    assert searched == {"desk-2"}

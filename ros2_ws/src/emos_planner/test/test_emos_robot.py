@@ -114,6 +114,17 @@ def test_another_robot_sees_what_was_put_down_anywhere_on_it_and_only_there(at, 
     assert states(agent)["check"] is state
 
 
+def test_near_the_spot_is_not_on_it():
+    """A hand that reaches to the last centimetre does not from a step farther off."""
+    agent = agent_of()
+    tools = agent.tools.toolbox()
+    spot = tools.estimate("rover", bring()[0], (6.0, 2.0, 0.0)).spot
+    agent.observe(seen_from((spot[0] - 0.2, spot[1], 0.0), step=1))
+    agent.assign("t", "bring the mug", bring())
+    done = run(agent, lambda skill: OK)
+    assert done[0][0] == "NavigateTo", done
+
+
 def test_what_was_put_down_and_is_not_seen_there_is_not_said_to_be_seen():
     agent = agent_of()
     agent.assign("t", "bring the mug", bring())

@@ -227,14 +227,13 @@ def _search(
 def _bearing(phrase: Phrase, resolver: Resolver) -> list[SceneObject]:
     """Return the furniture that "everything on the table" is on, as far as the map shows it."""
     found: dict[str, SceneObject] = {}
+    rooms = set(resolver.scene.rooms)
     for modifier in phrase.places:
-        if not resolver.is_place(modifier.phrase):
+        if resolver.is_place(modifier.phrase):
+            rooms &= {room.id for room in resolver.rooms(modifier.phrase)}
+        else:
             found |= {thing.id: thing for thing in resolver.things(modifier.phrase)}
-    return [
-        thing
-        for thing in found.values()
-        if thing.receptacles and thing.room in resolver.scene.rooms
-    ]
+    return [thing for thing in found.values() if thing.receptacles and thing.room in rooms]
 
 
 def _chain(

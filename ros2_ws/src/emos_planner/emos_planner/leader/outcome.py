@@ -13,11 +13,6 @@ from emos_planner.leader.wants import Want
 
 _DONE = SubTaskState.DONE
 _LISTED = 6
-_BODILY = (
-    Obstacle.NO_ARM, Obstacle.NO_CAMERA, Obstacle.NO_PATH,
-    Obstacle.TOO_HEAVY, Obstacle.TOO_HIGH, Obstacle.TOO_LOW,
-)  # fmt: skip
-"""Who cannot for these reasons says nothing of the surface."""
 
 
 class TaskState(str, enum.Enum):
@@ -226,9 +221,12 @@ def why_nobody(verdicts: Mapping[str, Verdict], failures: Mapping[str, str]) -> 
 
 
 def is_full(verdicts: Iterable[Verdict]) -> bool:
-    """Whether all robots that could put something there say that there is no room left."""
-    told = [v.obstacle for v in verdicts if v.obstacle not in _BODILY]
-    return bool(told) and all(obstacle is Obstacle.NO_ROOM for obstacle in told)
+    """Whether a robot says that there is no room left, and for what else the others cannot.
+
+    Those say nothing of the surface: they cannot take the thing, or do not get there.
+    """
+    told = tuple(verdicts)
+    return any(v.obstacle is Obstacle.NO_ROOM for v in told) and not any(v.feasible for v in told)
 
 
 def _because(verdict: Verdict) -> str:

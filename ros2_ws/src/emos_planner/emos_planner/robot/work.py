@@ -26,7 +26,7 @@ from emos_planner.robot.searching import search
 from emos_planner.robot.situation import Situation
 from emos_planner.tools.grasp import FEW, grips
 
-THERE = 0.3
+THERE = 0.1
 """A robot this near to a spot stands on it [m]."""
 SAME_SPOT_TRIES = 2
 """How often the same thing is tried from the same spot."""
