@@ -19,20 +19,28 @@ def claims_of(record: Record) -> bool:
     return record["state"] == "done" or record.get("said_yes") is not None
 
 
-def could(record: Record) -> bool:
-    """Whether the team could do the task, and know that it has: things in reach, rooms too."""
-    if record["kind"] in ("bring_count", "find_one"):
-        return bool(record.get("possible"))
+def can_be_done(record: Record) -> bool:
+    """Whether some robots of the team reach all things that are needed, and there are some."""
     if record["kind"] != "check" and not record.get("there", 1):
         return False  # nothing is there to be brought or found
-    return bool(record.get("possible") and record.get("searchable"))
+    return bool(record.get("possible"))
+
+
+def can_be_known(record: Record) -> bool:
+    """Whether the team can do the task and know that it has: looks can show that no more is left.
+
+    Where one thing or a number of things is asked for, nothing but these must be seen.
+    """
+    counted = record["kind"] in ("bring_count", "find_one")
+    return can_be_done(record) and bool(counted or record.get("searchable"))
 
 
 def summary(records: Sequence[Record], seed: int = 0) -> dict[str, Any]:
     """Return counts and shares of some tasks, the shares with 95 % intervals over houses."""
     ran = [r for r in records if r["state"] not in ("refused", "error")]
     claimed = [r for r in ran if claims_of(r)]
-    able = [r for r in ran if could(r)]
+    able = [r for r in ran if can_be_done(r)]
+    known = [r for r in ran if can_be_known(r)]
     missed = [r for r in able if r["state"] != "done" and not r.get("met")]
     return {
         "tasks": len(records),
@@ -45,6 +53,8 @@ def summary(records: Sequence[Record], seed: int = 0) -> dict[str, Any]:
         "false_share": _share(claimed, lambda r: bool(r.get("false")), seed),
         "possible": len(able),
         "possible_done": _share(able, lambda r: r["state"] == "done", seed),
+        "knowable": len(known),
+        "knowable_done": _share(known, lambda r: r["state"] == "done", seed),
         "possible_not_reached": len(missed),
         "partial": sum(r["state"] == "partial" for r in ran),
         "not_done": sum(r["state"] == "not_done" for r in ran),
@@ -77,11 +87,13 @@ def claims_table(records: Sequence[Record], seed: int = 0) -> Table:
     """Return the table: all tasks, then by kind, map, detector and team."""
     table = Table(
         title="Claims against the truth; shares [%] with 95 % intervals over houses",
-        caption="claims: DONE, an answer to a check, or none of them is there; can: a robot of the "
-        "team reaches all that is needed and every room that counts can be entered",
+        caption="claims: DONE, an answer to a check, or none of them is there; can be done: robots "
+        "of the team reach all things that are needed; can be known: for all or none, looks from "
+        "all over, into all that they can open, would show too that hardly anything is left",
     )
-    for title in ("tasks", "n", "refused", "claims", "false done/no/yes", "false", "can",
-                  "of these done", "partial", "not done"):  # fmt: skip
+    for title in ("tasks", "n", "refused", "claims", "false done/no/yes", "false",
+                  "can be done", "of these DONE", "can be known", "of these DONE",
+                  "partial", "not done"):  # fmt: skip
         table.add_column(title, justify="left" if title == "tasks" else "right")
     rows: list[tuple[str, list[Record]]] = [("all", list(records))]
     for name in SLICES:
@@ -93,7 +105,8 @@ def claims_table(records: Sequence[Record], seed: int = 0) -> Table:
         table.add_row(
             title, str(told["tasks"]), str(told["refused"] + told["errors"]), str(told["claims"]),
             wrong, _percent(told["false_share"]), str(told["possible"]),
-            _percent(told["possible_done"]), str(told["partial"]), str(told["not_done"]),
+            _percent(told["possible_done"]), str(told["knowable"]),
+            _percent(told["knowable_done"]), str(told["partial"]), str(told["not_done"]),
         )  # fmt: skip
     return table
 

@@ -12,9 +12,12 @@ from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.sightings import kind_of
 from coterie_core.tasks import SubTask, Thing
-from emos_planner.leader.searches import Searches
+from emos_planner.leader.searches import LOOKED_OVER, Searches
 from emos_planner.robot.coverage import Coverage, Look
 from emos_planner.tools.toolbox import Toolbox
+
+WORTH = 0.02
+"""Share of what may be left in a room without harm that one more look has to show (0..1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +129,19 @@ def _looked_over(case: Case, rooms: list[str], tools: Toolbox) -> bool:
     book = Searches(scene)
     if case.kind == "clear":
         book.owners[kind_of(label)] = set(case.source)
+    belief = book.belief(label, rooms)
     for robot in tools.robots:
         cover = Coverage(robot, label, owners=set(case.source))
+        cover.hear(book.looked(label))
         parts = opened.parts_of(robot, None)
         for room in rooms:
-            for _, spot in cover.views(opened, room, parts):
-                cover.look(opened, Look(spot), rooms)
+            # Best look first, until so little is left that more looks would change nothing.
+            little = min(book.enough / (4 * len(rooms)), 0.5 * LOOKED_OVER * belief.whole(room))
+            while cover.left(opened, room) > little:
+                gain, spot = max(cover.views(opened, room, parts), default=(0.0, (0.0, 0.0, 0.0)))
+                if gain < WORTH * little:
+                    break
+                cover.look(opened, Look(spot), [room])
         book.hear(robot, {label: cover.report()})
     return book.is_enough(label, rooms)
 

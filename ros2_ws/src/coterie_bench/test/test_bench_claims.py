@@ -9,8 +9,9 @@ from rich.console import Console
 
 from coterie_bench.claims_cases import DETECTORS, PRIORS, TEAMS, Case, cases
 from coterie_bench.claims_run import run_case
-from coterie_bench.claims_tables import claims_table, summary
-from coterie_bench.claims_truth import Truth, false_claim
+from coterie_bench.claims_tables import can_be_done, can_be_known, claims_table, summary
+from coterie_bench.claims_truth import Truth, false_claim, possible
+from emos_planner.leader.testing import small_house, small_team
 
 CASE = Case(
     3, "bring_all", "furniture", "perfect", "mixed", "Bring all mugs", "mug", targets=("t",)
@@ -51,16 +52,50 @@ def test_shares_are_over_claims_and_over_what_can_be_done() -> None:
         base | {"state": "done", "false": "done", "house": 4},
         base | {"state": "partial", "false": "", "house": 5},
         base | {"state": "not_done", "false": "", "house": 6, "possible": False},
+        base | {"state": "partial", "false": "", "house": 7, "searchable": False},
         CASE.data | {"state": "refused", "message": "?"},
     ]
     told = summary(records)
-    assert (told["tasks"], told["refused"], told["claims"], told["false_done"]) == (5, 1, 2, 1)
+    assert (told["tasks"], told["refused"], told["claims"], told["false_done"]) == (6, 1, 2, 1)
     assert told["false_share"][0] == pytest.approx(50.0)
-    assert told["possible"] == 3 and told["possible_done"][0] == pytest.approx(200 / 3)
+    assert told["possible"] == 4 and told["possible_done"][0] == pytest.approx(50.0)
+    assert told["knowable"] == 3 and told["knowable_done"][0] == pytest.approx(200 / 3)
     assert told["false_share"][1] <= 50.0 <= told["false_share"][2]
     console = Console(width=160, record=True)
     console.print(claims_table(records))
     assert "kind bring_all" in console.export_text()
+
+
+@pytest.mark.parametrize(
+    ("kind", "there", "searchable", "done", "known"),
+    [
+        ("find_all", 2, True, True, True),
+        ("find_all", 2, False, True, False),
+        ("find_all", 0, True, False, False),
+        ("find_one", 1, False, True, True),
+        ("check", 0, True, True, True),
+        ("check", 0, False, True, False),
+    ],
+)
+def test_what_can_be_done_and_what_can_be_known(kind, there, searchable, done, known) -> None:
+    record = {"kind": kind, "possible": True, "there": there, "searchable": searchable}
+    assert (can_be_done(record), can_be_known(record)) == (done, known)
+
+
+@pytest.mark.parametrize(
+    ("room", "robots", "searchable"),
+    [
+        ("living", ("rover",), True),
+        ("bedroom", ("rover",), False),  # upstairs
+        ("kitchen", ("rover",), True),  # the fridge is opened
+        ("kitchen", ("drone",), False),  # who has no arm opens nothing
+    ],
+)
+def test_a_room_can_be_known_that_looks_from_all_over_show(room, robots, searchable) -> None:
+    scene = small_house(items=False)
+    team = {name: resume for name, resume in small_team().items() if name in robots}
+    case = replace(CASE, kind="check", label="food", room=room, targets=())
+    assert possible(case, scene, team).search is searchable
 
 
 async def test_a_task_is_held_against_the_truth() -> None:

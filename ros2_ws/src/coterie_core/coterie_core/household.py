@@ -83,6 +83,8 @@ class Category(_Model):
     near: tuple[str, ...] = ()
     height: Range | None = None
     opens: bool = False
+    depth: float = Field(0.0, ge=0.0)
+    boards: bool = False
     count: tuple[int, int] = (1, 1)
     per_house: int | None = Field(None, ge=1)
     rooms: Mapping[str, Annotated[float, Field(ge=0.0, le=1.0)]] = {}

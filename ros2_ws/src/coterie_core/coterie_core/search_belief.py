@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec2, Vec3
 from coterie_core.household import Household, load_household
 from coterie_core.scene import Room, SceneGraph, SceneObject
 from coterie_core.sightings import within
+
+Floats = npt.NDArray[np.float64]
 
 STRAY = 0.1
 """Weight of a surface on which such things are not kept, against one on which they are."""
@@ -21,9 +28,13 @@ SAME_CONTAINER = 0.8
 """Containers of one label that robots report nearer than this are one [m]."""
 ON_FURNITURE = 2.0
 """Things that a piece of furniture is expected to bear before anybody has looked at it."""
-_FOUND = "|in "  # marks regions of containers that the shared map does not have
+_FOUND = re.compile(r"(?P<room>.*)\|(?P<part>in|on) (?P<label>.*)@(?P<spot>[^@]*)")
+"""Names regions of furniture of which nobody has told the surfaces: what is in it, or on top."""
 _LIFT = 0.04  # [m] above a surface that its points are taken at least
-_OVERHEAD = 1.7  # [m] above the floor from which nobody sees what lies on top
+_OVERHEAD = 1.4  # [m] above the floor from which hardly anybody sees what lies on top
+_UP_THERE = 0.25  # share of what furniture so high keeps that lies on top of it
+_EDGE = 0.04  # [m] that the sides of hollow things are taken thick
+_BOARDS = (0.15, 0.4, 0.65, 0.9)  # heights of boards that are open in front, as shares of the whole
 _SURFACES = 3.0  # weight of a room's surfaces where none is known, against a floor or container
 _SURE = 0.95  # no room is believed to hold a thing more surely than this
 
@@ -37,7 +48,8 @@ class Region:
 
     `weight` is its share of the room's things of the label (sums to 1 over the room), `points`
     [m] stand for it (none: the room has no outline, and a look from within it has to do), `owner`
-    is the furniture that the surface belongs to, `inside` whether that hides it while closed.
+    is the furniture that the surface belongs to, `inside` whether that hides it while closed,
+    `rim` the box of a hollow thing: lines of sight come in through its top.
     """
 
     key: str
@@ -46,6 +58,22 @@ class Region:
     points: tuple[Vec3, ...]
     owner: str = ""
     inside: bool = False
+    rim: Box | None = None
+
+    def over_rim(self, eyes: Floats, points: Floats) -> npt.NDArray[np.bool_]:
+        """Tell which points (m, 3) [m] eyes (n, 3) [m] see over the rim, (n, m)."""
+        if self.rim is None:
+            return np.ones((len(eyes), len(points)), dtype=bool)
+        rise = eyes[:, None, 2] - points[None, :, 2]
+        deep = self.rim.top - points[None, :, 2]
+        t = np.where(rise > deep, deep / np.maximum(rise, 1e-6), 0.0)
+        away = eyes[:, None, :2] - points[None, :, :2]
+        x, y = (points[None, :, k] + t * away[..., k] - self.rim.center[k] for k in (0, 1))
+        c, s = math.cos(self.rim.yaw), math.sin(self.rim.yaw)
+        along, across = np.abs(c * x + s * y), np.abs(c * y - s * x)
+        half = [edge / 2.0 - _EDGE for edge in self.rim.size[:2]]
+        over: npt.NDArray[np.bool_] = (rise > deep) & (along <= half[0]) & (across <= half[1])
+        return over
 
 
 def regions_of(
@@ -60,8 +88,9 @@ def regions_of(
     With `owners` (ids of furniture) only what is on or in those counts, whatever it is.
 
     Surfaces of furniture come from its receptacles. Where no furniture with receptacles is known,
-    the room is looked over square by square, on the floor and at the height of tables; containers
-    that were found on the way are added as wholes.
+    the room is looked over square by square, on the floor and at the height of tables. Furniture
+    that was found on the way adds what common sense knows of it: the insides of containers and of
+    hollow things, boards, and tops above the eyes.
     """
     home = household or load_household()
     category = home.category(label)
@@ -72,8 +101,9 @@ def regions_of(
     on_floor = 1.0 if category is None or "floor" in category.on else STRAY
     found: list[tuple[Region, float]] = []
     surfaces = False
+    floor = scene.floors[room.floor].elevation if room.floor in scene.floors else 0.0
     for thing in sorted(scene.objects.values(), key=lambda t: t.id):
-        if thing.room != room.id or (thing.kind == "item" and not thing.receptacles):
+        if thing.room != room.id:
             continue
         kept = not usual or home.canonical(thing.label.top) in usual
         for part in thing.receptacles:
@@ -83,11 +113,12 @@ def regions_of(
             points = spread_over(surface, lift)
             region = Region(part.id, room.id, 0.0, points, thing.id, inside)
             found.append((region, 1.0 if kept else STRAY))
-        if not thing.receptacles and opens(thing, home):
-            points = spread_over(thing.box, 0.0)
-            region = Region(container_key(thing), room.id, 0.0, points, thing.id, True)
-            found.append((region, 1.0 if kept else STRAY))
-    floor = scene.floors[room.floor].elevation if room.floor in scene.floors else 0.0
+        if not thing.receptacles:
+            for region in _usual_parts(thing, lift, floor, home):
+                found.append((region, region.weight * (1.0 if kept else STRAY)))
+            if thing.id in owners:  # nobody has told its surfaces: it has a top at least
+                points = spread_over(_top_of(thing.box), lift)
+                found.append((Region(f"{thing.id}/top", room.id, 0.0, points, thing.id), 1.0))
     cells = _cells(room.polygon)
     for i, j, (x, y) in cells:
         top = _top_at(scene, room.id, (x, y), floor)
@@ -106,9 +137,46 @@ def regions_of(
             (region, 1.0) for region in here
         ]
     total = sum(weight for _, weight in found)
-    return tuple(
-        Region(r.key, r.room, weight / total, r.points, r.owner, r.inside) for r, weight in found
-    )
+    return tuple(replace(region, weight=weight / total) for region, weight in found)
+
+
+def _usual_parts(
+    thing: SceneObject, lift: float, floor: float, home: Household
+) -> Iterator[Region]:
+    """Yield where things can be in and on something that was found on the way, as is usual.
+
+    Weights are those of a piece of furniture that keeps such things.
+    """
+    box, key = thing.box, container_key(thing)
+    kind = home.category(thing.label.top)
+    shut = opens(thing, home)
+    boards = kind is not None and kind.boards
+    if shut:
+        yield Region(key, thing.room, 1.0, spread_over(box, 0.0), thing.id, True)
+    elif kind is not None and kind.depth:
+        depth = min(kind.depth, 0.9 * box.size[2])
+        points = spread_over(_top_of(box, depth), min(lift, depth / 2.0))
+        yield Region(key, thing.room, 1.0, points, thing.id, rim=box)
+    elif boards:
+        heights = [box.bottom + share * box.size[2] for share in _BOARDS]
+        points = tuple((*box.center[:2], z) for z in heights)
+        yield Region(key, thing.room, 1.0, points, thing.id)
+    if (shut or boards) and box.top > floor + _OVERHEAD:
+        top = spread_over(_top_of(box), lift)
+        yield Region(container_key(thing, "on"), thing.room, _UP_THERE, top, thing.id)
+
+
+def _top_of(box: Box, depth: float = 0.0) -> Box:
+    """Return the surface `depth` [m] below the top of a box."""
+    return Box((*box.center[:2], box.top - depth), box.size, box.yaw)
+
+
+def holds_things(thing: SceneObject, household: Household | None = None) -> bool:
+    """Tell whether other things can be hidden in a thing, as far as is known."""
+    home = household or load_household()
+    category = home.category(thing.label.top)
+    hollow = category is not None and (category.depth > 0.0 or category.boards)
+    return bool(thing.receptacles) or hollow or opens(thing, home)
 
 
 def _usual(label: str, home: Household) -> set[str]:
@@ -117,9 +185,9 @@ def _usual(label: str, home: Household) -> set[str]:
     return {m for name in (category.on if category else ()) for m in home.members(name)}
 
 
-def is_found(region: Region) -> bool:
-    """Tell whether a region is a container that the map lacked before: others may not know it."""
-    return _FOUND in region.key
+def is_found(key: str) -> bool:
+    """Tell whether a region is of furniture that the map lacked before: others may not know it."""
+    return _FOUND.fullmatch(key) is not None
 
 
 def _top_at(scene: SceneGraph, room: str, spot: Vec2, floor: float) -> float | None:
@@ -152,10 +220,10 @@ def opens(thing: SceneObject, household: Household | None = None) -> bool:
     return category is not None and category.opens
 
 
-def container_key(thing: SceneObject) -> str:
-    """Return the region of a container of which only label and place are known."""
+def container_key(thing: SceneObject, part: Literal["in", "on"] = "in") -> str:
+    """Return the region in or on furniture of which only label and place are known."""
     x, y, _ = thing.box.center
-    return f"{thing.room}{_FOUND}{thing.label.top}@{x:.1f},{y:.1f}"
+    return f"{thing.room}|{part} {thing.label.top}@{x:.1f},{y:.1f}"
 
 
 def expected_on(scene: SceneGraph, room: str, owners: Collection[str]) -> float:
@@ -213,20 +281,22 @@ class SearchBelief:
         if room not in self.scene.rooms:
             return 0.0
         if room not in self._regions:
-            # Containers that were found on the way are told by those who found them.
-            self._regions[room] = tuple(
+            # What was found on the way is told by those who found it.
+            regions = [
                 region
                 for region in regions_of(
                     self.scene, self.scene.rooms[room], self.label, owners=self.owners
                 )
-                if _FOUND not in region.key
-            )
-        regions = self._regions[room]
-        share = sum(r.weight * self._open(r.key) for r in regions)
+                if not is_found(region.key)
+            ]
+            rest = sum(region.weight for region in regions)
+            self._regions[room] = tuple(replace(r, weight=r.weight / rest) for r in regions)
+        known = self._regions[room]
+        share = sum(r.weight * self._open(r.key) for r in known)
         found = self._containers(room) if not self.owners else []
         if found:
             # Containers found on the way hold their part of what the room holds.
-            high = sum(r.weight for r in regions if r.key.endswith("+"))
+            high = sum(r.weight for r in known if r.key.endswith("+"))
             whole = _SURFACES / high if high > 0.0 else _SURFACES + 1.0
             inside = sum(weight for weight, _ in found)
             share = (whole * share + sum(w * left for w, left in found)) / (whole + inside)
@@ -257,16 +327,14 @@ class SearchBelief:
         """
         home = load_household()
         usual = _usual(self.label, home)
-        groups: list[tuple[str, Vec2, set[str], float]] = []
-        prefix = f"{room}{_FOUND}"
+        groups: list[tuple[tuple[str, str], Vec2, set[str], float]] = []
         for robot, missed in self._missed.items():
             for key, value in sorted(missed.items()):
-                if not key.startswith(prefix):
+                told = _FOUND.fullmatch(key)
+                spot = _spot(told["spot"]) if told is not None else None
+                if told is None or told["room"] != room or spot is None:
                     continue
-                label, _, at = key.removeprefix(prefix).partition("@")
-                spot = _spot(at)
-                if spot is None:
-                    continue
+                label = (told["part"], told["label"])
                 near = [
                     (math.dist(spot, there), k)
                     for k, (other, there, robots, _) in enumerate(groups)
@@ -279,8 +347,12 @@ class SearchBelief:
                 else:
                     groups.append((label, spot, {robot}, value))
         return [
-            (1.0 if not usual or home.canonical(label) in usual else STRAY, left)
-            for label, _, _, left in groups
+            (
+                (1.0 if not usual or home.canonical(label) in usual else STRAY)
+                * (_UP_THERE if part == "on" else 1.0),
+                left,
+            )
+            for (part, label), _, _, left in groups
         ]
 
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from coterie_core.geometry import Box
 from coterie_core.household import load_household
 from coterie_core.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph, SceneObject
-from coterie_core.search_belief import SearchBelief, container_key, expected_in, regions_of
+from coterie_core.search_belief import (
+    SearchBelief,
+    container_key,
+    expected_in,
+    is_found,
+    regions_of,
+)
 
 
 def house(*, furniture: bool = True) -> SceneGraph:
@@ -100,3 +107,68 @@ def test_containers_that_one_robot_tells_apart_are_never_taken_for_one() -> None
         keys.append(container_key(SceneObject(f"c-{x}", belief_of, box, "kitchen", "furniture")))
     belief.hear("ann", {**seen, keys[0]: 0.0, keys[1]: 1.0})
     assert belief.left("kitchen") > 0.1 * expected_in(scene.rooms["kitchen"], "mug")
+
+
+def found_in(scene: SceneGraph, label: str, kind: str, box: Box) -> SceneObject:
+    thing = SceneObject(f"ann-{label}-1", LabelBelief.of(label), box, "kitchen", kind)
+    scene.add_object(thing)
+    return thing
+
+
+@pytest.mark.parametrize(
+    ("label", "kind", "box"),
+    [
+        ("sink", "fixture", Box((1.0, 3.7, 0.45), (0.5, 0.6, 0.9))),
+        ("bin", "item", Box((1.0, 3.0, 0.2), (0.3, 0.3, 0.4))),
+    ],
+)
+def test_a_hollow_thing_that_was_found_hides_its_inside_from_the_side(label, kind, box) -> None:
+    scene = house(furniture=False)
+    before = regions_of(scene, scene.rooms["kitchen"], "sponge")
+    found_in(scene, label, kind, box)
+    regions = regions_of(scene, scene.rooms["kitchen"], "sponge")
+    (inside,) = [r for r in regions if r.key not in {b.key for b in before}]
+    assert is_found(inside.key) and not inside.inside and inside.weight > 0.0
+    points = np.array(inside.points)
+    x, y, _ = box.center
+    eyes = np.array([(x, y, 2.0), (x, y - 3.0, box.top + 0.3), (x, y - 0.5, box.top - 0.1)])
+    over = inside.over_rim(eyes, points)
+    assert over[0].all(), "from straight above all of the bottom is in view"
+    assert not over[1].any(), "from afar the rim hides it"
+    assert not over[2].any(), "so does its side from below"
+    # A team that has seen all else cannot say that none is there.
+    belief = SearchBelief(scene, "sponge", ("kitchen",))
+    seen = {r.key: 0.0 for r in regions}
+    belief.hear("ann", seen | {inside.key: 1.0})
+    assert belief.left("kitchen") > 0.0
+    belief.hear("ann", seen)
+    assert belief.left("kitchen") == 0.0
+
+
+def test_boards_and_the_top_above_the_eyes_of_what_was_found_count() -> None:
+    scene = house(furniture=False)
+    room = scene.rooms["kitchen"]
+    found_in(scene, "bookcase", "furniture", Box((1.0, 3.8, 1.0), (0.3, 1.0, 2.0)))
+    regions = [r for r in regions_of(scene, room, "vase") if is_found(r.key)]
+    boards, top = sorted(regions, key=lambda r: r.points[0][2])
+    assert max(p[2] for p in boards.points) < 2.0 < min(p[2] for p in top.points)
+    assert 0.0 < top.weight < boards.weight, "vases are kept on boards, hardly up there"
+    belief = SearchBelief(scene, "vase", ("kitchen",))
+    seen = {r.key: 0.0 for r in regions_of(scene, room, "vase")}
+    for part in (boards, top):
+        belief.hear("ann", seen | {part.key: 1.0})
+        assert belief.left("kitchen") == pytest.approx(part.weight * expected_in(room, "vase"))
+    low = house(furniture=False)
+    found_in(low, "table", "furniture", Box((1.0, 3.0, 0.4), (1.0, 1.0, 0.8)))
+    found_in(low, "floor lamp", "furniture", Box((3.0, 3.0, 0.8), (0.3, 0.3, 1.6)))
+    assert not [r for r in regions_of(low, room, "vase") if is_found(r.key)]
+
+
+def test_nothing_is_said_of_the_top_of_found_furniture_before_a_look() -> None:
+    scene = house(furniture=False)
+    thing = found_in(scene, "dresser", "furniture", Box((1.0, 3.7, 0.5), (0.5, 1.0, 1.0)))
+    belief = SearchBelief(scene, "", ("kitchen",), frozenset([thing.id]))
+    assert belief.unseen_share("kitchen") == pytest.approx(1.0)
+    owned = regions_of(scene, scene.rooms["kitchen"], "", owners=[thing.id])
+    belief.hear("ann", {region.key: 0.0 for region in owned})
+    assert belief.total() == 0.0

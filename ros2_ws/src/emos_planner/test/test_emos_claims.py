@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import replace
 
 import pytest
 
-from coterie_core.scene import LabelBelief
-from coterie_core.search_belief import regions_of
+from coterie_core.geometry import Box
+from coterie_core.scene import LabelBelief, SceneObject
+from coterie_core.search_belief import container_key, regions_of
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing, Verdict
 from coterie_core.team_map import TeamMap
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import TaskState
 from emos_planner.leader.testing import STARTS, small_house, small_team
+from emos_planner.robot.coverage import Coverage, Look
 from emos_planner.tools.toolbox import Toolbox
 
 DONE, FAILED, PENDING = SubTaskState.DONE, SubTaskState.FAILED, SubTaskState.PENDING
@@ -366,3 +369,48 @@ async def test_everything_on_one_desk_is_not_looked_for_on_the_others(make) -> N
     await leader.discuss("t", words, starts(leader))
     searched = {o.receptacle.id for o in leader.assignment if o.kind == "search"}
     assert searched == {"desk-2"}
+
+
+def looked(tools, robot, *looks):
+    cover = Coverage(robot, "sponge")
+    for look_ in looks:
+        cover.look(tools, look_, ["kitchen"])
+    return cover
+
+
+def test_glimpses_from_one_spot_count_as_the_best_of_them(tools) -> None:
+    def glimpse(x):
+        return Look((x, 1.5, 0.0), math.radians(160))  # an end of the counter is in the image
+
+    once = looked(tools, "rover", glimpse(3.0)).missed["counter-1/top"]
+    assert 0.7 < once < 0.99
+    near = [glimpse(3.0 - 0.1 * k) for k in range(4)]
+    each = [looked(tools, "rover", one).missed["counter-1/top"] for one in near]
+    for looks, left in (([glimpse(3.0)] * 3, once), (near, min(each))):
+        assert looked(tools, "rover", *looks).missed["counter-1/top"] == pytest.approx(left)
+    far = looked(tools, "rover", glimpse(3.0), glimpse(2.0)).missed["counter-1/top"]
+    assert far < once
+
+
+def test_one_looks_into_a_basin_that_was_found_from_above(tools) -> None:
+    scene = small_house(items=False)
+    box = Box((2.0, 2.0, 0.45), (0.5, 0.6, 0.9))
+    basin = SceneObject("rover-sink-1", LabelBelief.of("sink"), box, "kitchen", "fixture")
+    scene.add_object(basin)
+    here = tools.with_scene(scene, tools.resumes)
+    key = container_key(basin)
+    assert looked(here, "rover", Look((2.0, 0.3, 0.0))).report()[key] == 1.0, "too far for 1.2 m"
+    cover = looked(here, "rover", Look((2.0, 1.45, 0.0)))
+    seen = cover.report()[key]
+    assert seen < 1.0
+    # Its place gets better known, and something else is found: the look still counts.
+    basin.box = Box((2.07, 2.06, 0.45), box.size)
+    other = Box((0.4, 0.4, 0.2), (0.3, 0.3, 0.4))
+    scene.add_object(SceneObject("rover-bin-1", LabelBelief.of("bin"), other, "kitchen"))
+    here = tools.with_scene(scene, tools.resumes)
+    cover.look(here, Look((3.8, 3.8, 0.0)), ["kitchen"])
+    assert cover.report()[key] <= seen
+    del scene.objects["rover-sink-1"]
+    here = tools.with_scene(scene, tools.resumes)
+    cover.look(here, Look((3.8, 3.8, 0.0)), ["kitchen"])
+    assert key not in cover.report(), "what is not there any more does not count"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from coterie_core.search_belief import (
     expected_in,
     expected_on,
     filled,
+    holds_things,
     is_found,
     merged,
     regions_of,
@@ -77,8 +78,9 @@ class Coverage:
     owners: set[str] = field(default_factory=set)
     missed: dict[str, float] = field(default_factory=dict)
     others: dict[str, dict[str, float]] = field(default_factory=dict)
-    _seen_from: dict[str, list[Vec3]] = field(default_factory=dict)
+    _seen_from: dict[str, list[tuple[Vec3, float]]] = field(default_factory=dict)
     _rooms: dict[str, _Room] = field(default_factory=dict)
+    _names: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def hear(self, looked: Mapping[str, Missed]) -> None:
         """Take in what other robots' looks have left open."""
@@ -103,12 +105,17 @@ class Coverage:
                     self.missed[region.key] = 0.0
                 if hit <= 0.01:
                     continue
-                before = self._seen_from.setdefault(region.key, [])
-                if any(math.dist(p, look.position) < ANOTHER_VIEW for p in before):
+                before = self._near_hit(region.key, look.position)
+                if hit <= before:
                     continue
-                if hit > 0.3:  # a glimpse does not spoil a later look from there
-                    before.append(look.position)
-                self.missed[region.key] = self.missed.get(region.key, 1.0) * (1.0 - float(hit))
+                self._seen_from.setdefault(region.key, []).append((look.position, float(hit)))
+                more = (1.0 - float(hit)) / (1.0 - before)
+                self.missed[region.key] = self.missed.get(region.key, 1.0) * more
+
+    def _near_hit(self, key: str, position: Vec3) -> float:
+        """Return how well a region was seen from nearby at best: such looks count as one."""
+        looks = self._seen_from.get(key, ())
+        return max((hit for p, hit in looks if math.dist(p, position) < ANOTHER_VIEW), default=0.0)
 
     def left(self, tools: Toolbox, room: str) -> float:
         """Return the expected number of things in a room that nobody has seen."""
@@ -145,13 +152,13 @@ class Coverage:
             return []
         here = self.whole(tools, room)
         worth = known.weights * self._open(known.regions)
-        fresh = np.ones_like(known.hits)
+        before = np.zeros_like(known.hits)
+        spots = np.array(known.spots)
         for k, region in enumerate(known.regions):
-            for p in self._seen_from.get(region.key, ()):
-                for n, spot in enumerate(known.spots):
-                    if math.dist(p, spot) < ANOTHER_VIEW:
-                        fresh[n, k] = 0.0
-        gains = here * (known.hits * fresh) @ worth
+            for p, hit in self._seen_from.get(region.key, ()):
+                near = np.linalg.norm(spots - np.array(p), axis=1) < ANOTHER_VIEW
+                before[near, k] = np.maximum(before[near, k], hit)
+        gains = here * (np.maximum(known.hits - before, 0.0) / (1.0 - before)) @ worth
         return sorted(
             ((float(g), spot) for g, spot in zip(gains, known.spots, strict=True)), reverse=True
         )
@@ -187,9 +194,11 @@ class Coverage:
             region.key: 1.0
             for room in self._rooms.values()
             for region in room.regions
-            if is_found(region)
+            if is_found(region.key)
         }
-        return found | {key: round(left, 3) for key, left in self.missed.items() if left < 0.98}
+        # What is not there as it was told before (renamed, moved, dropped) does not count any more.
+        missed = {k: v for k, v in self.missed.items() if k in found or not is_found(k)}
+        return found | {key: round(left, 3) for key, left in missed.items() if left < 0.98}
 
     # -- one room -------------------------------------------------------------------------------
 
@@ -204,15 +213,25 @@ class Coverage:
             tuple(
                 (t.id, t.is_open)
                 for t in scene.objects.values()
-                if t.room == room and (t.kind != "item" or t.receptacles)
+                if t.room == room and (t.kind != "item" or holds_things(t))
             ),
         )
         known = self._rooms.get(room)
         if known is None or known.state != state:
-            regions = regions_of(scene, scene.rooms[room], self.label, owners=self.owners)
+            regions = tuple(
+                self._named(region)
+                for region in regions_of(scene, scene.rooms[room], self.label, owners=self.owners)
+            )
             weights = np.array([r.weight for r in regions])
             known = self._rooms[room] = _Room(regions, weights, state)
         return known
+
+    def _named(self, region: Region) -> Region:
+        """Return a region by its first name: where a thing was found to be gets better known."""
+        if not is_found(region.key):
+            return region
+        stem = region.key.rpartition("@")[0]
+        return replace(region, key=self._names.setdefault((region.owner, stem), region.key))
 
     def _viewpoints(self, tools: Toolbox, room: str, parts: frozenset[int]) -> list[Vec3]:
         """Return spots all over the free floor of a room that the robot gets to, far apart."""
@@ -271,7 +290,8 @@ class Coverage:
                 if not seen.any():
                     continue
                 through = (region.owner,) if region.owner else ()
-                clear = seen & tools.lines.clear(eyes, points, floor, through)
+                clear = seen & region.over_rim(eyes, points)
+                clear &= tools.lines.clear(eyes, points, floor, through)
                 recall = (1.0 - self.miss) * (1.0 - FADE * (away / farthest) ** 2)
                 out[:, k] = np.maximum(out[:, k], np.where(clear, recall, 0.0).mean(axis=1))
         return out
