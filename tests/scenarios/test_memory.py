@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.ros, pytest.mark.slow]
+pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(900)]
 
 PATIENCE = 200.0
 TEAM = """\
@@ -21,7 +21,7 @@ robots:
   - {name: eyes, embodiment: legs}
   - {name: rover, embodiment: wheels, role: worker}
   - {name: walker, embodiment: legs, role: worker}
-leader: {prior_map: everything, silence: 6.0}
+leader: {prior_map: everything}
 planner: {}
 open_questions: {robot: none}
 aggregator: {method: confidence_vote, deadline: 6.0}

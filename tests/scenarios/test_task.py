@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.ros, pytest.mark.slow]
+pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(900)]
 
-PATIENCE = 150.0
+PATIENCE = 400.0
 TEAM = """\
 name: task
 world: {kind: embedded, seed: 7, floors: 2, noise: none}
@@ -19,7 +19,7 @@ seed: 7
 robots:
   - {name: rover, embodiment: wheels, role: worker}
   - {name: walker, embodiment: legs, role: worker}
-leader: {prior_map: everything, silence: 6.0}
+leader: {prior_map: everything}
 """
 
 

@@ -63,7 +63,7 @@ LEADER_PARAMETERS = (
     ),
     ParameterSpec(
         "start_time",
-        20.0,
+        60.0,
         "Time that the robots may take to start after the leader.",
         "s",
         minimum=0.0,
