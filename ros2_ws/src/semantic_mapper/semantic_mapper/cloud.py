@@ -166,7 +166,7 @@ class EvidenceCloud:
 
         Args:
             eps: Points nearer than this are neighbors [m].
-            least: Least fraction of the members that makes a part.
+            least: Least fraction of the members that makes a further part.
         """
         member = self.share >= 0.5 * MEMBER
         chosen = np.flatnonzero(member)
@@ -179,9 +179,9 @@ class EvidenceCloud:
         if labels.max(initial=-1) < 1:
             return [member]
         sizes = np.bincount(labels[labels >= 0])
-        order = [k for k in np.argsort(-sizes, kind="stable") if sizes[k] >= least * len(chosen)]
+        largest, *smaller = np.argsort(-sizes, kind="stable")
         parts = []
-        for k in order:
+        for k in (largest, *(k for k in smaller if sizes[k] >= least * len(chosen))):
             part = np.zeros(len(self.points), bool)
             part[chosen[labels == k]] = True
             parts.append(part)

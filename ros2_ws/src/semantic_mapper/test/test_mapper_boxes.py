@@ -93,6 +93,16 @@ def test_memory_of_evidence_is_bounded():
     assert len(cloud.points) == len(cloud.inside) == len(cloud.outside) == 1000
 
 
+def test_a_cloud_in_crumbs_has_a_largest_part():
+    rng = np.random.default_rng(5)
+    sizes = [40, 43, 41, 42, 40, 41, 40, 42, 41]  # each below the fraction that parts an object
+    crumbs = [rng.uniform(0.0, 0.05, (n, 3)) + (k, 0.0, 0.0) for k, n in enumerate(sizes)]
+    cloud = EvidenceCloud(np.concatenate(crumbs).astype(np.float32))
+    cloud.inside[:] = 3.0
+    (part,) = cloud.clusters(0.1)
+    assert part.sum() == 43 and set(cloud.points[part][:, 0].astype(int)) == {1}
+
+
 def test_sizes_of_the_household():
     assert plausible_size("mug", (0.1, 0.1, 0.1)) == 1.0
     assert plausible_size("mug", (0.9, 0.1, 0.1)) < 0.3
