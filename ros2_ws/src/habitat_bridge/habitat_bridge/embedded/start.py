@@ -58,12 +58,17 @@ def choose_start(
         )
     if start.place is None and start.room is None:
         # Where most of the house is open to it.
-        reach = {
-            k: sum(places.space.connected(_spot(places, k), _spot(places, o)) for o in fitting)
-            for k in fitting
-        }
-        most = max(reach.values())
-        fitting = [k for k in fitting if reach[k] == most]
+        parts: list[list[str]] = []  # places with ways between them
+        part_of: dict[str, list[str]] = {}
+        for k in fitting:
+            spot = _spot(places, k)
+            joined = (p for p in parts if places.space.connected(_spot(places, p[0]), spot))
+            part_of[k] = next(joined, [])
+            if not part_of[k]:
+                parts.append(part_of[k])
+            part_of[k].append(k)
+        most = max(map(len, parts))
+        fitting = [k for k in fitting if len(part_of[k]) == most]
     free = [k for k in fitting if _clear(bodies, embodiment, _spot(places, k))]
     if not free:
         where = start.place or start.room or "the house"
