@@ -97,7 +97,7 @@ class Graph:
         return self.ros.result(self.client.send_goal_async(ExecuteTask.Goal(task=words)))
 
     def end(self, handle):
-        answer = self.ros.result(handle.get_result_async())
+        answer = self.ros.result(handle.get_result_async(), 240.0)
         return answer.status, answer.result
 
     def where(self, id_) -> str:

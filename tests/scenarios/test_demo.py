@@ -18,7 +18,7 @@ import pytest
 
 NODE = re.compile(r"/(bridge|aggregator|explorer)_node\b")
 
-pytestmark = [pytest.mark.ros, pytest.mark.slow]
+pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def coterie(*arguments: str, domain: int | None = None, **options: Any) -> subprocess.Popen[str]:
@@ -112,7 +112,7 @@ def test_demo_interrupted(
     process = coterie("demo", "--team", str(team_file), "--out", str(tmp_path), domain=ros_domain)
     wait_until(lambda: nodes_in(ros_domain))
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=60)
     assert process.returncode == 130, output
     assert "Traceback" not in output
     assert nodes_in(ros_domain) == []
@@ -139,7 +139,7 @@ def test_up_ask_and_ctrl_c(team_file: Path, ros_domain: int, state_folder: Path)
         assert "rover" in shown and "%" in shown
     finally:
         team.send_signal(signal.SIGINT)
-        output, _ = team.communicate(timeout=30)
+        output, _ = team.communicate(timeout=60)
     assert team.returncode == 0, output
     assert nodes_in(ros_domain) == []
 
@@ -156,7 +156,7 @@ def test_nodes_die_with_a_killed_supervisor(
 
 def test_ask_without_a_team(state_folder: Path) -> None:
     process = coterie("ask", "Is there a mug in the kitchen?")
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=120)
     assert process.returncode == 2
     assert "no team runs on this machine" in output and "./coterie up" in output
 

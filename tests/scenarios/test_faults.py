@@ -16,7 +16,7 @@ from coterie_core.questions import Question
 
 PATIENCE = 120.0
 
-pytestmark = [pytest.mark.ros, pytest.mark.slow]
+pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(900)]
 
 TEAM = """\
 name: faults

@@ -14,7 +14,7 @@ import pytest
 
 from coterie_core.questions import Question
 
-pytestmark = [pytest.mark.ros, pytest.mark.slow]
+pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(900)]
 
 FIFTY = """\
 name: fifty

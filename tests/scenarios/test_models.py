@@ -11,7 +11,7 @@ import pytest
 from coterie_core.questions import Question
 from coterie_core.testing.endpoint import Endpoint, server_error
 
-pytestmark = [pytest.mark.ros, pytest.mark.slow]
+pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(900)]
 
 TEAM = """\
 name: thinkers

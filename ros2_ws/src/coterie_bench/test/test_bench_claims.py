@@ -19,8 +19,8 @@ CASE = Case(
 
 
 def test_cases_cover_the_matrix_and_repeat_exactly() -> None:
-    chosen = list(cases(range(6), 1))
-    assert chosen == list(cases(range(6), 1))
+    chosen = list(cases(range(3), 1))
+    assert chosen == list(cases(range(3), 1))
     assert {c.prior for c in chosen} == set(PRIORS)
     assert {c.detector for c in chosen} == set(DETECTORS)
     assert {c.team for c in chosen} == set(TEAMS)
@@ -98,8 +98,9 @@ def test_a_room_can_be_known_that_looks_from_all_over_show(room, robots, searcha
     assert possible(case, scene, team).search is searchable
 
 
+@pytest.mark.slow
 async def test_a_task_is_held_against_the_truth() -> None:
-    case = Case(4102, "find_one", "everything", "perfect", "mixed", "Find a plate", "plate", 1)
+    case = Case(4114, "find_one", "everything", "perfect", "wheels", "Find a plate", "plate", 1)
     record = await run_case(case)
     assert record["state"] in ("done", "not_done", "partial")
     assert record["false"] == ""

@@ -96,7 +96,7 @@ def test_a_bench_is_measured_compared_and_written(tmp_path, capsys):
     docs, out = tmp_path / "docs", tmp_path / "out"
     docs.mkdir()
     page = docs / "maps.md"
-    command = "bench map --houses 1 --seed 41"
+    command = "bench map --houses 1 --seed 41 --width 64"
     page.write_text(
         f"<!-- figures: {command} | Semantic maps -->\nnothing yet\n<!-- end figures -->\n"
     )

@@ -172,8 +172,9 @@ def test_server_side_cancel_returns_what_was_reached(ros, worker):
 
     plain = Plain(ros.node(), Explore, "explore")
     ros.wait_for_matched(plain)
-    handle = ros.result(plain.send_goal_async(Explore.Goal(max_steps=10000)))
-    ros.spin(0.1)
+    steps = []
+    handle = ros.result(plain.send_goal_async(Explore.Goal(max_steps=10000), steps.append))
+    ros.spin_until(lambda: steps)
     assert len(ros.result(handle.cancel_goal_async()).goals_canceling) == 1
     response = ros.result(handle.get_result_async())
     assert response.status == GoalStatus.STATUS_CANCELED
@@ -264,7 +265,10 @@ def test_a_task_that_refuses_to_end_does_not_hold_up_the_node(ros):
     node = ros.add(AgentNode("stubborn", context=ros.context))
     ros.wait_active(node)
 
+    begun = []
+
     async def stubborn():
+        begun.append(True)
         while True:
             try:
                 await asyncio.sleep(60)
@@ -272,7 +276,7 @@ def test_a_task_that_refuses_to_end_does_not_hold_up_the_node(ros):
                 await asyncio.sleep(60)
 
     node.run(stubborn())
-    ros.spin(0.05)
+    ros.spin_until(lambda: begun)
     node.stop_work()
     assert node.loop.closed
     assert node.state_label == "unconfigured"

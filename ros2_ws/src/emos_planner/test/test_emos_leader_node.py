@@ -194,7 +194,7 @@ def test_cancel_stops_all_and_a_second_goal_is_refused_with_the_reason(ros, star
 
 
 def test_a_silent_robot_is_left_out_and_a_dead_one_is_replaced(ros, start) -> None:
-    start(reflect_timeout=1.0, silence=1.5)
+    start(reflect_timeout=3.0, silence=4.0)
     person = Person(ros)
     words = "bring mug-1 to the kitchen counter"
     for hand in person.robots.values():

@@ -369,7 +369,7 @@ sim = EmbeddedWorld(generate_house(3, floors=1, rooms=6), seed=int(sys.argv[1]))
 out = []
 for name in ("wheels", "legs"):
     sim.add_robot(name, EMBODIMENTS[name])
-for hop in range(4):
+for hop in range(2):
     for name in sim.robots:
         seen = sim.observe(name)
         out.append(repr(seen))

@@ -244,8 +244,7 @@ def test_truth_is_a_copy() -> None:
     assert again.links["p1"]
 
 
-@pytest.mark.slow
-def test_memory_stays_bounded_over_ten_thousand_ticks() -> None:
+def test_memory_stays_bounded_over_a_quarter_of_an_hour() -> None:
     import tracemalloc
 
     sim = EmbeddedWorld(generate_house(6, floors=1, rooms=6), look_on_arrival=True)
@@ -263,12 +262,12 @@ def test_memory_stays_bounded_over_ten_thousand_ticks() -> None:
                         sim.start_skill(name, NavigateTo(place=hop) if hop else LookAround())
                     except SkillRefused:
                         sim.start_skill(name, LookAround())
-            sim.tick(0.1)
+            sim.tick(0.3)
 
     tracemalloc.start()
-    live(5000)
+    live(1500)
     before = tracemalloc.get_traced_memory()[0]
-    live(5000)
+    live(1500)
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    assert grown < 5_000_000
+    assert grown < 2_000_000

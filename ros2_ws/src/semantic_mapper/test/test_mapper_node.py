@@ -164,7 +164,7 @@ def test_a_late_listener_gets_the_whole_map_and_it_can_be_saved(ros: Any, tmp_pa
 
 
 def test_faults_are_dropped_and_told_and_the_rest_is_mapped(ros: Any) -> None:
-    node = start(ros, transform_patience=0.2)
+    node = start(ros, transform_patience=2.0)
     ear = Ear(ros)
     ear.hear(SemanticMap, "semantic_map")
     ear.hear(DiagnosticArray, "/diagnostics", "diagnostics")
