@@ -25,7 +25,7 @@ from coterie_bringup.teamrun import TeamRun, ended_by_signals, prepared
 DEFAULT_TEAM = "emos"
 PARTIAL_EXIT = 3
 """Exit code of a task that was done in part."""
-LEADER_THERE = 90.0
+LEADER_THERE = 180.0
 """How long a team that was started may take until its leader can be spoken to [s]."""
 STOPPING = 8.0
 """How long a cancelled task may take to stop the robots [s]."""

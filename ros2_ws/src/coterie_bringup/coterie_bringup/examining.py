@@ -23,7 +23,7 @@ from coterie_core.questions import Answer, LabelledQuestion
 from coterie_msgs.action import Explore
 from mele_explorer.memory import WELL_SEEN
 
-BRINGUP_PATIENCE = 60.0
+BRINGUP_PATIENCE = 180.0
 """Longest time for all nodes to come up [s]."""
 
 ANSWER_PATIENCE = 30.0

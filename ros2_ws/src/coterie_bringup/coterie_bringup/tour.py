@@ -34,7 +34,7 @@ from coterie_msgs.action import Explore
 from coterie_ros.clients import GoalRejected, NoAnswer
 from habitat_bridge.factory import make_world
 
-NODES_UP = 90.0
+NODES_UP = 180.0
 """How long nodes may take until they can be spoken to [s]."""
 MAP_PATIENCE = 90.0
 """How long the mapper may take for frames that wait when the robots are done [s]."""
