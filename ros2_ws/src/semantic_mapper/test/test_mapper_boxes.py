@@ -96,7 +96,7 @@ def test_memory_of_evidence_is_bounded():
 def test_a_cloud_in_crumbs_has_a_largest_part():
     rng = np.random.default_rng(5)
     sizes = [40, 43, 41, 42, 40, 41, 40, 42, 41]  # each below the fraction that parts an object
-    crumbs = [rng.uniform(0.0, 0.05, (n, 3)) + (k, 0.0, 0.0) for k, n in enumerate(sizes)]
+    crumbs = [np.array([k, 0.0, 0.0]) + rng.uniform(0.0, 0.05, (n, 3)) for k, n in enumerate(sizes)]
     cloud = EvidenceCloud(np.concatenate(crumbs).astype(np.float32))
     cloud.inside[:] = 3.0
     (part,) = cloud.clusters(0.1)
