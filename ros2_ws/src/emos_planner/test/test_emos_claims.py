@@ -414,3 +414,15 @@ def test_one_looks_into_a_basin_that_was_found_from_above(tools) -> None:
     here = tools.with_scene(scene, tools.resumes)
     cover.look(here, Look((3.8, 3.8, 0.0)), ["kitchen"])
     assert key not in cover.report(), "what is not there any more does not count"
+
+
+async def test_why_nobody_places_a_thing_is_why_it_is_not_picked(make) -> None:
+    leader = make(house=small_house())
+    await leader.discuss("t", "bring the books to the kitchen counter", starts(leader))
+    pick = next(o for o in leader.assignment if o.kind == "pick")
+    failed = pick.model_copy(update={"state": FAILED, "reason": "out_of_reach: it slipped twice"})
+    leader.update(RobotReport(robot=pick.robot, task="t", sub_tasks=(failed,)))
+    await leader.replan(starts(leader))
+    told = {o.kind: o.reason for o in leader.assignment if not o.robot and o.kind != "search"}
+    assert "it slipped twice" in told["pick"] and "it slipped twice" in told["place"]
+    assert "the other part" not in told["place"]

@@ -345,7 +345,8 @@ class Leader:
             return verdict
         board = work.meant.board
         named = board.only.get(id, "")
-        pair = [o.id for o in board.sub_tasks.values() if id in (o.id, o.same_robot_as)]
+        first = board.sub_tasks[id].same_robot_as or id if id in board.sub_tasks else id
+        pair = [o.id for o in board.sub_tasks.values() if first in (o.id, o.same_robot_as)]
         reason = (
             board.never.get((id, robot))
             or (f"{named} was asked for by name" if named and named != robot else "")
