@@ -426,3 +426,16 @@ async def test_why_nobody_places_a_thing_is_why_it_is_not_picked(make) -> None:
     told = {o.kind: o.reason for o in leader.assignment if not o.robot and o.kind != "search"}
     assert "it slipped twice" in told["pick"] and "it slipped twice" in told["place"]
     assert "the other part" not in told["place"]
+
+
+def test_what_stands_on_a_spot_does_not_hide_the_spot(tools) -> None:
+    scene = small_house(items=False)
+    del scene.objects["counter-1"], scene.objects["refrigerator-1"]
+    look_ = Look((2.5, 1.5, 0.0))
+    before = looked(tools.with_scene(scene, tools.resumes), "rover", look_).missed
+    room = scene.rooms["kitchen"]
+    spot = next(r for r in regions_of(scene, room, "sponge") if r.key.endswith("0,2+"))
+    box = Box(spot.points[0], (0.3, 0.3, 0.3))
+    scene.add_object(SceneObject("rover-radio-1", LabelBelief.of("radio"), box, "kitchen"))
+    after = looked(tools.with_scene(scene, tools.resumes), "rover", look_).missed
+    assert after[spot.key] == before[spot.key] < 1.0

@@ -289,12 +289,22 @@ class Coverage:
                     seen &= side <= camera.hfov / 2.0
                 if not seen.any():
                     continue
-                through = (region.owner,) if region.owner else ()
+                through = [region.owner] if region.owner else _standing_at(tools, region)
                 clear = seen & region.over_rim(eyes, points)
                 clear &= tools.lines.clear(eyes, points, floor, through)
                 recall = (1.0 - self.miss) * (1.0 - FADE * (away / farthest) ** 2)
                 out[:, k] = np.maximum(out[:, k], np.where(clear, recall, 0.0).mean(axis=1))
         return out
+
+
+def _standing_at(tools: Toolbox, region: Region) -> list[str]:
+    """Return what stands on the very spot of a region: who sees that sees what is there."""
+    return [
+        thing.id
+        for thing in tools.scene.objects.values()
+        if thing.room == region.room and thing.kind == "item"
+        if thing.box.contains(region.points[0])
+    ]
 
 
 def _near(tools: Toolbox, position: Vec3) -> list[str]:
