@@ -69,7 +69,7 @@ class Running:
         await self.until(answered, f"final answers to {missing}")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def tiny() -> str:
     """A small team's file."""
     return TINY

@@ -66,11 +66,28 @@ def team_file(tmp_path: Path, tiny: str) -> Path:
     return file
 
 
-def test_demo(tmp_path: Path, team_file: Path, ros_domain: int, state_folder: Path) -> None:
-    out = tmp_path / "out"
-    process = coterie("demo", "--team", str(team_file), "--out", str(out), domain=ros_domain)
-    output, _ = process.communicate(timeout=240)
+def demonstrated(folder: Path, team: str, *more: str) -> tuple[Path, str, int]:
+    """Run the demonstration; return where its files are, what it printed, and its domain."""
+    from coterie_ros.testing import take_domain
+
+    (folder / "tiny.yaml").write_text(team)
+    domain, lock = take_domain()
+    with lock, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COTERIE_STATE", str(folder / "state"))
+        words = ("demo", "--team", str(folder / "tiny.yaml"), "--out", str(folder / "out"), *more)
+        process = coterie(*words, domain=domain)
+        output, _ = process.communicate(timeout=600)
     assert process.returncode == 0, output
+    return folder / "out", output, domain
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory, tiny: str) -> tuple[Path, str, int]:
+    return demonstrated(tmp_path_factory.mktemp("demo"), tiny)
+
+
+def test_demo(demo: tuple[Path, str, int]) -> None:
+    out, output, domain = demo
     assert "Majority vote" in output and "CAM+" in output
     record = json.loads((out / "demo.json").read_text())
     assert len(record["questions"]) == 8
@@ -87,19 +104,14 @@ def test_demo(tmp_path: Path, team_file: Path, ros_domain: int, state_folder: Pa
     page = (out / "report.html").read_text()
     assert page.count("<svg") >= 2
     assert not re.search(r"""(src|href)=["']?(https?:)?//""", page), "needs the network"
-    assert nodes_in(ros_domain) == []
+    assert nodes_in(domain) == []
 
 
 def test_the_same_seed_gives_the_same_run(
-    tmp_path: Path, team_file: Path, ros_domain: int, state_folder: Path
+    demo: tuple[Path, str, int], tmp_path: Path, tiny: str
 ) -> None:
     records = []
-    for name in ("one", "two"):
-        out = tmp_path / name
-        words = ("demo", "--team", str(team_file), "--seed", "9", "--out", str(out))
-        process = coterie(*words, domain=ros_domain)
-        output, _ = process.communicate(timeout=240)
-        assert process.returncode == 0, output
+    for out in (demo[0], demonstrated(tmp_path, tiny, "--seed", "5")[0]):
         record = json.loads((out / "demo.json").read_text())
         del record["timings"]
         records.append(record)

@@ -131,7 +131,7 @@ def test_goes_to_look_and_gives_up_on_a_robot_that_died(ros):
         BridgeNode(context=ros.context, world=world, parameters={"robots": json.dumps(robots)})
     )
     ros.wait_active(bridge)
-    asker = Asker(ros, robot="ann", map_wait=0.3, robot_wait=0.5)
+    asker = Asker(ros, robot="ann", map_wait=1.0, robot_wait=2.0)
     asker.mirror("ann")
     ros.spin_until(lambda: asker.agent._scene is not None, what="the first map")
     near = asker.ask("Where is the giraffe?", explore=True, max_distance=0.1)
