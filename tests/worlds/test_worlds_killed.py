@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from habitat_bridge.habitat.testing import VARIABLE, habitat_python
+from habitat_bridge.habitat.testing import VARIABLE, habitat_python, left_in_memory
 
 pytestmark = [pytest.mark.habitat, pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -111,5 +111,4 @@ def test_twenty_kills(tmp_path: Path, ros_domain: int) -> None:
     assert done == KILLS, "the demonstration was over before the last kill"
     assert len(record["questions"]) == 40
     assert _right(record) >= 0.8  # 0.95 to 0.98 where nobody is killed
-    others = ("fastrtps", "sem.")  # Fast DDS's own, which it cleans up by itself
-    assert not {n for n in set(os.listdir("/dev/shm")) - before if not n.startswith(others)}
+    assert not left_in_memory(before)

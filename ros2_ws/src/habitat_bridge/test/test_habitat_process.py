@@ -21,7 +21,7 @@ from habitat_bridge.habitat import backend as backend_module
 from habitat_bridge.habitat import worker
 from habitat_bridge.habitat.backend import HabitatBackend, Timeouts
 from habitat_bridge.habitat.process import WorkerLost, WorkerProcess, version_of
-from habitat_bridge.habitat.testing import habitat_python
+from habitat_bridge.habitat.testing import habitat_python, left_in_memory
 from habitat_bridge.habitat.world import HabitatWorld
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import FrameRequest, Start, WorldError, run_skill
@@ -233,9 +233,7 @@ def test_nothing_is_left_behind(cache: Path) -> None:
         pid = world.backend.pid
         world.close()
         assert _gone(pid)
-    # What other programs do there meanwhile, such as Fast DDS, is theirs.
-    new = set(os.listdir("/dev/shm")) - before
-    assert not {name for name in new if not name.startswith(("fastrtps", "sem."))}
+    assert not left_in_memory(before)
     assert len(os.listdir("/proc/self/fd")) == descriptors
     with pytest.raises(WorldError, match="has been closed"):
         world.backend.usage()

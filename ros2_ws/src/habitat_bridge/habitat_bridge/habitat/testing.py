@@ -1,8 +1,9 @@
-"""Where tests find habitat-sim, or why they have to do without."""
+"""Where tests find habitat-sim, or why they have to do without; what it left behind."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,13 @@ def habitat_python(test_file: str) -> str:
                 pytest.skip(trouble)
             return python
     pytest.skip(f"habitat-sim: {test_file} lies in no repository")
+
+
+def left_in_memory(before: Collection[str]) -> set[str]:
+    """Return what is in /dev/shm and was not there before, without what other programs do there."""
+    others = ("fastrtps", "sem.", "joblib_", "lttng")  # each cleans up by itself
+    return {
+        name
+        for name in os.listdir("/dev/shm")
+        if name not in before and not name.startswith(others)
+    }
