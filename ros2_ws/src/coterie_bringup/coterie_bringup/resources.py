@@ -27,10 +27,20 @@ def roots() -> tuple[Path, ...]:
 def _candidates() -> Iterator[Path]:
     if "COTERIE_ROOT" in os.environ:
         yield Path(os.environ["COTERIE_ROOT"])
-    yield from Path(__file__).resolve().parents
+    clone = clone_of(Path(__file__))
+    if clone is not None:
+        yield clone
     for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
         if prefix:
             yield Path(prefix) / "share" / PACKAGE
+
+
+def clone_of(file: Path) -> Path | None:
+    """Return the nearest folder above a file that holds `config/teams`: no folder farther up.
+
+    What lies in the clone is trusted, so a home that has such a folder, too, must not count.
+    """
+    return next((p for p in file.resolve().parents if (p / TEAMS).is_dir()), None)
 
 
 def resource(name: str) -> Path:

@@ -8,7 +8,7 @@ import pytest
 
 from coterie_bringup import trust
 from coterie_bringup.errors import CommandError
-from coterie_bringup.resources import roots, team_file
+from coterie_bringup.resources import TEAMS, clone_of, roots, team_file
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.teamrun import prepared
 from coterie_core.yaml_marks import FileProblem
@@ -130,3 +130,11 @@ def test_teams_that_come_with_coterie_go_by_name(
     with pytest.raises(CommandError, match="did you mean 'demo'"):
         team_file("dmo")
     assert team_file("folder/none.yaml") == Path("folder/none.yaml")
+
+
+def test_only_the_clone_itself_is_trusted_not_a_folder_around_it(tmp_path: Path) -> None:
+    clone = tmp_path / "home" / "clone"
+    for root in (tmp_path / "home", clone):
+        (root / TEAMS).mkdir(parents=True)
+    assert clone_of(clone / "package" / "module.py") == clone
+    assert clone_of(tmp_path / "elsewhere" / "module.py") is None
