@@ -251,9 +251,9 @@ class Answerer:
         return unknown_room(asked, names, all_known=self._knows_whole_house())
 
     def _knows_whole_house(self) -> bool:
-        """Tell whether no place is left that the robot has not been at or seen well."""
+        """Tell whether the robot has been at every place: one seen from afar may have others."""
         places = self.memory.graph.places
-        return len(places) > 1 and self.memory.coverage >= 1.0
+        return len(places) > 1 and all(self.memory.visits.get(place) for place in places)
 
     def _dictionary(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Return the notes, remade only when the memory has changed."""

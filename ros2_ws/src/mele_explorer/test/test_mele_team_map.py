@@ -9,7 +9,7 @@ from coterie_core.common_sense import HouseholdSense
 from coterie_core.confidence import load_confidence
 from coterie_core.geometry import Box, Pose
 from coterie_core.language import decide_by_rule
-from coterie_core.observation import Detection, Observation, RoomView
+from coterie_core.observation import Detection, Observation, PlaceView, RoomView
 from coterie_core.permanence import DAY
 from coterie_core.questions import Answer, LabelledQuestion, Question
 from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject, Sighting
@@ -115,6 +115,22 @@ def test_whole_house_and_words_that_no_detector_reports() -> None:
     next(iter(answerer.team.graph.objects.values())).label = LabelBelief.of("zorbomat")
     odd = ask(answerer, "attic", "zorbomat")
     assert odd.yes and odd.evidence.kind == "prior_only"
+
+
+def test_a_house_is_known_whole_by_who_was_at_every_place() -> None:
+    answerer = Answerer(Memory("ada"), HouseholdSense())
+    next_door = PlaceView("p-attic", (2.0, 0.0, 0.0), 2.0, ATTIC)
+    for step, (place, room, neighbours) in enumerate(
+        [("p-garage", GARAGE, (next_door,)), ("p-attic", ATTIC, ())]
+    ):
+        seen = {"p-garage": 1.0, "p-attic": 1.0}  # one look shows both places well
+        pose = Pose((0.0, float(step), 0.0))
+        answerer.memory.update(
+            Observation("ada", step, float(step), pose, place, room, (), neighbours, seen)
+        )
+        told = ask(answerer, "kitchen", "mug")
+        assert (told.evidence.kind == "nothing") is (step == 1), told.explanation
+    assert "this house has no room 'kitchen'" in told.explanation
 
 
 def test_what_somebody_carries_is_not_there_and_only_own_reports_are_no_map() -> None:
