@@ -174,8 +174,10 @@ class TaskWatcher(AgentNode):
             if old is not None and (old.state, old.robot) == (one.state, one.robot):
                 continue
             what = one.description or one.id
-            if one.state == 0:
-                self._news(f"{one.robot or 'nobody'} is to {what}")
+            if one.state == 0 and one.robot:
+                self._news(f"{one.robot} is to {what}")
+            elif one.state == 0:  # not dealt out yet, or a reason why nobody does it
+                self._news(f"{what}: {one.reason}" if one.reason else f"to do: {what}")
             elif one.state == 3:
                 self._news(f"{one.robot} could not {what}: {one.reason}")
             elif one.state == 2 and one.reason:
