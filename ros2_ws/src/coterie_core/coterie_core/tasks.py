@@ -163,6 +163,9 @@ class Reflection(_Part):
     robot: str
     agrees: bool
     verdicts: tuple[Verdict, ...] = ()
+    without_model: str = Field(
+        "", max_length=300, description="why the rules decided though a model was to be asked"
+    )
 
 
 class RobotReport(_Part):

@@ -14,6 +14,7 @@ from coterie_core.tasks import Obstacle, Proposal, SubTask, SubTaskState, Thing
 from coterie_core.team_map import TeamMap
 from coterie_core.testing.endpoint import BROKEN_JSON, Endpoint, Obey, Says, server_error
 from emos_planner.leader.testing import STARTS, small_house, small_team
+from emos_planner.leader.transcript import reflection_text
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.robot.messages import HelpMessage
 from emos_planner.tools.toolbox import Toolbox
@@ -368,6 +369,21 @@ def test_a_model_cannot_talk_a_robot_into_what_its_body_cannot_do(behaviour):
     assert not answer.agrees
     assert {v.sub_task for v in answer.verdicts} == {"pick-1", "place-1"}
     assert all(v.obstacle is Obstacle.NO_ARM for v in answer.verdicts)
+
+
+def test_that_the_rules_decided_for_a_model_is_told():
+    yes = Says('{"verdicts": [{"sub_task": "pick-1", "feasible": true},'
+               ' {"sub_task": "place-1", "feasible": true}]}')  # fmt: skip
+    told = []
+    for behaviour in (server_error(), yes):
+        answer = asyncio.run(
+            _with_model(behaviour, lambda agent: agent.reflect(proposal("rover")), "rover")
+        )
+        told.append(reflection_text(answer))
+    assert "by the rules, its model did not answer" in told[0] and "500" in told[0], told
+    assert "by the rules" not in told[1]
+    alone = asyncio.run(agent_of("rover").reflect(proposal("rover")))
+    assert not alone.without_model, "rules are what is set"
 
 
 def test_a_disagreement_is_told():

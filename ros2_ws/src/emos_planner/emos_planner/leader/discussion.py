@@ -255,6 +255,7 @@ def checked(
         robot=robot,
         agrees=not refused,
         verdicts=tuple(verdicts.values()),
+        without_model=answer.without_model,
     )
     return kept, trouble
 

@@ -139,12 +139,14 @@ def share_text(sub_tasks: Sequence[SubTask]) -> str:
 
 
 def reflection_text(reflection: Reflection) -> str:
-    """Return a robot's answer in words."""
+    """Return a robot's answer in words, and why no model gave it where one should have."""
+    why = inline_data(reflection.without_model, limit=200)
+    by = f" (by the rules, its model did not answer: {why})" if why else ""
     if reflection.agrees:
         seconds = sum(verdict.time for verdict in reflection.verdicts)
         took = f", about {seconds:.0f} s" if seconds else ""
-        return f"yes to {len(reflection.verdicts)} sub-tasks{took}"
-    told = []
+        return f"yes to {len(reflection.verdicts)} sub-tasks{took}{by}"
+    told = [by.strip()] if by else []
     for verdict in reflection.verdicts:
         if not verdict.feasible:
             kind = f" [{verdict.obstacle.value}]" if verdict.obstacle else ""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from coterie_core.geometry import Vec3
-from coterie_core.language import Decider
+from coterie_core.language import Decider, inline_data
 from coterie_core.tasks import Proposal, Reflection, SubTask
 from emos_planner.robot.reflect import ReflectOnShare, ShareState, settled, with_code
 from emos_planner.tools.results import Estimate
@@ -57,6 +57,7 @@ async def reflection_on(
         robot=robot,
         agrees=all(verdict.feasible for verdict in verdicts),
         verdicts=verdicts,
+        without_model="" if by_model else inline_data(decided.reason, limit=300),
     )
 
 
