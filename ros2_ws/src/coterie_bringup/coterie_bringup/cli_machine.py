@@ -38,9 +38,9 @@ def test(
     ] = None,
 ) -> None:
     """Run ruff, mypy, the ROS-free tests, then the ROS tests; with a selection, just those."""
-    from coterie_bringup.testing import test as run
+    from coterie_bringup.testing import run_tests
 
-    run(marker, keyword, paths)
+    raise typer.Exit(run_tests(marker, keyword, paths or ()))
 
 
 @app.command()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from coterie_bringup.cli_options import Domain, Out
+from coterie_bringup.cli_options import AsJson, Domain, Out
 
 app = typer.Typer()
 
@@ -209,9 +209,7 @@ def resume(
         list[Path],
         typer.Argument(metavar="ROBOT.urdf...", help="Paths of the URDF or xacro files."),
     ],
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")
-    ] = False,
+    as_json: AsJson = False,
     name: Annotated[
         str | None, typer.Option(help="Name of the robot; default: the URDF's.")
     ] = None,

@@ -43,6 +43,9 @@ Out = Annotated[
     Path | None,
     typer.Option(file_okay=False, help="Folder for the results; default: out/<command>."),
 ]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON on stdout and nothing else.")
+]
 
 PASS_THROUGH = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 """Settings of a command that hands its arguments to a program with a command line of its own."""

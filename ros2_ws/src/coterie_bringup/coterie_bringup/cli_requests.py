@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from coterie_bringup.cli_options import TEAM, Domain, Namespace, Out
+from coterie_bringup.cli_options import TEAM, AsJson, Domain, Namespace, Out
 
 app = typer.Typer()
 
@@ -22,9 +22,7 @@ def ask(
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Time to wait for the team and its answer [s].")
     ] = 300.0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the answer as JSON and nothing else.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Ask the running team; answers with confidence and each robot's evidence.
 
@@ -73,9 +71,7 @@ def find(
     image: Annotated[
         Path | None, typer.Option(help="Path of a picture of what is looked for, with --embedder.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the objects as JSON and nothing else.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find the objects of a semantic map that a request calls for; exit code 1 if none does.
 
@@ -139,9 +135,7 @@ def do_task(
     max_time: Annotated[
         float, typer.Option(min=0.0, help="Limit of simulated time [s]; 0: the leader's own limit.")
     ] = 0.0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as JSON and nothing else.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Let a team of different robots do a task; exit code 0 only if it was done."""
     from coterie_bringup.do_command import DoOptions, do
@@ -185,9 +179,7 @@ def cooperate(
     max_time: Annotated[
         float, typer.Option(min=0.0, help="Limit of simulated time [s]; 0: the team's own limit.")
     ] = 0.0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as JSON and nothing else.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Let robots do a goal that they share, without a leader; exit code 0 only if it was done."""
     from coterie_bringup.cooperate_command import CooperateOptions

@@ -14,9 +14,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -212,31 +210,12 @@ def summary(outcomes: Sequence[Outcome]) -> Table:
     return table
 
 
-def test(
-    marker: Annotated[
-        str | None,
-        typer.Option(
-            "-m",
-            metavar="EXPR",
-            help="Expression of pytest's markers, such as ros, slow or 'not slow'.",
-        ),
-    ] = None,
-    keyword: Annotated[
-        str | None,
-        typer.Option(
-            "-k", metavar="EXPR", help="Expression of parts of tests' names, as pytest's -k."
-        ),
-    ] = None,
-    paths: Annotated[
-        list[str] | None,
-        typer.Argument(help="Paths of files or folders with tests; default: all."),
-    ] = None,
-) -> None:
-    """Run lint, type checks, ROS-free tests and ROS tests; with a selection, just those tests."""
+def run_tests(marker: str | None, keyword: str | None, paths: Sequence[str]) -> int:
+    """Run what `parts` chooses, with a table at the end; return the exit code."""
     console = Console()
     root = repository()
     # Paths are the caller's; the session runs at the root.
-    found = [_absolute(path) for path in paths or ()]
+    found = [_absolute(path) for path in paths]
     outcomes = run(parts(root, marker=marker, keyword=keyword, paths=found), root, console)
     console.print(summary(outcomes))
     if any(outcome.selected_nothing for outcome in outcomes):
@@ -244,15 +223,10 @@ def test(
             "No test matched: check the expressions of -m and -k and the paths "
             "(markers: ros, slow, habitat)."
         )
-    if not all(outcome.passed for outcome in outcomes):
-        raise typer.Exit(1)
+    return 0 if all(outcome.passed for outcome in outcomes) else 1
 
 
 def _absolute(path: str) -> str:
     # A node id (file.py::test) keeps its tail.
     file, separator, tail = path.partition("::")
     return f"{Path(file).resolve()}{separator}{tail}"
-
-
-if __name__ == "__main__":
-    typer.run(test)
