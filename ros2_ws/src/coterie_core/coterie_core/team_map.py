@@ -36,6 +36,7 @@ SAME_VOLUME = 0.4
 TWICE = 0.15
 """Two sightings of one label in one look nearer than this are of one thing [m]."""
 _FLAT = ("hung", "window", "beside", "above", "ceiling", "none", "on")
+"""Places (`Category.place`) of fixtures that fill no volume: windows, curtains, mirrors, walls."""
 MOST_THINGS = 5000
 """How many things to remember."""
 

@@ -14,6 +14,7 @@ from coterie_core.tasks import Obstacle, Thing
 from emos_planner.tools.bodies import BodiesInScene
 from emos_planner.tools.grasp import FEW, Grip, gap_to, grips, reach_of
 from emos_planner.tools.lines import points_of
+from emos_planner.tools.look import eyes_toward
 from emos_planner.tools.results import Estimate, Reach
 from emos_planner.tools.things import FLOOR, Meant, free_points, surfaces_of
 
@@ -84,16 +85,9 @@ def _seen_from(
             if not len(spots):
                 continue
             z = tools.plan.elevation(grip.floor) + kind.body.frame.base
-            heading = np.arctan2(box.center[1] - spots[:, 1], box.center[0] - spots[:, 0])
             for camera in kind.body.cameras:
-                eyes = np.stack(
-                    [
-                        spots[:, 0] + camera.forward * np.cos(heading),
-                        spots[:, 1] + camera.forward * np.sin(heading),
-                        np.full(len(heading), z + camera.height),
-                    ],
-                    axis=1,
-                )
+                x, y = spots[:, 0], spots[:, 1]
+                eyes = eyes_toward(camera, x, y, box.center, z + camera.height)
                 clear = tools.lines.clear(eyes, points, grip.floor, through, meant.id)
                 shares = clear.mean(axis=1)
                 # What is well in view counts before what is at the edge of being hidden.
@@ -237,20 +231,15 @@ def _in_view(
     middles = np.column_stack([points, np.full(len(points), height)])
     first: Vec3 = (float(points[0, 0]), float(points[0, 1]), height)
     through = tools.catalog.around(Meant("", Box(first, item.size, surface.yaw)))
-    heading = math.atan2(first[1] - spot[1], first[0] - spot[0])
+    here = np.array([spot])
     for camera in body.cameras:
-        eye = np.array(
-            [
-                spot[0] + camera.forward * math.cos(heading),
-                spot[1] + camera.forward * math.sin(heading),
-                tools.plan.elevation(floor) + body.frame.base + camera.height,
-            ]
-        )
-        away = np.hypot(*(middles - eye)[:, :2].T)
-        down = np.arctan2(eye[2] - middles[:, 2], np.maximum(away, 0.05))
+        z = tools.plan.elevation(floor) + body.frame.base + camera.height
+        eyes = eyes_toward(camera, here[:, 0], here[:, 1], first, z)
+        away = np.hypot(*(middles - eyes[0])[:, :2].T)
+        down = np.arctan2(z - middles[:, 2], np.maximum(away, 0.05))
         low, high = min(camera.pitches[0], camera.pitch), max(camera.pitches[1], camera.pitch)
         ok = np.abs(down - np.clip(down, low, high)) <= camera.vfov / 2.0
-        ok &= tools.lines.clear(eye[None, :], middles, floor, through)[0]
+        ok &= tools.lines.clear(eyes, middles, floor, through)[0]
         if ok.any():
             x, y = points[int(np.argmax(ok))]
             return float(x), float(y)

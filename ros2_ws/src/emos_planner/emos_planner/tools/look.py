@@ -8,7 +8,7 @@ from collections.abc import Collection
 import numpy as np
 import numpy.typing as npt
 
-from coterie_core.geometry import Box
+from coterie_core.geometry import Box, Vec3
 from coterie_core.resume import ResumeCamera
 from coterie_core.tasks import Obstacle
 from emos_planner.tools.body import Body
@@ -183,18 +183,24 @@ def _shares(
     own: str,
 ) -> Floats:
     """Return the shares (0..1) of a thing's points in view from some of the spots."""
-    x, y = stands.x[some], stands.y[some]
-    heading = np.arctan2(box.center[1] - y, box.center[0] - x)
-    eyes = np.stack(
-        [
-            x + camera.forward * np.cos(heading),
-            y + camera.forward * np.sin(heading),
-            np.full(len(some), eye_z),
-        ],
-        axis=1,
-    )
+    eyes = eyes_toward(camera, stands.x[some], stands.y[some], box.center, eye_z)
     out: Floats = lines.clear(eyes, points, floor, through, own).mean(axis=1)
     return out
+
+
+def eyes_toward(camera: ResumeCamera, x: Floats, y: Floats, point: Vec3, z: float) -> Floats:
+    """Return where the camera is (n, 3) [m] of robots that stand at x, y and face a point.
+
+    Args:
+        camera: Which camera.
+        x: Where the robots stand (n,) [m].
+        y: The same.
+        point: What they face [m].
+        z: Height of the camera [m, map].
+    """
+    heading = np.arctan2(point[1] - y, point[0] - x)
+    ahead, aside = camera.forward * np.cos(heading), camera.forward * np.sin(heading)
+    return np.stack([x + ahead, y + aside, np.full(len(x), z)], axis=1)
 
 
 def _out_of_view(
