@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 from rich.console import Console
 
 from coterie_bringup import testing
@@ -103,7 +102,5 @@ def test_selection_that_matches_nothing_fails_with_a_message(
 ) -> None:
     nothing = testing.Part("selected tests", (str(Path(sys.executable).parent / "pytest"),))
     monkeypatch.setattr(testing, "run", lambda *_: [testing.Outcome(nothing, 5, 0.1)])
-    with pytest.raises(typer.Exit) as caught:
-        testing.test(keyword="no such test")
-    assert caught.value.exit_code == 1
+    assert testing.run_tests(None, "no such test", ()) == 1
     assert "No test matched" in capsys.readouterr().out
