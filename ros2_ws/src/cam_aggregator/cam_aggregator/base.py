@@ -11,6 +11,7 @@ from typing import ClassVar, cast
 import numpy as np
 
 from coterie_core.answers import EVIDENCE_KINDS, AnswerTable, BoolArray, FloatArray
+from coterie_core.parsing import said_once
 from coterie_core.questions import Answer, FinalAnswer, LabelledQuestion, Question, Vote
 
 
@@ -89,7 +90,7 @@ class Aggregator(abc.ABC):
         missing = tuple(robot for robot in dict.fromkeys(expected) if robot not in kept)
         if final.yes is None:
             told = [a.explanation for a in kept.values() if a.evidence.kind == "nothing"]
-            why = "; ".join(dict.fromkeys(text for text in told if text))
+            why = said_once(text for text in told if text)
             final = replace(final, explanation=(why or final.explanation)[:1000])
         return replace(final, votes=tuple(votes), missing=missing)
 

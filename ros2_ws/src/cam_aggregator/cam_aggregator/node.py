@@ -171,7 +171,9 @@ class AggregatorNode(AgentNode):
                 final = replace(
                     final, explanation=f"{self.method} failed ({error}); {final.explanation}"
                 )
-            self._publish(entry, after_moves(final, entry.answers, self.robots))
+            least = self.parameters["abstain_below"]
+            final = after_moves(final, entry.answers, self.robots, abstain_below=least)
+            self._publish(entry, final)
 
     async def _decide(self, entry: OpenQuestion) -> FinalAnswer:
         if self.method == Debate.name:

@@ -10,6 +10,7 @@ import pytest
 from cam_aggregator.base import AggregatorError, accuracy
 from cam_aggregator.registry import aggregator_names, make_aggregator, register
 from cam_aggregator.votes import ConfidenceWeightedVote, MajorityVote
+from coterie_core.parsing import unknown_room
 from coterie_core.questions import Answer, Evidence, Question
 
 ASKED = Question("q1", "mug", "kitchen")
@@ -149,6 +150,22 @@ def test_unknown_is_neither_no_nor_zero_percent_sure_of_no():
         assert final.explanation == "these robots do not know 'xyzzy'"
     looked = been("b", True, 0.9, "seen")
     assert ConfidenceWeightedVote().decide(ASKED, [cannot, looked], TEAM).yes is True
+
+
+def test_a_room_that_nobody_knows_is_named_once_for_the_team():
+    known = {"a": ("hall", "kitchen"), "b": ("hall", "pantry"), "c": ()}
+    answers = [
+        Answer("q1", robot, False, 0.5, Evidence("nothing"), unknown_room("orangery", rooms))
+        for robot, rooms in known.items()
+    ]
+    for name in ("majority_vote", "confidence_vote"):
+        final = make_aggregator(name).decide(ASKED, answers, TEAM)
+        assert final.yes is None
+        assert final.explanation.count("no room 'orangery' is known here") == 1
+        assert final.explanation.endswith("(its rooms: hall, kitchen, pantry)")
+    other = replace(answers[2], explanation="these robots do not know 'xyzzy'")
+    final = MajorityVote().decide(ASKED, [*answers[:2], other], TEAM)
+    assert final.explanation.endswith("pantry); these robots do not know 'xyzzy'")
 
 
 def test_abstains_below_the_threshold():

@@ -39,6 +39,7 @@ _TAIL = re.compile(
 )
 _SHOWN = 12
 """Most rooms that a refusal lists."""
+_ROOMS, _HINT = " (its rooms: ", "; did you mean "
 _VAGUE = {
     *("big", "small", "large", "little", "tiny", "huge", "main", "nice", "new", "old", "modern"),
     *("clean", "messy", "tidy", "dirty", "whole", "entire", "only", "same", "lovely", "cozy"),
@@ -201,15 +202,34 @@ def unknown_room(words: str, rooms: Iterable[str], *, all_known: bool = False) -
     kind = room_kind(words)
     if kind and not all_known:
         return ""
-    some = f" (its rooms: {', '.join(sorted(names)[:_SHOWN])})" if names else ""
+    some = f"{_ROOMS}{', '.join(sorted(names)[:_SHOWN])})" if names else ""
     if kind:
         return f"this house has no room {words[:60]!r}{some}"
     pool = (*names, *load_household().room_types)
     near = nearest(normalized(words[:60]), pool, 1) or tuple(
         name for name in pool if f" {normalized(words)}".endswith(f" {name}")
     )
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = f"{_HINT}{near[0]!r}?" if near else ""
     return f"no room {words[:60]!r} is known here{hint}{some}"
+
+
+def said_once(reasons: Iterable[str]) -> str:
+    """Return why a team cannot tell: each reason of its robots once, with the rooms of them all.
+
+    Robots know different rooms, so that they word one and the same `unknown_room` differently.
+    """
+    hints: dict[str, str] = {}
+    rooms: dict[str, set[str]] = {}
+    for reason in reasons:
+        words, _, listed = reason.partition(_ROOMS)
+        what, mark, hint = words.partition(_HINT)
+        hints[what] = hints.get(what) or mark + hint
+        known = listed.removesuffix(")").split(", ") if listed else ()
+        rooms.setdefault(what, set()).update(known)
+    return "; ".join(
+        what + hint + (f"{_ROOMS}{', '.join(sorted(rooms[what])[:_SHOWN])})" if rooms[what] else "")
+        for what, hint in hints.items()
+    )
 
 
 def nearest_object(words: str, labels: Iterable[str]) -> str:

@@ -16,6 +16,7 @@ from coterie_core.team_map import TeamMap
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import TaskState
+from emos_planner.leader.state_file import load_state, save_state
 from emos_planner.leader.testing import STARTS, small_house, small_team
 from emos_planner.robot.coverage import Coverage, Look
 from emos_planner.tools.toolbox import Toolbox
@@ -261,6 +262,49 @@ async def test_what_was_doubted_and_is_seen_again_counts(make) -> None:
     await leader.replan(starts(leader))
     await carry_out(leader)
     assert leader.progress.outcome().achieved == 1
+
+
+def started_again(leader, make, folder) -> Leader:
+    """Return a leader that goes on from what another has kept."""
+    save_state(leader.state(), leader.scene, folder / "leader.json")
+    other = make()
+    other.restore(load_state(folder / "leader.json"))
+    assert other.state() == leader.state()
+    return other
+
+
+def mugs(leader) -> list[str]:
+    return [id for id, thing in leader.scene.objects.items() if thing.label.top == "mug"]
+
+
+async def test_a_leader_that_is_started_again_knows_what_was_taken_from_where(
+    make, tmp_path
+) -> None:
+    leader = make()
+    await leader.discuss("t", "bring all mugs to the kitchen counter", starts(leader))
+    mine = MUG.model_copy(update={"id": "their-name", "sightings": 5})
+    for robot, thing in (("rover", MUG), ("walker", mine)):
+        leader.update(RobotReport(robot=robot, task="t", found=(thing,)))
+    await leader.replan(starts(leader))
+    await carry_out(leader, kinds=("detect", "pick", "place"))
+    other = started_again(leader, make, tmp_path)
+    other.update(RobotReport(robot="walker", task="t", found=(mine,)))
+    assert set(other.progress.meant.wants[0].given) == {"m1"}
+    assert mugs(other) == ["m1"]
+
+
+async def test_a_leader_that_is_started_again_takes_a_phantom_for_no_thing(make, tmp_path) -> None:
+    leader = make()
+    await leader.discuss("t", "find all mugs", starts(leader))
+    often = MUG.model_copy(update={"sightings": 3})
+    leader.update(RobotReport(robot="rover", task="t", found=(often,)))
+    leader.progress.things.forget("m1")
+    other = started_again(leader, make, tmp_path)
+    other.update(RobotReport(robot="rover", task="t", found=(often,)))
+    assert not mugs(other)
+    surely = MUG.model_copy(update={"sightings": 5})
+    other.update(RobotReport(robot="rover", task="t", found=(surely,)))
+    assert mugs(other)
 
 
 @pytest.mark.parametrize(

@@ -60,12 +60,12 @@ class Progress:
     _grown: bool = False
     _found: int = 0
     heartbeats: Heartbeats = field(init=False)
-    _things: ReportedThings = field(init=False)
+    things: ReportedThings = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin to listen to the robots."""
         self.heartbeats = Heartbeats(self.options.silence)
-        self._things = ReportedThings(self.scene)
+        self.things = ReportedThings(self.scene)
 
     @property
     def sub_tasks(self) -> tuple[SubTask, ...]:
@@ -109,7 +109,7 @@ class Progress:
         """Whether a look is about a thing that one look of this task has shown and no other."""
         if one.kind != "detect" or one.object is None or one.id in self.meant.board.checks:
             return False
-        return self._things.is_glimpsed(one.object.id)
+        return self.things.is_glimpsed(one.object.id)
 
     def _elsewhere(self, place: SubTask) -> str:
         """Have a thing put on another place; return the new sub-task's id ("": there is none)."""
@@ -203,7 +203,7 @@ class Progress:
 
     def _done(self, one: SubTask) -> None:
         """Take down what a sub-task has changed."""
-        self._things.changed(one)
+        self.things.changed(one)
         if one.kind == "detect" and one.object is not None and one.object.id:
             self.meant.board.seen.add(one.object.id)
         elif one.kind == "place" and one.receptacle is not None and not one.seen:
@@ -235,7 +235,7 @@ class Progress:
                 self.dropped.add(other.id)
                 self.given_up.pop(other.id, None)
         self.meant.board.forget(thing)
-        self._things.forget(thing)
+        self.things.forget(thing)
         self._grown = True
         text = f"{thing} is taken for a mistake: {one.robot} {reason.partition(': ')[2]}"
         changes.append(Change("doubted", text, one.robot, one.id))
@@ -244,7 +244,7 @@ class Progress:
     def _see(self, thing: Thing, report: RobotReport, changes: list[Change]) -> None:
         if self._found >= MOST_FOUND or not self._wanted(thing):
             return
-        noted = self._things.note(thing, report, self._tasks.values())
+        noted = self.things.note(thing, report, self._tasks.values())
         if noted is None:
             return
         found, news = noted
@@ -385,7 +385,7 @@ class Progress:
         pick = self._tasks[place.same_robot_as]
         report, thing = self.reports.get(place.robot), pick.object
         if report is not None and report.position is not None and thing is not None:
-            thing = self._things.put_aside(thing, report)
+            thing = self.things.put_aside(thing, report)
             self._tasks[place.id] = place.model_copy(update={"object": thing})
         self._tasks[pick.id] = pick.model_copy(update={"object": thing})
 

@@ -18,6 +18,7 @@ from coterie_core.sightings import (
     taken_up,
 )
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing
+from emos_planner.leader.state_file import ReportedState
 
 SURE = 2
 """Looks that have to show a thing before it counts as seen."""
@@ -39,6 +40,21 @@ class ReportedThings:
     _alias: dict[str, str] = field(default_factory=dict)
     _sightings: dict[str, int] = field(default_factory=dict)
     _taken: dict[str, tuple[Vec3, dict[str, int]]] = field(default_factory=dict)
+
+    def state(self) -> ReportedState:
+        """Return what another leader needs to go on; ids are those of this map."""
+        return ReportedState(
+            doubted=dict(self._doubted),
+            alias=dict(self._alias),
+            sightings=dict(self._sightings),
+            taken={id: (at, dict(before)) for id, (at, before) in self._taken.items()},
+        )
+
+    def restore(self, state: ReportedState) -> None:
+        """Go on from a state, on the map that was saved with it."""
+        self._doubted, self._alias = dict(state.doubted), dict(state.alias)
+        self._sightings = dict(state.sightings)
+        self._taken = {id: (at, dict(before)) for id, (at, before) in state.taken.items()}
 
     def note(
         self, thing: Thing, report: RobotReport, sub_tasks: Collection[SubTask]

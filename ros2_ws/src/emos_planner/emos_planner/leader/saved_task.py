@@ -37,6 +37,7 @@ def state_of(work: TaskInWork) -> LeaderState:
             label: {room: sorted(by) for room, by in rooms.items()}
             for label, rooms in board.book.tried.items()
         },
+        reported=progress.things.state(),
         wants=tuple(
             WantState(
                 given=want.given,
@@ -55,6 +56,8 @@ def state_of(work: TaskInWork) -> LeaderState:
         given_up=progress.given_up,
         failures=progress.failures,
         dropped=tuple(sorted(progress.dropped)),
+        places=progress.places,
+        offers=progress.offers,
         notes=tuple(work.notes),
         problems=tuple(progress.problems),
     )
@@ -93,8 +96,11 @@ def task_of(
         given_up=dict(state.given_up),
         failures={id: dict(by) for id, by in state.failures.items()},
         dropped=set(state.dropped),
+        offers={id: dict(by) for id, by in state.offers.items()},
+        places={thing: list(tried) for thing, tried in state.places.items()},
     )
     progress.resume(state.sub_tasks)
+    progress.things.restore(state.reported)
     return TaskInWork(
         state.task,
         state.words,

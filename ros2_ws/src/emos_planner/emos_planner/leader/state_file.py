@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from coterie_core.files import write_atomically
+from coterie_core.geometry import Vec3
 from coterie_core.plain_data import DataError, check_values, read_json, schema_problems
 from coterie_core.scene import SceneError, SceneGraph, from_json, to_json
 from coterie_core.tasks import Predicate, SubTask
@@ -37,6 +38,17 @@ class WantState(BaseModel):
     elsewhere: dict[str, str] = {}
 
 
+class ReportedState(BaseModel):
+    """What robots reported of things; see `ReportedThings`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    doubted: dict[str, int] = {}
+    alias: dict[str, str] = {}
+    sightings: dict[str, int] = {}
+    taken: dict[str, tuple[Vec3, dict[str, int]]] = {}
+
+
 class LeaderState(BaseModel):
     """Everything that a leader needs to go on."""
 
@@ -56,12 +68,15 @@ class LeaderState(BaseModel):
     checks: tuple[str, ...] = ()
     looked: dict[str, dict[str, dict[str, float]]] = {}
     searched: dict[str, dict[str, list[str]]] = {}
+    reported: ReportedState = ReportedState()
     wants: tuple[WantState, ...] = ()
     forbidden: tuple[tuple[str, str], ...] = ()
     tries: dict[str, int] = {}
     given_up: dict[str, str] = {}
     failures: dict[str, dict[str, str]] = {}
     dropped: tuple[str, ...] = ()
+    places: dict[str, list[str]] = {}
+    offers: dict[str, dict[str, None]] = {}
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
