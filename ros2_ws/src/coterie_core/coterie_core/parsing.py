@@ -14,6 +14,7 @@ from coterie_core.household import load_household, normalized
 from coterie_core.language import CheckFailed, Decider, Decision, Message, as_data, decide_by_rule
 from coterie_core.questions import Question
 from coterie_core.understanding import foreign_words, language_told, nearest
+from coterie_core.understanding.word_order import heaped_words, misplaced_words
 
 _MAX_TEXT = 300
 _LEAD = re.compile(
@@ -285,6 +286,14 @@ async def understand(
     else:
         reply = (await decider.decide(ParseQuestion(), state)).reply
     thing = " ".join(reply.object.lower().split())
+    heap = ""
+    if decider is None or decider.rule_only:
+        heap = misplaced_words(text[:_MAX_TEXT]) or heaped_words(thing)
+    if heap:
+        raise NotAQuestion(
+            f"not understood: {heap!r} makes no sense there; ask, for example: "
+            "Is there a mug in the kitchen?"
+        )
     if not thing:
         raise NotAQuestion(
             f"{text[:80]!r} names nothing to look for; ask, for example: "

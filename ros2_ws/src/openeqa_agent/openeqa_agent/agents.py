@@ -38,7 +38,7 @@ from openeqa_agent.decisions import (
     abstaining,
     contradicts,
 )
-from openeqa_agent.doubts import doubt_of, going_helps, refusal
+from openeqa_agent.doubts import doubt_of, going_helps, left_out, refusal
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.images import encode, encode_all
 from openeqa_agent.map_text import map_text
@@ -173,9 +173,13 @@ class OpenAgent:
                 explanation=f"{why}; {guessed.explanation}"[:1200],
                 reason="; ".join(part for part in (reply.reason, guessed.reason) if part),
             )
-        if doubt is not None and doubt.kind == "word":
-            # Nobody can count or find what a word means that is not known.
-            told = "; ".join(part for part in (doubt.text, reply.explanation) if part)
+        unread = left_out(question) if self.decider.rule_only and reply.text else ""
+        if doubt is not None and doubt.kind in ("word", "heap"):
+            unread = doubt.text  # nobody can count or find what a word means that is not known
+        if unread:
+            if not reply.guessed:
+                still = still or unread  # the map answers what was understood: no need to go
+            told = "; ".join(part for part in (unread, reply.explanation) if part)
             reply = dataclasses.replace(reply, guessed=True, explanation=told[:1200])
         if self.options.calibrate:
             reply = calibrated(reply, question)

@@ -15,12 +15,13 @@ from coterie_core.understanding import (
     unknown_words,
 )
 from coterie_core.understanding.text import shown
+from coterie_core.understanding.word_order import heaped_words, misplaced_words
 from openeqa_agent import phrases
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import OpenQuestion
 from openeqa_agent.words import LONGEST, Thing
 
-DoubtKind = Literal["word", "not reported", "anchor"]
+DoubtKind = Literal["word", "heap", "not reported", "anchor"]
 _PEOPLE = frozenset({"people", "person", "somebody", "someone", "man", "woman", "child", "guest"})
 _HOUSE = frozenset({"room", "floor", "story", "storey", "level", "house", "home", "apartment"})
 _SURFACES = frozenset({"wall", "ceiling"})
@@ -82,6 +83,9 @@ def doubt_of(
     unread = unread_words(question.text, index.labels)
     if unread is not None:
         return unread
+    heap = misplaced_words(question.text) or _heaped(question)
+    if heap:
+        return Doubt("heap", f"not understood: {shown(heap)!r} makes no sense there")
     if question.kind == "choice":
         found = (doubt_of(option, index, vocabulary) for option in question.options)
         return next((doubt for doubt in found if doubt is not None), None)
@@ -98,6 +102,30 @@ def doubt_of(
         if lost:
             return Doubt("anchor", f"no {_said(lost[0])} is in the map", going=True)
     return None
+
+
+def _heaped(question: OpenQuestion) -> str:
+    """Words that were taken for one thing and are no noun phrase."""
+    things = [question.target, *question.others]
+    for thing in things:
+        things += thing.anchors
+    found = (heaped_words(thing.words) for thing in things)
+    return next(filter(None, found), "") or next(filter(None, map(_heaped, question.options)), "")
+
+
+def left_out(question: OpenQuestion) -> str:
+    """Return a clause that names the words that an answer does not rest on; "" if there are none.
+
+    An adjective or a relative clause that no table knows says which thing is meant: an answer about
+    any such thing is a guess at the one.
+    """
+    things = [question.target, *question.others]
+    for thing in things:
+        things += thing.anchors
+    words = dict.fromkeys(word for thing in things for word in thing.unread)
+    if not words:
+        return ""
+    return f"left out, as nothing is known of it: {', '.join(repr(shown(w)) for w in words)}"
 
 
 def _of_thing(

@@ -10,7 +10,7 @@ from coterie_core.colors import COLOR_NAMES
 from coterie_core.household import load_household, normalized, singulars
 from coterie_core.lexicon import load_lexicon
 from coterie_core.relations import RelationKind
-from coterie_core.understanding import written_out
+from coterie_core.understanding import words_of, written_out
 
 LONGEST = 400
 """Characters of a question that are read; longer ones are refused where people ask."""
@@ -82,6 +82,12 @@ _PLACED = re.compile(
 _TAIL = re.compile(
     r"\s+(?:that|which|who|with|of|for|used|made|called|labell?ed|has|have|is|are|to)\b.*$"
 )
+_FILLED = re.compile(
+    r"(?:\s+(?:that|which|who|is|are|was|were|has|have|been|to|of|for|with|used|made|there|here|be|"
+    r"it|i|we|you|can|could|in|my|the|this))*\s*"
+)
+"""Ends of a noun phrase that say nothing more of the thing."""
+_LITTLE = frozenset(words_of("a an the my your our his her their its for of in on at to and or"))
 _HEAPS = re.compile(
     r"\b(?:any|some|all|each|both|most|half"
     r"|(?:a |the )?(?:pile|stack|set|pair|piece|bunch|group|row|lot|couple|number|amount)s?) of\b"
@@ -106,6 +112,7 @@ class Thing:
         relation: How it stands to `anchors`, or None.
         anchors: One thing, or two for "between".
         without: Names of things that shall not count ("besides the books").
+        unread: Words that say more of it, and that nothing is known of.
     """
 
     words: str
@@ -117,6 +124,7 @@ class Thing:
     relation: RelationKind | None = None
     anchors: tuple[Thing, ...] = ()
     without: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     @property
     def generic(self) -> bool:
@@ -168,8 +176,14 @@ def describe(text: str, depth: int = 2) -> Thing:
         anchors = tuple(a for a in anchors if a.words)
         if not anchors:
             relation = None
-    thing = _noun(_TAIL.sub("", " " + head).strip() or head)
-    return replace(thing, room=room, relation=relation if anchors else None, anchors=anchors)
+    noun = _TAIL.sub("", " " + head).strip() or head
+    thing = _noun(noun)
+    unread = thing.unread
+    if noun != head and not _FILLED.fullmatch(head[len(noun) :]):
+        unread = (*unread, head[len(noun) :].strip())
+    return replace(
+        thing, room=room, relation=relation if anchors else None, anchors=anchors, unread=unread
+    )
 
 
 def _split(text: str) -> tuple[RelationKind | None, str, str]:
@@ -213,11 +227,12 @@ def _noun(text: str) -> Thing:
     bare = [word for word in kept if word not in GENERIC]
     if not bare:
         return Thing(words=text, color=color, traits=tuple(traits))
-    if head_start < len(text):
-        return Thing(text, mentions[-1][2], True, color, tuple(traits))
     found = lexicon.mentions(noun)
-    if found and found[-1][1] == len(noun):
-        return Thing(text, found[-1][2], True, color, tuple(traits))
+    if head_start < len(text) or (found and found[-1][1] == len(noun)):
+        start, end, name = found[-1] if head_start == len(text) else mentions[-1]
+        said = text[start:end] if head_start < len(text) else noun[start:end]
+        unread = tuple(w for w in noun.removesuffix(said).split() if w not in _LITTLE)
+        return Thing(text, name, True, color, tuple(traits), unread=unread)
     name = normalized(" ".join(bare))
     single = singulars(name)
     known = load_household().category(name) is not None

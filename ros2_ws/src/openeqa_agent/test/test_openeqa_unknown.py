@@ -12,6 +12,7 @@ from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.geometry import Pose
 from coterie_core.language import Decider, RulesModel
 from coterie_core.observation import Observation, RoomView
+from coterie_core.understanding.word_order import misplaced_words
 from openeqa_agent.agents import AgentOptions, OpenAgent
 from openeqa_agent.coverage import Coverage, PlacesSeen
 from openeqa_agent.question import parse_open
@@ -136,6 +137,34 @@ async def test_heaps_of_words_are_not_understood(text, guesses, flat):
     reply = await OpenAgent(RULES, options=AgentOptions(guesses=guesses)).answer(text, flat)
     assert reply.text.startswith("cannot tell") and reply.guessed and not reply.objects
     assert "not understood" in reply.explanation and reply.still
+
+
+async def test_an_answer_on_part_of_the_words_names_the_rest(flat):
+    """Words in no order are UNKNOWN, sentences that a person would say are read as before."""
+    sets = yaml.safe_load((DATA / "heaps.yaml").read_text("utf-8"))
+    agent = OpenAgent(RULES)
+    sure = {name: [] for name in sets}
+    named = 0
+    for name, texts in sets.items():
+        for text in texts:
+            reply = await agent.answer(text, flat)
+            if not (reply.guessed or reply.text.startswith("cannot tell") or not reply.text):
+                sure[name].append(text)
+            elif name == "heaps":
+                named += "not understood" in f"{reply.text} {reply.refused}"
+    assert len(sure["heaps"]) <= 0.2 * len(sets["heaps"]), sure["heaps"]
+    assert named >= 0.6 * len(sets["heaps"])
+    assert not [text for text in sets["sentences"] if misplaced_words(text)]
+    assert len(sure["sentences"]) >= 12
+
+
+async def test_words_that_are_left_out_are_named_and_nobody_goes_for_them(flat):
+    agent = OpenAgent(RULES)
+    plain = await agent.answer("Where is the mug?", flat)
+    more = await agent.answer("Where is the ornate mug with the golden handle?", flat)
+    assert not plain.guessed and not plain.still
+    assert more.guessed and "'ornate'" in more.explanation and "golden handle" in more.explanation
+    assert more.text == plain.text and "left out" in more.still
 
 
 async def test_a_word_that_is_none_makes_every_answer_a_guess(flat):
