@@ -35,9 +35,10 @@ _UNJOINED = frozenset(words_of("of at than between"))
 _AT_END = _DETERMINERS | _JOINING | _CLAUSES | (_ASKING - {"how"}) | {"than"}
 _KNOWING = frozenset(
     words_of(
-        "know tell say remember see guess ask show wonder find out idea sure recall check me us "
-        "says tells shows knows about exactly think suggest explain decide choose learn "
-        "understand forgot forget it them please need want like is are was do does did just else so then thing"
+        "know tell say remember see guess ask show wonder find out idea sure recall check me "
+        "us says tells shows knows about exactly think suggest explain decide choose learn "
+        "understand forgot forget it them please need want like is are was do does did just "
+        "else so then thing"
     )
 )
 """Words that a question within a question may follow ("tell me where", "it is what")."""
