@@ -162,10 +162,16 @@ def with_pictures(markdown: str, page: str) -> str:
 
 
 def draw(source: str) -> str:
-    """Return a mermaid diagram as SVG text, drawn on this machine."""
+    """Return a mermaid diagram as SVG text, drawn on this machine, with its size in pixels."""
     import mmdr
 
-    return str(mmdr.render(source).svg())
+    svg = str(mmdr.render(source).svg())
+    box = re.search(r'viewBox="\S+ \S+ (\d+)\S* (\d+)', svg)
+    return (
+        svg
+        if box is None
+        else svg.replace('width="100%"', f'width="{box[1]}" height="{box[2]}"', 1)
+    )
 
 
 # Hooks of mkdocs
@@ -184,6 +190,10 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
                 _pages(), key=lambda path: (path != f"{API}/index.md", path)
             )
     return config
+
+
+def _place(page: str) -> tuple[bool, str]:
+    return page != f"{API}/index.md", page.removesuffix(".md")  # a package before its folders
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
