@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 Vec2 = tuple[float, float]
 Vec3 = tuple[float, float, float]
@@ -85,6 +89,20 @@ class Box:
         c, s = math.cos(self.yaw), math.sin(self.yaw)
         local = (c * dx + s * dy, -s * dx + c * dy, point[2] - self.center[2])
         return all(abs(p) <= e / 2.0 + margin for p, e in zip(local, self.size, strict=True))
+
+
+def containment(boxes: Sequence[Box], points: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Tell which points (n, 3) [m] lie in which of m boxes: (n, m), as `Box.contains` does."""
+    if not boxes:
+        return np.zeros((len(points), 0), dtype=bool)
+    center = np.array([box.center for box in boxes])
+    half = np.array([box.size for box in boxes]) / 2.0
+    yaw = np.array([box.yaw for box in boxes])
+    c, s = np.cos(yaw), np.sin(yaw)
+    x, y, z = (points[:, None, k] - center[:, k] for k in range(3))
+    local = np.stack([c * x + s * y, c * y - s * x, z], axis=-1)
+    inside: npt.NDArray[np.bool_] = (np.abs(local) <= half).all(axis=-1)
+    return inside
 
 
 def crosses(box: Box, start: Vec3, end: Vec3) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from coterie_core.geometry import Box, Vec2, Vec3
+from coterie_core.geometry import Box, Vec2, Vec3, containment
 from coterie_core.household import Household, load_household
 from coterie_core.scene import Room, SceneGraph, SceneObject
 from coterie_core.sightings import within
@@ -19,7 +19,7 @@ from coterie_core.sightings import within
 Floats = npt.NDArray[np.float64]
 
 STRAY = 0.1
-"""Weight of a surface on which such things are not kept, against one on which they are."""
+"""Share of a room's things of a kind that lie where such things are not kept (0..1)."""
 CELL = 1.0
 """Size of the squares that a floor is looked over in [m]."""
 TABLE = 0.85
@@ -35,6 +35,9 @@ _OVERHEAD = 1.4  # [m] above the floor from which hardly anybody sees what lies 
 _UP_THERE = 0.25  # share of what furniture so high keeps that lies on top of it
 _EDGE = 0.04  # [m] that the sides of hollow things are taken thick
 _BOARDS = (0.15, 0.4, 0.65, 0.9)  # heights of boards that are open in front, as shares of the whole
+_UPPER = (
+    0.3  # share of its height that the part of a thing by which it is noticed is above its middle
+)
 _SURFACES = 3.0  # weight of a room's surfaces where none is known, against a floor or container
 _SURE = 0.95  # no room is believed to hold a thing more surely than this
 
@@ -49,7 +52,9 @@ class Region:
     `weight` is its share of the room's things of the label (sums to 1 over the room), `points`
     [m] stand for it (none: the room has no outline, and a look from within it has to do), `owner`
     is the furniture that the surface belongs to, `inside` whether that hides it while closed,
-    `rim` the box of a hollow thing: lines of sight come in through its top.
+    `rim` the box of a hollow thing: lines of sight come in through its top, `kept` whether such
+    things are usually kept there. A thing is noticed by its middle or by its upper end, `tall` [m]
+    above that.
     """
 
     key: str
@@ -59,6 +64,8 @@ class Region:
     owner: str = ""
     inside: bool = False
     rim: Box | None = None
+    kept: bool = True
+    tall: float = 0.0
 
     def over_rim(self, eyes: Floats, points: Floats) -> npt.NDArray[np.bool_]:
         """Tell which points (m, 3) [m] eyes (n, 3) [m] see over the rim, (n, m)."""
@@ -90,16 +97,26 @@ def regions_of(
     Surfaces of furniture come from its receptacles. Where no furniture with receptacles is known,
     the room is looked over square by square, on the floor and at the height of tables. Furniture
     that was found on the way adds what common sense knows of it: the insides of containers and of
-    hollow things, boards, and tops above the eyes.
+    hollow things, boards, and tops above the eyes. `STRAY` of the things are anywhere but where
+    such things are kept, however many such places there are.
     """
-    home = household or load_household()
+    parts = _parts_of(scene, room, label, household or load_household(), owners)
+    kept, stray = (sum(p.weight for p in parts if p.kept is side) for side in (True, False))
+    shares = {True: 1.0 - STRAY if stray else 1.0, False: STRAY if kept else 1.0}
+    total = {True: kept, False: stray}
+    return tuple(replace(p, weight=p.weight * shares[p.kept] / total[p.kept]) for p in parts)
+
+
+def _parts_of(
+    scene: SceneGraph, room: Room, label: str, home: Household, owners: Collection[str]
+) -> list[Region]:
+    """Return regions with weights against others of those that keep such things, or do not."""
     category = home.category(label)
     usual = _usual(label, home)
-    lift = _LIFT
-    if category is not None and category.size is not None:
-        lift = max(_LIFT, sum(category.size[2]) / 4.0)
-    on_floor = 1.0 if category is None or "floor" in category.on else STRAY
-    found: list[tuple[Region, float]] = []
+    height = sum(category.size[2]) / 2.0 if category is not None and category.size else 0.0
+    lift, tall = max(_LIFT, height / 2.0), _UPPER * height
+    on_floor = category is None or "floor" in category.on
+    found: list[Region] = []
     surfaces = False
     floor = scene.floors[room.floor].elevation if room.floor in scene.floors else 0.0
     for thing in sorted(scene.objects.values(), key=lambda t: t.id):
@@ -109,35 +126,29 @@ def regions_of(
         for part in thing.receptacles:
             surfaces = True
             inside = part.inside and thing.is_open is not None
-            surface = part.surface
-            points = spread_over(surface, lift)
-            region = Region(part.id, room.id, 0.0, points, thing.id, inside)
-            found.append((region, 1.0 if kept else STRAY))
+            points = spread_over(part.surface, lift)
+            found.append(Region(part.id, room.id, 1.0, points, thing.id, inside, kept=kept))
         if not thing.receptacles:
-            for region in _usual_parts(thing, lift, floor, home):
-                found.append((region, region.weight * (1.0 if kept else STRAY)))
+            found += (replace(p, kept=kept) for p in _usual_parts(thing, lift, floor, home))
             if thing.id in owners:  # nobody has told its surfaces: it has a top at least
                 points = spread_over(_top_of(thing.box), lift)
-                found.append((Region(f"{thing.id}/top", room.id, 0.0, points, thing.id), 1.0))
+                found.append(Region(f"{thing.id}/top", room.id, 1.0, points, thing.id, kept=kept))
+    if owners:
+        here = [replace(p, kept=True) for p in found if p.owner in owners]
+        # What is on a dresser is not what is in its drawers.
+        found = [replace(p, weight=1.0) for p in here if not p.inside] or here
+        return [replace(part, tall=tall) for part in found]
     cells = _cells(room.polygon)
     for i, j, (x, y) in cells:
         top = _top_at(scene, room.id, (x, y), floor)
         low, high = (x, y, floor + 0.1), (x, y, floor + TABLE if top is None else top + lift)
-        region = Region(f"{room.id}:{i},{j}", room.id, 0.0, (low,))
-        found.append((region, on_floor / len(cells)))
+        share = 1.0 / len(cells)
+        found.append(Region(f"{room.id}:{i},{j}", room.id, share, (low,), kept=on_floor))
         if not surfaces:
-            region = Region(f"{room.id}:{i},{j}+", room.id, 0.0, (high,))
-            found.append((region, _SURFACES / len(cells)))
+            found.append(Region(f"{room.id}:{i},{j}+", room.id, _SURFACES * share, (high,)))
     if not cells:
-        found.append((Region(f"{room.id}:all", room.id, 0.0, ()), 1.0))
-    if owners:
-        here = [region for region, _ in found if region.owner in owners]
-        # What is on a dresser is not what is in its drawers.
-        found = [(region, 1.0) for region in here if not region.inside] or [
-            (region, 1.0) for region in here
-        ]
-    total = sum(weight for _, weight in found)
-    return tuple(replace(region, weight=weight / total) for region, weight in found)
+        found.append(Region(f"{room.id}:all", room.id, 1.0, ()))
+    return [replace(part, tall=tall) for part in found]
 
 
 def _usual_parts(
@@ -201,15 +212,17 @@ def _top_at(scene: SceneGraph, room: str, spot: Vec2, floor: float) -> float | N
     return max(tops) if tops and max(tops) < floor + _OVERHEAD else None
 
 
-def filled(scene: SceneGraph, region: Region) -> bool:
-    """Tell whether furniture fills a piece of floor or air: nothing else can lie there."""
-    if region.owner or len(region.points) != 1:
-        return False
-    return any(
-        thing.box.contains(region.points[0])
-        for thing in scene.objects.values()
-        if thing.room == region.room and thing.kind != "item"
+def filled(scene: SceneGraph, regions: Sequence[Region]) -> set[str]:
+    """Return the pieces of floor or air (keys) that furniture fills: nothing else can lie there."""
+    free = [r for r in regions if not r.owner and len(r.points) == 1]
+    rooms = {r.room for r in free}
+    solid = [t for t in scene.objects.values() if t.room in rooms and t.kind != "item"]
+    points = np.array([r.points[0] for r in free], dtype=float).reshape(-1, 3)
+    within = containment([t.box for t in solid], points)
+    within &= np.array([[t.room == r.room for t in solid] for r in free], dtype=bool).reshape(
+        within.shape
     )
+    return {r.key for r, full in zip(free, within.any(axis=1), strict=True) if full}
 
 
 def opens(thing: SceneObject, household: Household | None = None) -> bool:
@@ -282,25 +295,14 @@ class SearchBelief:
             return 0.0
         if room not in self._regions:
             # What was found on the way is told by those who found it.
-            regions = [
-                region
-                for region in regions_of(
-                    self.scene, self.scene.rooms[room], self.label, owners=self.owners
-                )
-                if not is_found(region.key)
-            ]
-            rest = sum(region.weight for region in regions)
-            self._regions[room] = tuple(replace(r, weight=r.weight / rest) for r in regions)
-        known = self._regions[room]
-        share = sum(r.weight * self._open(r.key) for r in known)
-        found = self._containers(room) if not self.owners else []
-        if found:
-            # Containers found on the way hold their part of what the room holds.
-            high = sum(r.weight for r in known if r.key.endswith("+"))
-            whole = _SURFACES / high if high > 0.0 else _SURFACES + 1.0
-            inside = sum(weight for weight, _ in found)
-            share = (whole * share + sum(w * left for w, left in found)) / (whole + inside)
-        return self.whole(room) * share
+            regions = _parts_of(
+                self.scene, self.scene.rooms[room], self.label, load_household(), self.owners
+            )
+            self._regions[room] = tuple(r for r in regions if not is_found(r.key))
+        open_ = [(r.kept, r.weight, self._open(r.key)) for r in self._regions[room]]
+        if not self.owners:
+            open_ += self._containers(room)
+        return self.whole(room) * _open_share(open_)
 
     def whole(self, room: str) -> float:
         """Return how many things a room is expected to hold, seen or not."""
@@ -320,8 +322,8 @@ class SearchBelief:
     def _open(self, key: str) -> float:
         return math.prod(missed.get(key, 1.0) for missed in self._missed.values())
 
-    def _containers(self, room: str) -> list[tuple[float, float]]:
-        """Return weight and what is left open of each container that robots report, not the map.
+    def _containers(self, room: str) -> list[tuple[bool, float, float]]:
+        """Return kept, weight, what is left open of each container that robots report, not the map.
 
         What one robot tells apart are different containers, however near one another.
         """
@@ -348,12 +350,25 @@ class SearchBelief:
                     groups.append((label, spot, {robot}, value))
         return [
             (
-                (1.0 if not usual or home.canonical(label) in usual else STRAY)
-                * (_UP_THERE if part == "on" else 1.0),
+                not usual or home.canonical(label) in usual,
+                _UP_THERE if part == "on" else 1.0,
                 left,
             )
             for (part, label), _, _, left in groups
         ]
+
+
+def _open_share(parts: Sequence[tuple[bool, float, float]]) -> float:
+    """Return what is left open (0..1) of parts: kept there, weight, what is left open of it."""
+    shares = []
+    for side in (True, False):
+        here = [(weight, left) for kept, weight, left in parts if kept is side]
+        total = sum(weight for weight, _ in here)
+        shares.append(sum(w * left for w, left in here) / total if total > 0.0 else None)
+    kept, stray = shares
+    if kept is None or stray is None:
+        return kept or stray or 0.0
+    return (1.0 - STRAY) * kept + STRAY * stray
 
 
 def merged(missed: Iterable[Missed]) -> dict[str, float]:

@@ -427,7 +427,7 @@ def test_glimpses_from_one_spot_count_as_the_best_of_them(tools) -> None:
         return Look((x, 1.5, 0.0), math.radians(160))  # an end of the counter is in the image
 
     once = looked(tools, "rover", glimpse(3.0)).missed["counter-1/top"]
-    assert 0.7 < once < 0.99
+    assert 0.5 < once < 0.99
     near = [glimpse(3.0 - 0.1 * k) for k in range(4)]
     each = [looked(tools, "rover", one).missed["counter-1/top"] for one in near]
     for looks, left in (([glimpse(3.0)] * 3, once), (near, min(each))):
@@ -483,3 +483,22 @@ def test_what_stands_on_a_spot_does_not_hide_the_spot(tools) -> None:
     scene.add_object(SceneObject("rover-radio-1", LabelBelief.of("radio"), box, "kitchen"))
     after = looked(tools.with_scene(scene, tools.resumes), "rover", look_).missed
     assert after[spot.key] == before[spot.key] < 1.0
+
+
+@pytest.mark.parametrize(("words", "more"), [("find a mug", True), ("find the mug", False)])
+async def test_where_one_cannot_be_got_at_another_one_is_looked_for(make, words, more) -> None:
+    house = small_house(items=False)
+    box = Box((*STARTS["rover"][:2], 3.8), (0.1, 0.1, 0.1))
+    upstairs = SceneObject("mug-9", LabelBelief.of("mug"), box, "bedroom", "item")
+    house.add_object(upstairs)
+    leader = make(house=house, robots=("rover",))
+    await leader.discuss("t", words, starts(leader))
+    assert leader.progress.finished is not more, "the rover does not take stairs"
+    await carry_out(leader, kinds=())
+    assert any(one.kind == "search" for one in leader.assignment) is more
+    if more:
+        found = Thing(label="mug", id="m2", position=(2.0, 3.7, 0.95), room="kitchen", sightings=2)
+        leader.update(RobotReport(robot="rover", task="t", found=(found,)))
+        await carry_out(leader)
+        outcome = leader.progress.outcome()
+        assert outcome.state is TaskState.DONE and "m2" in outcome.message

@@ -107,8 +107,8 @@ def _serve(want: Want, resolver: Resolver, board: Board, taken: set[str]) -> Non
         fits = [t for t in found if t.support in there or t.container in there]
         others = [t for t in found if t not in fits and t.id not in taken and t.id not in there]
         found = sorted(others, key=lambda t: (_far(t, targets), t.id))
-        if not want.need or len(found) + len(want.given) < want.need:
-            most = want.need - len(found) - len(want.given) if want.need else len(fits)
+        if not want.need or len(found) + want.count < want.need:
+            most = want.need - len(found) - want.count if want.need else len(fits)
             for thing in sorted(fits, key=lambda t: t.id)[:most]:
                 # What the map has there already has to be seen there before it counts.
                 looks = board.detected(thing, scene, "")
@@ -136,7 +136,7 @@ def _serve(want: Want, resolver: Resolver, board: Board, taken: set[str]) -> Non
 def _unclear(want: Want, board: Board) -> bool:
     """Whether the map may not show all that is wanted."""
     if want.need:
-        return len(want.given) + len(want.met) < want.need
+        return want.count < want.need
     if want.phrase is not None and want.phrase.anything:
         if want.searches:
             return not board.book.is_enough(want.label, want.rooms)

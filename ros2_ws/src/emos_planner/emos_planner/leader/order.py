@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from coterie_core.scene import SceneGraph
 from coterie_core.tasks import SubTask, SubTaskState
 from emos_planner.leader.board import Board
 from emos_planner.leader.wants import Want
@@ -69,6 +70,27 @@ def block(
                 update = {"reason": reason}
             tasks[one.id] = one.model_copy(update=update)
             changed = True
+
+
+def take_lost(
+    wants: Iterable[Want],
+    tasks: Mapping[str, SubTask],
+    given_up: Collection[str],
+    scene: SceneGraph,
+) -> bool:
+    """Take down which things nobody can see to; tell whether others are to be looked for."""
+    more = False
+    for want in wants:
+        if not want.any_will_do or want.label in scene.objects:
+            continue
+        before = want.count
+        want.lost = {
+            thing
+            for thing, ids in want.given.items()
+            if any(i in given_up and tasks[i].state is not SubTaskState.DONE for i in ids)
+        }
+        more |= want.count < min(before, want.need)
+    return more
 
 
 def _sub_tasks(want: Want, board: Board) -> list[str]:

@@ -13,7 +13,7 @@ from emos_planner.leader.changes import Change
 from emos_planner.leader.expand import look_again, other_place, search_on, unused
 from emos_planner.leader.heartbeats import Heartbeats
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.order import block, wait_for_new
+from emos_planner.leader.order import block, take_lost, wait_for_new
 from emos_planner.leader.outcome import Outcome, is_full, outcome_of, why_nobody
 from emos_planner.leader.reported import SURE, ReportedThings
 from emos_planner.leader.understand import Understanding
@@ -418,13 +418,11 @@ class Progress:
     def finished(self) -> bool:
         """Whether all robots wait: everything is done, or cannot be done."""
         block(self.meant.board, self._tasks, self.given_up, self.dropped)
+        self._grown |= take_lost(self.meant.wants, self._tasks, self.given_up, self.scene)
         if self.must_replan or self._may_return():
             return False
-        over = all(
-            one.state is _DONE or one.id in self.given_up or one.id in self.dropped
-            for one in self._tasks.values()
-        )
-        if not over:
+        ended = self.given_up.keys() | self.dropped
+        if not all(one.state is _DONE or id in ended for id, one in self._tasks.items()):
             self._over = -1.0
             return False
         if self._over < 0.0:

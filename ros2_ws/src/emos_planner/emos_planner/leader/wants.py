@@ -23,7 +23,8 @@ class Want:
     that serve it; `met` are things that fit already; `searches` the sub-tasks that look for more,
     in `rooms` (ids); `targets` are the furniture that the words mean as the place (ids),
     `target_searches` look for it; `goals` maps the id of a thing to what holds when it is done,
-    `elsewhere` to the place that it went to instead. `then`: it is begun when the wants before it
+    `elsewhere` to the place that it went to instead. `lost` are things given that nobody can see
+    to: where any others would do, they do not count. `then`: it is begun when the wants before it
     are over.
     """
 
@@ -46,6 +47,7 @@ class Want:
     target_searches: list[str] = field(default_factory=list)
     goals: dict[str, Predicate] = field(default_factory=dict)
     elsewhere: dict[str, str] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
 
     @property
     def label(self) -> str:
@@ -57,7 +59,17 @@ class Want:
     @property
     def enough(self) -> bool:
         """Whether as many things are being seen to as were asked for (never, if all were)."""
-        return bool(self.need) and len(self.given) + len(self.met) >= self.need
+        return bool(self.need) and self.count >= self.need
+
+    @property
+    def count(self) -> int:
+        """How many things are seen to, or there already."""
+        return len(self.given) - len(self.lost) + len(self.met)
+
+    @property
+    def any_will_do(self) -> bool:
+        """Whether so many of a kind were asked for ("a mug", "two mugs"), and none by name."""
+        return self.need > 0 and self.phrase is not None and not self.phrase.definite
 
     def is_about(self, kind: str) -> bool:
         """Whether things of a kind (a label as the household has it) matter for this."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from coterie_core.geometry import Vec3
+from coterie_core.geometry import Vec3, containment
 from coterie_core.household import load_household
 from coterie_core.search_belief import (
     Missed,
@@ -100,9 +100,9 @@ class Coverage:
                 continue
             known = self._room(tools, room)
             hits = self._hits(tools, known.regions, [look.position], look.heading)[0]
+            full = filled(tools.scene, known.regions)
+            self.missed |= dict.fromkeys(full, 0.0)
             for region, hit in zip(known.regions, hits, strict=True):
-                if filled(tools.scene, region):
-                    self.missed[region.key] = 0.0
                 if hit <= 0.01:
                     continue
                 before = self._near_hit(region.key, look.position)
@@ -264,47 +264,62 @@ class Coverage:
         size = _size(self.label)
         floor = tools.plan.floor_index(spots[0][2])
         feet = np.array(spots, dtype=float)
+        points = np.array([p for r in regions for p in r.points], dtype=float).reshape(-1, 3)
+        ends = np.cumsum([len(r.points) for r in regions])
+        standing = _standing_at(tools, regions, points)
         for camera in kind.body.cameras:
             focal = camera.width / (2.0 * math.tan(camera.hfov / 2.0))
             farthest = min(camera.range[1], FARTHEST, focal * size / LEAST_PIXELS)
             eyes = feet + np.array([0.0, 0.0, camera.height + kind.body.frame.base])
-            for k, region in enumerate(regions):
+            offset = points[None, :, :] - eyes[:, None, :]
+            flat = np.hypot(offset[..., 0], offset[..., 1])
+            away = np.linalg.norm(offset, axis=2)
+            down = np.arctan2(-offset[..., 2], np.maximum(flat, 0.05))
+            seen = (away <= farthest) & (np.abs(down - camera.pitch) <= camera.vfov / 2.0)
+            if heading is not None:
+                side = np.arctan2(offset[..., 1], offset[..., 0]) - heading
+                side = np.abs(np.arctan2(np.sin(side), np.cos(side)))
+                seen &= side <= camera.hfov / 2.0
+            recall = (1.0 - self.miss) * (1.0 - FADE * (away / farthest) ** 2)
+            for k, (region, end) in enumerate(zip(regions, ends, strict=True)):
                 if not region.points:
                     out[:, k] = np.maximum(out[:, k], 0.5 * (1.0 - self.miss))
                     continue
                 owner = tools.scene.objects.get(region.owner)
                 if region.inside and (owner is None or owner.is_open is not True):
                     continue
-                points = np.array(region.points, dtype=float)
-                offset = points[None, :, :] - eyes[:, None, :]
-                flat = np.hypot(offset[..., 0], offset[..., 1])
-                away = np.linalg.norm(offset, axis=2)
-                if float(away.min()) > farthest:
+                mine = slice(int(end) - len(region.points), int(end))
+                looks = np.flatnonzero(seen[:, mine].any(axis=1))
+                if not len(looks):
                     continue
-                down = np.arctan2(-offset[..., 2], np.maximum(flat, 0.05))
-                seen = (away <= farthest) & (np.abs(down - camera.pitch) <= camera.vfov / 2.0)
-                if heading is not None:
-                    side = np.arctan2(offset[..., 1], offset[..., 0]) - heading
-                    side = np.abs(np.arctan2(np.sin(side), np.cos(side)))
-                    seen &= side <= camera.hfov / 2.0
-                if not seen.any():
-                    continue
-                through = [region.owner] if region.owner else _standing_at(tools, region)
-                clear = seen & region.over_rim(eyes, points)
-                clear &= tools.lines.clear(eyes, points, floor, through)
-                recall = (1.0 - self.miss) * (1.0 - FADE * (away / farthest) ** 2)
-                out[:, k] = np.maximum(out[:, k], np.where(clear, recall, 0.0).mean(axis=1))
+                through = ([region.owner] if region.owner else []) + standing[k]
+                clear = np.zeros((len(looks), len(region.points)), dtype=bool)
+                for high in (0.0, region.tall) if region.tall > 0.0 else (0.0,):
+                    there = points[mine] + np.array([0.0, 0.0, high])
+                    free = region.over_rim(eyes[looks], there)
+                    clear |= free & tools.lines.clear(eyes[looks], there, floor, through)
+                hit = np.where(clear & seen[looks, mine], recall[looks, mine], 0.0).mean(axis=1)
+                out[looks, k] = np.maximum(out[looks, k], hit)
         return out
 
 
-def _standing_at(tools: Toolbox, region: Region) -> list[str]:
-    """Return what stands on the very spot of a region: who sees that sees what is there."""
-    return [
-        thing.id
-        for thing in tools.scene.objects.values()
-        if thing.room == region.room and thing.kind == "item"
-        if thing.box.contains(region.points[0])
-    ]
+def _standing_at(tools: Toolbox, regions: Sequence[Region], points: Floats) -> list[list[str]]:
+    """Return what stands on the very spot of each region: who sees that sees what is there.
+
+    Args:
+        tools: For what the robot knows now.
+        regions: The regions.
+        points: Those of all regions, one after another (n, 3) [m].
+    """
+    rooms = {region.room for region in regions}
+    items = [t for t in tools.scene.objects.values() if t.room in rooms and t.kind == "item"]
+    found: list[list[str]] = [[] for _ in regions]
+    within = containment([t.box for t in items], points)
+    owner = np.repeat(np.arange(len(regions)), [len(r.points) for r in regions])
+    rows, columns = np.nonzero(within)
+    for k, n in sorted(set(zip(owner[rows].tolist(), columns.tolist(), strict=True))):
+        found[k].append(items[n].id)
+    return found
 
 
 def _near(tools: Toolbox, position: Vec3) -> list[str]:
@@ -322,8 +337,9 @@ def _near(tools: Toolbox, position: Vec3) -> list[str]:
 
 
 def _size(label: str) -> float:
-    """Return the middle one of a thing's usual edges [m]."""
+    """Return the mean of the larger two of a thing's usual edges [m]: how large it looks."""
     category = load_household().category(label)
     if category is None or category.size is None:
         return _ITEM
-    return sorted((low + high) / 2.0 for low, high in category.size)[1]
+    edges = sorted((low + high) / 2.0 for low, high in category.size)
+    return math.sqrt(edges[1] * edges[2])
