@@ -222,7 +222,8 @@ def filled(scene: SceneGraph, regions: Sequence[Region]) -> set[str]:
     within &= np.array([[t.room == r.room for t in solid] for r in free], dtype=bool).reshape(
         within.shape
     )
-    return {r.key for r, full in zip(free, within.any(axis=1), strict=True) if full}
+    full = np.flatnonzero(within.any(axis=1))
+    return {free[k].key for k in full}
 
 
 def opens(thing: SceneObject, household: Household | None = None) -> bool:

@@ -7,10 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from coterie_core.geometry import Box
+from coterie_core.geometry import Box, containment
 from coterie_core.household import load_household
 from coterie_core.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph, SceneObject
 from coterie_core.search_belief import (
+    STRAY,
     SearchBelief,
     container_key,
     expected_in,
@@ -172,3 +173,36 @@ def test_nothing_is_said_of_the_top_of_found_furniture_before_a_look() -> None:
     owned = regions_of(scene, scene.rooms["kitchen"], "", owners=[thing.id])
     belief.hear("ann", {region.key: 0.0 for region in owned})
     assert belief.total() == 0.0
+
+
+def test_one_of_ten_lies_astray_however_many_places_there_are() -> None:
+    scene = house()
+    for k in range(7):  # nobody keeps mugs on beds
+        part = Receptacle(f"bed-{k}/top", Box((1.0, 2.0, 0.5), (1.0, 0.6, 0.0)))
+        box = Box((1.0, 2.0, 0.25), (1.0, 0.6, 0.5))
+        scene.add_object(
+            SceneObject(
+                f"bed-{k}", LabelBelief.of("bed"), box, "kitchen", "furniture", receptacles=[part]
+            )
+        )
+        regions = regions_of(scene, scene.rooms["kitchen"], "mug")
+        stray = [r.weight for r in regions if not r.kept]
+        assert sum(stray) == pytest.approx(STRAY)
+        assert sum(r.weight for r in regions) == pytest.approx(1.0)
+        assert max(stray) < min(r.weight for r in regions if r.kept)
+    # What a belief makes of reports weighs regions in the same way.
+    belief = SearchBelief(scene, "mug", ("kitchen",))
+    belief.hear("ann", {r.key: 0.0 for r in regions if r.kept})
+    assert belief.unseen_share("kitchen") == pytest.approx(STRAY)
+
+
+def test_points_in_boxes_are_told_as_each_box_tells_them() -> None:
+    rng = np.random.default_rng(3)
+    boxes = [
+        Box(tuple(rng.uniform(-1, 1, 3)), tuple(rng.uniform(0.1, 2, 3)), float(rng.uniform(-4, 4)))
+        for _ in range(20)
+    ]
+    points = rng.uniform(-1.5, 1.5, (50, 3))
+    told = containment(boxes, points)
+    assert told.tolist() == [[box.contains(tuple(p)) for box in boxes] for p in points]
+    assert containment([], points).shape == (50, 0)

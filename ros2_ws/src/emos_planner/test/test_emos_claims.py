@@ -485,6 +485,19 @@ def test_what_stands_on_a_spot_does_not_hide_the_spot(tools) -> None:
     assert after[spot.key] == before[spot.key] < 1.0
 
 
+def test_a_cloth_that_covers_a_counter_does_not_hide_what_is_on_it(tools) -> None:
+    bare, laid = small_house(items=False), small_house(items=False)
+    counter = bare.objects["counter-1"].box
+    x, y, _ = counter.center
+    cloth = Box((x, y, counter.top + 0.05), (counter.size[0], counter.size[1], 0.1), counter.yaw)
+    laid.add_object(SceneObject("rover-blanket-1", LabelBelief.of("blanket"), cloth, "kitchen"))
+    before, after = (
+        looked(tools.with_scene(scene, tools.resumes), "rover", Look((2.5, 1.5, 0.0))).missed
+        for scene in (bare, laid)
+    )
+    assert after["counter-1/top"] <= before["counter-1/top"] < 0.9
+
+
 @pytest.mark.parametrize(("words", "more"), [("find a mug", True), ("find the mug", False)])
 async def test_where_one_cannot_be_got_at_another_one_is_looked_for(make, words, more) -> None:
     house = small_house(items=False)
