@@ -11,7 +11,7 @@ from typing import Any
 from coterie_bench.openeqa_run import Asker, Setup
 from coterie_core.recording import Recording, RecordingError, open_recording
 from coterie_core.scene import SceneGraph
-from openeqa_agent.categories import Category, category_named
+from openeqa_agent.understood import Category, category_named
 from semantic_mapper.from_recording import MappingOptions, load_detector, map_recording
 
 FRAMES = 50

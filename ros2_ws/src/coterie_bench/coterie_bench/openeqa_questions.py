@@ -11,7 +11,7 @@ from coterie_bench.openeqa_drafts import Draft
 from coterie_bench.openeqa_facts import Facts
 from coterie_bench.openeqa_phrases import Phrases, load_phrases
 from coterie_bench.openeqa_templates import TEMPLATES
-from openeqa_agent.categories import Category
+from openeqa_agent.understood import Category
 
 PER_CATEGORY = 3
 """Questions asked per category and house."""

@@ -12,8 +12,8 @@ from rich.table import Table
 
 from coterie_bench.openeqa_paper import paper_category, paper_efficiency, paper_score
 from coterie_bench.tables import print_whole
-from openeqa_agent.categories import CATEGORIES
 from openeqa_agent.judge import bootstrap
+from openeqa_agent.understood import CATEGORIES
 
 Records = Sequence[Mapping[str, Any]]
 NAMES = {

@@ -12,7 +12,7 @@ from coterie_bench.openeqa_phrases import Phrases
 from coterie_bench.openeqa_use_templates import hints, room_for, sleepers, use_what, use_where
 from coterie_core.household import plural
 from coterie_core.relations import gap
-from openeqa_agent.categories import Category
+from openeqa_agent.understood import Category
 
 _BESIDE = 0.6  # [m] gap up to which people say "next to"
 _TOPS = (

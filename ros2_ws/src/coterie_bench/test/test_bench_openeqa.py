@@ -21,7 +21,7 @@ from coterie_core.household import load_household
 from coterie_core.language import ModelProfile
 from coterie_core.recording import RecordingWriter
 from coterie_core.testing.endpoint import Endpoint
-from openeqa_agent.categories import CATEGORIES
+from openeqa_agent.understood import CATEGORIES
 
 SMALL = Setup(methods=("blind", "scene_graph", "ours"), width=96, questions=1, rooms=4)
 

@@ -11,8 +11,7 @@ import yaml
 
 from coterie_bench.openeqa_phrases import load_phrases
 from coterie_core.household import load_household, singulars
-from coterie_core.lexicon import load_lexicon
-from openeqa_agent.purposes import _cue
+from coterie_core.lexicon import cue_pattern, load_lexicon
 
 _EMPTY = frozenset(
     re.findall(
@@ -68,7 +67,7 @@ def test_no_phrase_shares_content_with_the_tables(name):
     shared = {(text, tables[p]) for text in asked for p in pairs(text) & set(tables) - plain}
     assert not shared
     long = [c for use in load_lexicon().uses.values() for c in use.cues if len(content(c)) > 1]
-    assert not [(t, c) for t in asked for c in long if _cue(c).search(t.lower())]
+    assert not [(t, c) for t in asked for c in long if cue_pattern(c).search(t.lower())]
 
 
 def test_the_check_finds_what_has_grown_together():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -31,6 +31,30 @@ _ANCHORS: dict[str, tuple[tuple[int, int, int], ...]] = {
 }  # fmt: skip
 COLOR_NAMES: tuple[str, ...] = tuple(_ANCHORS)
 """The basic colour words of English, with teal and beige."""
+
+_WORDS: dict[str, str] = {name: name for name in COLOR_NAMES} | {
+    **dict.fromkeys(("silver", "silvery", "steel", "charcoal", "metallic"), "grey"),
+    **dict.fromkeys(("cream", "tan", "ivory", "khaki", "off-white", "wooden-colored"), "beige"),
+    **dict.fromkeys(("navy", "aqua", "azure", "cyan"), "blue"),
+    **dict.fromkeys(("maroon", "crimson", "burgundy", "scarlet"), "red"),
+    **dict.fromkeys(("turquoise",), "teal"),
+    **dict.fromkeys(("violet", "lavender", "lilac", "magenta"), "purple"),
+    **dict.fromkeys(("gold", "golden", "blonde"), "yellow"),
+    **dict.fromkeys(("olive", "lime"), "green"),
+    **dict.fromkeys(("oak", "walnut", "bronze", "copper", "chestnut"), "brown"),
+    **dict.fromkeys(("dark",), "black"),
+}
+"""Words for colours, by their basic name."""
+_ALIKE = frozenset(
+    frozenset(pair)
+    for pair in (
+        ("white", "beige"), ("white", "grey"), ("grey", "black"), ("beige", "brown"),
+        ("blue", "teal"), ("green", "teal"), ("red", "orange"), ("red", "pink"),
+        ("orange", "yellow"), ("orange", "brown"), ("purple", "pink"), ("purple", "blue"),
+        ("beige", "yellow"), ("red", "brown"),
+    )
+)  # fmt: skip
+"""Basic colours that two people may call the same paint by."""
 
 _HEX = re.compile(r"#?([0-9a-fA-F]{6})")
 _WHITE = np.array([0.95047, 1.0, 1.08883])
@@ -67,6 +91,22 @@ def color_name(color: str | Sequence[float]) -> str:
     if len(color) != 3:
         return ""
     return _name(tuple(int(np.clip(v, 0, 255)) for v in color))
+
+
+def basic_color(word: str) -> str:
+    """Return the basic name of a colour word, or ""."""
+    return _WORDS.get(word.strip().lower().replace("gray", "grey"), "")
+
+
+def stated_color(properties: Mapping[str, object]) -> str:
+    """Return the basic name of the colour that a map states of an object: a word or "#rrggbb"."""
+    said = str(properties.get("color", "")).strip()
+    return basic_color(said) or color_name(said)
+
+
+def are_alike(one: str, other: str) -> bool:
+    """Whether two basic names are so near that both may be said of one paint."""
+    return frozenset((one, other)) in _ALIKE
 
 
 def color_names(rgb: npt.ArrayLike) -> list[str]:

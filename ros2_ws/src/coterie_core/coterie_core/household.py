@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from typing import Annotated, Any, Literal
 
@@ -142,6 +142,12 @@ class Household(_Model):
             for name, entry in entries.items():
                 for synonym in entry.synonyms:
                     table.setdefault(normalized(synonym), name)
+
+    @cached_property
+    def room_words(self) -> Mapping[str, str]:
+        """All names of rooms, as they are written, and the type that each means."""
+        rooms = self.room_types.values()
+        return {word: room.name for room in rooms for word in (room.name, *room.synonyms)}
 
     def members(self, name: str) -> tuple[str, ...]:
         """Return the labels that a group's name stands for, or the label itself."""

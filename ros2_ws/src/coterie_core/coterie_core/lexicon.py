@@ -168,14 +168,14 @@ class Lexicon(BaseModel):
         """Return (number of words of all cues found, use) asked for in a text, most first."""
         found = []
         for name, use in self.uses.items():
-            weight = sum(_length(cue) for cue in use.cues if _cue(cue).search(text))
+            weight = sum(_length(cue) for cue in use.cues if cue_pattern(cue).search(text))
             if weight:
                 found.append((weight, name))
         return sorted(found, key=lambda pair: -pair[0])
 
     def cued(self, use: str, text: str) -> list[str]:
         """Return the parts of a text that ask for a use."""
-        found = (_cue(cue).search(text) for cue in self.uses[use].cues)
+        found = (cue_pattern(cue).search(text) for cue in self.uses[use].cues)
         return [match[0] for match in found if match]
 
     def beyond_in(self, text: str) -> str:
@@ -188,7 +188,7 @@ class Lexicon(BaseModel):
         return [
             name
             for name, quality in self.qualities.items()
-            if any(_cue(word).search(text) for word in quality.words)
+            if any(cue_pattern(word).search(text) for word in quality.words)
         ]
 
 
@@ -259,6 +259,7 @@ def _length(cue: str) -> int:
 
 
 @cache
-def _cue(cue: str) -> re.Pattern[str]:
+def cue_pattern(cue: str) -> re.Pattern[str]:
+    """Return the pattern of a cue: "*" is letters, "_" joins, else words may come between."""
     words = [re.escape(word).replace(r"\*", r"\w*").replace("_", r"\s+") for word in cue.split()]
     return re.compile(r"\b" + (rf"\b(?:\s+\S+){{0,{_GAP}}}?\s+").join(words) + r"\b")

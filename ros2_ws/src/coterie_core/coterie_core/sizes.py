@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from typing import Literal
 
+from coterie_core.geometry import Box
 from coterie_core.household import load_household
 
 TOLERANCE = 1.5
 """A side may be so many times the largest known of its kind, or so many times smaller."""
+
+SizeOrder = Literal["largest", "smallest", "tallest", "shortest", "highest", "lowest"]
+SIZE_ORDERS: Mapping[SizeOrder, Callable[[Box], float]] = {
+    "largest": lambda box: -box.volume,
+    "smallest": lambda box: box.volume,
+    "tallest": lambda box: -box.size[2],
+    "shortest": lambda box: box.size[2],
+    "highest": lambda box: -box.center[2],
+    "lowest": lambda box: box.center[2],
+}
+"""What a superlative orders objects by, least first [m^3, m]."""
 
 
 @cache

@@ -12,8 +12,8 @@ from coterie_core.household import normalized, singulars
 from coterie_core.lexicon import Lexicon, load_lexicon
 from coterie_core.relations import PAIRS, between, gap, overview
 from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.sizes import plausible_size
-from object_planner.nearby import Nearby
+from coterie_core.scene.nearby import Nearby
+from coterie_core.sizes import SIZE_ORDERS, plausible_size
 from object_planner.wish import Relation, Request, Want
 
 Mode = Literal["certainty", "uncertainty"]
@@ -394,19 +394,8 @@ class Grounder:
         things = self.scene.objects
 
         def size(one: Found) -> tuple[float, ...]:
-            box = things[one.id].box
-            if request.order == "largest":
-                return (-box.volume,)
-            if request.order == "smallest":
-                return (box.volume,)
-            if request.order == "tallest":
-                return (-box.size[2],)
-            if request.order == "shortest":
-                return (box.size[2],)
-            if request.order == "highest":
-                return (-box.center[2],)
-            if request.order == "lowest":
-                return (box.center[2],)
+            if request.order in SIZE_ORDERS:
+                return (SIZE_ORDERS[request.order](things[one.id].box),)
             if request.order in ("nearest", "farthest"):
                 away = self._away(one.id, request.by)
                 return (away if request.order == "nearest" else -away,)

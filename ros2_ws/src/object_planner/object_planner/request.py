@@ -10,6 +10,7 @@ from coterie_core.household import load_household
 from coterie_core.lexicon import Lexicon, load_lexicon
 from coterie_core.relations import RelationKind
 from coterie_core.understanding import plain_text, written_out
+from coterie_core.understanding.relation_words import RELATIONS
 from object_planner.wish import Order, Relation, Request, Want
 from object_planner.wording import not_understood, unknown_head, worded
 
@@ -53,22 +54,6 @@ _END = re.compile(
     r"\s*(?:[,;.]\s*(?:because|since|as|so|and i|but i|i |where|which i)\b"
     r"|\bbecause\b|\bsince\b|[;.?!])"
 )
-_WORDS: tuple[tuple[str, RelationKind], ...] = (
-    ("in front of|facing|opposite", "in front of"),
-    ("on top of|upon", "on"),
-    ("far (?:away )?from|away from|not (?:near|close to)", "far from"),
-    ("close to|near to|near", "near"),
-    ("right next to|right beside|next to|beside|adjacent to|alongside|nearby|around|by", "near"),
-    ("to the left of|left of", "left of"),
-    ("to the right of|right of", "right of"),
-    ("behind|in back of", "behind"),
-    ("under|underneath|below|beneath", "under"),
-    ("above|over", "above"),
-    ("between", "between"),
-    ("inside of|inside|within|in", "in"),
-    ("on", "on"),
-)
-_RELATIONS = tuple((re.compile(rf"\b(?:{words})\b"), kind) for words, kind in _WORDS)
 _ORDERS: tuple[tuple[re.Pattern[str], Order], ...] = (
     (re.compile(r"\b(?:largest|biggest|widest|large|big)\b"), "largest"),
     (re.compile(r"\b(?:smallest|tiniest|small|little)\b"), "smallest"),
@@ -215,9 +200,7 @@ def _thing(text: str, mention: tuple[int, int, str]) -> Want:
 
 @lru_cache(maxsize=1)
 def _room_words() -> frozenset[str]:
-    house = load_household()
-    names = [word for kind in house.room_types.values() for word in (kind.name, *kind.synonyms)]
-    return frozenset(part for name in names for part in name.split())
+    return frozenset(part for name in load_household().room_words for part in name.split())
 
 
 def _qualities(rest: str, wants: tuple[Want, ...], lexicon: Lexicon) -> tuple[Want, ...]:
@@ -241,7 +224,7 @@ def _borne(
         to = lexicon.mentions(match["what"])
         if not to:
             continue
-        kind = next(kind for pattern, kind in _RELATIONS if pattern.fullmatch(match["how"]))
+        kind = next(kind for pattern, kind in RELATIONS if pattern.fullmatch(match["how"]))
         things = tuple(_thing(match["what"], one) for one in to)
         relations.append(Relation(kind=kind, to=things, negated=negative, inverse=True))
         if negative:
@@ -253,7 +236,7 @@ def _borne(
 
 def _placed(part: str, lexicon: Lexicon) -> Relation | None:
     """The place that a negated part rules out: "(not) on the bed", "(not) near a window"."""
-    for pattern, kind in _RELATIONS:
+    for pattern, kind in RELATIONS:
         match = pattern.match(part.strip())
         if match is None or kind == "far from":
             continue
@@ -296,7 +279,7 @@ def _relations(text: str, lexicon: Lexicon) -> tuple[str, tuple[Relation, ...]]:
     """Take "near a table" and the like out of a text."""
     found: list[tuple[int, int, Relation]] = []
     mentions = lexicon.mentions(text)
-    for pattern, kind in _RELATIONS:
+    for pattern, kind in RELATIONS:
         for match in pattern.finditer(text):
             if any(a < match.end() and match.start() < b for a, b, _ in found):
                 continue
@@ -383,11 +366,7 @@ def _negated(part: str, wants: tuple[Want, ...], lexicon: Lexicon) -> tuple[list
 
 
 def _rooms(text: str) -> tuple[str, ...]:
-    house = load_household()
-    names: dict[str, str] = {}
-    for kind in house.room_types.values():
-        for word in (kind.name, *kind.synonyms):
-            names[word] = kind.name
+    names = load_household().room_words
     found = [
         names[word]
         for word in sorted(names, key=len, reverse=True)

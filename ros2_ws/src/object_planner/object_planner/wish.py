@@ -7,18 +7,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from coterie_core.relations import RelationKind
+from coterie_core.sizes import SizeOrder
 
-Order = Literal[
-    "largest",
-    "smallest",
-    "tallest",
-    "shortest",
-    "highest",
-    "lowest",
-    "overview",
-    "nearest",
-    "farthest",
-]
+Order = SizeOrder | Literal["overview", "nearest", "farthest"]
 
 
 class _Part(BaseModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from openeqa_agent.categories import Category
+from openeqa_agent.understood import Category
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,20 +12,20 @@ from typing import ClassVar
 import numpy as np
 from pydantic import BaseModel, Field
 
-from coterie_core.colors import color_name, color_names, most_named
+from coterie_core.colors import basic_color, color_name, color_names, most_named
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.household import load_household, plural
 from coterie_core.language import Decision, Image, Message, as_data
 from coterie_core.lexicon import load_lexicon
 from coterie_core.recording import RecordedFrame
 from coterie_core.scene import SceneGraph
+from coterie_core.understanding.descriptions import Thing, clean
+from coterie_core.understanding.wording import article
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.labels import canonical, members_of, plain
-from openeqa_agent.phrases import article
 from openeqa_agent.purposes import grades_for
 from openeqa_agent.things import LIKELY
 from openeqa_agent.understood import STATES, OpenQuestion
-from openeqa_agent.words import Thing, basic_color, clean
 
 _SEEN = 0.3
 """Least score of a detection for a caption."""

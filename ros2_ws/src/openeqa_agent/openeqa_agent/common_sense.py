@@ -9,15 +9,16 @@ from typing import Any
 
 import yaml
 
-from coterie_core.colors import color_name
+from coterie_core.colors import basic_color, color_name
 from coterie_core.household import Category as HouseholdCategory
 from coterie_core.household import load_household
 from coterie_core.lexicon import load_lexicon
+from coterie_core.understanding.descriptions import Thing
+from coterie_core.understanding.wording import article
 from openeqa_agent.answers import OpenReply
-from openeqa_agent.phrases import article, room_type
+from openeqa_agent.phrases import room_type
 from openeqa_agent.purposes import grades_for
 from openeqa_agent.understood import STATES, OpenQuestion
-from openeqa_agent.words import Thing, basic_color
 
 _ITEM_PLACES = {"floor": "on the floor", "none": ""}
 _COMMON = ("table", "counter", "desk", "shelf", "sofa", "bed")

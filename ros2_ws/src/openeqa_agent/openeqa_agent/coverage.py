@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 from coterie_core.observation import Observation, RoomView
 from coterie_core.scene import Room, SceneGraph
+from coterie_core.understanding.wording import enumerated
 
 LOOKED_AT = 0.4
 """Share of a room (0..1) from which it counts as looked at."""
@@ -94,7 +95,7 @@ class Coverage:
             return ""
         if len(names) > _SHOWN:
             names = [*names[: _SHOWN - 1], f"{len(names) - _SHOWN + 1} more rooms"]
-        said = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+        said = enumerated(names)
         many = len(names) > 1 or said.endswith("rooms")
         return f"{said} {'were' if many else 'was'} not looked at"
 

@@ -10,13 +10,13 @@ from typing import ClassVar
 from pydantic import BaseModel, Field
 
 from coterie_core.language import CheckFailed, Decision, Image, Message, as_data
+from coterie_core.understanding.quantities import COUNTS
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.captions import FrameCaption, answer_from_captions
 from openeqa_agent.common_sense import guess
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import OpenQuestion
-from openeqa_agent.words import NUMBERS
 
 _SHORT = (
     "Answer as a person would who is asked in passing: a few words, no sentence around them. "
@@ -271,8 +271,8 @@ def contradicts(tools: OpenReply, answer: str) -> bool:
 
 def _numbers(text: str) -> set[float]:
     words = re.findall(r"\d+(?:\.\d+)?|[a-z]+", text.lower())
-    return {float(w) if w[0].isdigit() else float(NUMBERS[w]) for w in words
-            if w[0].isdigit() or (w in NUMBERS and w not in ("no", "none", "single"))}  # fmt: skip
+    return {float(w) if w[0].isdigit() else float(COUNTS[w]) for w in words
+            if w[0].isdigit() or (w in COUNTS and w != "single")}  # fmt: skip
 
 
 def _polarity(text: str) -> bool | None:

@@ -14,12 +14,13 @@ from coterie_core.understanding import (
     plain_text,
     unknown_words,
 )
+from coterie_core.understanding.descriptions import LONGEST, Thing
 from coterie_core.understanding.text import shown
 from coterie_core.understanding.word_order import heaped_words, misplaced_words
+from coterie_core.understanding.wording import article
 from openeqa_agent import phrases
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import OpenQuestion
-from openeqa_agent.words import LONGEST, Thing
 
 DoubtKind = Literal["word", "heap", "not reported", "anchor"]
 _PEOPLE = frozenset({"people", "person", "somebody", "someone", "man", "woman", "child", "guest"})
@@ -182,7 +183,7 @@ def _seen(thing: Thing, anchor: Thing, index: MapIndex) -> str:
     if not found:
         return ""
     where = phrases.place(index, found[0].thing)
-    label = phrases.article(index.label(found[0].thing))
+    label = article(index.label(found[0].thing))
     return f"; {label} was seen{f' {where}' if where else ''}"
 
 

@@ -6,18 +6,17 @@ import dataclasses
 import re
 from collections.abc import Callable
 
+from coterie_core.colors import basic_color, stated_color
 from coterie_core.detector_vocabulary import STRUCTURE
 from coterie_core.scene import SceneGraph, SceneObject
 from openeqa_agent import phrases
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.common_sense import purpose_of
-from openeqa_agent.labels import color_of
 from openeqa_agent.measures import answer_size, answer_space
 from openeqa_agent.presence import answer_how_many, answer_is_there
 from openeqa_agent.purposes import answer_use
 from openeqa_agent.things import HOLDS, LIKELY, Found, MapIndex, reply_on
 from openeqa_agent.understood import STATES, OpenQuestion
-from openeqa_agent.words import basic_color
 
 _EVIDENCE = 12
 """Most ids of evidence."""
@@ -131,19 +130,19 @@ def _which_room(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
 
 def _color(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
     wanted = dataclasses.replace(question.target)
-    found = [one for one in index.find(wanted) if color_of(one.thing)]
+    found = [one for one in index.find(wanted) if stated_color(one.thing.properties)]
     if not found:
         return None
     # Several things of a kind may differ: those that fit best count, alike ones together.
     near = [one for one in found if one.score >= 0.7 * found[0].score]
     votes: dict[str, float] = {}
     for one in near:
-        color = color_of(one.thing)
+        color = stated_color(one.thing.properties)
         votes[color] = votes.get(color, 0.0) + one.score * max(one.thing.observations, 1) ** 0.5
     color = min(votes, key=lambda name: (-votes[name], name))
     share = votes[color] / sum(votes.values())
     confidence = 0.85 * found[0].score * share
-    held = [one for one in near if color_of(one.thing) == color]
+    held = [one for one in near if stated_color(one.thing.properties) == color]
     why = f"the {index.label(held[0].thing)} is {color}"
     if question.choices:
         offered = {basic_color(choice): choice for choice in question.choices}

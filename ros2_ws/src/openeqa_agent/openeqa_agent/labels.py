@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from coterie_core.colors import color_name
+from coterie_core.colors import are_alike, stated_color
 from coterie_core.household import load_household
 from coterie_core.lexicon import load_lexicon
 from coterie_core.scene import SceneObject
-from openeqa_agent.words import basic_color
 
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -27,33 +26,16 @@ def belief(thing: SceneObject) -> dict[str, float]:
     return {label: weight / total for label, weight in weights.items()} if total > 0.0 else {}
 
 
-def color_of(thing: SceneObject) -> str:
-    """Basic color name that the map has of an object, or ""."""
-    said = str(thing.properties.get("color", "")).strip()
-    return basic_color(said) or color_name(said)
-
-
 def color_fit(thing: SceneObject, wanted: str) -> float:
     """How well an object's color fits (0..1): 0.5 where the map does not know it."""
     if not wanted:
         return 1.0
-    own = color_of(thing)
+    own = stated_color(thing.properties)
     if not own:
         return 0.5
     if own == wanted:
         return 1.0
-    return 0.6 if frozenset((own, wanted)) in _LIKE_COLORS else 0.12
-
-
-_LIKE_COLORS = frozenset(
-    frozenset(pair)
-    for pair in (
-        ("white", "beige"), ("white", "grey"), ("grey", "black"), ("beige", "brown"),
-        ("blue", "teal"), ("green", "teal"), ("red", "orange"), ("red", "pink"),
-        ("orange", "yellow"), ("orange", "brown"), ("purple", "pink"), ("purple", "blue"),
-        ("beige", "yellow"), ("red", "brown"),
-    )
-)  # fmt: skip
+    return 0.6 if are_alike(own, wanted) else 0.12
 
 
 @lru_cache(maxsize=8192)

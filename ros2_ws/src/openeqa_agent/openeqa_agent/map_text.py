@@ -6,14 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
+from coterie_core.colors import stated_color
 from coterie_core.household import normalized
 from coterie_core.language import estimate_tokens, inline_data
 from coterie_core.scene import SceneObject
-from openeqa_agent.labels import color_of
+from coterie_core.understanding.descriptions import Thing, clean
 from openeqa_agent.purposes import grade_of, grades_for
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import OpenQuestion
-from openeqa_agent.words import Thing, clean
 
 _LABELS = 3
 
@@ -46,7 +46,7 @@ def relevance(index: MapIndex, question: OpenQuestion) -> dict[str, float]:
             room.id in rooms or normalized(room.name) in question.text.lower()
         ):
             score += 0.7
-        if question.target.color and color_of(thing) == question.target.color:
+        if question.target.color and stated_color(thing.properties) == question.target.color:
             score += 0.5
         scores[thing.id] = score + 0.01 * min(thing.observations, 20)
     return _with_neighbours(index, scores)
@@ -145,7 +145,7 @@ def _line(index: MapIndex, thing: SceneObject) -> str:
     held = index.holder(thing)
     if held is not None:
         parts.append(f"{held[0]} {inline_data(held[1].id, limit=60)}")
-    if color := color_of(thing):
+    if color := stated_color(thing.properties):
         parts.append(color)
     if thing.is_open is not None:
         parts.append("open" if thing.is_open else "closed")

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from coterie_core.colors import basic_color
 from coterie_core.household import load_household, singulars
 from coterie_core.lexicon import load_lexicon
 from coterie_core.understanding import is_name
+from coterie_core.understanding.descriptions import clean
+from coterie_core.understanding.quantities import COUNTS
 from openeqa_agent.question import parse_open
 from openeqa_agent.understood import STATES
-from openeqa_agent.words import NUMBERS, basic_color, clean
 
 _STOP = frozenset(
     re.findall(
@@ -70,6 +72,7 @@ _LIKE_COLORS = frozenset(
     for pair in (("white", "beige"), ("brown", "beige"), ("grey", "black"), ("blue", "teal"),
                  ("green", "teal"))
 )  # fmt: skip
+_NUMBERS = COUNTS | {"none": 0, "no": 0}
 
 
 @dataclass(frozen=True)
@@ -247,7 +250,7 @@ def _take_apart(text: str) -> _Said:
     rest = re.sub(r"^(?:no|nope|not|none)\b", " ", rest).strip()
     numbers = frozenset(
         [int(n) for n in re.findall(r"\b\d{1,4}\b", said)]
-        + [NUMBERS[w] for w in said.split() if w in NUMBERS and not (w == "no" and yes is False)]
+        + [_NUMBERS[w] for w in said.split() if w in _NUMBERS and not (w == "no" and yes is False)]
         + ([0] if re.match(r"(?:none|no|nothing)\b", said) else [])
     )
     tokens = rest.split()
@@ -256,7 +259,7 @@ def _take_apart(text: str) -> _Said:
         state for word, state in STATES.items() if re.search(rf"\b{re.escape(word)}\b", rest)
     )
     words = {_word(token) for token in _named(rest).split()} - _STOP - {""}
-    words = {word for word in words if word not in NUMBERS}
+    words = {word for word in words if word not in _NUMBERS}
     if words and re.search(r"\bon (?:the|an?|my|your|top|it|its|one)\b", rest):
         states -= {"on"}  # "on the table" is no state
     return _Said(said, frozenset(words), yes, numbers, colors, states)
@@ -277,12 +280,8 @@ def _named(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _rooms() -> tuple[tuple[str, str], ...]:
-    pairs = {
-        word.lower(): kind.name
-        for kind in load_household().room_types.values()
-        for word in (kind.name, *kind.synonyms)
-        if " " in word
-    }
+    words = load_household().room_words.items()
+    pairs = {word.lower(): kind for word, kind in words if " " in word}
     return tuple(sorted(pairs.items(), key=lambda kv: -len(kv[0])))
 
 

@@ -6,10 +6,10 @@ import dataclasses
 import math
 
 from coterie_core.relations import gap
+from coterie_core.understanding.descriptions import Thing, describe
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.things import Found, MapIndex
 from openeqa_agent.understood import OpenQuestion
-from openeqa_agent.words import Thing, describe
 
 _CLEAR = 0.12
 """Relative difference from which one size is told from another for sure."""

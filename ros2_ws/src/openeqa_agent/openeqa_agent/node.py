@@ -12,6 +12,7 @@ from coterie_core.questions import OpenAnswer
 from coterie_core.recording import Recording, RecordingError, open_recording
 from coterie_core.scene import SceneGraph
 from coterie_core.skills import NavigateTo, Outcome, SkillResult
+from coterie_core.understanding.descriptions import LONGEST
 from coterie_core.waiting import in_time
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import Observation as ObservationMsg
@@ -31,7 +32,6 @@ from openeqa_agent.explore import ExplorerOptions
 from openeqa_agent.looking import Walk, go_and_look
 from openeqa_agent.moved import moved_since
 from openeqa_agent.question import parse_open
-from openeqa_agent.words import LONGEST
 
 _OBSERVATION_WAIT = 10.0
 """How long to wait for an observation [s of wall time]."""

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from coterie_core.household import load_household, normalized, plural, singulars
 from coterie_core.scene import Room, SceneObject
+from coterie_core.understanding.wording import article, enumerated
 from openeqa_agent.things import MapIndex
 
 _FLOORS = ("first floor", "second floor", "third floor", "fourth floor")
@@ -36,16 +37,7 @@ def listed(things: Sequence[tuple[SceneObject, str]]) -> str:
     """Name things in one phrase: "2 books, a lamp and a cup"."""
     counts = Counter(label for _, label in things)
     names = [article(name) if n == 1 else f"{n} {plural(name)}" for name, n in counts.items()]
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def article(name: str) -> str:
-    """Return a name with its article."""
-    if name.endswith("s") and not name.endswith(("ss", "us")):
-        return name
-    return f"{'an' if name[:1] in 'aeiou' else 'a'} {name}"
+    return enumerated(names)
 
 
 def floor_name(index: MapIndex, thing: SceneObject) -> str:
@@ -69,11 +61,7 @@ def room_type(words: str) -> str:
     """Type of the room that words name as a whole ("bedrooms", "the kitchen"), or ""."""
     text = normalized(words.removeprefix("the ").strip())
     house = load_household()
-    names = {
-        synonym: kind.name
-        for kind in house.room_types.values()
-        for synonym in (kind.name, *kind.synonyms)
-    }
+    names = house.room_words
     for form in (text, *singulars(text)):
         if form in names and house.category(form) is None:
             return names[form]

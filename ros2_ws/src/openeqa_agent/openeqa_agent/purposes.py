@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 
 from coterie_core.household import load_household
-from coterie_core.lexicon import load_lexicon
+from coterie_core.lexicon import cue_pattern, load_lexicon
 from coterie_core.scene import SceneObject
+from coterie_core.understanding.descriptions import clean
 from openeqa_agent import phrases
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.associations import things_for
 from openeqa_agent.labels import can_contain, canonical
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import OpenQuestion
-from openeqa_agent.words import clean
 
 _PUT = re.compile(r"\b(?:put|store|keep|place|leave|set|hang|hold|stow|lay|return)\b")
 _BY_WORDS = 0.6
@@ -37,19 +36,13 @@ def uses_of(question: OpenQuestion) -> list[str]:
         told: dict[str, tuple[int, bool, int]] = {}
         said = clean(text)
         for name, use in uses.items():
-            cues = [c for c in use.cues if _cue(c).search(said)] if not use.modifies else []
+            cues = [c for c in use.cues if cue_pattern(c).search(said)] if not use.modifies else []
             if cues:
                 told[name] = max((len(c.split()), "*" not in c, len(c)) for c in cues)
         strong = [name for name in told if not uses[name].weak] or list(told)
         if strong:
             return sorted(strong, key=lambda name: (told[name], name), reverse=True)
     return []
-
-
-@lru_cache(maxsize=4096)
-def _cue(cue: str) -> re.Pattern[str]:
-    words = [r"\S+" if w == "*" else re.escape(w).replace(r"\*", r"\w*") for w in cue.split()]
-    return re.compile(r"\b" + r"(?:\s+\S+){0,3}?\s+".join(words) + r"\b")
 
 
 def grades_for(question: OpenQuestion) -> dict[str, float]:

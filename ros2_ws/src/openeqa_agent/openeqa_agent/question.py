@@ -6,15 +6,15 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
+from coterie_core.colors import basic_color
 from coterie_core.lexicon import load_lexicon
 from coterie_core.understanding import plain_text, unknown_words
+from coterie_core.understanding.descriptions import ANY, LONGEST, Thing, clean, describe, room_said
 from openeqa_agent.associations import things_for
 from openeqa_agent.choices import split_choice
 from openeqa_agent.patterns import AUX, CAN, KINDS, WE
 from openeqa_agent.rewrite import excluded, politely, shaped
-from openeqa_agent.sorting import sort_category
-from openeqa_agent.understood import OpenQuestion
-from openeqa_agent.words import ANY, LONGEST, Thing, basic_color, clean, describe, room_said
+from openeqa_agent.understood import OpenQuestion, sort_category
 
 _ASKS = re.compile(
     r"\b(?:what|which|where|how|who|whose|why|when|is|are|does|do|did|can|could|has|have|will|"
@@ -67,7 +67,7 @@ _CARRIES = re.compile(
 def parse_open(text: str) -> OpenQuestion:
     """Return what a question asks; never fails, whatever the text.
 
-    Of a text of more than `words.LONGEST` characters the first ones are read.
+    Of a text of more than `descriptions.LONGEST` characters the first ones are read.
     """
     core, context = _core(clean(plain_text(text[: 2 * LONGEST])))
     core, context = (" ".join(_FILLER.sub(" ", part).split()) for part in (core, context))

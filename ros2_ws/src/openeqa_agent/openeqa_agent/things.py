@@ -13,6 +13,9 @@ from coterie_core.geometry import Box, Vec2, distance, iou
 from coterie_core.household import load_household, normalized
 from coterie_core.relations import NEAR, PAIRS, RelationKind, between, gap
 from coterie_core.scene import Room, SceneGraph, SceneObject
+from coterie_core.scene.nearby import Nearby
+from coterie_core.sizes import SIZE_ORDERS, SizeOrder
+from coterie_core.understanding.descriptions import Thing
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.coverage import Coverage, PlacesSeen
 from openeqa_agent.labels import (
@@ -24,16 +27,12 @@ from openeqa_agent.labels import (
     members_of,
     plain,
 )
-from openeqa_agent.words import Thing
 
 LIKELY = 0.3
 """Least probability for an object to be taken for what a question speaks of."""
 HOLDS = 0.25
 """Least strength of a relation that counts as held."""
 _SAME_SPOT = 0.25
-_CELL = 2.0
-_WIDEST = 20.0
-"""Half of the longest span of ground that is searched around a thing [m]."""
 
 
 @dataclass(slots=True)
@@ -77,7 +76,7 @@ class MapIndex:
         self.labels = frozenset(
             normalized(label) for own in self._beliefs.values() for label in own
         )
-        self._cells: dict[tuple[int, int], list[SceneObject]] | None = None
+        self._nearby: Nearby | None = None
         self._held: dict[str, list[SceneObject]] = {}
         for thing in scene.objects.values():
             for holder in {thing.support, thing.container} - {""}:
@@ -209,19 +208,10 @@ class MapIndex:
 
     def _around(self, thing: SceneObject, reach: float) -> Iterator[SceneObject]:
         """Objects with a box whose boxes come within `reach` [m] of an object's."""
-        if self._cells is None:
-            self._cells = {}
-            for other in self.scene.objects.values():
-                if other.box.volume > 0.0:
-                    for cell in _cells(other.box, 0.0):
-                        self._cells.setdefault(cell, []).append(other)
-        seen = {thing.id}
-        for cell in _cells(thing.box, reach):
-            for other in self._cells.get(cell, ()):
-                if other.id not in seen:
-                    seen.add(other.id)
-                    if gap(thing.box, other.box) <= reach:
-                        yield other
+        if self._nearby is None:
+            self._nearby = Nearby([o for o in self.scene.objects.values() if o.box.volume > 0.0])
+        for id_ in self._nearby.within(thing.box, thing.id, reach):
+            yield self.scene.objects[id_]
 
     # -- relations -------------------------------------------------------------------------------
 
@@ -344,16 +334,14 @@ class MapIndex:
 
     def _sized(self, found: list[Found], wanted: Thing) -> list[Found]:
         """Put the large, small or tall ones first where that is asked for."""
-        for trait, sign in (("large", -1.0), ("small", 1.0), ("tall", -1.0)):
-            if trait not in wanted.traits or len(found) < 2:
-                continue
-            high = trait == "tall"
-
-            def extent(one: Found, high: bool = high) -> float:
-                return one.thing.box.size[2] if high else one.thing.box.volume
-
-            return sorted(found, key=lambda f: (sign * extent(f), f.thing.id))
-        return found
+        orders: tuple[tuple[str, SizeOrder], ...] = (
+            ("large", "largest"), ("small", "smallest"), ("tall", "tallest"),
+        )  # fmt: skip
+        order = next((order for trait, order in orders if trait in wanted.traits), None)
+        if order is None:
+            return found
+        extent = SIZE_ORDERS[order]
+        return sorted(found, key=lambda f: (extent(f.thing.box), f.thing.id))
 
     def attached(self, thing: SceneObject, structure: str) -> bool:
         """Whether an object is on the floor, on a wall or at the ceiling, as far as boxes tell."""
@@ -397,19 +385,6 @@ class MapIndex:
             if box.volume > 0.0:
                 cells.setdefault((x, y), []).append(one)
         return kept
-
-
-def _cells(box: Box, reach: float) -> list[tuple[int, int]]:
-    """Squares of the ground that a box grown by `reach` [m] touches; at most a few hundred."""
-    (x0, y0, _), (x1, y1, _) = box.axis_aligned()
-    spans = []
-    for low, high in ((x0 - reach, x1 + reach), (y0 - reach, y1 + reach)):
-        if not (math.isfinite(low) and math.isfinite(high)):
-            return []
-        middle, half = (low + high) / 2.0, min((high - low) / 2.0, _WIDEST)
-        spans.append(range(math.floor((middle - half) / _CELL),
-                           math.floor((middle + half) / _CELL) + 1))  # fmt: skip
-    return [(i, j) for i in spans[0] for j in spans[1]]
 
 
 def same_spot(a: Box, b: Box) -> bool:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from coterie_core.household import load_household
 from coterie_core.lexicon import load_lexicon
 from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.understanding.descriptions import Thing
 from openeqa_agent.understood import OpenQuestion
-from openeqa_agent.words import Thing
 
 
 @dataclass(frozen=True, slots=True)

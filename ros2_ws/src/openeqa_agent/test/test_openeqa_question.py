@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openeqa_agent.categories import CATEGORIES, category_named
 from openeqa_agent.purposes import grades_for
 from openeqa_agent.question import parse_open
+from openeqa_agent.understood import CATEGORIES, category_named
 
 REAL = Path(__file__).resolve().parents[5] / "shared/data/open_eqa/open-eqa-v0.json"
 

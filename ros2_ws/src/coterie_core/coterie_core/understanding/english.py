@@ -45,8 +45,7 @@ def household_words() -> frozenset[str]:
     names: set[str] = {*household.colors}
     for category in household.categories.values():
         names |= {category.label, *category.synonyms}
-    for room in household.room_types.values():
-        names |= {room.name, *room.synonyms}
+    names |= household.room_words.keys()
     for label, synonyms in lexicon.labels.items():
         names |= {label, *synonyms}
     for found in lexicon.classes.values():

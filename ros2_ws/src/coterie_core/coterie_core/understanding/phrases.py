@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from coterie_core.colors import basic_color
 from coterie_core.household import load_household, normalized, singulars
 from coterie_core.lexicon import load_lexicon
 from coterie_core.understanding.quantities import (
@@ -18,15 +19,10 @@ from coterie_core.understanding.quantities import (
 from coterie_core.understanding.text import words_of
 from coterie_core.understanding.vocabulary import Vocabulary
 
-_COLORS = {
-    "gray": "grey",
-    "golden": "yellow",
-    "gold": "yellow",
-    "silver": "steel",
-    "brown": "walnut",
-    "violet": "purple",
-    "beige": "cream",
-}
+_MATERIALS = frozenset(
+    words_of("steel oak walnut metallic bronze copper charcoal chestnut lime olive dark")
+)
+"""Words for colors that say what a thing is made of, or are things themselves."""
 _VAGUE = frozenset(
     words_of(
         "small big large little tiny huge old new clean dirty empty full nice own same whole "
@@ -165,8 +161,8 @@ def parse_phrase(words: list[str], start: int, names: Vocabulary) -> tuple[Phras
     first = head[1] if head is not None else end
     while i < first:
         word = words[i]
-        if word in colors():
-            color = _COLORS.get(word, word)
+        if word not in _MATERIALS and basic_color(word):
+            color = basic_color(word)
         elif word in ("one", "ones") and i + 1 == end:
             phrase = Phrase(said, pronoun=True, color=color, order=order, ignored=tuple(ignored))
             return _counted(phrase, quantity, plural=word == "ones"), end
@@ -346,9 +342,3 @@ def _counted(phrase: Phrase, quantity: Quantity, *, plural: bool) -> Phrase:
         return replace(phrase, number="one", count=1)
     # "the mugs" and "mugs" are all of them.
     return replace(phrase, number="all" if plural else "one", count=0 if plural else 1)
-
-
-@lru_cache(maxsize=1)
-def colors() -> frozenset[str]:
-    """Return the words for colors."""
-    return frozenset((*load_household().colors, *_COLORS)) - {"glass", "steel", "oak", "dark"}

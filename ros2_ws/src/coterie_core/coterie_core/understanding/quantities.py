@@ -25,6 +25,8 @@ NUMBERS = {
     "couple": 2,
     "single": 1,
 }
+COUNTS = NUMBERS | {"zero": 0, "pair": 2, "both": 2}
+"""Words that an answer tells a number with."""
 ORDINALS = {
     **{
         word: number

@@ -163,10 +163,9 @@ def _household_names() -> dict[str, Name]:
     for label, category in household.categories.items():
         for name in (label, *category.synonyms):
             words._add(name, label=label)
-    for kind, room in household.room_types.items():
-        for name in (kind, *room.synonyms):
-            if name not in ("tv", "tv room"):
-                words._add(name, room=kind)
+    for name, kind in household.room_words.items():
+        if name not in ("tv", "tv room"):
+            words._add(name, room=kind)
     for name in ("trash", "garbage", "rubbish", "waste"):
         words._add(name, label=household.canonical("trash can"))
     for kind, found in lexicon.classes.items():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from coterie_core.language import inline_data
 from coterie_core.tasks import Obstacle, SubTask, SubTaskState, Verdict
+from coterie_core.understanding.wording import article, enumerated
 from emos_planner.leader.searches import Searches
 from emos_planner.leader.wants import Want
 
@@ -129,11 +130,17 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
     names = ", ".join([*served, *sorted(want.met)][:10])
     if want.kind == "check":
         if count >= max(want.need, 1):
-            return _Told(True, f"yes, there is {_a(name)} ({names})", count, count, present=True)
+            return _Told(
+                True, f"yes, there is {article(name)} ({names})", count, count, present=True
+            )
         seen = f"only {count} of {want.need} {name} was seen" if count else f"no {name} was seen"
         if complete:
             return _Told(True, f"{seen}, and {_covered(want, book)}", 0, 0, present=False)
-        known_of = f"nobody has seen whether {_listed(unlooked)} is still there" if unlooked else ""
+        known_of = (
+            f"nobody has seen whether {enumerated(unlooked, _LISTED)} is still there"
+            if unlooked
+            else ""
+        )
         maybe = f"there may be one: {where}" if where else ""
         why = "; ".join(filter(None, (known_of, maybe))) or "nobody searched for it"
         text = f"{seen} so far; {why}"
@@ -172,10 +179,10 @@ def _where(unseen: Sequence[str], partly: Sequence[str]) -> str:
     told = []
     if unseen:
         was = "was" if len(unseen) == 1 else "were"
-        told.append(f"{_listed(unseen)} {was} not searched")
+        told.append(f"{enumerated(unseen, _LISTED)} {was} not searched")
     if partly:
         was = "was" if len(partly) == 1 else "were"
-        told.append(f"{_listed(partly)} {was} searched in part only")
+        told.append(f"{enumerated(partly, _LISTED)} {was} searched in part only")
     return " and ".join(told)
 
 
@@ -190,13 +197,6 @@ def _covered(want: Want, book: Searches | None) -> str:
         else (book.scene.rooms[want.rooms[0]].name)
     )
     return f"all of {rooms} was looked over (unseen ones expected: {left:.2f})"
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = list(names[:_LISTED])
-    if len(names) > _LISTED:
-        shown.append(f"{len(names) - _LISTED} more")
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def _served(id: str, want: Want, sub_tasks: Sequence[SubTask]) -> bool:
@@ -232,9 +232,3 @@ def is_full(verdicts: Iterable[Verdict]) -> bool:
 def _because(verdict: Verdict) -> str:
     why = verdict.reason or (verdict.obstacle.value if verdict.obstacle else "no")
     return inline_data(why, limit=300)
-
-
-def _a(name: str) -> str:
-    if name.endswith("s"):
-        return name
-    return f"an {name}" if name[:1] in "aeiou" else f"a {name}"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
-from coterie_core.geometry import Vec3, distance
+from coterie_core.colors import stated_color
+from coterie_core.geometry import distance
 from coterie_core.household import Household, load_household, normalized, singulars
 from coterie_core.relations import PAIRS, between
 from coterie_core.scene import Room, SceneGraph, SceneObject
+from coterie_core.sizes import SIZE_ORDERS
 from coterie_core.understanding import NotUnderstood, nearest
 from coterie_core.understanding.phrases import Phrase
+from coterie_core.understanding.wording import enumerated
 
 NEAR = 1.0
 """How far things "near" another one may be from it [m]."""
@@ -53,7 +55,7 @@ class Resolver:
                 found = [room for room in found if room.id in inside]
         if not found:
             raise NotUnderstood(
-                f"the map has no {phrase.said!r}; it has {_listed(room.name for room in rooms)}",
+                f"the map has no {phrase.said!r}; it has {self._known_rooms(rooms)}",
                 "place",
                 phrase.said,
                 suggestions=nearest(phrase.noun, [room.name for room in rooms]),
@@ -64,11 +66,14 @@ class Resolver:
             return found[:1]
         if phrase.ordinal > len(found):
             raise NotUnderstood(
-                f"{phrase.said!r}: the map has {_listed(room.name for room in found)}",
+                f"{phrase.said!r}: the map has {self._known_rooms(found)}",
                 "place",
                 phrase.said,
             )
         return [found[_index(phrase.ordinal)]] if phrase.ordinal else found
+
+    def _known_rooms(self, rooms: Iterable[Room]) -> str:
+        return enumerated(sorted(room.name for room in rooms), _SHOWN) or "no rooms at all"
 
     def is_place(self, phrase: Phrase) -> bool:
         """Whether a phrase behind "in" or "to" means rooms rather than a thing."""
@@ -157,10 +162,10 @@ class Resolver:
         if phrase.ordinal:
             k = _index(phrase.ordinal)
             return things[k : k + 1 or None] if k < len(things) else []
-        size = _SIZES.get(phrase.order)
-        if size is None or not things:
+        if phrase.order not in SIZE_ORDERS or not things:
             return things
-        return [min(things, key=lambda thing: (size(thing), thing.id))]
+        size = SIZE_ORDERS[phrase.order]  # type: ignore[index]
+        return [min(things, key=lambda thing: (size(thing.box), thing.id))]
 
     def _excluded(self, left_out: Phrase, phrase: Phrase) -> list[SceneObject]:
         """Return what is left out; "the cushion" of one kind of things leaves out only one."""
@@ -177,8 +182,8 @@ class Resolver:
                 # "Everything on the dresser": not what is in its drawers.
                 found = [t for t in found if not self._is_shut_in(t)]
         if phrase.color:
-            known = {thing.id: color_of(thing, self.household) for thing in found}
-            fitting = [t for t in found if phrase.color in known[t.id]]
+            known = {thing.id: stated_color(thing.properties) for thing in found}
+            fitting = [t for t in found if phrase.color == known[t.id]]
             # Where no colour is known, any may be the one.
             found = fitting if any(known.values()) else found
         return found
@@ -290,19 +295,6 @@ def _index(ordinal: int) -> int:
     return ordinal - 1 if ordinal > 0 else ordinal
 
 
-def _volume(thing: SceneObject) -> float:
-    return math.prod(thing.box.size)
-
-
-_SIZES: dict[str, Callable[[SceneObject], float]] = {
-    "largest": lambda thing: -_volume(thing),
-    "smallest": _volume,
-    "tallest": lambda thing: -thing.box.size[2],
-    "lowest": lambda thing: thing.box.center[2],
-}
-"""What a superlative orders things by, least first."""
-
-
 def room_area(room: Room) -> float:
     """Return the area of a room's outline [m^2] (shoelace formula); 0: not known."""
     points = room.polygon or []
@@ -312,27 +304,3 @@ def room_area(room: Room) -> float:
             for a, b in zip(points, [*points[1:], *points[:1]], strict=True)
         )
     )
-
-
-def color_of(thing: SceneObject, household: Household) -> frozenset[str]:
-    """Return the names that a thing's colour may go by; empty: not known."""
-    said = thing.properties.get("color", "").strip().lower()
-    if said in household.colors:
-        return frozenset((said,))
-    if not (said.startswith("#") and len(said) == 7):
-        return frozenset()
-    try:
-        rgb: Vec3 = tuple(float(int(said[k : k + 2], 16)) for k in (1, 3, 5))  # type: ignore[assignment]
-    except ValueError:
-        return frozenset()
-    return frozenset(
-        name
-        for name, (low, high) in household.colors.items()
-        if math.dist(rgb, [min(max(c, a), b) for c, a, b in zip(rgb, low, high, strict=True)]) < 25
-    )
-
-
-def _listed(names: Iterable[str]) -> str:
-    names = sorted(names)
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return (", ".join(names[:_SHOWN]) or "no rooms at all") + more

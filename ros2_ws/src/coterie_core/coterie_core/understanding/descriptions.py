@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-from coterie_core.colors import COLOR_NAMES
+from coterie_core.colors import basic_color
 from coterie_core.household import load_household, normalized, singulars
 from coterie_core.lexicon import load_lexicon
 from coterie_core.relations import RelationKind
 from coterie_core.understanding import words_of, written_out
+from coterie_core.understanding.relation_words import RELATIONS
 
 LONGEST = 400
 """Characters of a question that are read; longer ones are refused where people ask."""
@@ -21,18 +22,6 @@ _SPELLINGS = (
     (re.compile(r"\bcolou?r(s|ed)?\b"), r"color\1"),
     (re.compile(r"\bgr[ae]y\b"), "grey"),
 )
-_COLORS: dict[str, str] = {name: name for name in COLOR_NAMES} | {
-    **dict.fromkeys(("silver", "silvery", "steel", "charcoal", "metallic"), "grey"),
-    **dict.fromkeys(("cream", "tan", "ivory", "khaki", "off-white", "wooden-colored"), "beige"),
-    **dict.fromkeys(("navy", "aqua", "azure", "cyan"), "blue"),
-    **dict.fromkeys(("maroon", "crimson", "burgundy", "scarlet"), "red"),
-    **dict.fromkeys(("turquoise",), "teal"),
-    **dict.fromkeys(("violet", "lavender", "lilac", "magenta"), "purple"),
-    **dict.fromkeys(("gold", "golden", "blonde"), "yellow"),
-    **dict.fromkeys(("olive", "lime"), "green"),
-    **dict.fromkeys(("oak", "walnut", "bronze", "copper", "chestnut"), "brown"),
-    **dict.fromkeys(("dark",), "black"),
-}
 _TRAITS = {
     **dict.fromkeys(("big", "large", "largest", "biggest", "huge", "long", "longest"), "large"),
     **dict.fromkeys(("small", "smaller", "smallest", "little", "tiny", "mini", "short"), "small"),
@@ -55,24 +44,6 @@ GENERIC = frozenset(
         anywhere someone anyone what it that this these those contents""",
     )
 )
-_SIDE = r"(?:on |at |to |towards )?(?:the |my )?(?:immediate )?{}(?:[- ]hand)?(?: side)? of"
-_RELATIONS: tuple[tuple[str, RelationKind], ...] = (
-    (r"on (?:the )?top of|atop|upon|on the (?:surface|seat) of", "on"),
-    (_SIDE.format("left"), "left of"),
-    (_SIDE.format("right"), "right of"),
-    (r"in front of|at the front of|across from|across|opposite(?: to| of)?|facing", "in front of"),
-    (r"directly behind|behind|at the back of|in back of", "behind"),
-    (r"under(?:neath)?|below|bellow|beneath", "under"),
-    (r"above|over(?! there)", "above"),
-    (r"between", "between"),
-    (r"far (?:away )?from|away from|farthest from|furthest from", "far from"),
-    (r"(?:next|adjacent|close|closest|nearest|attached) to|besides?|along ?side|near(?: to)?|"
-     r"nearby|(?:leaning )?against|around|by|surrounding|"
-     r"at the (?:foot|edge|end|side|corner) of|at", "near"),
-    (r"inside(?: of)?|within|in the (?:middle|center) of|in(?! front)|from", "in"),
-    (r"on|onto", "on"),
-)  # fmt: skip
-RELATIONS = tuple((re.compile(rf"\b(?:{words})\b"), kind) for words, kind in _RELATIONS)
 _PLACED = re.compile(
     r"\b(?:that|which|who)?\s*(?:\b(?:is|are|was|were|has been|can be)\b)?\s*"
     r"\b(?:currently |directly |immediately |right |just |partly )*"
@@ -148,17 +119,6 @@ def clean(text: str) -> str:
         text = pattern.sub(full, text)
     text = re.sub(r"[^\w\s,;.?!'/-]", " ", text.replace(":", ","))
     return " ".join(re.sub(r"'s\b|(?<!\w)'|'(?!\w)", " ", text).split())
-
-
-def basic_color(word: str) -> str:
-    """Return the basic name of a colour word, or ""."""
-    return _COLORS.get(word.strip().lower().replace("gray", "grey"), "")
-
-
-def colors_in(text: str) -> tuple[str, ...]:
-    """Return the basic colours named in a text, in order."""
-    found = (basic_color(word) for word in re.findall(r"[a-z-]+", clean(text)))
-    return tuple(dict.fromkeys(color for color in found if color))
 
 
 @lru_cache(maxsize=4096)
@@ -248,12 +208,8 @@ def _room_words() -> tuple[tuple[str, str], ...]:
     """Words for rooms, longest first, and their type; words that are things too are left out."""
     ambiguous = {"bath", "tv", "step", "spa", "bar", "stair", "stairs", "workout", "exercise"}
     ambiguous |= {"storage", "aisle", "landing", "classroom", "outside", "outdoor", "outdoors"}
-    words = {
-        word.lower(): kind.name
-        for kind in load_household().room_types.values()
-        for word in (kind.name, *kind.synonyms)
-        if word.lower() not in ambiguous
-    }
+    words = {w.lower(): kind for w, kind in load_household().room_words.items()}
+    words = {word: kind for word, kind in words.items() if word not in ambiguous}
     return tuple(sorted(words.items(), key=lambda kv: -len(kv[0])))
 
 
@@ -289,16 +245,3 @@ def room_said(text: str) -> str:
     words = dict(_room_words())
     names = [w for w in words if re.search(rf"\b{re.escape(w)}s?\b", text)]
     return words[names[0]] if names else ""
-
-
-_COUNTS = "zero one two three four five six seven eight nine ten eleven twelve"
-NUMBERS: dict[str, int] = {
-    **{word: k for k, word in enumerate(_COUNTS.split())},
-    "none": 0,
-    "no": 0,
-    "single": 1,
-    "couple": 2,
-    "pair": 2,
-    "both": 2,
-    "dozen": 12,
-}
