@@ -395,7 +395,7 @@ class Grounder:
 
         def size(one: Found) -> tuple[float, ...]:
             if request.order in SIZE_ORDERS:
-                return (SIZE_ORDERS[request.order](things[one.id].box),)
+                return (SIZE_ORDERS[request.order](things[one.id].box),)  # type: ignore[index]
             if request.order in ("nearest", "farthest"):
                 away = self._away(one.id, request.by)
                 return (away if request.order == "nearest" else -away,)

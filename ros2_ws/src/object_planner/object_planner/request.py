@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from coterie_core.colors import COLOR_NAMES
 from coterie_core.household import load_household
 from coterie_core.lexicon import Lexicon, load_lexicon
 from coterie_core.relations import RelationKind
+from coterie_core.sizes import SIZE_ORDERS
 from coterie_core.understanding import plain_text, written_out
+from coterie_core.understanding.quantities import SUPERLATIVES
 from coterie_core.understanding.relation_words import RELATIONS
 from object_planner.wish import Order, Relation, Request, Want
 from object_planner.wording import not_understood, unknown_head, worded
@@ -54,14 +57,12 @@ _END = re.compile(
     r"\s*(?:[,;.]\s*(?:because|since|as|so|and i|but i|i |where|which i)\b"
     r"|\bbecause\b|\bsince\b|[;.?!])"
 )
-_ORDERS: tuple[tuple[re.Pattern[str], Order], ...] = (
-    (re.compile(r"\b(?:largest|biggest|widest|large|big)\b"), "largest"),
-    (re.compile(r"\b(?:smallest|tiniest|small|little)\b"), "smallest"),
-    (re.compile(r"\b(?:tallest|tall)\b"), "tallest"),
-    (re.compile(r"\b(?:shortest)\b"), "shortest"),
-    (re.compile(r"\b(?:highest)\b"), "highest"),
-    (re.compile(r"\b(?:lowest)\b"), "lowest"),
-)
+_ORDERS: Mapping[str, Order] = {
+    **{word: order for word, order in SUPERLATIVES.items() if order in SIZE_ORDERS},  # type: ignore[misc]
+    **dict.fromkeys(("large", "big"), "largest"),
+    **dict.fromkeys(("small", "little"), "smallest"),
+    "tall": "tallest",
+}
 _BY = re.compile(
     r"\b(?:the (?:one |ones )?)?(?:that is )?(?:(?P<near>(?:nearest|closest)(?: to)?)"
     r"|(?P<far>(?:farthest|furthest|most distant)(?: away)?(?: from)?"
@@ -131,7 +132,7 @@ def parse(words: str, known: tuple[str, ...] = ()) -> Request:
         excludes += kept
     if not wants and not any(w.kind == "quality" for w in excludes):
         wants = _wants(positive, positive, lexicon)
-    order = order or next((order for pattern, order in _ORDERS if pattern.search(rest)), None)
+    order = order or next((_ORDERS[w] for w in re.findall(r"\w+", rest) if w in _ORDERS), None)
     if any(lexicon.uses[name].modifies == "overview" for _, name in lexicon.uses_in(positive)):
         order = "overview"
     asked = _ARTICLES.sub("", _OPENING.sub("", rest).strip())

@@ -5,26 +5,24 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_PREP = (
-    r"(?:on|in|at|under|over|above|below|behind|beside|between|near|next to|by|inside|upstairs|"
-    r"downstairs|in front of)"
-)
+from coterie_core.understanding.relation_words import PREPOSITION
+
 _THERE = re.compile(
     r"^(?P<aux>is|are) there (?P<a>(?:an?|any|some|the) [\w -]+?) or (?P<b>(?:an?|any|some|the) "
-    rf"[\w -]+?)(?P<where> {_PREP} .+)?$"
+    rf"[\w -]+?)(?P<where> {PREPOSITION} .+)?$"
 )
 _PLACES = re.compile(
-    rf"^(?P<head>(?:is|are) (?:the|my|our|your|an?) [\w -]+?) (?P<a>{_PREP} [\w -]+?) or "
+    rf"^(?P<head>(?:is|are) (?:the|my|our|your|an?) [\w -]+?) (?P<a>{PREPOSITION} [\w -]+?) or "
     r"(?P<b>[\w -]+)$"
 )
 _SUBJECTS = re.compile(
     r"^(?P<aux>is|are) (?P<a>(?:the|my|our|your) [\w -]+?) or (?P<b>(?:the|my|our|your) [\w -]+?) "
-    rf"(?P<where>{_PREP} .+)$"
+    rf"(?P<where>{PREPOSITION} .+)$"
 )
 _MORE = re.compile(
     r"^(?:are|is) there more (?P<a>[\w -]+?) or (?:more )?(?P<b>[\w -]+?)"
-    rf"(?P<where> {_PREP} .+)?$|^(?:are|is) there more (?P<c>[\w -]+?) than (?P<d>[\w -]+?)"
-    rf"(?P<there> {_PREP} .+)?$"
+    rf"(?P<where> {PREPOSITION} .+)?$|^(?:are|is) there more (?P<c>[\w -]+?) than (?P<d>[\w -]+?)"
+    rf"(?P<there> {PREPOSITION} .+)?$"
 )
 
 
@@ -55,10 +53,10 @@ def split_choice(core: str) -> Choice | None:
     places = _PLACES.match(core)
     if places:
         first, second = places["a"], places["b"]
-        if not re.match(rf"(?:{_PREP}|the|my|our|an?)\b", second):
+        if not re.match(rf"(?:{PREPOSITION}|the|my|our|an?)\b", second):
             return None  # "is the chest in the hall open or closed"
-        if not re.match(rf"{_PREP}\b", second):
-            second = f"{re.match(_PREP, first)[0]} {second}"  # type: ignore[index]
+        if not re.match(rf"{PREPOSITION}\b", second):
+            second = f"{re.match(PREPOSITION, first)[0]} {second}"  # type: ignore[index]
         return _choice((first, second), f"{places['head']} {{}}")
     return None
 

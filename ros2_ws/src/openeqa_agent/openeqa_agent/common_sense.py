@@ -20,7 +20,6 @@ from openeqa_agent.phrases import room_type
 from openeqa_agent.purposes import grades_for
 from openeqa_agent.understood import STATES, OpenQuestion
 
-_ITEM_PLACES = {"floor": "on the floor", "none": ""}
 _COMMON = ("table", "counter", "desk", "shelf", "sofa", "bed")
 
 

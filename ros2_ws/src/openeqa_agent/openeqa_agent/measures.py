@@ -17,7 +17,6 @@ _FREE_SHARE = 0.35
 """Share of a surface that must be free for one more thing."""
 _FREE_AREA = 0.04
 """And how much at least [m^2]."""
-_FLAT_TOPS = ("table", "counter", "desk", "shelf", "bed", "sofa", "dresser", "nightstand")
 
 
 def answer_size(index: MapIndex, question: OpenQuestion) -> OpenReply | None:

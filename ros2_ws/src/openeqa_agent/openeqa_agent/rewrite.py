@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from coterie_core.understanding.relation_words import PREPOSITION
+
 _POLITE = re.compile(
     r"^(?:(?:please|hey|hi|hello|well|now|so|and|then|but|ok|okay|excuse me|sorry|"
     r"(?:just )?(?:tell|show|let) (?:me|us)(?: know)?|(?:i|we) (?:wonder|need to know|want to "
@@ -45,10 +47,7 @@ _STAND = (
     r"(?:located|placed|situated|positioned|mounted|fixed|fastened|stored|kept|parked|stationed|"
     r"attached|installed|hung|put up|put|laid|set|left|found|to be found|to be seen|visible)"
 )
-_PREP = (
-    r"(?:on|in|at|under|over|above|below|beneath|behind|beside|between|near|next to|by|inside|"
-    r"against|in front of|to the (?:left|right) of|there|here|upstairs|downstairs|along)"
-)
+_PREP = rf"(?:{PREPOSITION}|there|here)"
 _THINGS = r"(?:something|anything|some thing|any thing|things|any things|stuff)"
 _WHO = r"(?:i|we|you|one|someone|somebody|anyone|anybody|people|they|he|she)"
 

@@ -43,8 +43,10 @@ SUPERLATIVES = {
     **dict.fromkeys(("nearest", "closest", "nearby"), "nearest"),
     **dict.fromkeys(("farthest", "furthest", "remotest"), "farthest"),
     **dict.fromkeys(("largest", "biggest", "widest", "longest"), "largest"),
-    **dict.fromkeys(("smallest", "tiniest", "littlest", "shortest"), "smallest"),
-    **dict.fromkeys(("tallest", "highest"), "tallest"),
+    **dict.fromkeys(("smallest", "tiniest", "littlest"), "smallest"),
+    "tallest": "tallest",
+    "shortest": "shortest",
+    "highest": "highest",
     "lowest": "lowest",
 }
 ARTICLES = frozenset(("the", "my", "your", "our", "his", "her", "their", "its", "this", "that",

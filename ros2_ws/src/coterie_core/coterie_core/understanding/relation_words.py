@@ -25,3 +25,8 @@ _RELATIONS: tuple[tuple[str, RelationKind], ...] = (
 )  # fmt: skip
 RELATIONS = tuple((re.compile(rf"\b(?:{words})\b"), kind) for words, kind in _RELATIONS)
 """Patterns of the words for each relation, in the order in which they are tried."""
+PREPOSITION = (
+    r"(?:on|in|at|under|over|above|below|beneath|behind|beside|between|near|next to|by|inside|"
+    r"against|in front of|to the (?:left|right) of|along|upstairs|downstairs)"
+)
+"""Pattern of the words that begin where something is."""
