@@ -118,7 +118,8 @@ def main() -> None:
         answers = sum(len(pair[0]) for pair in pairs)
         print(
             f"  judge, {len(pairs)} questions, {answers} answers: balanced accuracy [%] "
-            f"{interval(pairs, balanced, options.seed)}, area {interval(pairs, area, options.seed, 200)}"
+            f"{interval(pairs, balanced, options.seed)}, "
+            f"area {interval(pairs, area, options.seed, 200)}"
         )
 
 
