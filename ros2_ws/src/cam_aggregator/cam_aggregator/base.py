@@ -11,6 +11,7 @@ from typing import ClassVar, cast
 import numpy as np
 
 from coterie_core.answers import EVIDENCE_KINDS, AnswerTable, BoolArray, FloatArray
+from coterie_core.confidence import ConfidenceModel, load_confidence
 from coterie_core.parsing import said_once
 from coterie_core.questions import Answer, FinalAnswer, LabelledQuestion, Question, Vote
 
@@ -25,20 +26,27 @@ class Aggregator(abc.ABC):
     Args:
         abstain_below: Least confidence (0..1) of a final answer; below it the team abstains
             (`FinalAnswer.yes` is None). 0: it always answers where anybody did.
+        confidence: Numbers that stated confidence rests on; None: those that come with Coterie.
 
     Attributes:
         name: What registry, team files and results call it.
+        own_confidence: `p_yes` is how often such questions turned out YES, measured on labels or
+            on houses apart. Of others only the side of `p_yes` counts, see `confidence`.
         needs_labels: `fit` needs the truth of its table. Others may learn from answers alone.
         agents: Robots it was fitted for, in the order of its inputs; empty: any.
     """
 
     name: ClassVar[str]
+    own_confidence: ClassVar[bool] = False
     needs_labels: ClassVar[bool] = False
 
-    def __init__(self, *, abstain_below: float = 0.0) -> None:
+    def __init__(
+        self, *, abstain_below: float = 0.0, confidence: ConfidenceModel | None = None
+    ) -> None:
         if not 0.0 <= abstain_below <= 1.0:
             raise ValueError(f"abstain_below must be within 0..1, got {abstain_below!r}")
         self.abstain_below = abstain_below
+        self.numbers = confidence or load_confidence()
         self.agents: tuple[str, ...] = ()
 
     def fit(self, table: AnswerTable | None) -> None:  # noqa: B027  (votes have nothing to learn)
@@ -46,7 +54,23 @@ class Aggregator(abc.ABC):
 
     @abc.abstractmethod
     def p_yes(self, table: AnswerTable) -> FloatArray:
-        """Return the probability of YES of each question (N,); NaN where nothing can be said."""
+        """Return a score of YES of each question (N,); NaN where nothing can be said.
+
+        Above one half the answer is YES, else NO; where `own_confidence`, it is a probability.
+        """
+
+    def confidence(self, table: AnswerTable, p: FloatArray) -> FloatArray:
+        """Return the probability (N,) that the answers `p_yes` gave are right; NaN: no answer.
+
+        How far robots agree tells little of it: those that share common sense err together. So the
+        confidence of a method that is not calibrated itself is what the robots' observations say
+        for its answer (`ConfidenceModel.team_p`): below one half where they speak against it.
+        """
+        if self.own_confidence:
+            return np.maximum(p, 1.0 - p)
+        told = self.numbers.team_p(table)
+        told = np.where(np.isnan(told), 0.5, told)
+        return np.where(np.isnan(p), np.nan, np.where(p > 0.5, told, 1.0 - told))
 
     def weights(self, table: AnswerTable) -> FloatArray:
         """Return what each answer counted for (N, K), 0 where it is missing."""
@@ -56,10 +80,17 @@ class Aggregator(abc.ABC):
         """Return the final answers to all questions of a table, in its order."""
         table = self.aligned(table)
         p, weights = self.p_yes(table), self.weights(table)
-        return [self._final(table, i, float(p[i]), weights[i]) for i in range(len(table))]
+        sure = self.confidence(table, p)
+        every = zip(p.tolist(), sure.tolist(), weights, strict=True)
+        return [self._final(table, i, *one) for i, one in enumerate(every)]
 
     def decide(
-        self, question: Question, answers: Sequence[Answer], expected: Sequence[str]
+        self,
+        question: Question,
+        answers: Sequence[Answer],
+        expected: Sequence[str],
+        *,
+        observed: Sequence[Answer] = (),
     ) -> FinalAnswer:
         """Return the final answer to one question from what has come in so far.
 
@@ -68,12 +99,18 @@ class Aggregator(abc.ABC):
             answers: In order of arrival. The last one of a robot counts, once; answers to other
                 questions and by robots that are not `expected` are left out, with a note.
             expected: Robots of the team.
+            observed: Answers that tell what robots observed, where they have been talked out of
+                these since: `confidence` rests on them. Empty: `answers`.
         """
         kept, notes = _sift(question, answers, expected)
         agents = self.agents or tuple(dict.fromkeys(expected))
         item = LabelledQuestion(question, truth=False, group=question.object)
         table = AnswerTable.of("", agents, [item], list(kept.values()))
-        final = self._final(table, 0, float(self.p_yes(table)[0]), self.weights(table)[0])
+        p = self.p_yes(table)
+        first = list(_sift(question, observed, expected)[0].values())
+        before = AnswerTable.of("", agents, [item], first) if first else table
+        sure = float(self.confidence(before, p)[0])
+        final = self._final(table, 0, float(p[0]), sure, self.weights(table)[0])
         votes = [
             replace(vote, note=_joined(vote.note, notes.pop(vote.robot, "")))
             for vote in final.votes
@@ -110,7 +147,9 @@ class Aggregator(abc.ABC):
             )
         return table.with_agents(self.agents)
 
-    def _final(self, table: AnswerTable, i: int, p: float, weights: FloatArray) -> FinalAnswer:
+    def _final(
+        self, table: AnswerTable, i: int, p: float, confidence: float, weights: FloatArray
+    ) -> FinalAnswer:
         votes = tuple(
             Vote(agent, bool(table.answers[i, k]), float(table.confidence[i, k]), float(weights[k]))
             for k, agent in enumerate(table.agents)
@@ -123,9 +162,10 @@ class Aggregator(abc.ABC):
         if math.isnan(p):
             why = "no robot answered" if not votes else "the votes are tied"
             return FinalAnswer(table.questions[i], None, 0.0, self.name, votes, missing, why)
-        confidence = max(p, 1.0 - p)
         yes: bool | None = p > 0.5
-        why = self.explain(table, i, p)
+        why = self.explain(table, i, confidence if yes else 1.0 - confidence)
+        if confidence < 0.5:
+            why += f", against this answer of {self.name}"
         if confidence < self.abstain_below:
             yes = None
             why = f"confidence {confidence:.2f} is below {self.abstain_below:.2f}: abstains; {why}"
@@ -133,7 +173,7 @@ class Aggregator(abc.ABC):
         return FinalAnswer(table.questions[i], yes, confidence, self.name, votes, missing, why)
 
     def explain(self, table: AnswerTable, i: int, p: float) -> str:
-        """Return one sentence on how the answer to question `i` came about."""
+        """Return one sentence on how the answer to question `i` came about; `p` is P(yes)."""
         given = table.present[i]
         yes = int((table.answers[i] & given).sum())
         return f"{yes} of {int(given.sum())} robots say yes; P(yes) = {p:.2f}"

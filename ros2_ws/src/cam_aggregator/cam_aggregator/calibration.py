@@ -93,45 +93,50 @@ class Calibration:
         return Calibration(kind, points)
 
 
-def selective(truth: BoolArray, p: FloatArray, below: float) -> tuple[float, float]:
+def selective(right: BoolArray, confidence: FloatArray, below: float) -> tuple[float, float]:
     """Return (accuracy among questions answered, share answered) when abstaining below `below`.
 
-    Accuracy is NaN where nothing is answered. NaN in `p` counts as abstaining.
+    Args:
+        right: Which answers are right (N,).
+        confidence: Stated confidence (N,); NaN: no answer, which counts as abstaining.
+        below: Least confidence of an answer. Accuracy is NaN where nothing is answered.
     """
-    sure = np.maximum(p, 1.0 - p) >= below
-    sure &= ~np.isnan(p)
+    with np.errstate(invalid="ignore"):
+        sure = confidence >= below
     if not sure.any():
         return float("nan"), 0.0
-    right = (p[sure] > 0.5) == truth[sure]
-    return float(right.mean()), float(sure.mean())
+    return float(right[sure].mean()), float(sure.mean())
 
 
-def calibration_error(truth: BoolArray, p: FloatArray, bins: int = 10) -> float:
-    """Return the expected calibration error of the confidence (0..1), in bins of equal mass."""
-    return float(
-        sum(share * abs(right - sure) for share, sure, right in reliability(truth, p, bins))
-    )
+def calibration_error(right: BoolArray, confidence: FloatArray, bins: int = 10) -> float:
+    """Return the expected calibration error (0..1) of `reliability`."""
+    rows = reliability(right, confidence, bins)
+    return float(sum(share * abs(good - sure) for share, sure, good in rows))
 
 
 def reliability(
-    truth: BoolArray, p: FloatArray, bins: int = 10
+    right: BoolArray, confidence: FloatArray, bins: int = 10
 ) -> list[tuple[float, float, float]]:
     """Return (share of the answers, mean confidence, share right) per bin of equal mass.
 
     Answers are sorted by confidence; those that are equally sure share their bins evenly, so that
     the order of the questions does not matter. NaN counts as no answer.
+
+    Args:
+        right: Which answers are right (N,).
+        confidence: Stated confidence that they are (N,), 0..1.
+        bins: Most bins.
     """
-    keep = ~np.isnan(p)
-    confidence = np.maximum(p, 1.0 - p)[keep]
-    right = ((p > 0.5) == truth)[keep].astype(float)
-    if not len(right):
+    keep = ~np.isnan(confidence)
+    confidence, good = confidence[keep], right[keep].astype(float)
+    if not len(good):
         return []
     _, place, count = np.unique(confidence, return_inverse=True, return_counts=True)
-    right = (np.bincount(place, right) / count)[place]
+    good = (np.bincount(place, good) / count)[place]
     order = np.argsort(confidence, kind="stable")
     parts = [part for part in np.array_split(order, min(bins, len(order))) if len(part)]
     return [
-        (len(part) / len(order), float(confidence[part].mean()), float(right[part].mean()))
+        (len(part) / len(order), float(confidence[part].mean()), float(good[part].mean()))
         for part in parts
     ]
 

@@ -11,40 +11,15 @@ import numpy as np
 from cam_aggregator.base import Aggregator
 from cam_aggregator.votes import MajorityVote
 from coterie_core.answers import AnswerTable, FloatArray
-from coterie_core.confidence import ConfidenceModel, load_confidence
+from coterie_core.confidence import ConfidenceModel
 from coterie_core.debate import ROUNDS, DebateResult, LocalSpeaker, debate
 from coterie_core.questions import Question
 
-_HAIR = 1e-9
 
-
-class LastWords(Aggregator):
-    """What comes of robots' last words: their majority decides, their median tells how sure it is.
-
-    P(yes) is the median over the robots, so that one that says the opposite does not take the
-    others' certainty from them; ties go as in the majority vote.
-    """
+class LastWords(MajorityVote):
+    """What comes of robots' last words: their majority decides; ties go as in the majority vote."""
 
     name: ClassVar[str] = "debate"
-
-    def __init__(
-        self, *, abstain_below: float = 0.0, confidence: ConfidenceModel | None = None
-    ) -> None:
-        super().__init__(abstain_below=abstain_below)
-        self.confidence = confidence or load_confidence()
-
-    def p_yes(self, table: AnswerTable) -> FloatArray:
-        """Return P(yes) of each question (N,) from answers that are last words."""
-        side = MajorityVote().share(table)
-        said = np.where(table.present, table.p_yes, np.nan)
-        middle = np.full(len(table), 0.5)
-        some = table.present.any(axis=1)
-        middle[some] = np.nanmedian(said[some], axis=1)
-        sure = np.where(
-            side > 0.5, np.maximum(middle, 0.5 + _HAIR), np.minimum(middle, 0.5 - _HAIR)
-        )
-        p = np.where(np.isnan(side), np.nan, sure)
-        return self.confidence.stated(self.name, p, table.present.sum(axis=1))
 
 
 class Debate(Aggregator):
@@ -63,13 +38,12 @@ class Debate(Aggregator):
         abstain_below: float = 0.0,
         confidence: ConfidenceModel | None = None,
     ) -> None:
-        super().__init__(abstain_below=abstain_below)
+        super().__init__(abstain_below=abstain_below, confidence=confidence)
         self.rounds = rounds
-        self.settled = LastWords(confidence=confidence)
 
     def p_yes(self, table: AnswerTable) -> FloatArray:
-        """Return P(yes) of each question (N,) after the debate."""
-        return self.settled.p_yes(self.last_words(table))
+        """Return the share of YES of each question (N,) after the debate."""
+        return LastWords().p_yes(self.last_words(table))
 
     def last_words(self, table: AnswerTable) -> AnswerTable:
         """Return the table with each robot's answer after the debate."""

@@ -11,7 +11,7 @@ import numpy as np
 from cam_aggregator.base import Aggregator
 from cam_aggregator.votes import MajorityVote
 from coterie_core.answers import AnswerTable, FloatArray
-from coterie_core.confidence import ConfidenceModel, load_confidence
+from coterie_core.confidence import ConfidenceModel
 
 _LOG = logging.getLogger(__name__)
 _LEAST_QUESTIONS = 5
@@ -37,13 +37,12 @@ class LabelFree(Aggregator):
         abstain_below: float = 0.0,
         confidence: ConfidenceModel | None = None,
     ) -> None:
-        super().__init__(abstain_below=abstain_below)
+        super().__init__(abstain_below=abstain_below, confidence=confidence)
         self.seed = seed
-        self.stated_by = confidence or load_confidence()
         self.confusion: FloatArray | None = None
         self.prior_yes = 0.5
         self._known: dict[tuple[str, tuple[int, ...]], float] = {}
-        self._vote = MajorityVote(confidence=self.stated_by)
+        self._vote = MajorityVote()
 
     def fit(self, table: AnswerTable | None) -> None:
         """Learn from the answers of a table; its truth is not read."""
@@ -92,17 +91,14 @@ class LabelFree(Aggregator):
         raise NotImplementedError
 
     def p_yes(self, table: AnswerTable) -> FloatArray:
-        """Return P(yes) (N,); NaN where nobody answered."""
+        """Return the method's posterior (N,), which takes errors for independent.
+
+        NaN where nobody answered.
+        """
         if self.confusion is None:
             return self._vote.p_yes(table)
         table = self.aligned(table)
-        p = self.score(table)
-        return self.stated_by.stated(self.name, p, table.present.sum(axis=1))
-
-    def score(self, table: AnswerTable) -> FloatArray:
-        """Return the posterior of the method itself (N,), which takes errors for independent."""
-        coded = _coded(table)
-        vote = self._vote.share(table)
+        coded, vote = _coded(table), self._vote.p_yes(table)
         odds = self._odds(coded).sum(axis=1) + np.log(self.prior_yes / (1.0 - self.prior_yes))
         p = 0.5 * (1.0 + np.tanh(0.5 * odds))
         for i in range(len(table)):

@@ -202,7 +202,7 @@ class AggregatorNode(AgentNode):
             for said in result.finals
         ]
         final = LastWords(abstain_below=self.parameters["abstain_below"]).decide(
-            entry.question, last, self.robots
+            entry.question, last, self.robots, observed=list(first.values())
         )
         changed = [a.robot for a in last if a.yes != first[a.robot].yes]
         talk = f"after {len(result.conversation)} statements"

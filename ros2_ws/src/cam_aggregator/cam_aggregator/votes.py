@@ -8,7 +8,7 @@ import numpy as np
 
 from cam_aggregator.base import Aggregator
 from coterie_core.answers import AnswerTable, FloatArray
-from coterie_core.confidence import ConfidenceModel, load_confidence, observed
+from coterie_core.confidence import ConfidenceModel, observed
 
 Tie = Literal["no", "yes", "abstain"]
 
@@ -18,8 +18,7 @@ class MajorityVote(Aggregator):
 
     A missing answer does not count. With an even number of answers a tie is possible: it goes to
     `tie`, by default to NO, since a thing that half of the team does not know of is more often not
-    there. Confidence is how often a majority of that size was right in the houses of
-    `confidence.yaml`.
+    there.
     """
 
     name: ClassVar[str] = "majority_vote"
@@ -31,17 +30,12 @@ class MajorityVote(Aggregator):
         abstain_below: float = 0.0,
         confidence: ConfidenceModel | None = None,
     ) -> None:
-        super().__init__(abstain_below=abstain_below)
-        self.confidence = confidence or load_confidence()
+        super().__init__(abstain_below=abstain_below, confidence=confidence)
         if tie not in ("no", "yes", "abstain"):
             raise ValueError(f"tie must be 'no', 'yes' or 'abstain', got {tie!r}")
         self.tie = tie
 
     def p_yes(self, table: AnswerTable) -> FloatArray:
-        """Return P(yes) (N,), on the side of the majority."""
-        return self.confidence.stated(self.name, self.share(table), table.present.sum(axis=1))
-
-    def share(self, table: AnswerTable) -> FloatArray:
         """Return the share of robots that say yes; a tie is moved to its side by a hair."""
         given = table.present.sum(axis=1)
         yes = (table.answers & table.present).sum(axis=1)
@@ -62,17 +56,11 @@ class ConfidenceWeightedVote(Aggregator):
     """
 
     name: ClassVar[str] = "confidence_vote"
-
-    def __init__(
-        self, *, abstain_below: float = 0.0, confidence: ConfidenceModel | None = None
-    ) -> None:
-        super().__init__(abstain_below=abstain_below)
-        self.confidence = confidence or load_confidence()
+    own_confidence: ClassVar[bool] = True
 
     def p_yes(self, table: AnswerTable) -> FloatArray:
         """Return P(yes) (N,); a perfect balance goes to NO by a hair."""
-        p = self.confidence.team_p(table)
-        return self.confidence.stated(self.name, p, table.present.sum(axis=1))
+        return self.numbers.team_p(table)
 
     def weights(self, table: AnswerTable) -> FloatArray:
         """Return the size of the log-likelihood ratio of each robot's observation (N, K)."""

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from cam_aggregator.base import AggregatorError, accuracy
+from cam_aggregator.base import Aggregator, AggregatorError, accuracy
+from cam_aggregator.label_free import DawidSkeneAggregator
 from cam_aggregator.registry import aggregator_names, make_aggregator, register
 from cam_aggregator.votes import ConfidenceWeightedVote, MajorityVote
+from coterie_core.answers import AnswerTable
 from coterie_core.parsing import unknown_room
-from coterie_core.questions import Answer, Evidence, Question
+from coterie_core.questions import Answer, Evidence, LabelledQuestion, Question
 
 ASKED = Question("q1", "mug", "kitchen")
 TEAM = ("a", "b", "c")
@@ -24,7 +26,7 @@ def said(robot: str, yes: bool, confidence: float = 0.8, question: str = "q1") -
 def test_majority_of_three_decides_and_each_vote_is_listed():
     final = MajorityVote().decide(ASKED, [said("a", True), said("b", False), said("c", True)], TEAM)
     assert final.yes is True
-    assert 0.5 < final.confidence < 0.9
+    assert final.confidence == pytest.approx(0.8)
     assert {(v.robot, v.yes, v.weight) for v in final.votes} == {
         ("a", True, 1.0),
         ("b", False, 1.0),
@@ -95,6 +97,41 @@ def test_one_robot_that_saw_it_outvotes_two_that_guess():
     assert final.yes is True and final.confidence == pytest.approx(0.97, abs=0.005)
     weights = {vote.robot: vote.weight for vote in final.votes}
     assert weights["a"] > 0.0 == weights["b"] == weights["c"]
+
+
+class AnyYes(Aggregator):
+    """A method of somebody's own, which knows nothing of its confidence."""
+
+    name = "any_yes"
+
+    def p_yes(self, table):
+        return (table.answers & table.present).any(axis=1) * 0.98 + 0.01
+
+
+@pytest.mark.parametrize("method", [AnyYes, MajorityVote, DawidSkeneAggregator])
+def test_a_method_that_was_not_measured_is_as_sure_as_the_robots_observations_are(method):
+    seen = [been("a", True, 0.97, "seen"), been("b", True, 0.6, "prior_only")]
+    final = method().decide(ASKED, seen, TEAM)
+    vote = ConfidenceWeightedVote().decide(ASKED, seen, TEAM)
+    assert final.yes is True and final.confidence == vote.confidence
+    table = method().predict(_table(seen))[0]
+    assert (table.yes, table.confidence) == (True, pytest.approx(vote.confidence))
+
+
+def test_an_answer_against_what_robots_observed_is_called_unlikely_and_may_be_withheld():
+    outvoted = [
+        been("a", True, 0.97, "seen"),
+        been("b", False, 0.6, "prior_only"),
+        been("c", False, 0.6, "prior_only"),
+    ]
+    final = MajorityVote().decide(ASKED, outvoted, TEAM)
+    assert final.yes is False and final.confidence == pytest.approx(0.03, abs=0.005)
+    assert final.explanation.endswith("P(yes) = 0.97, against this answer of majority_vote")
+    assert MajorityVote(abstain_below=0.5).decide(ASKED, outvoted, TEAM).yes is None
+
+
+def _table(answers: list[Answer]) -> AnswerTable:
+    return AnswerTable.of("h", TEAM, [LabelledQuestion(ASKED, True, "mug")], answers)
 
 
 @pytest.mark.parametrize("count", [1, 3, 50])

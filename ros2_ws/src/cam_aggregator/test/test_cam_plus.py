@@ -191,8 +191,11 @@ def test_calibration_mends_scores_that_are_too_sure(kind):
     sure = np.clip(p * 3 - 1, 0.001, 0.999)
     curve = Calibration.of(sure[:1000], truth[:1000], kind)
     mended = curve.apply(sure[1000:])
-    before = calibration_error(truth[1000:], sure[1000:])
-    assert before > 0.1 and calibration_error(truth[1000:], mended) < 0.05
+
+    def error(p):
+        return calibration_error((p > 0.5) == truth[1000:], np.maximum(p, 1.0 - p))
+
+    assert error(sure[1000:]) > 0.1 and error(mended) < 0.05
     assert np.all(np.diff(curve.apply(np.linspace(0, 1, 50))) >= -1e-12)
     assert Calibration.from_lists(curve.as_lists()) == curve
 
@@ -209,9 +212,9 @@ def test_calibrated_cam_answers_and_is_less_sure(table):
 
 
 def test_selective_accuracy_by_hand():
-    truth = np.array([True, True, False, False])
-    p = np.array([0.95, 0.55, 0.1, np.nan])
-    assert selective(truth, p, 0.9) == (1.0, 0.5)
-    assert selective(truth, p, 0.0) == (1.0, 0.75)
-    right, share = selective(truth, p, 0.99)
+    right = np.array([True, True, False, False])
+    confidence = np.array([0.95, 0.55, 0.4, np.nan])
+    assert selective(right, confidence, 0.9) == (1.0, 0.25)
+    assert selective(right, confidence, 0.0) == (2 / 3, 0.75)
+    right, share = selective(right, confidence, 0.99)
     assert np.isnan(right) and share == 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,10 +93,29 @@ class Exploration:
         )
 
 
-def explorations(
+@dataclass(frozen=True, slots=True)
+class Trip:
+    """An exploration to be made: of the house `scan` in `graphs`, else of the generated `seed`."""
+
+    graphs: Path | None
+    scan: str
+    seed: int
+    robots: int
+
+    def explore(self) -> Exploration:
+        """Explore."""
+        if self.graphs is None:
+            return explore_generated(self.seed, self.robots)
+        return explore_scan(self.graphs, self.scan, self.seed, self.robots)
+
+
+def trips(
     graphs: Path | None, houses: tuple[int, ...], seeds: int, robots: int, crowd: int
-) -> Iterator[Exploration]:
-    """Explore all houses of a folder, and generated ones, by small teams and by crowds.
+) -> list[Trip]:
+    """Return what to explore: all houses of a folder, and generated ones, small teams and crowds.
+
+    Crowds explore in the trial after the last of each house of the folder, and in two of the
+    generated houses.
 
     Args:
         graphs: Folder of topological houses; None: none.
@@ -105,17 +124,17 @@ def explorations(
         robots: Robots of a small team.
         crowd: Robots of a crowd, as far as the house has places for them to start from; 0: none.
 
-    Yields:
-        Small teams in every house and trial; crowds in the first trial of a house of the folder,
-        and in two of the generated houses.
+    Raises:
+        WorldError: The folder holds no houses.
     """
+    known = []
     for scan in [] if graphs is None else list_scans(graphs):
-        for seed in range(seeds):
-            yield explore_scan(graphs, scan, seed, robots)  # type: ignore[arg-type]
-        if crowd:
-            yield explore_scan(graphs, scan, seeds, crowd)  # type: ignore[arg-type]
-    for number, seed in enumerate(houses):
-        yield explore_generated(seed, crowd if crowd and number < 2 else robots)
+        known += [Trip(graphs, scan, seed, robots) for seed in range(seeds)]
+        known += [Trip(graphs, scan, seeds, crowd)] if crowd else []
+    return known + [
+        Trip(None, "", seed, crowd if crowd and number < 2 else robots)
+        for number, seed in enumerate(houses)
+    ]
 
 
 def explore_scan(graphs: Path, scan: str, seed: int, robots: int) -> Exploration:

@@ -1,52 +1,35 @@
-"""Fits the numbers of `confidence.yaml`: robots' models, what robots share, methods' confidence."""
+"""Fits the numbers of `confidence.yaml`: robots' models, and what robots share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
-from cam_aggregator.base import Aggregator
-from cam_aggregator.registry import make_aggregator
 from coterie_bench.calibration_data import Exploration
-from coterie_bench.mele_methods import without_truth
 from coterie_core.answers import AnswerTable, BoolArray, FloatArray
 from coterie_core.confidence import (
     FLOOR,
     ConfidenceModel,
     DetectorModel,
     PriorModel,
-    StatedConfidence,
     TeamModel,
     observed,
     probability,
     shared_prior,
 )
 
-STATED_METHODS = ("majority_vote", "dawid_skene", "one_coin")
-"""Methods whose own score is no probability of being right; glad and mace take minutes here."""
-ALIKE = {"glad": "dawid_skene", "mace": "dawid_skene"}
 TEAMS = (1, 2, 3, 5, 10, 50)
-SLOW_SEEDS = (0, 102, 103, 104)
-"""Trials, and generated houses, that crowd-kit's methods are fitted on: they take long.
-
-Where none of them was explored, all that was is."""
-_RIDGE = 10.0
 
 
 def fit(runs: Sequence[Exploration], fitted_on: str) -> ConfidenceModel:
     """Return the numbers that make the answers in these explorations most likely.
 
-    First each robot's own model, then what several are worth together, then how often methods that
-    only count answers are right. Generated houses and houses from files count alike, however many
-    there are of each.
+    First each robot's own model, then what several are worth together. Generated houses and houses
+    from files count alike, however many there are of each.
     """
-    model = _fit_robots(runs)
-    model = _fit_team(runs, model)
-    methods = {name: _fit_stated(runs, model, name) for name in STATED_METHODS}
-    methods |= {name: methods[like] for name, like in ALIKE.items()}
-    return model.model_copy(update={"methods": methods, "fitted_on": fitted_on})
+    model = _fit_team(runs, _fit_robots(runs))
+    return model.model_copy(update={"fitted_on": fitted_on})
 
 
 def _weighed(runs: Sequence[Exploration]) -> list[tuple[Exploration, float]]:
@@ -100,60 +83,13 @@ def _fit_team(runs: Sequence[Exploration], model: ConfidenceModel) -> Confidence
     return model.model_copy(update={"team": team})
 
 
-def _fit_stated(
-    runs: Sequence[Exploration], model: ConfidenceModel, method: str
-) -> StatedConfidence:
-    """Fit how often a method is right, honest teams and such with one liar alike."""
-    rows, right, weights = [], [], []
-    chosen = _weighed(runs)
-    if method != "majority_vote":
-        chosen = [one for one in chosen if one[0].seed in SLOW_SEEDS] or chosen
-    for run, weight in chosen:
-        for table in _teams(run, model, liars=True):
-            score = raw_score(method, table)
-            rows.append(StatedConfidence.inputs(score, np.full(len(table), len(table.agents))))
-            right.append((score > 0.5) == table.truth)
-            weights.append(np.full(len(table), weight / len(table)))
-    inputs, good = np.concatenate(rows), np.concatenate(right)
-    shares = np.concatenate(weights)
-    return StatedConfidence(weights=_logistic(inputs, good, shares / shares.mean()))
-
-
-def raw_score(method: str, table: AnswerTable) -> FloatArray:
-    """Return the score of YES (N,) that a method has by itself."""
-    plain: Aggregator = make_aggregator(method, confidence=ConfidenceModel())
-    plain.fit(without_truth(table))
-    return plain.p_yes(table)
-
-
-def _teams(
-    run: Exploration, model: ConfidenceModel, *, liars: bool = False
-) -> Iterator[AnswerTable]:
-    """Yield the answers of teams of several sizes; with `liars` also such with one liar."""
+def _teams(run: Exploration, model: ConfidenceModel) -> Iterator[AnswerTable]:
+    """Yield the answers of teams of several sizes."""
     for size in TEAMS:
-        if size > run.robots:
-            continue
-        table = run.table(model, size)
-        yield table
-        if liars and size >= 3:
-            yield table.invert(table.agents[run.seed % size])
+        if size <= run.robots:
+            yield run.table(model, size)
     if run.robots not in TEAMS:
         yield run.table(model, run.robots)
-
-
-def _logistic(inputs: FloatArray, right: BoolArray, weight: FloatArray) -> Any:
-    """Return the weights (6,) of a ridge-penalised weighted logistic regression."""
-    beta = np.zeros(inputs.shape[1])
-    penalty = np.full(inputs.shape[1], 1.0 / _RIDGE)
-    for _ in range(50):
-        p = probability(inputs @ beta)
-        gradient = inputs.T @ (weight * (p - right)) + penalty * beta
-        hessian = (inputs * (weight * p * (1 - p))[:, None]).T @ inputs + np.diag(penalty)
-        step = np.linalg.solve(hessian, gradient)
-        beta = beta - step
-        if np.abs(step).max() < 1e-9:
-            break
-    return tuple(round(float(b), 4) for b in beta)
 
 
 def _log_loss(truth: BoolArray, p: FloatArray) -> float:
@@ -165,8 +101,5 @@ def _minimum(loss: Callable[[FloatArray], float], start: FloatArray) -> FloatArr
     """Return where a smooth loss is least, near `start`."""
     from scipy.optimize import minimize
 
-    found = minimize(
-        loss, start, method="Nelder-Mead",
-        options={"maxiter": 2000, "xatol": 1e-3, "fatol": 1e-7, "adaptive": True},
-    )  # fmt: skip
+    found = minimize(loss, start, method="L-BFGS-B", options={"maxiter": 200})
     return np.asarray(found.x, dtype=float)

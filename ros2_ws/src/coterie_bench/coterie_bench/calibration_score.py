@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,40 +10,46 @@ import numpy as np
 from cam_aggregator.base import Aggregator
 from cam_aggregator.calibration import calibration_error, reliability
 from cam_aggregator.folds import folds_by_group
+from cam_aggregator.models import MODELS
 from cam_aggregator.registry import make_aggregator
 from coterie_bench.calibration_data import Exploration
-from coterie_bench.mele_methods import Methods, build, without_truth
+from coterie_bench.mele_methods import NO_TWIN, Methods, build, without_truth
 from coterie_core.answers import AnswerTable, BoolArray, FloatArray
 from coterie_core.confidence import ConfidenceModel
 
 BINS = 10
 """Bins of equal mass."""
 CERTAIN = 0.99
-DEBATED = 10
+DEBATED = 4
 """Of how many questions larger teams debate one: fifty robots take 150 turns each time."""
-FOLDS = 5
+FOLDS = 3
+LEAST_CROWD = 11
+"""Robots that a house has to take for a crowd of it to count."""
 SINGLE = "one robot"
-UNTRAINED = ("confidence_vote", "debate", "majority_vote", "dawid_skene", "one_coin")
-TRAINED = (
-    *("cam_plus", "cam_plus_no_twin", "decision_tree", "xgboost", "random_forest"),
-    *("logistic_regression", "svm_linear", "svm_rbf", "neural_network"),
+UNTRAINED = (
+    *("confidence_vote", "majority_vote", "debate"),
+    *("dawid_skene", "one_coin", "glad", "mace"),
 )
+TRAINED = ("cam_plus", NO_TWIN, *MODELS)
+SLOW = ("glad", "mace", "random_forest", "neural_network")
+"""Methods that take seconds for each house: they get a part of the houses."""
 SPLITS = ("random", "grouped")
-
-ModelOf = Callable[[Exploration], ConfidenceModel]
 
 
 @dataclass(slots=True)
 class Told:
-    """All that a method said under one condition: P(yes) and the truth."""
+    """All that a method said under one condition: its confidence, and whether it was right."""
 
-    p: list[FloatArray] = field(default_factory=list)
-    truth: list[BoolArray] = field(default_factory=list)
+    confidence: list[FloatArray] = field(default_factory=list)
+    right: list[BoolArray] = field(default_factory=list)
+    houses: set[str] = field(default_factory=set)
 
-    def add(self, p: FloatArray, truth: BoolArray) -> None:
-        """Add answers; those that were not given (NaN) count as wrong and unsure."""
-        self.p.append(np.where(np.isnan(p), 0.5, p).ravel())
-        self.truth.append(np.broadcast_to(truth, p.shape).ravel())
+    def add(self, house: str, confidence: FloatArray, right: BoolArray) -> None:
+        """Add what was said of one house; answers that were not given (NaN) are left out."""
+        given = ~np.isnan(confidence)
+        self.confidence.append(confidence[given])
+        self.right.append(right[given])
+        self.houses.add(house)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,7 @@ class Score:
     robots: int
     liar: bool
     split: str
+    tested_on: int
     answers: int
     accuracy: float
     confidence: float
@@ -72,104 +79,115 @@ def scores(told: Mapping[Key, Told]) -> list[Score]:
     """Return the figures of each condition."""
     found = []
     for key, one in told.items():
-        p, truth = np.concatenate(one.p), np.concatenate(one.truth)
-        sure = np.maximum(p, 1.0 - p)
-        right = (p > 0.5) == truth
+        sure, right = np.concatenate(one.confidence), np.concatenate(one.right)
         certain = sure >= CERTAIN
         found.append(
             Score(
                 *key,
-                answers=len(p),
+                tested_on=len(one.houses),
+                answers=len(sure),
                 accuracy=float(right.mean()),
                 confidence=float(sure.mean()),
-                error=calibration_error(truth, p, BINS),
-                noise=noise_of(p),
+                error=calibration_error(right, sure, BINS),
+                noise=noise_of(sure),
                 certain=float(certain.mean()),
                 certain_right=float(right[certain].mean()) if certain.any() else float("nan"),
-                curve=tuple(reliability(truth, p, BINS)),
+                curve=tuple(reliability(right, sure, BINS)),
             )
         )
     return found
 
 
-def noise_of(p: FloatArray, draws: int = 20) -> float:
-    """Return the mean calibration error that these probabilities would have were they all true."""
+def noise_of(confidence: FloatArray, draws: int = 20) -> float:
+    """Return the mean calibration error that these confidences would have were they all true."""
     rng = np.random.default_rng(0)
-    return float(
-        np.mean([calibration_error(rng.random(len(p)) < p, p, BINS) for _ in range(draws)])
-    )
+    drawn = (rng.random(len(confidence)) < confidence for _ in range(draws))
+    return float(np.mean([calibration_error(right, confidence, BINS) for right in drawn]))
 
 
-def untrained(
-    runs: Sequence[Exploration], model_of: ModelOf, houses: str, sizes: Sequence[int]
-) -> dict[Key, Told]:
-    """Let single robots and methods without labels answer, honest and with one liar."""
-    told: dict[Key, Told] = {}
+@dataclass(frozen=True, slots=True)
+class Exam:
+    """Questions about one exploration, put to some methods.
 
-    def add(key: Key, p: FloatArray, truth: BoolArray) -> None:
-        told.setdefault(key, Told()).add(p, truth)
+    `sizes` of teams; `liars`: teams of at least three answer with a liar, too.
+    """
 
-    for run in runs:
-        model = model_of(run)
-        for size in sizes:
-            if not _fits(run, size, sizes):
+    run: Exploration
+    numbers: ConfidenceModel
+    sizes: tuple[int, ...]
+    names: tuple[str, ...]
+    liars: bool = True
+
+    def teams(self) -> Iterator[tuple[int, bool, AnswerTable]]:
+        """Yield size, whether one lies, and answers; a crowd is as many as the house could take."""
+        for size in self.sizes:
+            if self.run.robots < min(size, LEAST_CROWD):
                 continue
-            table = run.table(model, size)
-            if size == min(sizes):
-                add((houses, SINGLE, 1, False, ""), table.p_yes, table.truth[:, None])
-            for liar, answers in _honest_and_lying(table, run.seed):
-                for name in UNTRAINED:
-                    asked = answers
-                    if name == "debate" and len(answers.agents) > min(sizes):
-                        asked = answers.take(range(0, len(answers), DEBATED))
-                    method = make_aggregator(name, confidence=model)
-                    method.fit(without_truth(asked))
-                    add((houses, name, size, liar, ""), method.p_yes(asked), asked.truth)
-    return told
+            table = self.run.table(self.numbers, size)
+            yield size, False, table
+            if self.liars and len(table.agents) >= 3:
+                yield size, True, table.invert(table.agents[self.run.seed % len(table.agents)])
+
+    @property
+    def houses(self) -> str:
+        """Which kind of houses this is one of."""
+        return "generated" if self.run.generated else "files"
 
 
-def trained(
-    runs: Sequence[Exploration],
-    model_of: ModelOf,
-    houses: str,
-    sizes: Sequence[int],
-    names: Sequence[str] = TRAINED,
-    trees: int = 200,
-) -> dict[Key, Told]:
-    """Train on four fifths of each house's questions and answer the rest, five times."""
-    told: dict[Key, Told] = {}
-    methods = Methods(trees=trees)
-    for run in runs:
-        model = model_of(run)
-        for size in (s for s in sizes if _fits(run, s, sizes)):
-            for liar, table in _honest_and_lying(run.table(model, size), run.seed):
+def held(exam: Exam, trees: int = 30) -> list[tuple[Key, Told]]:
+    """Return what methods, and single robots, say under each condition.
+
+    Methods that need labels are trained on two thirds of the house's questions and answer the rest,
+    three times.
+    """
+    told = []
+    methods = Methods(trees=trees, bare=())
+    run = exam.run
+    for size, liar, table in exam.teams():
+        for name in exam.names:
+            if name == SINGLE:
+                if size == min(exam.sizes) and not liar:
+                    right = (table.answers == table.truth[:, None]).ravel()
+                    one = _told(run.house, table.confidence.ravel(), right)
+                    told.append(((exam.houses, name, 1, False, ""), one))
+            elif name in TRAINED:
                 for split in SPLITS:
                     groups = table.groups if split == "grouped" else table.questions
                     fold = folds_by_group(groups, run.seed, FOLDS)
-                    for name in names:
-                        key = (houses, name, size, liar, split)
-                        for p, truth in _cross_validated(name, table, fold, run.seed, methods):
-                            told.setdefault(key, Told()).add(p, truth)
+                    for k in range(int(fold.max()) + 1):
+                        method = build(name, table, run.seed, methods)
+                        method.fit(table.take(fold != k))
+                        one = _answered(method, run.house, table.take(fold == k))
+                        told.append(((exam.houses, name, size, liar, split), one))
+            else:
+                asked = table
+                if name == "debate" and len(table.agents) > LEAST_CROWD:
+                    asked = table.take(range(0, len(table), DEBATED))
+                method = make_aggregator(name, confidence=exam.numbers)
+                method.fit(without_truth(asked))
+                told.append(
+                    ((exam.houses, name, size, liar, ""), _answered(method, run.house, asked))
+                )
     return told
 
 
-def _cross_validated(
-    name: str, table: AnswerTable, fold: np.ndarray, seed: int, methods: Methods
-) -> Iterator[tuple[FloatArray, BoolArray]]:
-    for k in range(int(fold.max()) + 1):
-        test = fold == k
-        aggregator: Aggregator = build(name, table, seed, methods)
-        aggregator.fit(table.take(~test))
-        part = table.take(test)
-        yield aggregator.p_yes(part), part.truth
+def together(parts: Iterable[tuple[Key, Told]]) -> dict[Key, Told]:
+    """Return all that was said under each condition."""
+    told: dict[Key, Told] = {}
+    for key, part in parts:
+        whole = told.setdefault(key, Told())
+        whole.confidence += part.confidence
+        whole.right += part.right
+        whole.houses |= part.houses
+    return told
 
 
-def _honest_and_lying(table: AnswerTable, seed: int) -> Iterator[tuple[bool, AnswerTable]]:
-    yield False, table
-    if len(table.agents) >= 3:
-        yield True, table.invert(table.agents[seed % len(table.agents)])
+def _told(house: str, confidence: FloatArray, right: BoolArray) -> Told:
+    one = Told()
+    one.add(house, confidence, right)
+    return one
 
 
-def _fits(run: Exploration, size: int, sizes: Sequence[int]) -> bool:
-    """Tell whether a run has a team of this size; a crowd is as many as the house could take."""
-    return run.robots >= size or (size == max(sizes) and size > 10 and run.robots > 10)
+def _answered(method: Aggregator, house: str, table: AnswerTable) -> Told:
+    p = method.p_yes(table)
+    return _told(house, method.confidence(table, p), (p > 0.5) == table.truth)

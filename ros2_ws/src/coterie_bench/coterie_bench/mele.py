@@ -26,7 +26,7 @@ from coterie_bench.mele_houses import houses_in, tree_picture
 from coterie_bench.mele_job import Job, run_job
 from coterie_bench.mele_methods import Methods
 from coterie_bench.mele_plots import draw_plots
-from coterie_bench.mele_tables import print_extras, print_tables
+from coterie_bench.mele_tables import print_extras, print_headline, print_tables
 from coterie_bench.processes import as_done
 from coterie_bench.records import mean_std, write_csv, write_json
 from habitat_bridge.simulator import WorldError
@@ -217,6 +217,7 @@ def bench_mele(
             )
             raise typer.Exit(2) from None
     print_tables(result.records, console)
+    print_headline(result.records, console)
     print_extras(result.measures, console)
     for house, problems in result.problems.items():
         for problem in problems:

@@ -51,13 +51,13 @@ def from_scores(
             for agent, share in zip(table.agents, agreement(asked, score.p_yes), strict=True):
                 yield Measure("agreement", name, kind, agent, float(share))
         if name in ("cam_plus", "confidence_vote", "xgboost"):
+            good = (score.p_yes > 0.5) == truth
             for below in THRESHOLDS:
-                right, answered = selective(truth, score.p_yes, below)
+                right, answered = selective(good, score.confidence, below)
                 yield Measure("selective_accuracy", name, kind, f"{below:g}", right)
                 yield Measure("selective_share", name, kind, f"{below:g}", answered)
-            yield Measure(
-                "calibration_error", name, kind, "", calibration_error(truth, score.p_yes)
-            )
+            error = calibration_error(good, score.confidence)
+            yield Measure("calibration_error", name, kind, "", error)
     for agent, right in zip(table.agents, table.accuracy(), strict=True):
         yield Measure("agent_accuracy", "agent", "all", agent, float(right))
     vote = accuracy(table.truth, make_aggregator("majority_vote").p_yes(table))

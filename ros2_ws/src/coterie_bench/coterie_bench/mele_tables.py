@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from cam_aggregator.models import MODELS
+from coterie_bench.intervals import difference
 from coterie_bench.mele_paper import COLUMNS, paper_accuracy
 from coterie_bench.tables import print_whole
 
@@ -27,6 +32,8 @@ SHORT: Mapping[str, str] = {
     "cam_plus_no_twin": "CAM+ no twin",
     "dawid_skene": "DS",
     "one_coin": "1-coin",
+    "glad": "GLAD",
+    "mace": "MACE",
 }
 
 _TITLES = {
@@ -46,6 +53,94 @@ def print_tables(records: Records, console: Console) -> None:
         if rows:
             print_whole(table_1(rows, title, paper=split == "random"), console)
             console.print()
+
+
+def print_headline(records: Records, console: Console) -> None:
+    """Print what is expected of the methods, with intervals over houses."""
+    table = Table(title="Differences of accuracy [points], mean over houses", title_justify="left")
+    for name in ("split", "with a liar", "difference", "points", "95 % over houses", ""):
+        table.add_column(name, justify="right" if name == "points" else "left")
+    for row in headline(records):
+        draw = "a draw" if row.draw else ""
+        table.add_row(
+            row.split, "yes" if row.malicious else "", f"{_named(row.one)} - {_named(row.other)}",
+            f"{100 * row.mean:+.1f}", f"+- {100 * row.half:.1f} ({row.houses} houses)", draw,
+        )  # fmt: skip
+    print_whole(table, console)
+    console.print()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How far the best of some methods lies above the best of others, by the mean over houses.
+
+    `mean` and `half`: accuracies 0..1; half the width of the 95 % interval, with Student's t over
+    `houses`. `one`, `other`: names of the two methods that were best.
+    """
+
+    split: str
+    malicious: bool
+    one: str
+    other: str
+    mean: float
+    half: float
+    draw: bool
+    houses: int
+
+
+def headline(records: Records) -> list[Difference]:
+    """Return the differences that the paper, or Coterie, claims; see `_CLAIMS`."""
+    found = []
+    for split, (ones, others) in itertools.product(("random", "grouped"), _CLAIMS):
+        one = _best(records, split, False, ones)
+        other = _best(records, split, False, others)
+        if one[0] and other[0]:
+            found.append(_difference(split, False, one, other))
+    for split, name in itertools.product(("random", "grouped"), ("xgboost", "cam_plus")):
+        lied, honest = (_best(records, split, liar, (name,)) for liar in (True, False))
+        if lied[0] and honest[0]:
+            found.append(_difference(split, True, lied, honest))
+    return found
+
+
+_CLAIMS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    (("decision_tree", "xgboost"), ("majority_vote",)),
+    (("cam_plus",), ("decision_tree", "xgboost")),
+    (("cam_plus",), MODELS),
+    (("cam_plus",), ("majority_vote",)),
+    (("confidence_vote",), ("majority_vote",)),
+    (("debate",), ("majority_vote",)),
+    (("dawid_skene",), ("majority_vote",)),
+)
+"""Methods of which the best is compared with the best of others."""
+
+
+def _best(
+    records: Records, split: str, liar: bool, names: Sequence[str]
+) -> tuple[str, dict[Hashable, float]]:
+    """Return the method with the best mean over houses, and its accuracies by house."""
+    by_name: dict[str, dict[Hashable, float]] = {}
+    for row in records:
+        if (row["split"], row["malicious"]) == (split, liar) and row["method"] in names:
+            by_name.setdefault(row["method"], {})[row["house"]] = float(row["accuracy_mean"])
+    return max(by_name.items(), key=lambda item: fmean(item[1].values()), default=("", {}))
+
+
+def _difference(
+    split: str,
+    liar: bool,
+    one: tuple[str, dict[Hashable, float]],
+    other: tuple[str, dict[Hashable, float]],
+) -> Difference:
+    (name, values), (other_name, other_values) = one, other
+    houses = [house for house in values if house in other_values]
+    mean, half, draw = difference(values, other_values, {house: house for house in houses})
+    told = (name, "the same honest" if liar else other_name)
+    return Difference(split, liar, *told, mean, half, draw, len(houses))
+
+
+def _named(method: str) -> str:
+    return SHORT.get(method, method)
 
 
 def print_extras(measures: Records, console: Console) -> None:

@@ -16,6 +16,7 @@ from coterie_bench.mele_houses import explore_house, oracle_house, richest_rooms
 from coterie_bench.mele_job import Job, run_job
 from coterie_bench.mele_methods import DEFAULT_METHODS, Methods
 from coterie_bench.mele_paper import HOUSES, TABLE_1, paper_accuracy
+from coterie_bench.mele_tables import headline
 from coterie_bench.records import mean_std, write_csv, write_json
 
 ROOMS = ("k,kitchen", "b,bedroom", "a,bathroom", "l,living room", "h,hallway")
@@ -239,3 +240,23 @@ def test_records_write_nan_as_null(tmp_path):
     assert (tmp_path / "r.csv").read_text() == 'a,b,c\n1,,\n2,,"x,y"\n'
     assert mean_std([1.0, 3.0, math.nan]) == (2.0, 1.0)
     assert all(math.isnan(v) for v in mean_std([]))
+
+
+def test_differences_come_with_intervals_over_houses_and_draws_are_called_so():
+    def record(house, method, accuracy, *, liar=False):
+        return {
+            "house": house, "split": "random", "method": method, "malicious": liar,
+            "accuracy_mean": accuracy,
+        }  # fmt: skip
+
+    rows = []
+    for house, tree, boost, vote in (("a", 0.8, 0.7, 0.6), ("b", 0.9, 0.6, 0.6)):
+        rows += [record(house, "decision_tree", tree), record(house, "xgboost", boost)]
+        rows += [record(house, "majority_vote", vote), record(house, "debate", vote + 0.1)]
+        rows += [record(house, "xgboost", boost - 0.1, liar=True)]
+    tree, debate, lied = headline(rows)
+    assert (tree.one, tree.other, tree.houses) == ("decision_tree", "majority_vote", 2)
+    assert tree.mean == pytest.approx(0.25) and tree.draw  # two houses tell next to nothing
+    assert tree.half == pytest.approx(12.706 * 0.05, rel=1e-3)
+    assert debate.mean == pytest.approx(0.1) and not debate.draw
+    assert lied.malicious and lied.mean == pytest.approx(-0.1)

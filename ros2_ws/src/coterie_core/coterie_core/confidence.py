@@ -132,30 +132,6 @@ class TeamModel(_Part):
         return cast(FloatArray, total)
 
 
-class StatedConfidence(_Part):
-    """How often a method is right where its score says p: its confidence, its answer unchanged.
-
-    Logistic in the margin |2 p - 1|, the side (+1 YES, -1 NO), log K for K answers, and products of
-    these.
-    """
-
-    weights: tuple[float, float, float, float, float, float]
-
-    @staticmethod
-    def inputs(p: FloatArray, count: Any) -> FloatArray:
-        """Return the inputs (N, 6) for scores of YES (N,) of `count` answers (N,)."""
-        size, side = np.abs(2.0 * p - 1.0), np.where(p > 0.5, 1.0, -1.0)
-        team = np.log(np.maximum(np.broadcast_to(count, p.shape), 1.0))
-        return np.column_stack([np.ones_like(size), size, side, side * size, team, team * size])
-
-    def of(self, p: FloatArray, count: Any) -> FloatArray:
-        """Return P(yes) (N,), on the side of `p`; NaN stays."""
-        known = ~np.isnan(p)
-        sure = probability(self.inputs(np.where(known, p, 0.5), count) @ np.array(self.weights))
-        sure = np.clip(sure, 0.5 + 1e-6, 1.0 - FLOOR)
-        return np.where(known, np.where(p > 0.5, sure, 1.0 - sure), np.nan)
-
-
 class ConfidenceModel(_Part):
     """All of it; `fitted_on` says on which houses and seeds the numbers were found."""
 
@@ -163,12 +139,6 @@ class ConfidenceModel(_Part):
     prior: PriorModel = PriorModel()
     detector: DetectorModel = DetectorModel()
     team: TeamModel = TeamModel()
-    methods: dict[str, StatedConfidence] = {}
-
-    def stated(self, method: str, p: FloatArray, count: Any) -> FloatArray:
-        """Return the calibrated P(yes) (N,) of a method's scores; unchanged where none is known."""
-        model = self.methods.get(method)
-        return p if model is None else model.of(p, count)
 
     def team_p(self, table: AnswerTable) -> FloatArray:
         """Return P(yes) of each question (N,) from all answers; NaN where nobody can tell."""
