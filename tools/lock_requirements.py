@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Pin what the pinned packages depend on: requirements/constraints.txt, for every Python.
+"""Pin what the pinned packages depend on, for every Python: a file in requirements/lock per group.
 
-    python tools/lock_requirements.py python3.10 python3.11 python3.12
+    python tools/lock_requirements.py
 
-Run it after a change of requirements/{run,build,dev}.txt. Each interpreter resolves the files with
-pip, without installing anything; packages whose version differs get an environment marker. What one
-interpreter chose is preferred for the next, so that most lines need no marker.
+Run it after a change of a file in requirements/. uv resolves all groups together, for each Python,
+without installing anything; what is pinned already is preferred, and packages whose version differs
+get an environment marker. Each group's file then lists all that the group needs beside its own
+lines. What unused.txt names is left out, with all that only it asks for.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import os
 import re
 import subprocess
 import sys
@@ -19,48 +20,49 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from bootstrap import installer, machine, steps
+
 ROOT = Path(__file__).resolve().parent.parent
-FILES = ("run.txt", "build.txt", "dev.txt", "ros.txt")
-#: Pinned where it is asked for: what ROS needs in ros.txt, numpy in run.txt and system.txt.
-PINNED_ELSEWHERE = re.compile(r"ros[-_].*|numpy|pip")
+FOLDER = ROOT / "requirements"
+#: Whose dependencies are locked; those of ros.txt, which lists all of ROS, are the build's.
+NOT_A_GROUP = ("ros", "system", "unused")
+#: The oldest Linux that all wheels exist for.
+PLATFORM = "x86_64-manylinux_2_36"
 HEADER = """\
-# Exact versions of everything that run.txt, build.txt and dev.txt pull in. Written by
-# tools/lock_requirements.py; not edited by hand.
+# Exact versions of all that {name}.txt pulls in. Written by tools/lock_requirements.py.
 """
 
 
-def canonical(name: str) -> str:
-    """Return a distribution's name in the form in which two spellings of it are equal."""
-    return re.sub(r"[-_.]+", "-", name).lower()
+def groups(folder: Path) -> list[str]:
+    """Return the names of the requirement files that have a lock file."""
+    return sorted(path.stem for path in folder.glob("*.txt") if path.stem not in NOT_A_GROUP)
 
 
-def resolved(report: Mapping[str, object]) -> dict[str, str]:
-    """Return name and version of every distribution in a report of ``pip install --report``."""
-    pins = {}
-    installs = report["install"]
-    assert isinstance(installs, list)
-    for item in installs:
-        name = canonical(item["metadata"]["name"])
-        if not PINNED_ELSEWHERE.fullmatch(name):
-            pins[name] = item["metadata"]["version"]
-    return pins
+def pins(text: str) -> dict[str, str]:
+    """Return name and version of every pinned line, ROS's left out: ros.txt has them all."""
+    found = {}
+    for line in text.splitlines():
+        name = installer.pinned_name(line)
+        if name is not None and not name.startswith("ros-"):
+            found[name] = re.split(r"==|;", line)[1].strip()
+    return found
 
 
-def merge(pins: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Return the lines of the constraints file.
+def merge(found: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Return the lines of a lock file.
 
     Args:
-        pins: For each Python version such as ``3.11``, the pins that hold there.
+        found: For each Python version such as ``3.11``, the pins that hold there.
     """
-    versions = sorted(pins, key=lambda v: tuple(map(int, v.split("."))))
+    versions = sorted(found, key=lambda v: tuple(map(int, v.split("."))))
     lines = []
-    for name in sorted(set().union(*pins.values())):
-        found = {version: pins[version].get(name) for version in versions}
-        if len(set(found.values())) == 1:
-            lines.append(f"{name}=={found[versions[0]]}")
+    for name in sorted(set().union(*found.values())):
+        here = {version: found[version].get(name) for version in versions}
+        if len(set(here.values())) == 1:
+            lines.append(f"{name}=={here[versions[0]]}")
             continue
-        for pin in sorted({pin for pin in found.values() if pin is not None}):
-            holders = [version for version in versions if found[version] == pin]
+        for pin in sorted({pin for pin in here.values() if pin is not None}):
+            holders = [version for version in versions if here[version] == pin]
             marker = " or ".join(f'python_version == "{version}"' for version in holders)
             if holders == versions[-len(holders) :]:
                 marker = f'python_version >= "{holders[0]}"'
@@ -68,53 +70,68 @@ def merge(pins: Mapping[str, Mapping[str, str]]) -> list[str]:
     return lines
 
 
-def resolve(python: str, constraints: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Let one interpreter's pip resolve the requirement files.
+def resolve(
+    uv: Path, version: str, files: Sequence[str], *, prefer: str = "", limit: str = ""
+) -> str:
+    """Let uv resolve requirement files for one Python; returns the pins, a line each.
 
-    Returns:
-        The interpreter's version such as ``3.11``, and the pins.
+    Args:
+        uv: The program.
+        version: Of Python, such as ``3.11``.
+        files: Names of requirement files.
+        prefer: Pins that are kept where they can be.
+        limit: Pins that are kept.
 
     Raises:
-        RuntimeError: pip found no solution.
+        RuntimeError: There is no solution.
     """
-    version = subprocess.run(
-        [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
-        check=True, capture_output=True, text=True,
-    ).stdout.strip()  # fmt: skip
     with tempfile.TemporaryDirectory() as scratch:
-        report = Path(scratch) / "report.json"
-        limits = Path(scratch) / "constraints.txt"
-        limits.write_text("\n".join(constraints) + "\n")
+        output = Path(scratch) / "pins.txt"
+        output.write_text(prefer)
+        limits = Path(scratch) / "limits.txt"
+        limits.write_text(limit)
         command = [
-            python, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--prefer-binary",
-            "--quiet", "--report", str(report), "--constraint", str(limits),
+            str(uv), "pip", "compile", "--quiet", "--no-header", "--no-annotate",
+            "--python-version", version, "--python-platform", PLATFORM,
+            "--index-strategy", "unsafe-best-match", "--excludes", str(FOLDER / "unused.txt"),
+            "--constraint", str(limits), "--output-file", str(output),
+            *(str(FOLDER / f"{name}.txt") for name in files),
         ]  # fmt: skip
-        for name in FILES:
-            command += ["--requirement", str(ROOT / "requirements" / name)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        environ = {**os.environ, **installer.index_settings(Path(sys.executable), os.environ)}
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise RuntimeError(f"{python}: pip found no solution:\n{done.stderr[-2000:]}")
-        return version, resolved(json.loads(report.read_text()))
+            raise RuntimeError(f"Python {version}: uv found no solution:\n{done.stderr[-2000:]}")
+        return output.read_text()
 
 
 def main() -> int:
-    """Resolve for the interpreters named on the command line and write the file."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("pythons", nargs="+", help="one interpreter of each supported version")
-    pins: dict[str, dict[str, str]] = {}
-    preferred: list[str] = []
-    for python in parser.parse_args().pythons:
-        try:
-            version, pins_here = resolve(python, preferred)
-        except RuntimeError:
-            # What an older or newer Python chose does not exist here: let this one choose.
-            version, pins_here = resolve(python, ())
-        pins[version] = pins_here
-        preferred = [f"{name}=={pin}" for name, pin in pins_here.items()]
-        print(f"{version}: {len(pins_here)} packages")
-    target = ROOT / "requirements" / "constraints.txt"
-    target.write_text(HEADER + "\n".join(merge(pins)) + "\n")
-    print(f"wrote {target.relative_to(ROOT)}")
+    """Resolve all groups and write their lock files."""
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
+    uv = installer.ensure_uv(steps.Layout(ROOT), Path(sys.executable), os.environ)
+    if uv is None:
+        print("lock_requirements: uv could not be had", file=sys.stderr)
+        return 1
+    names = groups(FOLDER)
+    locks = FOLDER / "lock"
+    prefer = "".join(path.read_text() for path in sorted(locks.glob("*.txt")))
+    found: dict[str, dict[str, dict[str, str]]] = {name: {} for name in names}
+    for version in ("{}.{}".format(*v) for v in machine.SUPPORTED_PYTHONS):
+        whole = resolve(uv, version, [*names, "ros"], prefer=prefer)
+        prefer = whole
+        for name in names:
+            files = [name, "ros"] if name == "build" else [name]
+            found[name][version] = pins(resolve(uv, version, files, limit=whole))
+        print(f"{version}: {len(pins(whole))} packages beside ROS")
+    for name in names:
+        asked = set(pins((FOLDER / f"{name}.txt").read_text()))
+        beside = {
+            version: {n: pin for n, pin in all_pins.items() if n not in asked}
+            for version, all_pins in found[name].items()
+        }
+        (locks / f"{name}.txt").write_text(
+            HEADER.format(name=name) + "\n".join(merge(beside)) + "\n"
+        )
+        print(f"wrote requirements/lock/{name}.txt")
     return 0
 
 

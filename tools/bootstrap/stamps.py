@@ -39,6 +39,13 @@ def is_current(stamp: Path, expected: str) -> bool:
         return False
 
 
+def write(stamp: Path, digest: str) -> None:
+    """Leave a stamp; it is whole or not there."""
+    scratch = stamp.with_name(f"{stamp.name}.new")
+    scratch.write_text(digest + "\n", encoding="ascii")
+    scratch.replace(stamp)
+
+
 def workspace_packages(source: Path) -> list[Path]:
     """Return the package directories below ``ros2_ws/src``, those in ``compat`` included."""
     found = [path.parent for path in source.glob("*/package.xml")]

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import re
-import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+import sysconfig
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bootstrap import machine, ros, stamps, terminal
+from bootstrap import installer, machine, ros, stamps, terminal
+from bootstrap.errors import SetupError
 
 #: Raise it when a step does something else with the same inputs.
-RECIPE = "1"
+RECIPE = "2"
+#: The groups of requirements that builds need, then those that everybody needs.
+BUILD = ("ros", "build")
+ALWAYS = (*BUILD, "run")
+#: Files of requirements/ that are not groups.
+_NO_GROUP = ("system", "unused")
+#: How long steps take on two cores that do little else [s].
+EXPECTED = {"venv": 4, "build": 12, "run": 40, "messages": 75, "more": 15}
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,10 @@ class Layout:
     def venv_stamp(self) -> Path:
         """Written when the environment is complete; goes away with it."""
         return self.venv / "coterie-stamp"
+
+    def group_stamp(self, name: str) -> Path:
+        """Written when a part of the environment is complete; goes away with it."""
+        return self.venv / f"coterie-with-{name}"
 
     @property
     def workspace(self) -> Path:
@@ -70,6 +82,10 @@ class Layout:
         """Return a requirement file."""
         return self.root / "requirements" / f"{name}.txt"
 
+    def lock(self, name: str) -> Path:
+        """Return the file with all that a requirement file pulls in."""
+        return self.root / "requirements" / "lock" / f"{name}.txt"
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -78,45 +94,79 @@ class Plan:
     Attributes:
         layout: Where things are.
         installation: Where ROS comes from.
+        build_digest: Stamp of an environment in which ros2_ws can be built.
         venv_digest: Stamp of the complete environment.
         workspace_digest: Stamp of the built workspace.
+        more: Groups of requirements that are asked for beside those everybody needs, and the stamp
+            of each.
     """
 
     layout: Layout
     installation: ros.Installation
+    build_digest: str
     venv_digest: str
     workspace_digest: str
+    more: Mapping[str, str]
 
     @classmethod
-    def of(cls, layout: Layout, installation: ros.Installation, python_version: str) -> Plan:
+    def of(
+        cls,
+        layout: Layout,
+        installation: ros.Installation,
+        python_version: str,
+        more: Sequence[str] = (),
+    ) -> Plan:
         """Read the inputs of all steps.
 
         Args:
             layout: Where things are.
             installation: Where ROS comes from.
             python_version: Of the interpreter that makes the environment, e.g. ``3.11``.
+            more: Groups beside those that everybody needs.
         """
         tools = layout.root / "tools"
-        files = sorted(layout.requirements("run").parent.glob("*.txt"))
-        files += [tools / "relocate_cmake_exports.py", tools / "write_setup_files.py"]
         # The root is part of it: neither environments nor builds can be moved.
         facts = [RECIPE, str(layout.root), python_version, installation.name]
-        venv_digest = stamps.digest(facts, files, layout.root)
+
+        def digest(groups: Sequence[str]) -> str:
+            files = [layout.requirements(name) for name in groups]
+            files += [layout.lock(name) for name in groups if name != "ros"]
+            files += [layout.requirements("system")]
+            return stamps.digest(facts, files, layout.root)
+
+        scripts = [tools / "relocate_cmake_exports.py", tools / "write_setup_files.py"]
+        build_digest = stamps.digest([digest(BUILD)], scripts, layout.root)
         packages = stamps.workspace_packages(layout.workspace / "src")
         inputs = stamps.build_inputs(packages)
         return cls(
             layout,
             installation,
-            venv_digest,
-            stamps.digest([RECIPE, venv_digest], inputs, layout.root),
+            build_digest,
+            stamps.digest([build_digest, digest(ALWAYS)], [], layout.root),
+            stamps.digest([build_digest], inputs, layout.root),
+            {name: digest([name]) for name in more},
+        )
+
+    @property
+    def build_ready(self) -> bool:
+        """Can the workspace be built in the environment?"""
+        return self.layout.python.exists() and stamps.is_current(
+            self.layout.group_stamp("build"), self.build_digest
         )
 
     @property
     def venv_ready(self) -> bool:
-        """Is the environment complete?"""
-        return self.layout.python.exists() and stamps.is_current(
-            self.layout.venv_stamp, self.venv_digest
-        )
+        """Is the environment complete, but for what is asked for beside it?"""
+        return self.build_ready and stamps.is_current(self.layout.venv_stamp, self.venv_digest)
+
+    @property
+    def missing(self) -> list[str]:
+        """Return the groups that are asked for and not installed."""
+        return [
+            name
+            for name, digest in self.more.items()
+            if not stamps.is_current(self.layout.group_stamp(name), digest)
+        ]
 
     @property
     def workspace_ready(self) -> bool:
@@ -126,42 +176,18 @@ class Plan:
     @property
     def ready(self) -> bool:
         """Is there nothing to do?"""
-        return self.venv_ready and self.workspace_ready and self.layout.activation.is_file()
+        return (
+            self.venv_ready
+            and self.workspace_ready
+            and not self.missing
+            and self.layout.activation.is_file()
+        )
 
 
-_PIN = re.compile(r"([A-Za-z0-9_.-]+)(?:\[[\w,-]+\])?\s*==")
-
-
-def _name(line: str) -> str | None:
-    """Return the name of a pinned distribution, in the form in which spellings are equal."""
-    match = _PIN.match(line)
-    return re.sub(r"[-_.]+", "-", match[1]).lower() if match else None
-
-
-def _lines(file: Path) -> list[str]:
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if line.strip() and not line.startswith("#")]
-
-
-def requirement_lines(folder: Path, *, wheels: bool) -> tuple[list[str], list[str]]:
-    """Return what pip is to install, and the constraints on what that pulls in.
-
-    Args:
-        folder: The folder ``requirements``.
-        wheels: Does ROS come from wheels? If not, what ``system.txt`` pins takes the place of the
-            other files' pins of the same name.
-    """
-    names = ["build", "run", "dev"]
-    required = [line for name in names for line in _lines(folder / f"{name}.txt")]
-    constraints = _lines(folder / "constraints.txt")
-    if wheels:
-        return [*_lines(folder / "ros.txt"), *required], constraints
-    chosen = _lines(folder / "system.txt")
-    taken = {_name(line) for line in chosen}
-    return (
-        [*chosen, *(line for line in required if _name(line) not in taken)],
-        [line for line in constraints if _name(line) not in taken],
-    )
+def groups(layout: Layout) -> list[str]:
+    """Return the groups of requirements that are installed only when asked for."""
+    found = (path.stem for path in layout.requirements("run").parent.glob("*.txt"))
+    return sorted(name for name in found if name not in (*ALWAYS, *_NO_GROUP))
 
 
 def ensure_system_packages(layout: Layout, environ: Mapping[str, str]) -> None:
@@ -200,56 +226,27 @@ def ensure_system_packages(layout: Layout, environ: Mapping[str, str]) -> None:
 
 
 def ensure_venv(plan: Plan, environ: Mapping[str, str]) -> None:
-    """Make or complete the virtual environment.
+    """Make the virtual environment, or keep the one that is there.
 
-    An interrupted set-up left no stamp: pip then goes on where it stopped. An environment that was
-    made for other inputs (another interpreter, place or source of ROS) is made anew.
+    One that was made for other inputs (another interpreter, place or source of ROS) is made anew.
     """
     layout = plan.layout
     machine.check_disk(layout.root)
     base = machine.base_python()
     made_for = layout.venv / "coterie-origin"
     origin = f"{layout.root}\n{plan.installation.name}\n{Path(base).resolve()}"
-    usable = layout.python.exists() and _starts(layout.python)
-    known = made_for.is_file()
-    if usable and known and made_for.read_text() != origin:
-        usable = False
-    layout.venv_stamp.unlink(missing_ok=True)
-    if not usable:
+    if not (made_for.is_file() and made_for.read_text() == origin and _starts(layout.python)):
         command = [base, "-E", "-s", "-m", "venv", "--clear", str(layout.venv)]
         if not plan.installation.wheels:
             command.insert(-1, "--system-site-packages")
-        terminal.run(command, title="environment .venv", log=layout.log("venv"), environ=environ)
-    made_for.write_text(origin)
-    required, constraints = requirement_lines(
-        layout.root / "requirements", wheels=plan.installation.wheels
-    )
-    wanted = layout.state / "requirements.txt"
-    wanted.write_text("\n".join(required) + "\n", encoding="utf-8")
-    limits = layout.state / "constraints.txt"
-    limits.write_text("\n".join(constraints) + "\n", encoding="utf-8")
-    command = [
-        str(layout.python), "-m", "pip", "install", "--no-input", "--disable-pip-version-check",
-        "--prefer-binary", "--constraint", str(limits), "--requirement", str(wanted),
-    ]  # fmt: skip
-    total = len({_name(line) for line in [*required, *constraints]})
-    terminal.run(
-        command,
-        title="Python packages",
-        log=layout.log("pip"),
-        environ=environ,
-        describe=PipProgress(total),
-        advise=advise_on_pip,
-    )
-    if plan.installation.wheels:
-        for tool in ("relocate_cmake_exports", "write_setup_files"):
-            terminal.run(
-                [str(layout.python), str(layout.root / "tools" / f"{tool}.py")],
-                title=tool.replace("_", " "),
-                log=layout.log(tool),
-                environ=environ,
-            )
-    layout.venv_stamp.write_text(plan.venv_digest + "\n", encoding="ascii")
+        terminal.run(
+            command,
+            title="environment .venv",
+            log=layout.log("venv"),
+            environ=environ,
+            expected=EXPECTED["venv"],
+        )
+        made_for.write_text(origin)
 
 
 def _starts(python: Path) -> bool:
@@ -260,125 +257,112 @@ def _starts(python: Path) -> bool:
     return done.returncode == 0
 
 
-class PipProgress:
-    """Turns pip's lines into ``done/total package``."""
-
-    _COLLECTING = re.compile(r"(?:Collecting|Requirement already satisfied:) ([A-Za-z0-9_.-]+)")
-
-    def __init__(self, total: int) -> None:
-        self.total = total
-        self._seen: set[str] = set()
-
-    def __call__(self, line: str) -> str | None:
-        """Return what to show for ``line``."""
-        match = self._COLLECTING.match(line.strip())
-        if match:
-            self._seen.add(re.sub(r"[-_.]+", "-", match[1]).lower())
-            return f"{min(len(self._seen), self.total)}/{self.total} {match[1]}"
-        if line.startswith("Installing collected packages"):
-            return f"unpacking {line.count(',') + 1} packages"
-        return None
+def _site_packages(layout: Layout) -> Path:
+    base = {"base": str(layout.venv), "platbase": str(layout.venv)}
+    return Path(sysconfig.get_path("purelib", "posix_prefix", vars=base))
 
 
-def advise_on_pip(output: str) -> list[str]:
-    """Return what to do about a failed ``pip install``, judged by its output."""
-    advice = []
-    if re.search(r"No space left on device", output):
-        advice.append("free some space, then run ./coterie setup again")
-    elif re.search(
-        r"NewConnectionError|Temporary failure in name resolution|ConnectTimeout|ReadTimeout"
-        r"|ProxyError|SSLError|CERTIFICATE_VERIFY_FAILED|Network is unreachable|IncompleteRead",
-        output,
-    ):
-        advice.append(
-            "the package index was not reached: check the network, HTTPS_PROXY, PIP_INDEX_URL"
-        )
-    elif re.search(r"Could not find a version|No matching distribution", output):
-        advice.append(
-            "the package index lacks a pinned version: a mirror (PIP_INDEX_URL) may be incomplete"
-        )
-    elif re.search(r"THESE PACKAGES DO NOT MATCH THE HASHES", output):
-        advice.append("a download was damaged: pip cache purge")
-    advice.append("run ./coterie setup again: it goes on where it stopped")
-    return advice
+@contextlib.contextmanager
+def installing(
+    plan: Plan, groups: Sequence[str], environ: Mapping[str, str], *, title: str, expected: float
+) -> Iterator[None]:
+    """Install groups of requirements beside what is done in this context.
 
+    What is installed already is left alone. Where uv fails, pip tries: mirrors that are fit for
+    pip are not always fit for uv.
 
-def ensure_workspace(plan: Plan, environ: Mapping[str, str]) -> None:
-    """Build ``ros2_ws`` with colcon, so that sources are linked and not copied."""
+    Raises:
+        SetupError: They cannot be installed.
+    """
     layout = plan.layout
-    origin = layout.workspace / "build" / "coterie-origin"
-    # A build tree knows its place and its interpreter; made for others, it is of no use.
-    made_for = f"{layout.root}\n{plan.installation.name}\n{os.path.realpath(layout.python)}"
-    if origin.is_file() and origin.read_text() != made_for:
-        for name in ("build", "install", "log"):
-            shutil.rmtree(layout.workspace / name, ignore_errors=True)
-    layout.workspace_stamp.unlink(missing_ok=True)
-    origin.parent.mkdir(exist_ok=True)
-    origin.write_text(made_for)
-    source = layout.workspace / "src"
-    packages = [path for path in stamps.workspace_packages(source) if path.parent == source]
-    stand_ins = missing_stand_ins(source / "compat", _ament_prefixes(environ, layout))
-    _drop_removed(layout, {path.name for path in [*packages, *stand_ins]})
-    command = [
-        str(layout.venv / "bin" / "colcon"), "--log-base", str(layout.workspace / "log"),
-        "build", "--symlink-install", "--base-paths", "src",
-        *[str(path.relative_to(layout.workspace)) for path in stand_ins],
-        "--cmake-args", "-DBUILD_TESTING=OFF",
-        f"-DPython3_EXECUTABLE={layout.python}",
-        f"-DCOTERIE_ROS_FROM_WHEELS={'ON' if plan.installation.wheels else 'OFF'}",
-    ]  # fmt: skip
-    terminal.run(
-        command,
-        title="workspace ros2_ws",
-        log=layout.log("colcon"),
-        environ=environ,
-        cwd=layout.workspace,
-        describe=ColconProgress(len(packages) + len(stand_ins)),
-        advise=lambda _: (
-            "mend what the log names, then run ./coterie setup again",
-            "if the build tree is broken:  rm -rf ros2_ws/build ros2_ws/install ros2_ws/log",
-        ),
+    lines = installer.requirement_lines(
+        layout.requirements("run").parent, groups, wheels=plan.installation.wheels
     )
-    layout.workspace_stamp.write_text(plan.workspace_digest + "\n", encoding="ascii")
+    wanted = layout.state / f"requirements-{groups[-1]}.txt"
+    wanted.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    uv = installer.ensure_uv(layout, layout.python, environ)
+
+    def job(uv: Path | None) -> terminal.Job:
+        command, variables = installer.command(uv, layout.python, wanted, environ)
+        log = layout.log(f"packages-{groups[-1]}" + ("" if uv else "-pip"))
+        return terminal.Job(
+            command,
+            title=title,
+            log=log,
+            environ=variables,
+            describe=installer.InstallProgress(len(lines)),
+            advise=installer.advise,
+            expected=expected,
+        )
+
+    first = job(uv)
+    try:
+        with first:
+            yield
+    except SetupError as error:
+        if uv is None or error.log != first.log:
+            raise
+        print(f"coterie: uv could not install them ({first.log}); pip tries", flush=True)
+        with job(None):
+            pass
 
 
-def _ament_prefixes(environ: Mapping[str, str], layout: Layout) -> list[Path]:
-    entries = [Path(e) for e in environ.get("AMENT_PREFIX_PATH", "").split(":") if e]
-    return [entry for entry in entries if not entry.is_relative_to(layout.install)]
+def install_what_builds(plan: Plan, environ: Mapping[str, str]) -> None:
+    """Install ROS (where it comes from wheels) and what builds the workspace."""
+    layout = plan.layout
+    title = "ROS and build tools"
+    with installing(plan, BUILD, environ, title=title, expected=EXPECTED["build"]):
+        pass
+    if plan.installation.wheels:
+        for tool in ("relocate_cmake_exports", "write_setup_files"):
+            terminal.run(
+                [str(layout.python), str(layout.root / "tools" / f"{tool}.py")],
+                title=tool.replace("_", " "),
+                log=layout.log(tool),
+                environ=environ,
+            )
+    stamps.write(layout.group_stamp("build"), plan.build_digest)
 
 
-def missing_stand_ins(compat: Path, prefixes: Sequence[Path]) -> list[Path]:
-    """Return the packages of ``compat`` that no ament prefix provides."""
-    return [
-        package.parent
-        for package in sorted(compat.glob("*/package.xml"))
-        if not any((prefix / "share" / package.parent.name).is_dir() for prefix in prefixes)
-    ]
+@contextlib.contextmanager
+def installing_what_runs(plan: Plan, environ: Mapping[str, str]) -> Iterator[None]:
+    """Install what Coterie imports, beside what is done in this context."""
+    plan.layout.venv_stamp.unlink(missing_ok=True)
+    title = "Python packages"
+    with installing(plan, ["run"], environ, title=title, expected=EXPECTED["run"]):
+        yield
+    stamps.write(plan.layout.venv_stamp, plan.venv_digest)
 
 
-def _drop_removed(layout: Layout, names: set[str]) -> None:
-    """Remove what was built from packages that no longer exist, so that nobody imports it."""
-    for marker in layout.install.glob("*/share/colcon-core/packages/*"):
-        if marker.name not in names:
-            shutil.rmtree(marker.parents[3], ignore_errors=True)
-            shutil.rmtree(layout.workspace / "build" / marker.name, ignore_errors=True)
+def install_more(plan: Plan, name: str, environ: Mapping[str, str]) -> None:
+    """Install a group that is asked for."""
+    title = f"what ./coterie {name} needs"
+    with installing(plan, [name], environ, title=title, expected=EXPECTED["more"]):
+        pass
+    stamps.write(plan.layout.group_stamp(name), plan.more[name])
 
 
-class ColconProgress:
-    """Turns colcon's lines into ``done/total package``."""
+def expected(plan: Plan) -> float:
+    """Return how long what is due takes on two cores that do little else [s]."""
+    seconds = 0.0
+    if not plan.layout.python.exists():
+        seconds += EXPECTED["venv"]
+    if not plan.build_ready:
+        seconds += EXPECTED["build"]
+    seconds += max(
+        0.0 if plan.venv_ready else EXPECTED["run"],
+        0.0 if plan.workspace_ready else EXPECTED["messages"],
+    )
+    return seconds + EXPECTED["more"] * len(plan.missing)
 
-    def __init__(self, total: int) -> None:
-        self.total = total
-        self._done = 0
 
-    def __call__(self, line: str) -> str | None:
-        """Return what to show for ``line``."""
-        match = re.match(r"(Starting >>>|Finished <<<) (\S+)", line)
-        if match is None:
-            return None
-        if match[1].startswith("Finished"):
-            self._done += 1
-        return f"{self._done}/{self.total} {match[2]}"
+def drop_damaged(layout: Layout) -> None:
+    """Make sure that nothing half installed is taken for installed."""
+    damaged = installer.drop_damaged(_site_packages(layout))
+    if damaged:
+        for stamp in (layout.venv_stamp, *layout.venv.glob("coterie-with-*")):
+            stamp.unlink(missing_ok=True)
+        print(f"coterie: was cut off, is installed again: {', '.join(damaged)}", flush=True)
 
 
 def underlay(plan: Plan, clean: Mapping[str, str]) -> dict[str, str]:
@@ -398,6 +382,5 @@ def record_activation(plan: Plan, clean: Mapping[str, str]) -> ros.Activation:
     """Source everything once and keep what it changed."""
     after = ros.source([plan.layout.install / "setup.bash"], underlay(plan, clean))
     activation = ros.Activation.between(clean, after)
-    plan.layout.state.mkdir(exist_ok=True)
     activation.save(plan.layout.activation)
     return activation

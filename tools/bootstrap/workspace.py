@@ -1,0 +1,96 @@
+"""The step that builds the colcon workspace ros2_ws."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bootstrap import stamps, terminal
+from bootstrap.steps import EXPECTED, Layout, Plan
+
+
+def ensure(plan: Plan, environ: Mapping[str, str]) -> None:
+    """Build ``ros2_ws`` with colcon, so that sources are linked and not copied."""
+    layout = plan.layout
+    origin = layout.workspace / "build" / "coterie-origin"
+    # A build tree knows its place and its interpreter; made for others, it is of no use.
+    made_for = f"{layout.root}\n{plan.installation.name}\n{os.path.realpath(layout.python)}"
+    # Left where a build could not be ended in order; what it wrote may be incomplete.
+    unfinished = layout.workspace / "build" / "coterie-unfinished"
+    if unfinished.exists():
+        print("coterie: the last build was cut off; it is done again", flush=True)
+    if unfinished.exists() or (origin.is_file() and origin.read_text() != made_for):
+        for name in ("build", "install", "log"):
+            shutil.rmtree(layout.workspace / name, ignore_errors=True)
+    layout.workspace_stamp.unlink(missing_ok=True)
+    origin.parent.mkdir(exist_ok=True)
+    origin.write_text(made_for)
+    source = layout.workspace / "src"
+    packages = [path for path in stamps.workspace_packages(source) if path.parent == source]
+    stand_ins = missing_stand_ins(source / "compat", _ament_prefixes(environ, layout))
+    _drop_removed(layout, {path.name for path in [*packages, *stand_ins]})
+    command = [
+        str(layout.venv / "bin" / "colcon"), "--log-base", str(layout.workspace / "log"),
+        "build", "--symlink-install", "--base-paths", "src",
+        *[str(path.relative_to(layout.workspace)) for path in stand_ins],
+        "--cmake-args", "-DBUILD_TESTING=OFF",
+        f"-DPython3_EXECUTABLE={layout.python}",
+        f"-DCOTERIE_ROS_FROM_WHEELS={'ON' if plan.installation.wheels else 'OFF'}",
+    ]  # fmt: skip
+    terminal.run(
+        command,
+        title="workspace ros2_ws",
+        log=layout.log("colcon"),
+        environ=environ,
+        cwd=layout.workspace,
+        marker=unfinished,
+        expected=EXPECTED["messages"],
+        describe=ColconProgress(len(packages) + len(stand_ins)),
+        advise=lambda _: (
+            "mend what the log names, then run ./coterie setup again",
+            "if the build tree is broken:  rm -rf ros2_ws/build ros2_ws/install ros2_ws/log",
+        ),
+    )
+    stamps.write(layout.workspace_stamp, plan.workspace_digest)
+
+
+def _ament_prefixes(environ: Mapping[str, str], layout: Layout) -> list[Path]:
+    entries = [Path(e) for e in environ.get("AMENT_PREFIX_PATH", "").split(":") if e]
+    return [entry for entry in entries if not entry.is_relative_to(layout.install)]
+
+
+def missing_stand_ins(compat: Path, prefixes: Sequence[Path]) -> list[Path]:
+    """Return the packages of ``compat`` that no ament prefix provides."""
+    return [
+        package.parent
+        for package in sorted(compat.glob("*/package.xml"))
+        if not any((prefix / "share" / package.parent.name).is_dir() for prefix in prefixes)
+    ]
+
+
+def _drop_removed(layout: Layout, names: set[str]) -> None:
+    """Remove what was built from packages that no longer exist, so that nobody imports it."""
+    for marker in layout.install.glob("*/share/colcon-core/packages/*"):
+        if marker.name not in names:
+            shutil.rmtree(marker.parents[3], ignore_errors=True)
+            shutil.rmtree(layout.workspace / "build" / marker.name, ignore_errors=True)
+
+
+class ColconProgress:
+    """Turns colcon's lines into ``done/total package``."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self._done = 0
+
+    def __call__(self, line: str) -> str | None:
+        """Return what to show for ``line``."""
+        match = re.match(r"(Starting >>>|Finished <<<) (\S+)", line)
+        if match is None:
+            return None
+        if match[1].startswith("Finished"):
+            self._done += 1
+        return f"{self._done}/{self.total} {match[2]}"
