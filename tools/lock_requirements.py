@@ -113,11 +113,12 @@ def main() -> int:
         return 1
     names = groups(FOLDER)
     locks = FOLDER / "lock"
-    prefer = "".join(path.read_text() for path in sorted(locks.glob("*.txt")))
+    locked = "".join(path.read_text() for path in sorted(locks.glob("*.txt")))
+    prefer = locked
     found: dict[str, dict[str, dict[str, str]]] = {name: {} for name in names}
     for version in ("{}.{}".format(*v) for v in machine.SUPPORTED_PYTHONS):
         whole = resolve(uv, version, [*names, "ros"], prefer=prefer)
-        prefer = whole
+        prefer = locked + whole
         for name in names:
             files = [name, "ros"] if name == "build" else [name]
             found[name][version] = pins(resolve(uv, version, files, limit=whole))

@@ -153,7 +153,7 @@ def test_shell_scripts_are_clean(script: str) -> None:
     beside = Path(sys.executable).parent / "shellcheck"
     shellcheck = str(beside) if beside.exists() else shutil.which("shellcheck")
     if shellcheck is None:
-        pytest.skip("shellcheck is not installed (requirements/dev.txt has it)")
+        pytest.skip("shellcheck is not installed (requirements/test.txt has it)")
     done = subprocess.run(
         [
             shellcheck,

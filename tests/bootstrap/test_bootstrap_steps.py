@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bootstrap import ros, stamps, steps, terminal
+from bootstrap import ros, stamps, steps, terminal, workspace
 from bootstrap.errors import SetupError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +22,7 @@ def clone(tmp_path: Path) -> steps.Layout:
     root = tmp_path / "clone"
     shutil.copytree(ROOT / "requirements", root / "requirements")
     (root / "tools").mkdir()
-    for name in ("relocate_cmake_exports.py", "write_setup_files.py"):
+    for name in ("relocate_cmake_exports.py", "write_setup_files.py", "link_packages.py"):
         shutil.copy(ROOT / "tools" / name, root / "tools" / name)
     source = root / "ros2_ws" / "src"
     for package in ("one_msgs", "two_py", "compat/tf2_msgs"):
@@ -36,13 +36,14 @@ def clone(tmp_path: Path) -> steps.Layout:
     return steps.Layout(root)
 
 
-def plan(clone: steps.Layout, version: str = "3.11") -> steps.Plan:
-    return steps.Plan.of(clone, ros.Installation(), version)
+def plan(clone: steps.Layout, version: str = "3.11", *more: str) -> steps.Plan:
+    return steps.Plan.of(clone, ros.Installation(), version, more)
 
 
 def finish(clone: steps.Layout) -> None:
     now = plan(clone)
     for stamp, digest in (
+        (clone.group_stamp("build"), now.build_digest),
         (clone.venv_stamp, now.venv_digest),
         (clone.workspace_stamp, now.workspace_digest),
     ):
@@ -101,13 +102,39 @@ def test_build_inputs_need_a_build_but_no_installation(
     assert not plan(clone).workspace_ready
 
 
-@pytest.mark.parametrize("name", ["ros", "build", "run", "dev", "constraints"])
-def test_changed_requirements_need_both(clone: steps.Layout, name: str) -> None:
+@pytest.mark.parametrize("name", ["ros", "build", "lock/build", "system"])
+def test_changed_requirements_of_builds_need_both(clone: steps.Layout, name: str) -> None:
     finish(clone)
     with clone.requirements(name).open("a") as file:
         file.write("something==1.0\n")
     assert not plan(clone).venv_ready
     assert not plan(clone).workspace_ready
+
+
+@pytest.mark.parametrize("name", ["run", "lock/run"])
+def test_changed_requirements_of_programs_need_no_build(clone: steps.Layout, name: str) -> None:
+    finish(clone)
+    with clone.requirements(name).open("a") as file:
+        file.write("something==1.0\n")
+    assert not plan(clone).venv_ready
+    assert plan(clone).workspace_ready
+
+
+def test_what_is_asked_for_is_due_only_where_it_is_asked_for(clone: steps.Layout) -> None:
+    finish(clone)
+    assert "test" in steps.groups(clone)
+    assert "run" not in steps.groups(clone)
+    asked = plan(clone, "3.11", "test")
+    assert asked.venv_ready
+    assert asked.missing == ["test"]
+    assert not asked.ready
+    assert plan(clone).ready
+    stamps.write(clone.group_stamp("test"), asked.more["test"])
+    assert plan(clone, "3.11", "test").ready
+    with clone.lock("test").open("a") as file:
+        file.write("something==1.0\n")
+    assert plan(clone, "3.11", "test").missing == ["test"]
+    assert plan(clone).ready
 
 
 def test_another_python_or_place_or_ros_needs_both(clone: steps.Layout, tmp_path: Path) -> None:
@@ -141,52 +168,16 @@ def test_stand_ins_only_where_the_real_package_is_absent(
 ) -> None:
     compat = clone.root / "ros2_ws" / "src" / "compat"
     prefix = tmp_path / "ros"
-    assert steps.missing_stand_ins(compat, [prefix]) == [compat / "tf2_msgs"]
+    assert workspace.missing_stand_ins(compat, [prefix]) == [compat / "tf2_msgs"]
     (prefix / "share" / "tf2_msgs").mkdir(parents=True)
-    assert steps.missing_stand_ins(compat, [prefix]) == []
-
-
-def test_wheels_take_every_pin_as_it_stands(clone: steps.Layout) -> None:
-    required, constraints = steps.requirement_lines(clone.root / "requirements", wheels=True)
-    assert "ros-jazzy-rclpy[fastrtps]==7.1.6" in required
-    assert sum(line.startswith("numpy==") for line in required) == 2
-    assert any(line.startswith("contourpy==") for line in constraints)
-
-
-def test_installed_ros_brings_its_own_versions(clone: steps.Layout) -> None:
-    required, constraints = steps.requirement_lines(clone.root / "requirements", wheels=False)
-    assert [line for line in required if line.startswith("numpy")] == ["numpy==1.26.4"]
-    assert not any(line.startswith("ros-") for line in required)
-    assert any(line.startswith("colcon-core==") for line in required)
-    assert not any(line.startswith("contourpy==") for line in constraints)
-
-
-def test_pip_progress_counts_each_package_once() -> None:
-    progress = steps.PipProgress(total=2)
-    assert progress("Collecting numpy==2.4.6 (from -r requirements/ros.txt)") == "1/2 numpy"
-    assert progress("Requirement already satisfied: Numpy in x") == "1/2 Numpy"
-    assert progress("  Downloading numpy.whl") is None
-    assert progress("Installing collected packages: a, b, c") == "unpacking 3 packages"
+    assert workspace.missing_stand_ins(compat, [prefix]) == []
 
 
 def test_colcon_progress_counts_finished_packages() -> None:
-    progress = steps.ColconProgress(total=9)
+    progress = workspace.ColconProgress(total=9)
     assert progress("Starting >>> coterie_msgs") == "0/9 coterie_msgs"
     assert progress("Finished <<< coterie_msgs [9.1s]") == "1/9 coterie_msgs"
     assert progress("--- stderr: coterie_msgs") is None
-
-
-@pytest.mark.parametrize(
-    ("output", "word"),
-    [
-        ("OSError: [Errno 28] No space left on device", "space"),
-        ("NewConnectionError('... Temporary failure in name resolution')", "network"),
-        ("ERROR: No matching distribution found for numpy==2.4.6", "mirror"),
-        ("something else", "goes on where it stopped"),
-    ],
-)
-def test_advice_fits_the_failure_of_pip(output: str, word: str) -> None:
-    assert word in " ".join(steps.advise_on_pip(output))
 
 
 def test_failed_command_shows_its_log_and_advice(tmp_path: Path) -> None:

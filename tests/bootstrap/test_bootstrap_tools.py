@@ -10,6 +10,7 @@ import pytest
 import lock_requirements
 import relocate_cmake_exports
 import write_setup_files
+from bootstrap import installer
 
 EXPORT = """\
 set_target_properties(x PROPERTIES INTERFACE_INCLUDE_DIRECTORIES
@@ -110,19 +111,41 @@ def test_lock_file_marks_what_differs() -> None:
     ]
 
 
-def test_lock_leaves_out_what_is_pinned_elsewhere() -> None:
-    report = {
-        "install": [
-            {"metadata": {"name": name, "version": "1"}}
-            for name in ("numpy", "ros-rclpy", "ros_x", "Typing_Extensions")
-        ]
-    }
-    assert lock_requirements.resolved(report) == {"typing-extensions": "1"}
+def test_pins_are_read_without_those_of_ros() -> None:
+    text = (
+        "# why\nros-rclpy==7.1.6\nTyping_Extensions==1\nhttpx[cli]==2 ; python_version < '3.11'\n"
+    )
+    assert lock_requirements.pins(text) == {"typing-extensions": "1", "httpx": "2"}
 
 
 def test_every_requirement_is_pinned_exactly() -> None:
     folder = Path(__file__).resolve().parents[2] / "requirements"
-    for file in folder.glob("*.txt"):
+    for file in folder.rglob("*.txt"):
+        if file.name == "unused.txt":
+            continue
         for line in file.read_text().splitlines():
             if line and not line.startswith("#"):
                 assert "==" in line.partition(";")[0], f"{file.name}: {line} has no exact version"
+
+
+def test_groups_agree_on_every_version() -> None:
+    """What one group installs, no other group changes, on any Python."""
+    from packaging.requirements import Requirement
+
+    folder = Path(__file__).resolve().parents[2] / "requirements"
+    groups = [*lock_requirements.groups(folder), "ros"]
+    unused = {line.strip() for line in (folder / "unused.txt").read_text().splitlines()}
+    for python in ("3.10", "3.11", "3.12"):
+        seen: dict[str, tuple[str, str]] = {}
+        for group in groups:
+            for line in installer.requirement_lines(folder, [group], wheels=True):
+                asked = Requirement(line)
+                if asked.marker and not asked.marker.evaluate({"python_version": python}):
+                    continue
+                name = installer.canonical(asked.name)
+                assert name not in unused, f"{group}: {name} is in unused.txt"
+                before, other = seen.setdefault(name, (str(asked.specifier), group))
+                assert str(asked.specifier) == before, (
+                    f"Python {python}: {name} in {group}, {other}"
+                )
+        assert len(seen) > 200

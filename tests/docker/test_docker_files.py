@@ -230,7 +230,7 @@ def test_the_entrypoint_is_a_sound_script():
     subprocess.run(["bash", "-n", str(script)], check=True)
     check = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     if check is None:
-        pytest.skip("shellcheck is not installed: requirements/dev.txt has it")
+        pytest.skip("shellcheck is not installed: requirements/test.txt has it")
     subprocess.run([check, str(script)], check=True)
     assert any(
         word == "ENTRYPOINT" and json.loads(rest) == ["coterie-entrypoint"]
@@ -241,6 +241,6 @@ def test_the_entrypoint_is_a_sound_script():
 def test_hadolint_finds_nothing():
     found = shutil.which("hadolint", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     if found is None:
-        pytest.skip("hadolint is not installed: requirements/dev.txt has it")
+        pytest.skip("hadolint is not installed: requirements/test.txt has it")
     done = subprocess.run([found, str(DOCKERFILE)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

@@ -20,6 +20,8 @@ BUILD = ("ros", "build")
 ALWAYS = (*BUILD, "run")
 #: Files of requirements/ that are not groups.
 _NO_GROUP = ("system", "unused")
+#: Programs of tools/ that make the wheels of ROS usable.
+AFTER_INSTALLING = ("relocate_cmake_exports", "write_setup_files")
 #: How long steps take on two cores that do little else [s].
 EXPECTED = {"venv": 4, "build": 12, "run": 40, "messages": 75, "more": 15}
 
@@ -134,10 +136,10 @@ class Plan:
             files += [layout.requirements("system")]
             return stamps.digest(facts, files, layout.root)
 
-        scripts = [tools / "relocate_cmake_exports.py", tools / "write_setup_files.py"]
+        scripts = [tools / f"{name}.py" for name in AFTER_INSTALLING]
         build_digest = stamps.digest([digest(BUILD)], scripts, layout.root)
         packages = stamps.workspace_packages(layout.workspace / "src")
-        inputs = stamps.build_inputs(packages)
+        inputs = [*stamps.build_inputs(packages), tools / "link_packages.py"]
         return cls(
             layout,
             installation,
@@ -314,7 +316,7 @@ def install_what_builds(plan: Plan, environ: Mapping[str, str]) -> None:
     with installing(plan, BUILD, environ, title=title, expected=EXPECTED["build"]):
         pass
     if plan.installation.wheels:
-        for tool in ("relocate_cmake_exports", "write_setup_files"):
+        for tool in AFTER_INSTALLING:
             terminal.run(
                 [str(layout.python), str(layout.root / "tools" / f"{tool}.py")],
                 title=tool.replace("_", " "),

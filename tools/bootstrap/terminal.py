@@ -134,7 +134,7 @@ class Job:
             raise SetupError(f"{title}: cannot start {command[0]}: it does not exist")
         self.title, self.log, self._describe, self._advise = title, log, describe, advise
         log.parent.mkdir(parents=True, exist_ok=True)
-        self._out = log.open("w", encoding="utf-8", errors="replace")
+        self._out = log.open("w", buffering=1, encoding="utf-8", errors="replace")
         self._out.write(f"$ {' '.join(command)}\n")
         child = str(Path(__file__).with_name("child.py"))
         wrapper = [machine.base_python(), "-E", "-s", "-S", child]

@@ -1,4 +1,4 @@
-"""The step that builds the colcon workspace ros2_ws."""
+"""The step that makes the install tree of the colcon workspace ros2_ws."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from bootstrap.steps import EXPECTED, Layout, Plan
 
 
 def ensure(plan: Plan, environ: Mapping[str, str]) -> None:
-    """Build ``ros2_ws`` with colcon, so that sources are linked and not copied."""
+    """Link the Python packages of ``ros2_ws`` and build the others with colcon.
+
+    Modules, launch files and configurations are linked and not copied: editing needs no build.
+    """
     layout = plan.layout
     origin = layout.workspace / "build" / "coterie-origin"
     # A build tree knows its place and its interpreter; made for others, it is of no use.
@@ -30,25 +33,35 @@ def ensure(plan: Plan, environ: Mapping[str, str]) -> None:
     origin.write_text(made_for)
     source = layout.workspace / "src"
     packages = [path for path in stamps.workspace_packages(source) if path.parent == source]
+    compiled = [path for path in packages if (path / "CMakeLists.txt").is_file()]
     stand_ins = missing_stand_ins(source / "compat", _ament_prefixes(environ, layout))
     _drop_removed(layout, {path.name for path in [*packages, *stand_ins]})
+    terminal.run(
+        [str(layout.python), str(layout.root / "tools" / "link_packages.py"), str(source),
+         str(layout.install)],
+        title="programs of ros2_ws",
+        log=layout.log("link_packages"),
+        environ=environ,
+    )  # fmt: skip
+    built = [*compiled, *stand_ins]
     command = [
         str(layout.venv / "bin" / "colcon"), "--log-base", str(layout.workspace / "log"),
-        "build", "--symlink-install", "--base-paths", "src",
-        *[str(path.relative_to(layout.workspace)) for path in stand_ins],
+        "build", "--symlink-install",
+        "--base-paths", *(str(path.relative_to(layout.workspace)) for path in built),
         "--cmake-args", "-DBUILD_TESTING=OFF",
         f"-DPython3_EXECUTABLE={layout.python}",
         f"-DCOTERIE_ROS_FROM_WHEELS={'ON' if plan.installation.wheels else 'OFF'}",
     ]  # fmt: skip
     terminal.run(
         command,
-        title="workspace ros2_ws",
+        title="messages of ros2_ws",
         log=layout.log("colcon"),
-        environ=environ,
+        # colcon's own choice holds compilers back while anything else keeps the machine busy.
+        environ={"MAKEFLAGS": f"-j{os.cpu_count() or 1}", **environ},
         cwd=layout.workspace,
         marker=unfinished,
         expected=EXPECTED["messages"],
-        describe=ColconProgress(len(packages) + len(stand_ins)),
+        describe=ColconProgress(len(built)),
         advise=lambda _: (
             "mend what the log names, then run ./coterie setup again",
             "if the build tree is broken:  rm -rf ros2_ws/build ros2_ws/install ros2_ws/log",

@@ -1,0 +1,137 @@
+"""Installing pinned packages: what is asked for, with which settings, and what was cut off."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bootstrap import installer
+
+REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements"
+
+
+def test_wheels_take_every_pin_as_it_stands() -> None:
+    lines = installer.requirement_lines(REQUIREMENTS, ["ros", "build", "run"], wheels=True)
+    assert "ros-jazzy-rclpy[fastrtps]==7.1.6" in lines
+    versions = {line.partition(";")[0].strip() for line in lines if line.startswith("numpy=")}
+    assert len(versions) == 2  # of Python 3.10, of later ones
+    assert any(line.startswith("contourpy==") for line in lines)
+
+
+def test_installed_ros_brings_its_own_versions() -> None:
+    lines = installer.requirement_lines(REQUIREMENTS, ["ros", "build", "run"], wheels=False)
+    assert [line for line in lines if line.startswith("numpy")] == ["numpy==1.26.4"]
+    assert not any(line.startswith("ros-") for line in lines)
+    assert any(line.startswith("colcon-core==") for line in lines)
+    assert [line for line in lines if line.startswith("contourpy")] == ["contourpy==1.3.2"]
+
+
+def test_a_group_takes_of_the_installed_ros_only_what_it_has() -> None:
+    lines = installer.requirement_lines(REQUIREMENTS, ["test"], wheels=False)
+    assert any(line.startswith("pytest==") for line in lines)
+    assert not any(line.startswith("numpy") for line in lines)
+
+
+def settings(tmp_path: Path, **environ: str) -> dict[str, str]:
+    clean = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PIP_CONFIG_FILE": "/dev/null"}
+    return installer.index_settings(Path(sys.executable), {**clean, **environ})
+
+
+@pytest.mark.skipif(shutil.which("pip") is None, reason="no pip to ask for its settings")
+def test_uv_gets_the_index_that_pip_has(tmp_path: Path) -> None:
+    found = settings(
+        tmp_path,
+        PIP_INDEX_URL="https://mirror.example/simple",
+        PIP_EXTRA_INDEX_URL="https://a.example/simple\nhttps://b.example/simple",
+        PIP_FIND_LINKS="/wheels /more",
+        PIP_CERT="/etc/mine.pem",
+    )
+    assert found["UV_DEFAULT_INDEX"] == "https://mirror.example/simple"
+    assert found["UV_INDEX"] == "https://a.example/simple https://b.example/simple"
+    assert found["UV_FIND_LINKS"] == "/wheels,/more"
+    assert found["SSL_CERT_FILE"] == "/etc/mine.pem"
+
+
+@pytest.mark.skipif(shutil.which("pip") is None, reason="no pip to ask for its settings")
+def test_environment_wins_over_pips_file_and_uvs_own_over_both(tmp_path: Path) -> None:
+    config = tmp_path / "pip.conf"
+    config.write_text("[global]\nindex-url = https://file.example\nproxy = http://p.example\n")
+    found = settings(
+        tmp_path,
+        PIP_CONFIG_FILE=str(config),
+        PIP_INDEX_URL="https://variable.example",
+        UV_INDEX="https://own.example",
+        PIP_EXTRA_INDEX_URL="https://other.example",
+    )
+    assert found["UV_DEFAULT_INDEX"] == "https://variable.example"
+    assert found["ALL_PROXY"] == "http://p.example"
+    assert "UV_INDEX" not in found
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder with two installed distributions, as installers leave them."""
+    for name in ("whole", "broken"):
+        package, info = tmp_path / name, tmp_path / f"{name}-1.0.dist-info"
+        package.mkdir()
+        info.mkdir()
+        (package / "__init__.py").write_text("x = 1\n")
+        (info / "METADATA").write_text(f"Name: {name}\n")
+        (info / "INSTALLER").write_text("uv")
+        (info / "RECORD").write_text(
+            f"{name}/__init__.py,sha256=x,6\n{name}/__pycache__/a.pyc,,\n"
+            f"{info.name}/METADATA,sha256=x,{11 + len(name) - 4}\n{info.name}/RECORD,,\n"
+        )
+    return tmp_path
+
+
+def test_whole_distributions_are_left_alone(site: Path) -> None:
+    assert installer.drop_damaged(site) == []
+    assert (site / "broken-1.0.dist-info").is_dir()
+
+
+@pytest.mark.parametrize(
+    "harm",
+    ["rm broken/__init__.py", "printf x > broken/__init__.py", "rm broken-1.0.dist-info/RECORD",
+     "rm broken-1.0.dist-info/INSTALLER", ": > broken-1.0.dist-info/RECORD"],
+)  # fmt: skip
+def test_cut_off_distributions_are_forgotten(site: Path, harm: str) -> None:
+    subprocess.run(["sh", "-c", harm], cwd=site, check=True)
+    assert installer.drop_damaged(site) == ["broken"]
+    assert not (site / "broken-1.0.dist-info").exists()
+    assert (site / "whole-1.0.dist-info").is_dir()
+
+
+def test_progress_counts_each_package_of_pip_once() -> None:
+    progress = installer.InstallProgress(total=2)
+    assert progress("Collecting numpy==2.4.6 (from -r requirements/ros.txt)") == "1/2 numpy"
+    assert progress("Requirement already satisfied: Numpy in x") == "1/2 Numpy"
+    assert progress("  Using cached numpy.whl") is None
+    assert progress("Installing collected packages: a, b, c") == "unpacking 3 packages"
+
+
+def test_progress_names_what_uv_is_at() -> None:
+    progress = installer.InstallProgress(total=99)
+    assert progress(" Downloaded open3d-cpu") == "downloaded open3d-cpu"
+    assert progress("Prepared 98 packages in 3.1s") == "98 of 99 packages"
+    assert progress(" + numpy==2.4.6") is None
+
+
+@pytest.mark.parametrize(
+    ("output", "word"),
+    [
+        ("OSError: [Errno 28] No space left on device", "space"),
+        ("NewConnectionError('... Temporary failure in name resolution')", "network"),
+        ("error: Failed to fetch: `https://x`\n  Caused by: error sending request", "network"),
+        ("ERROR: No matching distribution found for numpy==2.4.6", "mirror"),
+        ("error: No solution found when resolving dependencies", "mirror"),
+        ("something else", "goes on where it stopped"),
+    ],
+)
+def test_advice_fits_the_failure(output: str, word: str) -> None:
+    assert word in " ".join(installer.advise(output))
