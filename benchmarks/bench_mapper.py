@@ -33,10 +33,10 @@ sys.path[:0] = [
 ]
 
 import numpy as np  # noqa: E402
-import open3d as o3d  # noqa: E402
 
 from coterie_core.detections import ImageDetection, RgbdFrame  # noqa: E402
 from coterie_core.embodiment import Camera, Embodiment  # noqa: E402
+from coterie_core.open3d_library import o3d  # noqa: E402
 from coterie_core.skills import NavigateTo  # noqa: E402
 from habitat_bridge.embedded.generator import generate_house  # noqa: E402
 from habitat_bridge.embedded.world import EmbeddedWorld  # noqa: E402

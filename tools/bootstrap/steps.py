@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
@@ -333,6 +334,9 @@ def installing_what_runs(plan: Plan, environ: Mapping[str, str]) -> Iterator[Non
     title = "Python packages"
     with installing(plan, ["run"], environ, title=title, expected=EXPECTED["run"]):
         yield
+    # 200 MB of C++ headers that come with pinocchio; nothing here is compiled with them.
+    headers = _site_packages(plan.layout) / "cmeel.prefix" / "include"
+    shutil.rmtree(headers, ignore_errors=True)
     stamps.write(plan.layout.venv_stamp, plan.venv_digest)
 
 

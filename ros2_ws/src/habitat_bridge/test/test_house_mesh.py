@@ -47,7 +47,8 @@ def typical(shape: str) -> Box:
 
 
 def raycaster(vertices, triangles):
-    o3d = pytest.importorskip("open3d")
+    from coterie_core.open3d_library import o3d
+
     scene = o3d.t.geometry.RaycastingScene()
     scene.add_triangles(o3d.core.Tensor(vertices), o3d.core.Tensor(triangles))
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-import open3d as o3d
 
 from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.open3d_library import o3d
 
 Points = npt.NDArray[np.float32]
 Counts = npt.NDArray[np.float32]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-import open3d as o3d
 
 from coterie_core.embodiment import Camera
+from coterie_core.open3d_library import o3d
 from habitat_bridge.embedded.solids import Floats, Soup, join
 from habitat_bridge.embedded.views import SKY, Image, Shot
 
