@@ -54,7 +54,8 @@ def main(parent: int, marker: str, command: list[str]) -> int:
         if marker != "-":
             with open(marker, "w") as file:
                 file.write(f"{os.getpid()}\n")
-        code = subprocess.call(command)
+        # Not subprocess.call, which kills at once.
+        code = subprocess.Popen(command).wait()
     except Stop:
         os.killpg(0, signal.SIGTERM)
         if not _all_ended(time.monotonic() + GRACE):
