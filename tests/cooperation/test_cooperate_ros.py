@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 
 import pytest
 
@@ -11,18 +10,17 @@ pytestmark = pytest.mark.ros
 
 pytest.importorskip("coterie_msgs")
 
+from builtin_interfaces.msg import Duration  # noqa: E402
 from rclpy.action import ActionClient  # noqa: E402
 
 import reveca_agent.node as agent_node  # noqa: E402
 from coterie_core.cooperation import Goal, Note  # noqa: E402
 from coterie_core.household import load_household  # noqa: E402
 from coterie_msgs.action import Cooperate  # noqa: E402
-from coterie_msgs.msg import SubGoal, TeamMessage  # noqa: E402
-from coterie_ros.conversions.cooperation import (  # noqa: E402
-    goal_to_msg,
-    note_from_msg,
-    note_to_msg,
-)
+from coterie_msgs.msg import Relation, SubGoal, TeamMessage  # noqa: E402
+from coterie_ros import conversions  # noqa: E402
+from coterie_ros.conversions.cooperation import goal_to_msg  # noqa: E402
+from coterie_ros.conversions.notes import note_from_msg, note_to_msg  # noqa: E402
 from coterie_ros.qos import profile  # noqa: E402
 from habitat_bridge.embedded.detector import DetectorNoise  # noqa: E402
 from habitat_bridge.embedded.generator import generate_house  # noqa: E402
@@ -92,7 +90,9 @@ class Graph:
 
     def give(self, name, goal, max_time=900.0):
         """Send a goal; return its handle."""
-        request = Cooperate.Goal(name=goal.name, goal=goal_to_msg(goal), max_time=max_time)
+        request = Cooperate.Goal(
+            name=goal.name, goal=goal_to_msg(goal), max_time=conversions.duration_to_msg(max_time)
+        )
         return self.send(name, request)
 
     def send(self, name, request):
@@ -125,14 +125,20 @@ def test_two_robots_do_a_goal_and_the_world_agrees(graph) -> None:
     rover = graph.robots["rover"]
     for wrong, words in (
         ([], "goal"),
-        ([SubGoal(relation=SubGoal.ON, item="mug", target="table", count=0)], "count"),
-        ([SubGoal(relation=SubGoal.ON, item="mug", target="", count=1)], "target"),
-        ([SubGoal(relation=77, item="mug", target="table", count=1)], "relation"),
+        (
+            [SubGoal(relation=Relation(value=Relation.ON), item="mug", target="table", count=0)],
+            "count",
+        ),
+        ([SubGoal(relation=Relation(value=Relation.ON), item="mug", target="", count=1)], "target"),
+        ([SubGoal(relation=Relation(value=77), item="mug", target="table", count=1)], "relation"),
     ):
-        handle = graph.send("rover", Cooperate.Goal(name="x", goal=wrong, max_time=10.0))
+        handle = graph.send(
+            "rover", Cooperate.Goal(name="x", goal=wrong, max_time=Duration(sec=10))
+        )
         assert not handle.accepted, words
-    for time in (math.nan, math.inf, -1.0):
-        assert not graph.give("rover", GOAL, max_time=time).accepted, time
+    for time in (Duration(sec=-1), Duration(sec=2_000_000)):
+        goal = Cooperate.Goal(name="x", goal=goal_to_msg(GOAL), max_time=time)
+        assert not graph.send("rover", goal).accepted, time
 
     assert graph.in_place("bottle", "counter") < 2
     handles = {name: graph.give(name, GOAL) for name in TEAM}
@@ -141,7 +147,7 @@ def test_two_robots_do_a_goal_and_the_world_agrees(graph) -> None:
         status, result = graph.end(handle)
         assert (status, result.success, result.message) == (SUCCEEDED, True, "met"), name
         assert (result.placed, result.wanted) == (2, 2)
-        assert result.steps > 0 and result.duration > 0.0
+        assert result.steps > 0 and result.duration.sec > 0
     assert graph.in_place("bottle", "counter") >= 2
     assert sum(robot._work.distance for robot in graph.robots.values()) > 1.0
     assert all(graph.feedback.values())

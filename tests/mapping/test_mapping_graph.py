@@ -10,11 +10,11 @@ import pytest
 pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
-from geometry_msgs.msg import Point
 from rclpy.action import ActionClient
 
 from coterie_bench.mapping import compare
 from coterie_core.embodiment import Camera, Embodiment
+from coterie_core.skills import NavigateTo as GoTo
 from coterie_msgs.action import NavigateTo
 from coterie_msgs.msg import SemanticMap
 from coterie_ros import conversions
@@ -63,7 +63,7 @@ def test_the_map_is_the_house(ros):
     ros.wait_for_matched(go)
     ros.spin_until(lambda: mapper.worker.done)
     for x, y, yaw in WAY:
-        goal = NavigateTo.Goal(position=Point(x=x, y=y), has_yaw=True, yaw=yaw)
+        goal = conversions.navigate_to_msg(GoTo.near((x, y, 0.0), yaw))
         handle = ros.result(go.send_goal_async(goal))
         ended = ros.result(handle.get_result_async())
         assert ended.result.result.outcome == ended.result.result.SUCCEEDED

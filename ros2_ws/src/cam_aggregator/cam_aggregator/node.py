@@ -25,20 +25,23 @@ from coterie_core.debate import ROUNDS, Speaker, Utterance, debate
 from coterie_core.parsing import NotAQuestion, question_kind, understand
 from coterie_core.questions import Answer, FinalAnswer, LabelledQuestion, Question
 from coterie_core.waiting import in_time
+from coterie_msgs.action import AskOpen, AskTeam
 from coterie_msgs.msg import Answer as AnswerMsg
-from coterie_msgs.msg import DiscussionTurn, Label
+from coterie_msgs.msg import AskProgress, DiscussionTurn, Label
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
 from coterie_msgs.msg import Question as QuestionMsg
-from coterie_msgs.srv import AskOpen, AskTeam
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.clients import NoAnswer, ServiceClient
+from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.parameters import Parameters
+from coterie_ros.serving import GoalContext
 
 TICK = 0.05
 """How often deadlines are looked at [s]."""
+PROGRESS = 0.2
+"""How often the client of a question is told who has answered [s]."""
 WORKERS = 8
 """How many questions are worked on at a time (a debate waits for robots most of the time)."""
 LOST = 4.0
@@ -72,8 +75,8 @@ class AggregatorNode(AgentNode):
         self._discussion = self.publisher(DiscussionTurn, "discussion", "messages")
         self._finals = self.publisher(FinalAnswerMsg, "final_answer", "answers")
         self._questions = self.publisher(QuestionMsg, "question", "questions")
-        self._open = ServiceClient(self, AskOpen, "ask_open")
-        self.serve(AskTeam, "ask", self._on_ask, timeout=3600.0)
+        self._open = ActionClient(self, AskOpen, "ask_open")
+        self.serve_action(AskTeam, "ask", self._on_ask)
         self.serve(Trigger, "train", self._on_train, timeout=600.0)
         self.diagnostics.add_source("questions", self._figures)
 
@@ -84,7 +87,10 @@ class AggregatorNode(AgentNode):
             "question",
             "questions",
             self._on_question,
-            convert=lambda message: (conversions.question_from_msg(message), message.deadline),
+            convert=lambda message: (
+                conversions.question_from_msg(message),
+                conversions.deadline_from_msg(message),
+            ),
         )
         for robot in self.robots:
             self.subscribe(
@@ -247,28 +253,32 @@ class AggregatorNode(AgentNode):
             if not waiter.done():
                 waiter.set_result(final)
 
-    # -- services -------------------------------------------------------------------------------
+    # -- actions and services ---------------------------------------------------------------------
 
-    async def _on_ask(self, request: AskTeam.Request) -> AskTeam.Response:
-        message = request.question
+    async def _on_ask(self, goal: GoalContext) -> AskTeam.Result:
+        result = await self._answered(goal)
+        return goal.succeed(result) if result.success else goal.abort(result)
+
+    async def _answered(self, goal: GoalContext) -> AskTeam.Result:
+        message = goal.request.question
         message.id = message.id or f"ask-{uuid.uuid4().hex[:12]}"
         if not message.object and message.text.strip():
-            answered = await self._ask_open(message)
+            answered = await self._ask_open(goal)
             if answered is not None:
                 return answered
         try:
             question = await self._understood(conversions.question_from_msg(message, "ask"))
         except ValueError as error:
-            return AskTeam.Response(success=False, message=str(error))
+            return AskTeam.Result(success=False, message=str(error))
         message.object, message.room = question.object, question.room
         waiter: asyncio.Future[FinalAnswer] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(question.id, []).append(waiter)
         started = time.monotonic()
         self._questions.publish(message)
-        final = await waiter
+        final = await self._heard_of(goal, question.id, waiter)
         entry = self.collector.get(question.id)
         now = self.now()
-        return AskTeam.Response(
+        return AskTeam.Result(
             success=True,
             answer=conversions.final_answer_to_msg(
                 final, question=question, time=now, elapsed=time.monotonic() - started
@@ -279,11 +289,29 @@ class AggregatorNode(AgentNode):
             ],
         )
 
-    async def _ask_open(self, message: QuestionMsg) -> AskTeam.Response | None:
+    async def _heard_of(
+        self, goal: GoalContext, question: str, waiter: asyncio.Future[FinalAnswer]
+    ) -> FinalAnswer:
+        """Wait for the team's answer, and tell the client whose answers are there so far."""
+        told: list[str] | None = None
+        while not waiter.done():
+            entry = self.collector.get(question)
+            robots = list({answer.robot: None for answer in entry.answers}) if entry else []
+            if robots != told:
+                told = robots
+                progress = AskProgress(
+                    stage=AskProgress.HEARING, robots=robots, expected=len(self.robots)
+                )
+                goal.feedback(AskTeam.Feedback(progress=progress))
+            await asyncio.wait({waiter}, timeout=PROGRESS)
+        return waiter.result()
+
+    async def _ask_open(self, goal: GoalContext) -> AskTeam.Result | None:
         """Have an open question answered from the map; None where explorers should try.
 
         A cup "on the table" is for the map, too, since explorers only know of rooms.
         """
+        message = goal.request.question
         kind = question_kind(message.text, self._rooms)
         if kind == "presence":
             return None
@@ -291,23 +319,27 @@ class AggregatorNode(AgentNode):
             first = message.text.lower().split()[0]
             if kind == "either" or first in NOT_TRULY_OPEN:
                 return None
-            return AskTeam.Response(
+            return AskTeam.Result(
                 message="this is an open question, and nobody in this team answers those: add "
                 "`open_questions: {}` (and `mapper: {}`) to the team file, or ask whether there is "
                 "something: Is there a mug in the kitchen?"
             )
-        request = AskOpen.Request(question=message, explore=self.parameters["explore"])
+        asked = AskOpen.Goal(question=message, explore=self.parameters["explore"])
         try:
-            response = await self._open.call(
-                request, timeout=self.parameters["open_timeout"], attempts=1, lost_after=LOST
+            end = await self._open.run(
+                asked,
+                on_feedback=lambda told: goal.feedback(AskTeam.Feedback(progress=told.progress)),
+                timeout=self.parameters["open_timeout"],
+                lost_after=LOST,
+                stopping=LOST,
             )
-        except NoAnswer as error:
-            return AskTeam.Response(is_open=True, message=str(error))
-        return AskTeam.Response(
-            success=response.success,
-            message=response.message,
+        except (NoAnswer, GoalRejected) as error:
+            return AskTeam.Result(is_open=True, message=str(error))
+        return AskTeam.Result(
+            success=end.result.success,
+            message=end.result.message,
             is_open=True,
-            open=response.answer,
+            open=end.result.answer,
         )
 
     async def _on_train(self, request: Trigger.Request) -> Trigger.Response:

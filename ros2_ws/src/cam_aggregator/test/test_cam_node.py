@@ -10,15 +10,17 @@ pytestmark = pytest.mark.ros
 
 pytest.importorskip("coterie_msgs")
 
+from action_msgs.msg import GoalStatus  # noqa: E402
+from rclpy.action import ActionClient  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from cam_aggregator.node import AggregatorNode  # noqa: E402
 from coterie_core.questions import Answer, Evidence, OpenAnswer, Question  # noqa: E402
+from coterie_msgs.action import AskOpen, AskTeam  # noqa: E402
 from coterie_msgs.msg import Answer as AnswerMsg  # noqa: E402
+from coterie_msgs.msg import AskProgress, Label  # noqa: E402
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg  # noqa: E402
-from coterie_msgs.msg import Label  # noqa: E402
 from coterie_msgs.msg import Question as QuestionMsg  # noqa: E402
-from coterie_msgs.srv import AskOpen, AskTeam  # noqa: E402
 from coterie_ros import conversions  # noqa: E402
 from coterie_ros.agent_node import AgentNode  # noqa: E402
 from coterie_ros.qos import profile  # noqa: E402
@@ -159,22 +161,45 @@ def test_a_robot_cannot_speak_for_another(ros, start) -> None:
     assert sorted(final.missing) == ["ann", "bob"] and final.answer == FinalAnswerMsg.YES
 
 
-def test_ask_service_waits_for_the_answer_and_reads_sentences(ros, start) -> None:
+class Client:
+    """Asks by the action `ask`, and keeps what is said of the progress."""
+
+    def __init__(self, ros, node) -> None:
+        self.ros = ros
+        self.progress: list[AskProgress] = []
+        self.client = ActionClient(node, AskTeam, "ask")
+        ros.wait_for_matched(self.client)
+
+    def send(self, text: str):
+        goal = AskTeam.Goal()
+        goal.question.text = text
+        sent = self.client.send_goal_async(
+            goal, feedback_callback=lambda m: self.progress.append(m.feedback.progress)
+        )
+        return self.ros.result(sent)
+
+    def ask(self, text: str):
+        return self.ros.result(self.send(text).get_result_async()).result
+
+
+def test_ask_waits_for_the_answer_and_tells_who_has_answered(ros, start) -> None:
     start()
     team = Team(ros)
     team.ready()
     seen: list[QuestionMsg] = []
     team.node.create_subscription(QuestionMsg, "question", seen.append, profile("questions"))
-    client = team.node.create_client(AskTeam, "ask")
-    ros.wait_for_matched(client)
-    request = AskTeam.Request()
-    request.question.text = "Is there a mug in the kitchen?"
-    future = client.call_async(request)
+    client = Client(ros, team.node)
+    future = client.send("Is there a mug in the kitchen?").get_result_async()
     ros.spin_until(lambda: seen)
     assert (seen[0].object, seen[0].room) == ("mug", "kitchen")
-    for robot in ROBOTS:
+    team.answer(ROBOTS[0], seen[0].id, True, 0.9)
+    ros.spin_until(lambda: client.progress and client.progress[-1].robots)
+    told = client.progress[-1]
+    assert (told.stage, told.expected) == (AskProgress.HEARING, len(ROBOTS))
+    assert list(told.robots) == [ROBOTS[0]]
+    for robot in ROBOTS[1:]:
         team.answer(robot, seen[0].id, True, 0.9)
-    response = ros.result(future)
+    response = ros.result(future).result
     assert response.success and response.answer.answer == FinalAnswerMsg.YES
     assert {answer.robot for answer in response.answers} == set(ROBOTS)
 
@@ -183,65 +208,67 @@ class Knower(AgentNode):
     """The other end of `ask_open`."""
 
     def on_setup(self, parameters) -> None:
-        self.asked: list[AskOpen.Request] = []
-        self.silent = False
-        self.serve(AskOpen, "ask_open", self.answer, timeout=60.0)
+        self.asked: list[AskOpen.Goal] = []
+        self.silent = self.cancelled = False
+        self.serve_action(AskOpen, "ask_open", self.answer)
 
-    async def answer(self, request):
-        self.asked.append(request)
+    async def answer(self, goal):
+        self.asked.append(goal.request)
+        progress = AskProgress(stage=AskProgress.EXPLORING, robot="r1", distance=2.5)
+        goal.feedback(AskOpen.Feedback(progress=progress))
         if self.silent:
-            await asyncio.Event().wait()
-        answer = OpenAnswer(request.question.id, "grey", "attribute_recognition", 0.8)
-        return AskOpen.Response(
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.cancelled = goal.cancelled
+        answer = OpenAnswer(goal.request.question.id, "grey", "attribute_recognition", 0.8)
+        return AskOpen.Result(
             success=True, answer=conversions.open_answer_to_msg(answer, frame="map")
         )
 
 
 def test_open_questions_go_to_who_knows_the_map(ros, start) -> None:
-    aggregator = start()
+    start()
     knower = ros.add(Knower("knower", context=ros.context))
     ros.wait_active(knower)
     node = ros.node("asker")
-    client = node.create_client(AskTeam, "ask")
-    ros.wait_for_matched(client)
+    client = Client(ros, node)
+    text = ""
     for text in ("What colour is the sofa?", "How many chairs are in the kitchen?"):
-        request = AskTeam.Request()
-        request.question.text = text
-        response = ros.result(client.call_async(request))
+        response = client.ask(text)
         assert response.success and response.is_open and response.open.text == "grey"
         assert knower.asked[-1].question.text == text and knower.asked[-1].explore
         assert response.open.question == knower.asked[-1].question.id != ""
-    # It is started again in the middle of its work: its successor knows of no question.
+        ros.spin_until(lambda: client.progress, what="feedback")
+        told = client.progress.pop()
+        assert (told.stage, told.robot, told.distance) == (AskProgress.EXPLORING, "r1", 2.5)
+    # A question that is taken back is taken back there, too.
     knower.silent = True
-    future = client.call_async(request)
+    handle = client.send(text)
     ros.spin_until(lambda: len(knower.asked) == 3)
-    there: list[int] = []
-    look = aggregator.count_services
-    aggregator.count_services = lambda name: there.append(look(name)) or there[-1]
+    ros.result(handle.cancel_goal_async())
+    assert ros.result(handle.get_result_async()).status == GoalStatus.STATUS_CANCELED
+    assert knower.cancelled
+    # It is started again in the middle of its work: its successor knows of no question.
+    future = client.send(text).get_result_async()
+    ros.spin_until(lambda: len(knower.asked) == 4)
     ros.wait_active(ros.add(Knower("successor", context=ros.context)))
-    ros.spin_until(lambda: 2 in there, what="the aggregator to see the successor")
     ros.remove(knower)
-    response = ros.result(future)
-    assert not response.success and response.is_open and "went away" in response.message
+    response = ros.result(future, 60.0).result
+    assert not response.success and response.is_open
+    assert "started again" in response.message or "gone" in response.message
 
 
 def test_an_open_question_that_nobody_answers_is_told_so(ros, start) -> None:
     start()
     node = ros.node("asker")
-    client = node.create_client(AskTeam, "ask")
-    ros.wait_for_matched(client)
-    request = AskTeam.Request()
-    request.question.text = "What colour is the sofa?"
-    response = ros.result(client.call_async(request))
+    response = Client(ros, node).ask("What colour is the sofa?")
     assert not response.success and "open_questions" in response.message
 
 
-def test_ask_service_says_what_it_did_not_understand(ros, start) -> None:
+def test_ask_says_what_it_did_not_understand(ros, start) -> None:
     start()
-    node = ros.node("asker")
-    client = node.create_client(AskTeam, "ask")
-    ros.wait_for_matched(client)
-    response = ros.result(client.call_async(AskTeam.Request()))
+    response = Client(ros, ros.node("asker")).ask("")
     assert not response.success and "sentence" in response.message
 
 

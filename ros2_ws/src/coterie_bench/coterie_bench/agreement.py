@@ -156,7 +156,7 @@ class Trial:
                 body.pose.position,
             )
             assert there.spot is not None
-            result = run_skill(world, name, NavigateTo(position=there.spot))
+            result = run_skill(world, name, NavigateTo.near(there.spot))
             result = (
                 run_skill(world, name, Open(Target(shut.label.top, shut.box.center, shut.id)))
                 if result.ok
@@ -168,7 +168,7 @@ class Trial:
         if kind == "detect":
             dx, dy = (thing.box.center[k] - answer.spot[k] for k in range(2))
             yaw = math.atan2(dy, dx)
-        result = run_skill(world, name, NavigateTo(position=answer.spot, yaw=yaw))
+        result = run_skill(world, name, NavigateTo.near(answer.spot, yaw=yaw))
         if not result.ok:
             return f"go: {result.reason}"
         if kind == "pick":

@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import os
+import sys
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from coterie_bringup.operator import TeamAnswer
+    from coterie_msgs.msg import AskProgress
 
 
+_SEEN = 5
+"""Most labels that a line of progress names."""
 UNKNOWN = 4
 """Exit code of a question that the team cannot answer."""
 
@@ -38,7 +42,8 @@ def ask(
 ) -> int:
     """Ask and print; return the exit code.
 
-    0: answered; 3: an open question was answered by a guess; UNKNOWN (4): the team cannot tell.
+    0: answered; 3: an open question was answered by a guess; UNKNOWN (4): the team cannot tell;
+    130: interrupted, the question was taken back.
 
     Raises:
         CommandError: No team runs, several do, it does not respond, or it does not understand.
@@ -47,7 +52,11 @@ def ask(
     if not text:
         raise CommandError('the question is empty; for example: "Is there a mug in the kitchen?"')
     state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)
-    answer, scene = asyncio.run(_ask(state, text, timeout))
+    try:
+        answer, scene = asyncio.run(_ask(state, text, timeout))
+    except asyncio.CancelledError:
+        print("coterie: the question was taken back", file=sys.stderr)
+        return 130
     if isinstance(answer, str):
         raise CommandError(f"the team could not answer: {answer}")
     if isinstance(answer, OpenAnswer):
@@ -140,7 +149,8 @@ async def _ask(
 ) -> tuple[TeamAnswer | OpenAnswer | str, SceneGraph | None]:
     from coterie_bringup.operator import operating
     from coterie_bringup.spinning import in_loop
-    from coterie_ros.clients import NoAnswer
+    from coterie_bringup.teamrun import ended_by_signals
+    from coterie_ros.clients import GoalRejected, NoAnswer
 
     with operating(
         state.robots,
@@ -150,17 +160,68 @@ async def _ask(
     ) as operator:
         question = Question(f"ask-{uuid.uuid4().hex[:12]}", "", "", text)
         try:
-            answer = await in_loop(operator, operator.ask(question, timeout))
-            scene = None
-            if isinstance(answer, OpenAnswer) and answer.objects:
-                scene = await in_loop(operator, operator.map(3.0))
-            return answer, scene
-        except NoAnswer as error:
+            async with ended_by_signals():
+                with AskView() as view:
+                    answer = await in_loop(operator, operator.ask(question, timeout, view.show))
+                scene = None
+                if isinstance(answer, OpenAnswer) and answer.objects:
+                    scene = await in_loop(operator, operator.map(3.0))
+                return answer, scene
+        except (NoAnswer, GoalRejected) as error:
             what = f"team {state.team}" if state.team else "any team"
             raise CommandError(
                 f"no answer from {what} in ROS domain {state.domain}: {error} (./coterie doctor "
                 "lists running teams; a robot that goes to look takes its time: --timeout)"
             ) from None
+
+
+class AskView:
+    """Shows on standard error how far a question is: one changing line, or a line per change."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        self._console = Console(stderr=True)
+        self._status = self._console.status("asking the team")
+        self._told = ""
+
+    def __enter__(self) -> AskView:
+        if self._console.is_terminal:
+            self._status.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._status.stop()
+
+    def show(self, progress: AskProgress) -> None:
+        """Show what a feedback message says."""
+        from rich.markup import escape
+
+        text = progress_text(progress)
+        if not text or text == self._told:
+            return
+        self._told = text
+        if self._console.is_terminal:
+            self._status.update(escape(text))
+        else:
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def progress_text(progress: AskProgress) -> str:
+    """Return how far a question is, in words; nothing where the message does not say."""
+    if progress.stage == progress.HEARING:
+        return f"{len(progress.robots)} of {progress.expected} robots have answered"
+    if progress.stage == progress.THINKING:
+        return "looking for the answer in the map"
+    if progress.stage != progress.EXPLORING:
+        return ""
+    text = (
+        f"{plain(progress.robot)} drives to {plain(progress.place)}: {plain(progress.reason)}; "
+        f"{progress.distance:.1f} m of at most {progress.max_distance:g} m driven"
+    )
+    if progress.seen:
+        text += f"; saw {', '.join(plain(label) for label in progress.seen[-_SEEN:])}"
+    return text
 
 
 def _print(question: str, answer: TeamAnswer) -> None:

@@ -18,7 +18,9 @@ from coterie_msgs.action import Cooperate
 from coterie_msgs.msg import TeamMessage
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
-from coterie_ros.conversions.cooperation import goal_to_msg, note_from_msg
+from coterie_ros.conversions.basics import duration_from_msg, duration_to_msg
+from coterie_ros.conversions.cooperation import goal_to_msg
+from coterie_ros.conversions.notes import note_from_msg
 from coterie_ros.parameters import Parameters
 
 MOST_SAID = 20_000
@@ -136,7 +138,7 @@ class CooperationWatcher(AgentNode):
         goal = Cooperate.Goal(
             name=self.record.goal.name,
             goal=goal_to_msg(self.record.goal),
-            max_time=float(max_time),
+            max_time=duration_to_msg(max_time),
         )
         for _ in range(RESTARTS):
             share.starts += 1
@@ -165,7 +167,7 @@ class CooperationWatcher(AgentNode):
     def _ended(self, share: Share, result: Any) -> None:
         share.success, share.outcome = bool(result.success), str(result.message)
         share.placed, share.wanted = int(result.placed), int(result.wanted) or share.wanted
-        share.steps, share.duration = int(result.steps), float(result.duration)
+        share.steps, share.duration = int(result.steps), duration_from_msg(result.duration)
         share.distance = float(result.distance)
         share.messages, share.characters = int(result.messages), int(result.characters)
 

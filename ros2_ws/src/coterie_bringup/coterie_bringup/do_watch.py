@@ -22,6 +22,7 @@ from coterie_msgs.msg import Assignment, DiscussionTurn, RobotStatus, SemanticMa
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalEnd, GoalRejected, NoAnswer
+from coterie_ros.conversions.basics import duration_to_msg
 from coterie_ros.conversions.checks import ConversionError
 from coterie_ros.conversions.tasks import (
     assignment_from_msg,
@@ -114,7 +115,7 @@ class TaskWatcher(AgentNode):
         Raises:
             CommandError: The leader does not answer or does not take it.
         """
-        goal = ExecuteTask.Goal(task=self.record.words, max_time=float(max_time))
+        goal = ExecuteTask.Goal(task=self.record.words, max_time=duration_to_msg(max_time))
         self._begin = time.monotonic()
         try:
             end = await self._attached(goal)

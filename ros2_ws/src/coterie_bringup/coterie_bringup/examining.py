@@ -10,7 +10,7 @@ from typing import Any
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.evaluation import METHODS, Evaluation, evaluate
-from coterie_bringup.operator import Operator, operating
+from coterie_bringup.operator import Operator, exploration_goal, operating
 from coterie_bringup.progress import DemoProgress, Timings
 from coterie_bringup.record import AskedQuestion, DemoRecord, GivenAnswer, Track, TrackPoint
 from coterie_bringup.referee import Examination
@@ -20,7 +20,6 @@ from coterie_bringup.teamrun import TeamRun
 from coterie_core.answers import AnswerTable
 from coterie_core.observation import Observation
 from coterie_core.questions import Answer, LabelledQuestion
-from coterie_msgs.action import Explore
 from mele_explorer.memory import WELL_SEEN
 
 BRINGUP_PATIENCE = 180.0
@@ -93,7 +92,7 @@ class Examiner:
 
     async def _explore(self, operator: Operator, name: str) -> None:
         limits = self._team.exploration
-        goal = Explore.Goal(max_steps=limits.steps, max_time=limits.time, coverage=limits.coverage)
+        goal = exploration_goal(limits)
         track = self._tracks[name]
         total = limits.steps or 100
         self._progress.begin(name, total)

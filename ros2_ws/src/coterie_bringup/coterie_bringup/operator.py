@@ -16,17 +16,18 @@ from rclpy.context import Context
 from std_srvs.srv import Trigger
 
 from coterie_bringup.spinning import spinning
+from coterie_bringup.team_sections import ExplorationSpec
 from coterie_core.observation import Observation
 from coterie_core.questions import Answer, FinalAnswer, OpenAnswer, Question
 from coterie_core.scene import SceneGraph
 from coterie_core.waiting import in_time
-from coterie_msgs.action import Explore, NavigateTo
+from coterie_msgs.action import AskOpen, AskTeam, Explore, NavigateTo
 from coterie_msgs.msg import Answer as AnswerMsg
+from coterie_msgs.msg import AskProgress, Label, SemanticMap
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
-from coterie_msgs.msg import Label, SemanticMap
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import Question as QuestionMsg
-from coterie_msgs.srv import AskOpen, AskTeam, QueryObjects
+from coterie_msgs.srv import GetSemanticMap, QueryObjects
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, NoAnswer, ServiceClient
@@ -38,6 +39,15 @@ REACH = 15.0
 """How long whoever is asked may take to be found [s]."""
 LOST = 5.0
 """How long whoever was asked may be gone [s]."""
+
+
+def exploration_goal(limits: ExplorationSpec) -> Explore.Goal:
+    """Return the goal of an explorer that ends at a team file's limits."""
+    return Explore.Goal(
+        max_steps=limits.steps,
+        max_time=conversions.duration_to_msg(limits.time),
+        coverage=limits.coverage,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +101,14 @@ class Operator(AgentNode):
         """Make publishers and clients."""
         self._questions = self.publisher(QuestionMsg, "question", "questions")
         self._labels = self.publisher(Label, "label", "answers")
-        self._ask = ServiceClient(self, AskTeam, "ask")
-        self._ask_open = ServiceClient(self, AskOpen, "ask_open")
+        self._ask = ActionClient(self, AskTeam, "ask")
+        self._ask_open = ActionClient(self, AskOpen, "ask_open")
         self._query = ServiceClient(self, QueryObjects, "query_objects")
         self._train = ServiceClient(self, Trigger, "train")
         self._explore = {r: ActionClient(self, Explore, f"{r}/explore") for r in self.robots}
         # The bridge offers all robots' actions at once: one of them tells that it is there.
         self._bridge = [ActionClient(self, NavigateTo, f"{r}/navigate_to") for r in self.robots[:1]]
-        self._memory = {r: ServiceClient(self, Trigger, f"{r}/memory") for r in self.robots}
+        self._memory = {r: ServiceClient(self, GetSemanticMap, f"{r}/memory") for r in self.robots}
 
     def on_start(self) -> None:
         """Listen to the robots and the aggregator."""
@@ -191,33 +201,51 @@ class Operator(AgentNode):
         response = await self._train.call(Trigger.Request(), timeout=timeout, attempts=2)
         return bool(response.success), str(response.message)
 
-    async def ask(self, question: Question, timeout: float) -> TeamAnswer | OpenAnswer | str:
+    async def ask(
+        self,
+        question: Question,
+        timeout: float,
+        on_progress: Callable[[AskProgress], object] = lambda progress: None,
+    ) -> TeamAnswer | OpenAnswer | str:
         """Ask the team one question; return its answer, or why there is none.
 
         A team without explorers has no aggregator: who answers open questions is asked then.
+        Cancelling the caller takes the question back, and stops a robot that looks for its answer.
+
+        Args:
+            question: What to ask.
+            timeout: How long to wait for the answer [s of wall time].
+            on_progress: Called in this node's loop with how far it is.
 
         Raises:
             NoAnswer: Nobody is there, or whoever is does not respond, or goes away meanwhile.
+            GoalRejected: Whoever answers has just been started again, or is not ready.
         """
         message = conversions.question_to_msg(question)
         if not await self._ask.wait(5.0) and await self._ask_open.wait(0.0):
-            request = AskOpen.Request(question=message, explore=True)
-            told = await self._ask_open.call(request, timeout=timeout, attempts=1, lost_after=LOST)
-            answer, success = told.answer, told.success
-            text = str(told.message)
+            client, goal = self._ask_open, AskOpen.Goal(question=message, explore=True)
         else:
             if not await self._ask.wait(min(timeout, REACH)):
-                raise NoAnswer("nobody offers the services `ask` or `ask_open`; is the team up?")
-            request = AskTeam.Request(question=message)
-            told = await self._ask.call(request, timeout=timeout, attempts=1, lost_after=LOST)
-            success, text = told.success, str(told.message)
-            if success and not told.is_open:
-                return TeamAnswer(
-                    conversions.final_answer_from_msg(told.answer),
-                    tuple(conversions.answer_from_msg(a) for a in told.answers),
-                )
-            answer = told.open
-        return conversions.open_answer_from_msg(answer) if success else text
+                raise NoAnswer("nobody offers the actions `ask` or `ask_open`; is the team up?")
+            client, goal = self._ask, AskTeam.Goal(question=message)
+        end = await client.run(
+            goal,
+            on_feedback=lambda feedback: on_progress(feedback.progress),
+            timeout=timeout,
+            lost_after=LOST,
+            stopping=LOST,
+        )
+        told = end.result
+        if not told.success:
+            return str(told.message)
+        if isinstance(told, AskOpen.Result):
+            return conversions.open_answer_from_msg(told.answer)
+        if told.is_open:
+            return conversions.open_answer_from_msg(told.open)
+        return TeamAnswer(
+            conversions.final_answer_from_msg(told.answer),
+            tuple(conversions.answer_from_msg(answer) for answer in told.answers),
+        )
 
     async def find(self, words: str, limit: int, timeout: float) -> FoundObjects | str:
         """Ask which objects of the team's map fit a request; return them, or why not.
@@ -247,10 +275,10 @@ class Operator(AgentNode):
         except asyncio.TimeoutError:
             return None
 
-    async def memory(self, robot: str, timeout: float = 10.0) -> str:
-        """Return a robot's memory as JSON; empty where it has none to give."""
-        response = await self._memory[robot].call(Trigger.Request(), timeout=timeout)
-        return str(response.message) if response.success else ""
+    async def memory(self, robot: str, timeout: float = 10.0) -> SceneGraph:
+        """Return what a robot knows of the house; nothing where it has nothing to give."""
+        response = await self._memory[robot].call(GetSemanticMap.Request(), timeout=timeout)
+        return conversions.scene_from_msg(response.map, f"{robot}/memory")
 
     # -- what comes in ----------------------------------------------------------------------------
 

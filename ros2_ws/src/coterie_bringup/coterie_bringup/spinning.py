@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any, TypeVar, cast
 
@@ -17,6 +18,9 @@ from coterie_ros.clients import GoalRejected, NoAnswer
 
 NodeT = TypeVar("NodeT", bound=AgentNode)
 T = TypeVar("T")
+
+STOPPING = 6.0
+"""How long what was cancelled may take to stop what it began [s]."""
 
 
 @contextlib.contextmanager
@@ -45,17 +49,26 @@ def spinning(
 async def in_loop(node: AgentNode, work: Coroutine[Any, Any, T]) -> T:
     """Await a coroutine of a node's loop from another loop.
 
+    Where the caller is cancelled, the coroutine is, too, and has a moment to stop what it began.
+
     Raises:
         NoAnswer, GoalRejected, CommandError: As the coroutine does; for the caller, not the log.
     """
+    ended = threading.Event()
 
     async def kept() -> tuple[T | None, Exception | None]:
         try:
             return await work, None
         except (NoAnswer, GoalRejected, CommandError) as error:
             return None, error
+        finally:
+            ended.set()
 
-    value, error = await asyncio.wrap_future(node.run(kept()))
+    try:
+        value, error = await asyncio.wrap_future(node.run(kept()))
+    except asyncio.CancelledError:
+        await asyncio.shield(asyncio.to_thread(ended.wait, STOPPING))
+        raise
     if error is not None:
         raise error
     return cast(T, value)

@@ -18,7 +18,7 @@ from coterie_bringup.ask import plain, way_length
 from coterie_bringup.demo import _or_failure, habitat_world
 from coterie_bringup.errors import CommandError
 from coterie_bringup.map_watch import MapWatch, Shown
-from coterie_bringup.operator import Operator, operating
+from coterie_bringup.operator import Operator, exploration_goal, operating
 from coterie_bringup.progress import DemoProgress, Timings
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.spinning import in_loop
@@ -30,7 +30,6 @@ from coterie_bringup.tour_record import Asked, TourRecord, questions_of_house
 from coterie_core.observation import Observation
 from coterie_core.questions import Question
 from coterie_core.scene import SceneGraph, save
-from coterie_msgs.action import Explore
 from coterie_ros.clients import GoalRejected, NoAnswer
 from habitat_bridge.factory import make_world
 
@@ -201,7 +200,7 @@ async def _explore(
     team: Team, operator: Operator, robot: str, record: TourRecord, progress: DemoProgress
 ) -> None:
     limits = team.exploration
-    goal = Explore.Goal(max_steps=limits.steps, max_time=limits.time, coverage=limits.coverage)
+    goal = exploration_goal(limits)
     progress.begin(robot, limits.steps or 100)
 
     def on_feedback(feedback: Any) -> None:
@@ -233,7 +232,7 @@ async def _ask(operator: Operator, asked: Asked) -> None:
         else:
             question = Question(f"tour-{uuid.uuid4().hex[:12]}", "", "", asked.text)
             asked.take(await in_loop(operator, operator.ask(question, ANSWER_PATIENCE)))
-    except NoAnswer as error:
+    except (NoAnswer, GoalRejected) as error:
         asked.take(str(error))
     asked.seconds = time.monotonic() - begin
 

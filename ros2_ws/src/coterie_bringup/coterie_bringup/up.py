@@ -136,10 +136,10 @@ def _attend(run: TeamRun, leaving: threading.Event, explore: bool) -> None:
 
 def _explore(run: TeamRun, operator: Operator, leaving: threading.Event) -> None:
     """Let all explorers explore at once; say how each of them ended."""
-    from coterie_msgs.action import Explore
+    from coterie_bringup.operator import exploration_goal
 
     limits = run.team.exploration
-    goal = Explore.Goal(max_steps=limits.steps, max_time=limits.time, coverage=limits.coverage)
+    goal = exploration_goal(limits)
     going = {
         robot.name: operator.run(operator.explore(robot.name, goal, lambda feedback: None))
         for robot in run.team.explorers

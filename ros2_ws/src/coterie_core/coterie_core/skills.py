@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import enum
+import math
 from dataclasses import dataclass, field
 
-from coterie_core.geometry import Vec3
+from coterie_core.geometry import Pose, Vec3, wrap_angle
+
+POSITION_TOLERANCE = 0.25
+"""Largest horizontal distance from a position that counts as reached [m], unless a skill says."""
+YAW_TOLERANCE = 0.25
+"""Largest difference of the heading that counts as reached [rad], unless a skill says."""
+APPROACH_TOLERANCE = 1.2
+"""The same for a position that need only be come near to, such as that of a thing [m]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +27,34 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class NavigateTo:
-    """Go to a place by id, or (place == "") to a position [m], facing `yaw` [rad] if given."""
+    """Go to a place by id, or (place == "") to a position [m], facing `yaw` [rad] if given.
+
+    The position itself is gone to where it is free for the robot, else the nearest free one within
+    `tolerance` [m, horizontal]. A result is a success only within `tolerance` and, where `yaw` is
+    given, `yaw_tolerance` [rad]; a place is reached where the robot can stand at it.
+    """
 
     place: str = ""
     position: Vec3 | None = None
     yaw: float | None = None
+    tolerance: float = POSITION_TOLERANCE
+    yaw_tolerance: float = YAW_TOLERANCE
+
+    @classmethod
+    def near(cls, position: Vec3, yaw: float | None = None) -> NavigateTo:
+        """Go near to a position, within APPROACH_TOLERANCE: as near as there is room."""
+        return cls(position=position, yaw=yaw, tolerance=APPROACH_TOLERANCE)
+
+    def left(self, pose: Pose, place: Vec3 | None = None) -> tuple[float, float]:
+        """Return what is left from a pose to the goal: distance [m, horizontal], angle [rad].
+
+        Args:
+            pose: Where the robot is, map frame.
+            place: Position of the skill's place; None: not known, the distance is NaN then.
+        """
+        goal = place if self.place else self.position
+        off = math.dist(goal[:2], pose.position[:2]) if goal is not None else math.nan
+        return off, 0.0 if self.yaw is None else wrap_angle(self.yaw - pose.yaw)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import math
-import time
+import contextlib
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,9 +41,7 @@ class ServiceClient:
         node.at_end(lambda: node.destroy_client(self._client))
         self.name = name
 
-    async def call(
-        self, request: Any, *, timeout: float = 5.0, attempts: int = 3, lost_after: float = math.inf
-    ) -> Any:
+    async def call(self, request: Any, *, timeout: float = 5.0, attempts: int = 3) -> Any:
         """Return the response.
 
         The same request is sent up to `attempts` times: put an id into it where doing it twice
@@ -54,11 +51,9 @@ class ServiceClient:
             request: The request message.
             timeout: How long to wait for each attempt's response [s].
             attempts: How many times to send it.
-            lost_after: How long the server may be gone while it works [s]: for long calls. One that
-                was killed counts as gone once DDS finds out, by default after 20 s.
 
         Raises:
-            NoAnswer: No response came, or the server went away.
+            NoAnswer: No response came.
         """
         for _ in range(attempts):
             # A request that nobody has been matched with yet is lost without a word.
@@ -66,44 +61,13 @@ class ServiceClient:
                 continue
             answer = await _sent(self._node, lambda: self._client.call_async(request))
             try:
-                return await in_time(self._unless_lost(answer, lost_after), timeout)
-            except NoAnswer:  # before its base class
-                self._client.remove_pending_request(answer.future)
-                raise
+                return await in_time(answer.wait(), timeout)
             except asyncio.TimeoutError:
                 self._client.remove_pending_request(answer.future)
         raise NoAnswer(
             f"service {self.name}: no response to {attempts} requests of {timeout:g} s each; "
             "is the node that offers it running and reachable (same ROS_DOMAIN_ID)?"
         )
-
-    async def _unless_lost(self, answer: _Answer, lost_after: float) -> Any:
-        """Wait for the response as long as the server is there.
-
-        One that is started again while its dead self is still believed to be there is a second
-        server, which knows of no request: fewer servers than there were means that ours is gone.
-        """
-        if math.isinf(lost_after):
-            return await answer.wait()
-        waiting = asyncio.ensure_future(answer.wait())
-        name = self._node.resolve_service_name(self.name)
-        seen, most = time.monotonic(), 1
-        try:
-            while True:
-                done, _ = await asyncio.wait({waiting}, timeout=min(lost_after / 4.0, 0.5))
-                if done:
-                    return waiting.result()
-                servers = self._node.count_services(name)
-                most = max(most, servers)
-                if servers == most:
-                    seen = time.monotonic()
-                elif time.monotonic() - seen > lost_after:
-                    raise NoAnswer(
-                        f"service {self.name}: the node that offers it went away before it "
-                        "answered; it may be starting again: ask once more"
-                    )
-        finally:
-            waiting.cancel()
 
     async def wait(self, timeout: float = 10.0) -> bool:
         """Wait until a server is there; False where none came in time [s]."""
@@ -147,6 +111,7 @@ class ActionClient:
         timeout: float | None = None,
         poll: float = 5.0,
         lost_after: float = 15.0,
+        stopping: float = 0.0,
     ) -> GoalEnd:
         """Send a goal and return how it ended; cancelling the caller cancels the goal.
 
@@ -161,6 +126,7 @@ class ActionClient:
             timeout: Longest wall time [s], after which the goal is cancelled; None: no limit.
             poll: Time between requests for the result [s].
             lost_after: How long the server may be out of sight before the goal is given up [s].
+            stopping: How long to wait for the goal's end once the caller was cancelled [s].
 
         Raises:
             GoalRejected: The server does not accept the goal.
@@ -177,7 +143,11 @@ class ActionClient:
                 raise
             raise NoAnswer(f"action {self.name}: the goal did not end within {timeout} s") from None
         except asyncio.CancelledError:
-            self._cancel(handle or _handle_of(self._client, identity))
+            handle = handle or _handle_of(self._client, identity)
+            self._cancel(handle)
+            with contextlib.suppress(asyncio.TimeoutError, GoalRejected):
+                if stopping > 0.0:
+                    await in_time(self._result(handle, poll, lost_after), stopping)
             raise
         finally:
             self._client._feedback_callbacks.pop(bytes(identity.uuid), None)

@@ -22,6 +22,7 @@ from coterie_core.cooperation import (  # noqa: E402
     GoTo,
     Grab,
     HomeRoom,
+    Looked,
     Note,
     Open,
     Percept,
@@ -91,8 +92,8 @@ class Draw(random.Random):
 
     def note(self):
         facts = Facts(
-            self.choice([None, Whereabouts(self.word(), self.point(), self.some(self.word))]),
-            self.some(self.sighting), self.some(self.word), self.word(), self.word(), self.word(),
+            self.choice([None, Whereabouts(self.word(), self.point(), self.some(self.name))]),
+            self.some(self.sighting), self.some(self.name), self.word(), self.word(), self.word(),
             self.word(), self.choice(["", "taken", "unknown"]), self.word(), self.word(),
         )  # fmt: skip
         return Note(
@@ -151,6 +152,12 @@ def test_notes_and_actions_and_goals_survive_the_wire(draw):
         assert note_from_msg(wired(note_to_msg(note))) == note
         assert action_from_msg(wired(action_to_msg(action))) == action
         assert goal_from_msg(goal.name, [wired(one) for one in goal_to_msg(goal)]) == goal
+
+
+def test_angles_are_sent_in_radians_and_counted_in_degrees():
+    assert action_to_msg(Turn(-15)).angle == pytest.approx(-math.pi / 12)
+    for degrees in range(-360, 361):
+        assert action_from_msg(wired(action_to_msg(Turn(degrees)))) == Turn(degrees)
 
 
 def test_a_note_may_carry_the_time_it_was_sent():
@@ -234,13 +241,13 @@ def test_a_long_view_is_told_apart_by_a_short_key():
         ("position.x", math.nan, "percept.position.x"),
         ("room", "", "percept.room"),
         ("view", "x" * 201, "percept.view"),
-        ("heading", 361, "percept.heading"),
+        ("heading", 6.3, "percept.heading"),
         ("hands", ["a"] * 101, "percept.hands"),
         ("covered", [""], r"percept.covered\[0\]"),
         ("reason", "because", "percept.reason"),
         ("things.0.id", "", r"percept.things\[0\].id"),
         ("things.0.kind", 3, r"percept.things\[0\].kind"),
-        ("things.0.relation", 4, r"percept.things\[0\].relation"),
+        ("things.0.relation.value", 4, r"percept.things\[0\].relation.value"),
         ("things.0.opening", 3, r"percept.things\[0\].opening"),
         ("things.0.label", "x\x00", r"percept.things\[0\].label"),
         ("things.0.position.z", 1e9, r"percept.things\[0\].position.z"),
@@ -249,18 +256,24 @@ def test_a_long_view_is_told_apart_by_a_short_key():
         ("messages.0.text", "x" * 501, r"percept.messages\[0\].text"),
         ("messages.0.kind", 77, r"percept.messages\[0\].kind"),
         ("messages.0.sender", "", r"percept.messages\[0\].sender"),
-        ("messages.0.data", "{", r"percept.messages\[0\].data"),
-        ("messages.0.data", '{"me": {"room": "r", "position": [NaN, 0, 0]}}', "data"),
-        ("messages.0.data", '{"seen": [{"id": "a", "label": "b", "room": "r", '
-         '"position": [1e300, 0, 0]}]}', "positions within"),
-        ("messages.0.data", " " * 20_001, "20000"),
+        ("messages.0.facts.position.x", math.nan, r"messages\[0\].facts.position.x"),
+        ("messages.0.facts.seen.0.position.x", 1e300, r"facts.seen\[0\].position.x"),
+        ("messages.0.facts.seen.0.relation.value", 9, r"facts.seen\[0\].relation.value"),
+        ("messages.0.facts.searched", ["a"] * 101, r"facts.searched"),
+        ("messages.0.facts.looked.0.closed", [""], r"facts.looked\[0\].closed\[0\]"),
+        ("messages.0.facts.answer", 7, r"messages\[0\].facts.answer"),
         ("messages.0.header.stamp.sec", -1, "header.stamp.sec"),
     ],
 )  # fmt: skip
 def test_bad_percepts_are_refused_by_field(path, value, field):
     spot = Spot("r1", (1.0, 2.0, 0.0))
     plate = Thing("plate-1", "plate", "item", spot)
-    note = Note("n", "Ada", "text", "hello")
+    facts = Facts(
+        me=Whereabouts("r1", spot.position, ()),
+        seen=(Sighting("cup-1", "cup", "r1", position=spot.position),),
+        looked=(Looked("r1", ("box-1",)),),
+    )
+    note = Note("n", "Ada", "text", "hello", facts)
     message = PerceptWriter().write(
         Percept(1, spot, (), (plate,), "v", (), (Teammate("Ada", spot, (plate,)),), (note,),
                 Result(True, True))
@@ -278,7 +291,9 @@ def test_bad_percepts_are_refused_by_field(path, value, field):
         ("kind", 5, "kind"),
         ("goal", [], "goal"),
         ("goal.0.count", 0, r"goal\[0\].count"),
-        ("goal.0.relation", 0, r"goal\[0\].relation"),
+        ("goal.0.relation.value", 0, r"goal\[0\].relation.value"),
+        ("goal.0.relation.value", 3, r"goal\[0\].relation.value"),
+        ("turn", 7.0, "turn"),
         ("goal.0.item", "", r"goal\[0\].item"),
         ("rooms", [], "rooms"),
         ("rooms.1.ref.id", "r0", r"rooms\[1\].ref.id"),
@@ -312,9 +327,9 @@ def test_a_map_too_large_to_work_out_is_refused(draw):
         (Wait(), "kind", 8),
         (Wait(), "text", "x" * 501),
         (Grab("a"), "item", ""),
-        (Put("a", "b"), "relation", 0),
+        (Put("a", "b"), "relation.value", 0),
         (Put("a", "b"), "target", "x" * 201),
-        (Turn(15), "degrees", 720),
+        (Turn(15), "angle", 12.6),
         (GoTo("a", Spot("r", (0.0, 0.0, 0.0))), "position.x", math.inf),
         (Send(Note("n", "Ada", "text", "hello")), "message.id", ""),
     ],

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
+from builtin_interfaces.msg import Duration
 from rcl_interfaces.srv import DescribeParameters
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
@@ -139,10 +140,10 @@ def test_broken_messages_are_dropped_counted_and_named(ros):
     out = ros.node().create_publisher(QuestionMsg, "question", profile("questions"))
     ros.wait_for_matched(out)
     out.publish(QuestionMsg(id="", object="mug"))
-    out.publish(QuestionMsg(id="q2", object="mug", deadline=float("nan")))
+    out.publish(QuestionMsg(id="q2", object="mug", deadline=Duration(sec=-1)))
     out.publish(QuestionMsg(id="q3", object="mug"))
     ros.spin_until(lambda: node.questions)
     assert node.questions == [Question("q3", "mug", "")]
     status = node.diagnostics.status()
     assert {v.key: v.value for v in status.values}["question.invalid"] == "2"
-    assert "question, field deadline: expected a number" in status.message
+    assert "question, field deadline: expected 0 to 86400 s" in status.message

@@ -127,7 +127,7 @@ class Person:
 
     def give(self, words, max_time=0.0):
         self.ros.wait_for_matched(self.client)
-        goal = ExecuteTask.Goal(task=words, max_time=max_time)
+        goal = ExecuteTask.Goal(task=words, max_time=conversions.duration_to_msg(max_time))
         sent = self.client.send_goal_async(
             goal, feedback_callback=lambda m: self.stages.append(m.feedback.stage)
         )

@@ -69,16 +69,14 @@ def test_bad_descriptions_are_named_and_the_last_good_resume_stays(ros):
     resume = resume_from_msg(message)
     assert resume.robot == message.robot == "r1"
     assert resume.mobility.kind == "wheels" and len(resume.manipulation.arms) == 1
-    assert message.mobility == RobotResume.WHEELS
-    assert message.arm_reach == pytest.approx(resume.manipulation.arms[0].workspace.reach)
-    assert message.summary == resume.summary and "wheels" in message.summary
+    assert "wheels" in resume.summary
 
     robot.say(text[: len(text) // 2])
     assert "last good resume stays" in robot.wait_refused(3)
     robot.say(text)  # comes again after a bad one: made again, the same
     assert resume_from_msg(robot.wait(2)) == resume
     robot.say(diff_drive(track=0.6).text())
-    assert robot.wait(3).arm_reach == 0.0
+    assert not resume_from_msg(robot.wait(3)).manipulation.arms
     assert robot.node.state_label == "active"
 
 

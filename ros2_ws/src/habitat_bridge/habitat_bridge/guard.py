@@ -163,6 +163,10 @@ class Guard:
             self._unable("NavigateTo", embodiment, "it cannot move")
         if skill.yaw is not None and not math.isfinite(skill.yaw):
             self._refuse(f"NavigateTo.yaw must be a finite angle [rad], got {skill.yaw!r}")
+        for name in ("tolerance", "yaw_tolerance"):
+            value = getattr(skill, name)
+            if not (math.isfinite(value) and value >= 0.0):
+                self._refuse(f"NavigateTo.{name} must be finite and at least 0, got {value!r}")
         if skill.place:
             if skill.place not in self.places:
                 raise SkillRefused(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -110,10 +111,11 @@ class BridgeNode(AgentNode):
             assembly_timeout=parameters["assembly_timeout"],
             warn=self.problem,
         )
+        self._guard = Guard.of(world.truth())
         self._conductor = Conductor(
             world,
             self.bodies,
-            Guard.of(world.truth()),
+            self._guard,
             barrier if self._lockstep else None,
             self._perceived,
         )
@@ -168,47 +170,61 @@ class BridgeNode(AgentNode):
 
     async def _navigate(self, robot: str, goal: GoalContext) -> NavigateTo.Result:
         def feedback(state: RobotState) -> None:
-            message = NavigateTo.Feedback(
-                remaining=float(state.remaining), progress=float(min(max(state.progress, 0.0), 1.0))
+            goal.feedback(
+                NavigateTo.Feedback(
+                    current_pose=conversions.stamped_pose(state.pose, time=self._world_time),
+                    distance_remaining=float(state.remaining),
+                    progress=float(min(max(state.progress, 0.0), 1.0)),
+                )
             )
-            message.pose = conversions.pose_to_msg(state.pose)
-            goal.feedback(message)
 
-        where = f"{robot}/navigate_to"
-        result, state = await self._do(
-            robot, goal, lambda: conversions.navigate_from_msg(goal.request, where), feedback
+        left = (math.nan, 0.0)
+        try:
+            skill = conversions.navigate_from_msg(goal.request, f"{robot}/navigate_to")
+        except conversions.ConversionError as error:
+            result, state = self._refuse(robot, error)
+        else:
+            result, state = await self._do(robot, goal, skill, feedback)
+            if state.pose is not _NOWHERE:
+                left = skill.left(state.pose, self._guard.places.get(skill.place))
+        message = conversions.navigate_result_to_msg(
+            result, state.pose, left, time=self._world_time
         )
-        message = NavigateTo.Result(result=conversions.skill_result_to_msg(result))
-        message.pose = conversions.pose_to_msg(state.pose)
         return _ended(goal, result, message)
+
+    @property
+    def _world_time(self) -> float:
+        return self.world.time if self.world is not None else 0.0
 
     async def _manipulate(self, robot: str, goal: GoalContext) -> Manipulate.Result:
         def feedback(state: RobotState) -> None:
             goal.feedback(Manipulate.Feedback(progress=float(min(max(state.progress, 0.0), 1.0))))
 
-        where = f"{robot}/manipulate"
-        result, state = await self._do(
-            robot, goal, lambda: conversions.manipulate_from_msg(goal.request, where), feedback
-        )
+        try:
+            skill = conversions.manipulate_from_msg(goal.request, f"{robot}/manipulate")
+        except conversions.ConversionError as error:
+            result, state = self._refuse(robot, error)
+        else:
+            result, state = await self._do(robot, goal, skill, feedback)
         message = Manipulate.Result(
             result=conversions.skill_result_to_msg(result), holding=state.holding
         )
         return _ended(goal, result, message)
 
+    def _refuse(self, robot: str, error: ValueError) -> tuple[SkillResult, RobotState]:
+        """Refuse a goal that cannot be read; an observation follows, as after every goal."""
+        self._driver.post(partial(self._conductor.perceive, robot))
+        return SkillResult(Outcome.REFUSED, str(error)), RobotState(robot, _NOWHERE)
+
     async def _do(
         self,
         robot: str,
         goal: GoalContext,
-        read: Callable[[], Skill],
+        skill: Skill,
         feedback: Callable[[RobotState], None],
     ) -> tuple[SkillResult, RobotState]:
         """Have the world's thread do what a goal asks for; cancelling this cancels it there."""
         assert self.world is not None
-        try:
-            skill = read()
-        except conversions.ConversionError as error:
-            self._driver.post(partial(self._conductor.perceive, robot))
-            return SkillResult(Outcome.REFUSED, str(error)), RobotState(robot, _NOWHERE)
         loop = asyncio.get_running_loop()
         end: asyncio.Future[tuple[SkillResult, RobotState]] = loop.create_future()
         due = 0.0

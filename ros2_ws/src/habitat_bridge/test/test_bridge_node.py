@@ -26,6 +26,7 @@ from std_msgs.msg import Bool, String
 
 from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Pose
+from coterie_core.skills import NavigateTo as NavigateSkill
 from coterie_core.skills import Outcome
 from coterie_msgs.action import Manipulate, NavigateTo
 from coterie_msgs.msg import ImageDetections, Observation, RobotResume, SemanticMap
@@ -65,6 +66,13 @@ def start_bridge(ros, robots=("r1",), mode="real_time", **parameters):
     return node
 
 
+def goal_at(position, frame="map", **fields):
+    goal = NavigateTo.Goal(**fields)
+    goal.pose.header.frame_id = frame
+    goal.pose.pose.position = conversions.point_to_msg(position)
+    return goal
+
+
 class Robot:
     """A client of one robot: its observations, and goals by action."""
 
@@ -90,10 +98,12 @@ class Robot:
         return handle, handle.get_result_async()
 
     def go(self, x, y, z=0.0):
-        return self.send(self.navigate, NavigateTo.Goal(position=Point(x=x, y=y, z=z)))
+        return self.send(self.navigate, goal_at((x, y, z)))
 
     def wait(self, duration):
-        goal = Manipulate.Goal(skill=Manipulate.Goal.WAIT, duration=duration)
+        goal = Manipulate.Goal(
+            skill=Manipulate.Goal.WAIT, duration=conversions.duration_to_msg(duration)
+        )
         return self.send(self.manipulate, goal)
 
 
@@ -111,16 +121,17 @@ def test_observation_at_the_start_and_after_a_way(ros):
     assert end.result.result.distance == pytest.approx(math.sqrt(2), abs=0.3)
     ros.spin_until(lambda: len(robot.seen) == 2)
     assert robot.seen[1].pose.position == pytest.approx((3.0, 1.0, 0.0), abs=0.05)
-    assert end.result.pose.position.x == pytest.approx(3.0, abs=0.05)
+    assert end.result.pose.pose.position.x == pytest.approx(3.0, abs=0.05)
     assert robot.feedback and 0.0 <= robot.feedback[-1].feedback.progress <= 1.0
 
 
 @pytest.mark.parametrize(
     ("goal", "outcome", "reason"),
     [
-        (NavigateTo.Goal(position=Point(x=8.0, y=2.0, z=2.8)), Outcome.UNREACHABLE, "stairs"),
-        (NavigateTo.Goal(position=Point(x=99.0)), Outcome.REFUSED, "outside the house"),
-        (NavigateTo.Goal(position=Point(x=math.nan)), Outcome.REFUSED, "position.x"),
+        (goal_at((8.0, 2.0, 2.8)), Outcome.UNREACHABLE, "stairs"),
+        (goal_at((99.0, 0.0, 0.0)), Outcome.REFUSED, "outside the house"),
+        (goal_at((math.nan, 0.0, 0.0)), Outcome.REFUSED, "position.x"),
+        (goal_at((2.0, 2.0, 0.0), frame="r1/odom"), Outcome.REFUSED, "map frame ('map')"),
         (NavigateTo.Goal(place="atlantis"), Outcome.UNKNOWN_TARGET, "no place 'atlantis'"),
     ],
 )
@@ -134,13 +145,34 @@ def test_refused_goals_say_why(ros, goal, outcome, reason):
     assert reason in end.result.result.reason
 
 
+def test_a_goal_succeeds_only_within_its_tolerance(ros):
+    start_bridge(ros, mode="lockstep")
+    robot = Robot(ros, ros.node(), "r1")
+    inside = (0.3, 1.2, 0.0)  # where the counter stands
+    end = ros.result(robot.send(robot.navigate, goal_at(inside))[1])
+    assert end.result.result.outcome == Outcome.UNREACHABLE
+    assert "within 0.25 m" in end.result.result.reason
+    assert end.result.distance_left > 0.25
+    near = goal_at(inside, position_tolerance=1.2, use_yaw=True)
+    end = ros.result(robot.send(robot.navigate, near)[1])
+    assert end.result.result.outcome == Outcome.SUCCEEDED, end.result.result.reason
+    at = end.result.pose
+    assert at.header.frame_id == "map" and at.header.stamp.sec > 0
+    off = math.dist(inside[:2], (at.pose.position.x, at.pose.position.y))
+    assert 0.25 < end.result.distance_left <= 1.2
+    assert end.result.distance_left == pytest.approx(off, abs=1e-5)
+    assert abs(end.result.yaw_left) <= 0.25
+    end = ros.result(robot.send(robot.navigate, NavigateTo.Goal(place="atlantis"))[1])
+    assert math.isnan(end.result.distance_left)
+
+
 def test_legs_take_the_stairs_that_wheels_are_refused(ros):
     start_bridge(ros, ("r2",), mode="lockstep")
     robot = Robot(ros, ros.node(), "r2")
     _, result = robot.go(8.0, 2.0, 2.8)
     end = ros.result(result)
     assert end.result.result.outcome == Outcome.SUCCEEDED, end.result.result.reason
-    assert end.result.pose.position.z == pytest.approx(2.8, abs=0.05)
+    assert end.result.pose.pose.position.z == pytest.approx(2.8, abs=0.05)
 
 
 def test_manipulate_says_what_it_holds_and_why_not(ros):
@@ -167,7 +199,7 @@ def test_cancelled_goal_stops_the_robot(ros):
     end = ros.result(result)
     assert end.status == GoalStatus.STATUS_CANCELED
     assert end.result.result.outcome == Outcome.CANCELLED
-    where = end.result.pose.position
+    where = end.result.pose.pose.position
     ros.spin(0.3)
     assert node.world.state("r1").pose.position[:2] == pytest.approx((where.x, where.y))
 
@@ -291,7 +323,7 @@ def test_time_goes_on_after_a_restart_of_the_bridge(ros, tmp_path):
 
 
 def goal_with_yaw(x, y, yaw):
-    return NavigateTo.Goal(position=Point(x=x, y=y), has_yaw=True, yaw=yaw)
+    return conversions.navigate_to_msg(NavigateSkill(position=(x, y, 0.0), yaw=yaw))
 
 
 def test_images_only_while_somebody_listens_and_with_true_geometry(ros):

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from std_msgs.msg import Bool
-from std_srvs.srv import Trigger
 
 from coterie_core.common_sense import load_common_sense
 from coterie_core.debate import LocalSpeaker
@@ -28,7 +27,7 @@ from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import DiscussionTurn
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import Question as QuestionMsg
-from coterie_msgs.srv import Ask
+from coterie_msgs.srv import Ask, GetSemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
@@ -41,7 +40,7 @@ from coterie_ros.team_memory import MemoryKeeper
 from mele_explorer.answering import Answerer
 from mele_explorer.explorer import Explorer, ExplorerLimits
 from mele_explorer.memory import Memory
-from mele_explorer.memory_file import MemoryFileError, load_memory, memory_to_json, save_memory
+from mele_explorer.memory_file import MemoryFileError, load_memory, save_memory
 from mele_explorer.moves import note_event
 from mele_explorer.parameters import EXPLORER_PARAMETERS
 
@@ -88,7 +87,7 @@ class ExplorerNode(AgentNode):
         )
         self._navigate = ActionClient(self, NavigateToAction, "navigate_to")
         self.serve(Ask, "ask", self._on_ask, timeout=120.0)
-        self.serve(Trigger, "memory", self._on_memory)
+        self.serve(GetSemanticMap, "memory", self._on_memory)
         self.serve_action(Explore, "explore", self._explore, when_busy="reject", check=_bounded)
 
     def on_start(self) -> None:
@@ -110,7 +109,10 @@ class ExplorerNode(AgentNode):
             team_name(namespace, "question"),
             "questions",
             self._on_question,
-            convert=lambda message: (conversions.question_from_msg(message), message.deadline),
+            convert=lambda message: (
+                conversions.question_from_msg(message),
+                conversions.deadline_from_msg(message),
+            ),
         )
         self.subscribe(
             DiscussionTurn,
@@ -179,7 +181,7 @@ class ExplorerNode(AgentNode):
         wanted = request.max_steps or most
         limits = ExplorerLimits(
             steps=(min(wanted, most) if most else wanted) or None,
-            seconds=request.max_time or None,
+            seconds=conversions.duration_from_msg(request.max_time) or None,
             coverage=request.coverage or None,
         )
         observation = await self._observation_after(-1)
@@ -306,7 +308,8 @@ class ExplorerNode(AgentNode):
     async def _on_ask(self, request: Ask.Request) -> Ask.Response:
         try:
             question = conversions.question_from_msg(request.question)
-            answer = await self._answer(question, request.question.deadline)
+            deadline = conversions.deadline_from_msg(request.question, "ask")
+            answer = await self._answer(question, deadline)
         except ValueError as error:
             return Ask.Response(success=False, message=str(error))
         return Ask.Response(
@@ -340,8 +343,9 @@ class ExplorerNode(AgentNode):
             conversions.utterance_to_msg(said, turn.topic, final=turn.yes, time=self.now())
         )
 
-    async def _on_memory(self, request: Trigger.Request) -> Trigger.Response:
-        return Trigger.Response(success=True, message=memory_to_json(self.memory))
+    async def _on_memory(self, request: GetSemanticMap.Request) -> GetSemanticMap.Response:
+        told = conversions.scene_to_msg(self.memory.graph, time=self.now())
+        return GetSemanticMap.Response(success=True, map=told)
 
     # -- keeping --------------------------------------------------------------------------------
 
@@ -389,10 +393,12 @@ def _time_to_think(deadline: float) -> float:
 
 def _bounded(request: Any) -> str | None:
     """Return why an Explore goal cannot be accepted, or None."""
-    if not (request.max_steps or request.max_time or request.coverage):
+    try:
+        seconds = conversions.duration_from_msg(request.max_time, field="max_time")
+    except conversions.ConversionError as error:
+        return str(error)
+    if not (request.max_steps or seconds or request.coverage):
         return "max_steps, max_time and coverage are all 0: set at least one limit"
-    if not request.max_time >= 0.0:
-        return f"max_time must be at least 0 s, got {request.max_time}"
     if not 0.0 <= request.coverage <= 1.0:
         return f"coverage must be within 0..1, got {request.coverage}"
     return None

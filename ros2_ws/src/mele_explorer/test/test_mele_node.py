@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("coterie_msgs")
 
 from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Duration
 from rclpy.action import ActionClient
-from std_srvs.srv import Trigger
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.language import ModelProfile
@@ -19,14 +19,13 @@ from coterie_core.testing.endpoint import Endpoint, Hang
 from coterie_msgs.action import Explore
 from coterie_msgs.msg import Answer
 from coterie_msgs.msg import Question as QuestionMsg
-from coterie_msgs.srv import Ask
+from coterie_msgs.srv import Ask, GetSemanticMap
 from coterie_ros import conversions
 from coterie_ros.qos import profile
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.node import BridgeNode
 from habitat_bridge.testing import tiny_house
-from mele_explorer.memory_file import memory_from_json
 from mele_explorer.node import ExplorerNode
 
 pytestmark = pytest.mark.ros
@@ -111,10 +110,10 @@ def test_explores_with_feedback_and_answers_from_memory(ros) -> None:
     assert told.success and told.answer.yes and told.answer.confidence > 0.8
     assert told.answer.evidence.kind == told.answer.evidence.SEEN
     memory = ros.result(
-        site.node.create_client(Trigger, "ann/memory").call_async(Trigger.Request())
+        site.node.create_client(GetSemanticMap, "ann/memory").call_async(GetSemanticMap.Request())
     )
-    known = memory_from_json(memory.message)
-    assert set(told.answer.evidence.objects) <= set(known.graph.objects)
+    known = conversions.scene_from_msg(memory.map)
+    assert set(told.answer.evidence.objects) <= set(known.objects) and known.places
 
 
 def test_two_robots_explore_at_once_and_answer_one_question(ros) -> None:
@@ -141,7 +140,7 @@ def test_cancel_stops_the_robot_and_tells_what_was_reached(ros) -> None:
     assert site.explored("ann", max_steps=1).result.steps == 1
 
 
-@pytest.mark.parametrize("limits", [{}, {"coverage": 1.5}, {"max_time": float("nan")}])
+@pytest.mark.parametrize("limits", [{}, {"coverage": 1.5}, {"max_time": Duration(sec=-1)}])
 def test_goals_without_sensible_limits_are_rejected(ros, limits) -> None:
     assert not Site(ros).explore("ann", **limits).accepted
 
@@ -209,9 +208,9 @@ def test_a_model_that_hangs_blocks_nothing_and_the_rule_says_so(ros) -> None:
         site.questions.publish(conversions.question_to_msg(question))
         ros.spin_until(lambda: endpoint.received)
         # While the model thinks, the node still serves.
-        memory = site.node.create_client(Trigger, "ann/memory")
+        memory = site.node.create_client(GetSemanticMap, "ann/memory")
         ros.wait_for_matched(memory)
-        assert ros.result(memory.call_async(Trigger.Request())).success
+        assert ros.result(memory.call_async(GetSemanticMap.Request())).success
         assert endpoint.running and not site.answers
         endpoint.stop()
         ros.spin_until(lambda: site.answers)
@@ -226,7 +225,7 @@ def test_a_slow_model_does_not_cost_the_answer_of_a_question_with_a_deadline(ros
         )
         site = Site(ros, model_profile=patient.model_dump_json())
         asked = conversions.question_to_msg(Question("q1", "sofa", "living room"))
-        asked.deadline = 5.0
+        asked.deadline = Duration(sec=5)
         site.questions.publish(asked)
         ros.spin_until(lambda: site.answers)
         assert endpoint.received

@@ -16,6 +16,8 @@ from openeqa_agent.understood import OpenQuestion
 
 _FAULTS = 2
 """Hops in a row that a robot may not answer before it is taken for dead."""
+_LABELS = 50
+"""Most labels that are told of, the newest ones."""
 
 
 class Body(Protocol):
@@ -44,6 +46,16 @@ class Walk:
     hops: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """Where a robot goes next and why, how far it has gone [m], and labels that it has seen."""
+
+    place: str
+    reason: str
+    travelled: float
+    seen: tuple[str, ...] = ()
+
+
 async def go_and_look(
     question: OpenQuestion,
     body: Body,
@@ -51,7 +63,7 @@ async def go_and_look(
     max_distance: float,
     kind: ExplorerKind = "question",
     options: ExplorerOptions | None = None,
-    on_hop: Callable[[str], object] | None = None,
+    on_hop: Callable[[Hop], object] | None = None,
 ) -> Walk:
     """Walk until the map answers a question, nothing is left to see, or the way gets too long.
 
@@ -64,7 +76,7 @@ async def go_and_look(
         max_distance: How far it may go [m].
         kind: How it chooses where to go.
         options: How it decides.
-        on_hop: Called with the reason of each hop.
+        on_hop: Called before each hop.
     """
     walk = Walk()
     seen = await body.observation(-1)
@@ -74,6 +86,7 @@ async def go_and_look(
     explorer = Explorer(question, kind, options)
     positions: dict[str, Vec3] = {}
     faults = 0
+    labels: dict[str, None] = {}
     while True:
         for view in seen.neighbours:
             positions[view.id] = view.position
@@ -90,7 +103,7 @@ async def go_and_look(
             walk.stopped = f"the next place is beyond the limit of {max_distance:g} m"
             return walk
         if on_hop is not None:
-            on_hop(explorer.reason)
+            on_hop(Hop(skill.place, explorer.reason, walk.travelled, tuple(labels)[-_LABELS:]))
         result = await body.go(skill)
         walk.hops += 1
         walk.travelled += result.distance
@@ -106,3 +119,4 @@ async def go_and_look(
             walk.stopped = result.reason or "no observation followed the hop"
             return walk
         seen = newer
+        labels.update(dict.fromkeys(found.label for found in seen.detections))

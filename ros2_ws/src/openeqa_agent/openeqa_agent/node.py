@@ -14,32 +14,35 @@ from coterie_core.scene import SceneGraph
 from coterie_core.skills import NavigateTo, Outcome, SkillResult
 from coterie_core.understanding.descriptions import LONGEST
 from coterie_core.waiting import in_time
+from coterie_msgs.action import AskOpen
 from coterie_msgs.action import NavigateTo as NavigateToAction
+from coterie_msgs.msg import AskProgress, SemanticMap
 from coterie_msgs.msg import Observation as ObservationMsg
-from coterie_msgs.msg import SemanticMap
-from coterie_msgs.srv import AskOpen
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import MODEL_PARAMETER, node_decider
 from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.serving import GoalContext
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.coverage import PlacesSeen
 from openeqa_agent.explore import ExplorerOptions
-from openeqa_agent.looking import Walk, go_and_look
+from openeqa_agent.looking import Hop, Walk, go_and_look
 from openeqa_agent.moved import moved_since
 from openeqa_agent.question import parse_open
 
 _OBSERVATION_WAIT = 10.0
 """How long to wait for an observation [s of wall time]."""
 _PATH_POINTS = 500
+STOPPING = 2.0
+"""How long a question that is cancelled waits for its robot to stand still [s]."""
 
 
 class OpenNode(AgentNode):
-    """`open_questions`: serves `ask_open` on the latest `semantic_map`; see docs/openeqa.md."""
+    """`open_questions`: the action `ask_open` on the latest `semantic_map`; docs/openeqa.md."""
 
     PARAMETERS = (
         ParameterSpec("method", "ours", "Method that answers open questions.", choices=METHODS),
@@ -107,7 +110,7 @@ class OpenNode(AgentNode):
     )
 
     def on_setup(self, parameters: Parameters) -> None:
-        """Make the model, open the recording, offer the service."""
+        """Make the model, open the recording, offer the action."""
         decider = node_decider(self, parameters.json("model_profile"), "open_questions")
         self.agent = OpenAgent(
             decider,
@@ -135,7 +138,7 @@ class OpenNode(AgentNode):
             if self.robot
             else None
         )
-        self.serve(AskOpen, "ask_open", self._on_ask, timeout=1800.0)
+        self.serve_action(AskOpen, "ask_open", self._on_ask)
 
     def on_start(self) -> None:
         """Listen to the map, to what robots do to objects, to the robot that goes to look."""
@@ -221,6 +224,7 @@ class OpenNode(AgentNode):
                 accept_timeout=self.parameters["robot_wait"],
                 attempts=2,
                 timeout=self.parameters["hop_timeout"],
+                stopping=STOPPING,
             )
         except (NoAnswer, GoalRejected) as error:
             return SkillResult(Outcome.FAULT, str(error))
@@ -228,16 +232,23 @@ class OpenNode(AgentNode):
 
     # -- answering -------------------------------------------------------------------------------
 
-    async def _on_ask(self, request: AskOpen.Request) -> AskOpen.Response:
+    async def _on_ask(self, goal: GoalContext) -> AskOpen.Result:
+        """Answer a question; one that is cancelled stops the robot that looks for the answer."""
+        result = await self._answered(goal)
+        return goal.succeed(result) if result.success else goal.abort(result)
+
+    async def _answered(self, goal: GoalContext) -> AskOpen.Result:
+        request = goal.request
         text = " ".join(request.question.text[: 100 * LONGEST].split())
         if not text or len(text) > LONGEST:
-            return AskOpen.Response(
+            return AskOpen.Result(
                 message=f"question.text: expected 1 to {LONGEST} characters, got {len(text)}; "
                 'for example "What color is the sofa?"'
             )
+        goal.feedback(AskOpen.Feedback(progress=AskProgress(stage=AskProgress.THINKING)))
         reply = await self.agent.answer(text, self._scene, self.recording, self._seen)
         if reply.refused:
-            return AskOpen.Response(message=reply.refused)
+            return AskOpen.Result(message=reply.refused)
         notes = [] if self._scene or self.recording else [
             "there is no map yet on topic semantic_map; is a mapper running?"
         ]  # fmt: skip
@@ -252,7 +263,7 @@ class OpenNode(AgentNode):
                 notes.append(f"{self.robot} is looking for another answer")
             else:
                 async with self._walking:
-                    walk = await self._look(text, request.max_distance)
+                    walk = await self._look(goal, text, request.max_distance)
                 notes.append(f"{self.robot} went {walk.travelled:.1f} m: {walk.stopped}")
                 reply = await self.agent.answer(text, self._scene, self.recording, self._seen)
         if reply.reason:
@@ -263,25 +274,38 @@ class OpenNode(AgentNode):
             told = "; ".join(part for part in (moved, answer.explanation) if part)
             answer = dataclasses.replace(answer, explanation=told)
         if not answer.text:
-            return AskOpen.Response(message="no answer was found; " + "; ".join(notes))
+            return AskOpen.Result(message="no answer was found; " + "; ".join(notes))
         message = conversions.open_answer_to_msg(
             answer,
             time=self.now(),
             frame=self.parameters["frame"],
         )
-        return AskOpen.Response(success=True, message="; ".join(notes)[:1000], answer=message)
+        return AskOpen.Result(success=True, message="; ".join(notes)[:1000], answer=message)
 
-    async def _look(self, text: str, most: float) -> Walk:
+    async def _look(self, goal: GoalContext, text: str, most: float) -> Walk:
         """Go and look, at most `most` [m] and never beyond the node's own limit."""
         own = self.parameters["max_distance"]
         limit = min(most, own) if most > 0.0 else own
+
+        def tell(hop: Hop) -> None:
+            progress = AskProgress(
+                stage=AskProgress.EXPLORING,
+                robot=self.robot,
+                place=hop.place,
+                reason=hop.reason,
+                distance=float(hop.travelled),
+                max_distance=float(limit),
+                seen=list(hop.seen),
+            )
+            goal.feedback(AskOpen.Feedback(progress=progress))
+
         return await go_and_look(
             parse_open(text),
             self,
             max_distance=limit,
             kind=self.parameters["explorer"],
             options=ExplorerOptions(sure=self.parameters["sure"]),
-            on_hop=lambda reason: self.get_logger().debug(f"{self.robot}: {reason}"),
+            on_hop=tell,
         )
 
 

@@ -8,15 +8,17 @@ import pytest
 
 pytest.importorskip("coterie_msgs")
 
+from action_msgs.msg import GoalStatus
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.action import ActionClient
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Box
 from coterie_core.language import ModelProfile
 from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject
 from coterie_core.testing.endpoint import Endpoint, server_error
-from coterie_msgs.msg import Observation, SemanticMap
-from coterie_msgs.srv import AskOpen
+from coterie_msgs.action import AskOpen
+from coterie_msgs.msg import AskProgress, Observation, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.qos import profile
 from habitat_bridge.embedded.detector import DetectorNoise
@@ -49,7 +51,8 @@ class Asker:
         self.maps = self.node.create_publisher(SemanticMap, "semantic_map", profile("latched"))
         self.agent = ros.add(OpenNode("open_questions", context=ros.context, parameters=parameters))
         ros.wait_active(self.agent)
-        self.client = self.node.create_client(AskOpen, "ask_open")
+        self.client = ActionClient(self.node, AskOpen, "ask_open")
+        self.progress: list[AskProgress] = []
         ros.wait_for_matched(self.client, self.maps)
         self.scene = SceneGraph()
 
@@ -76,10 +79,17 @@ class Asker:
         )
 
     def ask(self, text, **request):
-        message = AskOpen.Request(**request)
-        message.question.id = "q1"
-        message.question.text = text
-        return self.ros.result(self.client.call_async(message), 60.0)
+        handle = self.send(text, **request)
+        return self.ros.result(handle.get_result_async(), 60.0).result
+
+    def send(self, text, **request):
+        goal = AskOpen.Goal(**request)
+        goal.question.id = "q1"
+        goal.question.text = text
+        sent = self.client.send_goal_async(
+            goal, feedback_callback=lambda m: self.progress.append(m.feedback.progress)
+        )
+        return self.ros.result(sent)
 
 
 def test_answers_from_the_latched_map(ros):
@@ -124,13 +134,36 @@ def test_an_endpoint_that_is_down_leaves_the_rules(ros):
     assert "500" in told.message
 
 
-def test_goes_to_look_and_gives_up_on_a_robot_that_died(ros):
+def start_bridge(ros, **parameters):
     robots = [{"name": "ann", "embodiment": BODY.model_dump(), "start": {"pose": {"x": 2, "y": 2}}}]
     world = EmbeddedWorld(tiny_house(), seed=3, noise=DetectorNoise.none(), threads=1)
-    bridge = ros.add(
-        BridgeNode(context=ros.context, world=world, parameters={"robots": json.dumps(robots)})
-    )
+    parameters["robots"] = json.dumps(robots)
+    bridge = ros.add(BridgeNode(context=ros.context, world=world, parameters=parameters))
     ros.wait_active(bridge)
+    return bridge
+
+
+def test_a_question_that_is_taken_back_stops_the_robot(ros):
+    bridge = start_bridge(ros, mode="real_time")
+    asker = Asker(ros, robot="ann", map_wait=0.5)
+    asker.mirror("ann")
+    ros.spin_until(lambda: asker.agent._scene is not None, what="the first map")
+    handle = asker.send("Where is the giraffe?", explore=True)
+    ros.spin_until(lambda: bridge.world.state("ann").busy, what="ann to drive")
+    told = asker.progress[-1]
+    assert (told.stage, told.robot) == (AskProgress.EXPLORING, "ann") and told.place and told.reason
+    ros.result(handle.cancel_goal_async())
+    end = ros.result(handle.get_result_async())
+    assert end.status == GoalStatus.STATUS_CANCELED and not end.result.success
+    assert bridge.world.state("ann").busy == ""  # it stands before the question has ended
+    where = bridge.world.state("ann").pose.position
+    ros.spin(0.3)
+    assert bridge.world.state("ann").pose.position == where
+    assert asker.ask("Which room is the giraffe in?").success  # and others can be asked
+
+
+def test_goes_to_look_and_gives_up_on_a_robot_that_died(ros):
+    bridge = start_bridge(ros)
     asker = Asker(ros, robot="ann", map_wait=1.0, robot_wait=2.0)
     asker.mirror("ann")
     ros.spin_until(lambda: asker.agent._scene is not None, what="the first map")
@@ -139,6 +172,9 @@ def test_goes_to_look_and_gives_up_on_a_robot_that_died(ros):
     found = asker.ask("Which room is the bed in?", explore=True)
     assert found.answer.text == "the bedroom" and not found.answer.guessed, found.message
     assert len(found.answer.path) > 1 and found.answer.objects
+    drives = [one for one in asker.progress if one.stage == AskProgress.EXPLORING]
+    assert drives[-1].max_distance == 40.0 and drives[0].distance == 0.0
+    assert len(drives) == 1 or (drives[-1].distance > 0.0 and drives[-1].seen)
     ros.remove(bridge)
     lost = asker.ask("Where is the giraffe?", explore=True)
     assert lost.success and lost.answer.guessed and "ann went 0.0 m" in lost.message

@@ -31,7 +31,8 @@ from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.conversions.basics import header, point_from_msg, point_to_msg
 from coterie_ros.conversions.checks import Checks, ConversionError
-from coterie_ros.conversions.cooperation import goal_from_msg, note_from_msg, note_to_msg
+from coterie_ros.conversions.cooperation import goal_from_msg
+from coterie_ros.conversions.notes import note_from_msg, note_to_msg
 from coterie_ros.lockstep import LockstepServer
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.model import node_decider
@@ -207,10 +208,9 @@ class RevecaNode(AgentNode):
     def _goal_fault(self, goal: Cooperate.Goal) -> str | None:
         try:
             goal_from_msg(goal.name, goal.goal)
+            conversions.duration_from_msg(goal.max_time, Checks("cooperate"), "max_time", LONGEST)
         except ConversionError as error:
             return str(error)
-        if not 0.0 <= goal.max_time <= LONGEST:
-            return f"field max_time: expected 0 to {LONGEST:g} s, got {goal.max_time}"
         return None
 
     async def _cooperate(self, context: GoalContext) -> Any:
@@ -225,7 +225,7 @@ class RevecaNode(AgentNode):
         self._takes_part.publish(Bool(data=True))
         try:
             body = await self._ready()
-            limit = float(request.max_time) or self.parameters["max_time"]
+            limit = conversions.duration_from_msg(request.max_time) or self.parameters["max_time"]
             briefing = body.briefing(goal, self.team, max_time=limit, seed=self.parameters["seed"])
             memory = self._restored(goal, body)
             self.agent.begin(briefing, memory)
@@ -382,7 +382,7 @@ class RevecaNode(AgentNode):
         result.placed, result.wanted = self._progress()
         result.steps, result.distance = work.decisions, work.distance
         result.messages, result.characters = work.notes, work.characters
-        result.duration = float(work.body.since_begin)
+        result.duration = conversions.duration_to_msg(max(work.body.since_begin, 0.0))
         return result
 
     def _tell(self) -> None:

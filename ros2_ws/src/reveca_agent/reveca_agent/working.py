@@ -200,7 +200,7 @@ class Work:
         return None
 
     async def _go(self, motion: Motion, stand: Vec3) -> SkillResult:
-        return await self._skill(NavigateTo(position=stand, yaw=motion.yaw(stand)))
+        return await self._skill(NavigateTo.near(stand, yaw=motion.yaw(stand)))
 
     async def _skill(self, skill: Skill) -> SkillResult:
         result = await self.driver.skill(skill)

@@ -22,6 +22,9 @@ LIMIT = 500
 NoteKind = Literal["text", "start", "ask", "reply", "done"]
 """The four occasions of REVECA (start, validation request, answer, sub-goal done), or text."""
 
+Lying = Literal["", "on", "in", "held"]
+"""How a thing lies at another; "" for the floor."""
+
 Answer = Literal["", "taken", "placed", "searched", "looked", "untouched", "unknown"]
 
 
@@ -45,7 +48,7 @@ class Sighting:
     label: str
     room: str
     parent: str = ""
-    relation: Literal["", "on", "in", "held"] = ""
+    relation: Lying = ""
     position: Vec3 | None = None
 
 
@@ -122,12 +125,12 @@ _MOST_JSON = 20_000
 
 
 def facts_to_json(facts: Facts) -> str:
-    """Return facts as JSON, for the wire."""
+    """Return facts as JSON, for a file."""
     return _FACTS.dump_json(facts, exclude_defaults=True).decode()
 
 
 def facts_from_json(text: str) -> Facts | None:
-    """Read facts from the wire; None for an empty text.
+    """Read facts from a file; None for an empty text.
 
     Raises:
         ValueError: Not JSON, or not what a message holds; says what is wrong.

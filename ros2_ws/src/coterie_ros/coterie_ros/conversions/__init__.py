@@ -8,6 +8,8 @@ expected and what came.
 from coterie_ros.conversions.basics import (
     box_from_msg,
     box_to_msg,
+    duration_from_msg,
+    duration_to_msg,
     header,
     point_from_msg,
     point_to_msg,
@@ -28,8 +30,6 @@ from coterie_ros.conversions.cooperation import (
     briefing_to_msg,
     goal_from_msg,
     goal_to_msg,
-    note_from_msg,
-    note_to_msg,
 )
 from coterie_ros.conversions.debate import (
     call_to_speak,
@@ -75,6 +75,7 @@ from coterie_ros.conversions.images import (
     semantic_labels_to_msg,
 )
 from coterie_ros.conversions.markers import objects_to_markers, rooms_to_markers
+from coterie_ros.conversions.notes import note_from_msg, note_to_msg
 from coterie_ros.conversions.object_events import object_event_from_msg, object_event_to_msg
 from coterie_ros.conversions.open import open_answer_from_msg, open_answer_to_msg
 from coterie_ros.conversions.perception import (
@@ -101,15 +102,18 @@ from coterie_ros.conversions.skills import (
     manipulate_from_msg,
     manipulate_to_msg,
     navigate_from_msg,
+    navigate_result_to_msg,
     navigate_to_msg,
     skill_result_from_msg,
     skill_result_to_msg,
+    stamped_pose,
 )
 from coterie_ros.conversions.talk import (
     answer_from_msg,
     answer_to_msg,
     checked_team_message,
     checked_turn,
+    deadline_from_msg,
     evidence_from_msg,
     evidence_to_msg,
     final_answer_from_msg,
@@ -182,6 +186,9 @@ __all__ = [
     "compose",
     "depth_from_msg",
     "depth_to_points",
+    "deadline_from_msg",
+    "duration_from_msg",
+    "duration_to_msg",
     "detection_from_msg",
     "detection_to_msg",
     "detections_from_msg",
@@ -208,7 +215,9 @@ __all__ = [
     "map_object_from_msg",
     "map_object_to_msg",
     "navigate_from_msg",
+    "navigate_result_to_msg",
     "navigate_to_msg",
+    "stamped_pose",
     "objects_to_markers",
     "object_event_from_msg",
     "object_event_to_msg",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from builtin_interfaces.msg import Time
+from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Quaternion, Vector3
 from geometry_msgs.msg import Pose as PoseMsg
 from std_msgs.msg import Header
@@ -35,7 +35,33 @@ def time_to_msg(seconds: float) -> Time:
 
 def time_from_msg(message: Time) -> float:
     """Return a time message in seconds."""
-    return float(message.sec) + message.nanosec / _NANO
+    return (int(message.sec) * _NANO + message.nanosec) / _NANO  # integers: rounded only once
+
+
+def duration_to_msg(seconds: float) -> Duration:
+    """Return a time span [s] as a message; rounded to the nanosecond.
+
+    Raises:
+        ValueError: Negative, not finite, or beyond what the message holds (2**31 s).
+    """
+    span = time_to_msg(seconds)
+    return Duration(sec=span.sec, nanosec=span.nanosec)
+
+
+def duration_from_msg(
+    message: Duration, checks: Checks | None = None, field: str = "duration", most: float = 2.0**31
+) -> float:
+    """Return a time span in seconds.
+
+    Raises:
+        ConversionError: Negative, longer than `most` [s], or a second or more of nanoseconds.
+    """
+    checks = checks or Checks("duration")
+    seconds = (message.sec * _NANO + message.nanosec) / _NANO
+    if message.nanosec >= _NANO or not 0.0 <= seconds <= most:
+        got = f"sec={message.sec}, nanosec={message.nanosec}"
+        raise checks.fail(field, f"0 to {most:g} s, fewer than {_NANO} nanoseconds", got)
+    return seconds
 
 
 def header(seconds: float, frame: str) -> Header:

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pydantic import ValidationError
 
-from coterie_core.embodiment import Embodiment, MobilityKind
+from coterie_core.embodiment import Embodiment
 from coterie_core.plain_data import schema_problems
 from coterie_core.resume import Resume
 from coterie_msgs.msg import RobotResume
 from coterie_ros.conversions.basics import header
 from coterie_ros.conversions.checks import Checks
 
-_MOBILITY: Mapping[int, MobilityKind] = {
-    RobotResume.WHEELS: "wheels",
-    RobotResume.TRACKS: "tracks",
-    RobotResume.LEGS: "legs",
-    RobotResume.AIR: "air",
-    RobotResume.FIXED: "fixed",
-}
 _LONGEST = 8_000_000  # characters of a resume
 
 
@@ -30,30 +21,14 @@ def resume_to_msg(
     resume = Resume.of_embodiment(body) if isinstance(body, Embodiment) else body
     summary = summary or resume.summary or _in_words(resume.embodiment())
     resume = resume.model_copy(update={"robot": robot, "summary": summary})
-    numbers = {kind: number for number, kind in _MOBILITY.items()}
-    spaces = [arm.workspace for arm in resume.manipulation.arms]
-    widest = max(spaces, key=lambda space: space.reach, default=None)
-    return RobotResume(
-        header=header(time, ""),
-        robot=robot,
-        mobility=numbers[resume.mobility.kind],
-        radius=resume.mobility.radius,
-        height=resume.mobility.height,
-        step_height=resume.mobility.step_height or 0.0,
-        linear_speed=resume.mobility.linear_speed,
-        arm_reach=widest.reach if widest else 0.0,
-        arm_min_height=max(widest.min_height, 0.0) if widest else 0.0,
-        arm_max_height=widest.max_height if widest else 0.0,
-        summary=summary,
-        json=resume.to_json(),
-    )
+    return RobotResume(header=header(time, ""), robot=robot, json=resume.to_json())
 
 
 def resume_from_msg(message: RobotResume, topic: str = "resume") -> Resume:
     """Return the resume that a message carries.
 
     Raises:
-        ConversionError: Its JSON is no resume, or says otherwise than the message.
+        ConversionError: Its JSON is no resume, or that of another robot.
     """
     checks = Checks(topic)
     try:
@@ -62,9 +37,6 @@ def resume_from_msg(message: RobotResume, topic: str = "resume") -> Resume:
         raise checks.fail("json", "a resume (docs/resume.md)", schema_problems(error)) from None
     if resume.robot != message.robot:
         raise checks.fail("robot", f"that of json ({resume.robot!r})", message.robot)
-    kind = resume.mobility.kind
-    if checks.choice("mobility", message.mobility, _MOBILITY) != kind:
-        raise checks.fail("mobility", f"that of json ({kind})", message.mobility)
     return resume
 
 

@@ -1,4 +1,4 @@
-"""Goals, briefings, actions and notes of cooperating robots, to messages and back."""
+"""Goals, briefings and actions of cooperating robots, to messages and back."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from coterie_core.cooperation import (
     GoTo,
     Grab,
     HomeRoom,
-    Note,
-    NoteKind,
     Open,
     Put,
     Relation,
@@ -27,44 +25,34 @@ from coterie_core.cooperation import (
     Turn,
     Wait,
     Walkways,
-    facts_from_json,
-    facts_to_json,
 )
 from coterie_core.cooperation.goals import Kind
 from coterie_core.geometry import Vec2, Vec3
-from coterie_msgs.msg import AgentAction, HomeGate, RoomRef, TeamMessage
+from coterie_msgs.msg import AgentAction, HomeGate, RoomRef
 from coterie_msgs.msg import HomeRoom as HomeRoomMsg
+from coterie_msgs.msg import Relation as RelationMsg
 from coterie_msgs.msg import SubGoal as SubGoalMsg
 from coterie_msgs.srv import BeginEpisode
-from coterie_ros.conversions.basics import header, point_from_msg, point_to_msg
-from coterie_ros.conversions.checks import FAR, Checks
+from coterie_ros.conversions.basics import point_from_msg, point_to_msg
+from coterie_ros.conversions.checks import Checks
+from coterie_ros.conversions.notes import (
+    MOST_NAMES,
+    names_from_msg,
+    note_from_checks,
+    note_to_msg,
+    relation_from_msg,
+    relation_to_msg,
+)
 from coterie_ros.conversions.talk import MESSAGE_LIMIT
 
 MOST_ROOMS = 500
 """Most rooms, and most ways: all distances between ways are worked out at once."""
-MOST_NAMES = 100
-"""Most robots of a team, things in hands, sub-goals."""
 
-_KINDS: dict[int, NoteKind] = {
-    TeamMessage.TEXT: "text",
-    TeamMessage.START: "start",
-    TeamMessage.VALIDATION_REQUEST: "ask",
-    TeamMessage.VALIDATION_REPLY: "reply",
-    TeamMessage.SUBGOAL_DONE: "done",
-    TeamMessage.HELP: "text",
-}
-_KIND_NUMBERS: dict[NoteKind, int] = {
-    "text": TeamMessage.TEXT,
-    "start": TeamMessage.START,
-    "ask": TeamMessage.VALIDATION_REQUEST,
-    "reply": TeamMessage.VALIDATION_REPLY,
-    "done": TeamMessage.SUBGOAL_DONE,
-}
-_RELATIONS: dict[int, Relation] = {SubGoalMsg.ON: "on", SubGoalMsg.IN: "in"}
 _WORLDS: dict[int, Kind] = {
     BeginEpisode.Request.HOUSEHOLD: "household",
     BeginEpisode.Request.TRANSPORT: "transport",
 }
+_FULL_TURN = math.tau + 1e-6
 _ACTIONS = {
     AgentAction.WAIT: "WAIT",
     AgentAction.GO_TO: "GO_TO",
@@ -77,72 +65,20 @@ _ACTIONS = {
 }
 
 
-def names_from_msg(
-    checks: Checks, field: str, values: Sequence[str], limit: int = MOST_NAMES
-) -> tuple[str, ...]:
-    """Return a list of names.
+def degrees_from_msg(checks: Checks, field: str, value: float) -> int:
+    """Return an angle [rad] in whole degrees, which worlds in lockstep count in.
 
     Raises:
-        ConversionError: Too many, or one that is empty or too long.
+        ConversionError: Not finite, or more than a full turn.
     """
-    return tuple(
-        checks.text(f"{field}[{k}]", value, empty=False)
-        for k, value in enumerate(checks.items(field, values, limit))
-    )
+    return round(math.degrees(checks.number(field, value, -_FULL_TURN, _FULL_TURN)))
 
 
-# --- notes ---------------------------------------------------------------------------------------
-
-
-def note_to_msg(note: Note, time: float = 0.0) -> TeamMessage:
-    """Return a note as a message.
-
-    Args:
-        note: The note; its facts become JSON in `data`.
-        time: When it is sent [s]; 0: `note.step`, as whole seconds.
-    """
-    return TeamMessage(
-        header=header(time or float(note.step), ""),
-        id=note.id,
-        sender=note.sender,
-        recipients=list(note.to),
-        kind=_KIND_NUMBERS[note.kind],
-        text=note.text,
-        data="" if note.facts is None else facts_to_json(note.facts),
-    )
-
-
-def note_from_msg(message: TeamMessage, topic: str = "message") -> Note:
-    """Return a note; `step` is the stamp in whole seconds. A call for help counts as text.
-
-    Raises:
-        ConversionError: No id or sender, more than 500 characters, `data` that is not what robots
-            say to one another, a position that is not finite.
-    """
-    return note_from_checks(message, Checks(topic))
-
-
-def note_from_checks(message: TeamMessage, checks: Checks) -> Note:
-    """Return a note that is part of another message, as `note_from_msg` does."""
-    try:
-        facts = facts_from_json(message.data)
-    except ValueError as error:
-        raise checks.fail("data", f"facts of a message as JSON ({error})", message.data) from None
-    if facts is not None:
-        places = [facts.me.position] if facts.me is not None else []
-        places += [one.position for one in facts.seen if one.position is not None]
-        for place in places:
-            if not all(math.isfinite(axis) and abs(axis) <= FAR for axis in place):
-                raise checks.fail("data", f"positions within {FAR:g} m", place)
-    return Note(
-        id=checks.text("id", message.id, empty=False),
-        sender=checks.text("sender", message.sender, empty=False),
-        kind=checks.choice("kind", message.kind, _KINDS),
-        text=checks.text("text", message.text, MESSAGE_LIMIT),
-        facts=facts,
-        to=names_from_msg(checks, "recipients", message.recipients),
-        step=int(checks.number("header.stamp.sec", message.header.stamp.sec, 0)),
-    )
+def _placing(message: RelationMsg, checks: Checks) -> Relation:
+    relation = relation_from_msg(message, checks)
+    if relation == "on" or relation == "in":
+        return relation
+    raise checks.fail("relation.value", "ON or IN", message.value)
 
 
 # --- goals ---------------------------------------------------------------------------------------
@@ -152,7 +88,7 @@ def goal_to_msg(goal: Goal) -> list[SubGoalMsg]:
     """Return a goal's predicates as messages; name and kind travel beside them."""
     return [
         SubGoalMsg(
-            relation=SubGoalMsg.ON if one.relation == "on" else SubGoalMsg.IN,
+            relation=relation_to_msg(one.relation),
             item=one.item,
             target=one.target,
             count=one.count,
@@ -180,7 +116,7 @@ def _goal(name: str, subgoals: Sequence[SubGoalMsg], kind: Kind, checks: Checks)
         inner = checks.at(f"goal[{k}]")
         parts.append(
             SubGoal(
-                relation=inner.choice("relation", one.relation, _RELATIONS),
+                relation=_placing(one.relation, inner),
                 item=inner.text("item", one.item, empty=False),
                 target=inner.text("target", one.target, empty=False),
                 count=int(inner.number("count", one.count, 1, 1000)),
@@ -227,7 +163,7 @@ def briefing_to_msg(briefing: Briefing) -> Any:
         reach=float(briefing.reach),
         horizon=briefing.horizon,
         limit=briefing.limit,
-        turn=briefing.turn,
+        turn=math.radians(briefing.turn),
         carry=briefing.carry,
         seed=briefing.seed,
     )
@@ -258,7 +194,7 @@ def briefing_from_msg(request: Any, topic: str = "begin_episode") -> Briefing:
         reach=checks.number("reach", request.reach, 1e-3, 100.0),
         horizon=int(checks.number("horizon", request.horizon, 1, 10_000_000)),
         limit=int(checks.number("limit", request.limit, 0, MESSAGE_LIMIT)),
-        turn=int(checks.number("turn", request.turn, 0, 360)),
+        turn=abs(degrees_from_msg(checks, "turn", request.turn)),
         carry=int(checks.number("carry", request.carry, 0, MOST_NAMES)),
         seed=int(request.seed),
     )
@@ -324,16 +260,18 @@ def action_to_msg(action: Action) -> AgentAction:
     if isinstance(action, Grab):
         return AgentAction(kind=AgentAction.GRAB, item=action.item)
     if isinstance(action, Put):
-        relation = AgentAction.ON if action.relation == "on" else AgentAction.IN
         return AgentAction(
-            kind=AgentAction.PUT, item=action.item, target=action.target, relation=relation
+            kind=AgentAction.PUT,
+            item=action.item,
+            target=action.target,
+            relation=relation_to_msg(action.relation),
         )
     if isinstance(action, Open):
         return AgentAction(kind=AgentAction.OPEN, target=action.container)
     if isinstance(action, Close):
         return AgentAction(kind=AgentAction.CLOSE, target=action.container)
     if isinstance(action, Turn):
-        return AgentAction(kind=AgentAction.TURN, degrees=action.degrees)
+        return AgentAction(kind=AgentAction.TURN, angle=math.radians(action.degrees))
     if isinstance(action, Send):
         return AgentAction(kind=AgentAction.SEND, message=note_to_msg(action.note))
     return AgentAction(kind=AgentAction.WAIT, text=action.reason[:MESSAGE_LIMIT])
@@ -350,7 +288,7 @@ def action_from_msg(message: AgentAction, topic: str = "act") -> Action:
     if kind == "WAIT":
         return Wait(checks.text("text", message.text, MESSAGE_LIMIT))
     if kind == "TURN":
-        return Turn(int(checks.number("degrees", message.degrees, -360, 360)))
+        return Turn(degrees_from_msg(checks, "angle", message.angle))
     if kind == "SEND":
         return Send(note_from_checks(message.message, checks.at("message")))
     if kind == "GRAB":
@@ -366,5 +304,8 @@ def action_from_msg(message: AgentAction, topic: str = "act") -> Action:
         return Open(target)
     if kind == "CLOSE":
         return Close(target)
-    relation = checks.choice("relation", message.relation, _RELATIONS)
-    return Put(checks.text("item", message.item, empty=False), target, relation)
+    return Put(
+        checks.text("item", message.item, empty=False),
+        target,
+        _placing(message.relation, checks),
+    )

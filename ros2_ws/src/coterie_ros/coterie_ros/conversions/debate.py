@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-
-from pydantic import TypeAdapter, ValidationError
 
 from coterie_core.debate import STATEMENT_LIMIT, Utterance
-from coterie_core.plain_data import schema_problems
 from coterie_core.questions import Question
 from coterie_msgs.msg import DiscussionTurn
+from coterie_msgs.msg import Utterance as UtteranceMsg
 from coterie_ros.conversions.basics import header
-from coterie_ros.conversions.checks import ConversionError
+from coterie_ros.conversions.checks import SENTENCE, Checks
+from coterie_ros.conversions.talk import EVIDENCE_KINDS, EVIDENCE_NUMBERS
 
 _MOST_UTTERANCES = 2000
-
-
-@cache
-def _talk() -> TypeAdapter[tuple[Utterance, ...]]:
-    return TypeAdapter(tuple[Utterance, ...])
 
 
 def call_to_speak(
@@ -44,7 +37,17 @@ def call_to_speak(
         kind=DiscussionTurn.PROPOSE,
         yes=final,
         text="your last word" if final else "your turn",
-        data=_talk().dump_json(tuple(conversation)).decode(),
+        said=[
+            UtteranceMsg(
+                speaker=said.speaker,
+                round=said.round,
+                yes=said.yes,
+                confidence=float(said.confidence),
+                evidence=EVIDENCE_NUMBERS[said.evidence],
+                text=said.text[:STATEMENT_LIMIT],
+            )
+            for said in conversation
+        ],
     )
 
 
@@ -52,19 +55,13 @@ def conversation_from_msg(message: DiscussionTurn) -> tuple[Utterance, ...]:
     """Return the talk that a call to speak carries.
 
     Raises:
-        ConversionError: It is no list of utterances, or far too long.
+        ConversionError: An unknown enumerator, a number out of range, or far too much talk.
     """
-    try:
-        talk = _talk().validate_json(message.data or "[]")
-    except ValidationError as error:
-        raise ConversionError(
-            "discussion", "data", "the talk so far as JSON", schema_problems(error)
-        ) from None
-    if len(talk) > _MOST_UTTERANCES:
-        raise ConversionError(
-            "discussion", "data", f"at most {_MOST_UTTERANCES} utterances", f"{len(talk)}"
-        )
-    return talk
+    checks = Checks("discussion")
+    return tuple(
+        _utterance(one, checks.at(f"said[{k}]"))
+        for k, one in enumerate(checks.items("said", message.said, _MOST_UTTERANCES))
+    )
 
 
 def utterance_to_msg(
@@ -80,24 +77,26 @@ def utterance_to_msg(
         yes=said.yes,
         confidence=float(said.confidence),
         text=said.text[:STATEMENT_LIMIT],
-        data=_talk().dump_json((said,)).decode(),
+        evidence=EVIDENCE_NUMBERS[said.evidence],
     )
 
 
 def utterance_from_msg(message: DiscussionTurn) -> Utterance:
-    """Return what a robot said; the message's own fields go before those in its JSON.
+    """Return what a robot said.
 
     Raises:
-        ConversionError: It carries no utterance.
+        ConversionError: An unknown ground, or a number out of range.
     """
-    talk = conversation_from_msg(message)
-    if len(talk) != 1:
-        raise ConversionError("discussion", "data", "one utterance as JSON", f"{len(talk)}")
+    return _utterance(message, Checks("discussion"))
+
+
+def _utterance(message: UtteranceMsg | DiscussionTurn, checks: Checks) -> Utterance:
+    confidence = checks.number("confidence", message.confidence, 0.0, 1.0 + 1e-6)
     return Utterance(
-        message.speaker,
-        message.round,
+        checks.text("speaker", message.speaker, empty=False),
+        int(message.round),
         bool(message.yes),
-        min(max(float(message.confidence), 0.5), 1.0),
-        talk[0].evidence,
-        message.text[:STATEMENT_LIMIT],
+        min(max(confidence, 0.5), 1.0),
+        checks.choice("evidence", message.evidence, EVIDENCE_KINDS),
+        checks.text("text", message.text, SENTENCE)[:STATEMENT_LIMIT],
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import get_args
 
 from coterie_core.cooperation import (
     DONE,
@@ -22,11 +23,16 @@ from coterie_msgs.msg import Percept as PerceptMsg
 from coterie_ros.conversions.basics import point_from_msg, point_to_msg
 from coterie_ros.conversions.checks import LIST, NAME, Checks
 from coterie_ros.conversions.cooperation import (
-    MOST_NAMES,
     MOST_ROOMS,
+    degrees_from_msg,
+)
+from coterie_ros.conversions.notes import (
+    MOST_NAMES,
     names_from_msg,
     note_from_checks,
     note_to_msg,
+    relation_from_msg,
+    relation_to_msg,
 )
 from coterie_ros.conversions.talk import MESSAGE_LIMIT
 
@@ -40,13 +46,6 @@ _THINGS: dict[int, ThingKind] = {
     HomeThing.CONTAINER: "container",
 }
 _THING_NUMBERS = {kind: number for number, kind in _THINGS.items()}
-_LYING: dict[int, Literal["", "on", "in", "held"]] = {
-    HomeThing.FLOOR: "",
-    HomeThing.ON: "on",
-    HomeThing.IN: "in",
-    HomeThing.HELD: "held",
-}
-_LYING_NUMBERS = {relation: number for number, relation in _LYING.items()}
 _OPENINGS: dict[int, bool | None] = {
     HomeThing.CLOSED: False,
     HomeThing.OPEN: True,
@@ -65,7 +64,7 @@ def thing_to_msg(thing: Thing) -> HomeThing:
         room=thing.spot.room,
         position=point_to_msg(thing.spot.position),
         parent=thing.parent,
-        relation=_LYING_NUMBERS[thing.relation],
+        relation=relation_to_msg(thing.relation),
         opening=_OPENING_NUMBERS[thing.is_open],
         portable=thing.portable,
     )
@@ -84,7 +83,7 @@ def thing_from_msg(message: HomeThing, checks: Checks | None = None) -> Thing:
         kind=checks.choice("kind", message.kind, _THINGS),
         spot=_spot(message, checks),
         parent=checks.text("parent", message.parent),
-        relation=checks.choice("relation", message.relation, _LYING),
+        relation=relation_from_msg(message.relation, checks),
         is_open=checks.choice("opening", message.opening, _OPENINGS),
         portable=bool(message.portable),
     )
@@ -119,7 +118,7 @@ class PerceptWriter:
             step=percept.step,
             room=percept.spot.room,
             position=point_to_msg(percept.spot.position),
-            heading=percept.heading,
+            heading=math.radians(percept.heading),
             hands=list(percept.hands),
             things=[thing_to_msg(thing) for thing in things],
             view=self._key,
@@ -130,7 +129,7 @@ class PerceptWriter:
                     room=mate.spot.room,
                     position=point_to_msg(mate.spot.position),
                     hands=[thing_to_msg(thing) for thing in mate.hands],
-                    heading=mate.heading,
+                    heading=math.radians(mate.heading),
                 )
                 for mate in percept.teammates
             ],
@@ -225,7 +224,7 @@ def _spot(message: HomeThing | HomeMate | PerceptMsg, checks: Checks) -> Spot:
 
 
 def _heading(message: HomeMate | PerceptMsg, checks: Checks) -> int:
-    return int(checks.number("heading", message.heading, -360, 360))
+    return degrees_from_msg(checks, "heading", message.heading)
 
 
 def _mate(message: HomeMate, checks: Checks) -> Teammate:

@@ -1,42 +1,89 @@
-"""Scene graphs to semantic maps and back."""
+"""Scene graphs to semantic maps and back, in full."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import Point
 
 from coterie_core.scene import (
+    AgentState,
+    Connection,
+    Floor,
     LabelBelief,
+    Place,
+    PlaceLink,
+    Receptacle,
     Room,
-    SceneError,
     SceneGraph,
     SceneObject,
     Sighting,
-    from_json,
-    to_json,
 )
-from coterie_msgs.msg import LabelScore, MapObject, MapRoom, RoomRef, SemanticMap
+from coterie_core.scene.limits import MAX_EMBEDDING_LENGTH, beyond_limits
+from coterie_core.scene.model import ConnectionKind, ObjectKind
+from coterie_core.scene.serial import dangling_references
+from coterie_msgs.msg import (
+    LabelEvidence,
+    MapAgent,
+    MapConnection,
+    MapFloor,
+    MapLink,
+    MapObject,
+    MapPlace,
+    MapReceptacle,
+    MapRoom,
+    RoomRef,
+    SemanticMap,
+)
 from coterie_ros.conversions.basics import (
     box_from_msg,
     box_to_msg,
     header,
+    point_from_msg,
+    point_to_msg,
+    pose_from_msg,
+    pose_to_msg,
     time_from_msg,
     time_to_msg,
 )
-from coterie_ros.conversions.checks import DOCUMENT, Checks, ConversionError
+from coterie_ros.conversions.checks import FAR, SENTENCE, Checks
 
 _OPENING = {MapObject.CLOSED: False, MapObject.OPEN: True, MapObject.NOT_OPENABLE: None}
+_OPENING_NUMBERS = {value: number for number, value in _OPENING.items()}
+_WAYS: dict[int, ConnectionKind] = {
+    MapConnection.DOOR: "door",
+    MapConnection.OPENING: "opening",
+    MapConnection.STAIRS: "stairs",
+}
+_WAY_NUMBERS = {kind: number for number, kind in _WAYS.items()}
+_KINDS: dict[int, ObjectKind] = {
+    MapObject.ITEM: "item",
+    MapObject.FURNITURE: "furniture",
+    MapObject.FIXTURE: "fixture",
+}
+_KIND_NUMBERS = {kind: number for number, kind in _KINDS.items()}
+T = TypeVar("T")
+
+_MOST = 100_000
+"""Most objects, places or links of a map."""
 
 
-def scene_to_msg(graph: SceneGraph, *, time: float = 0.0, with_graph: bool = True) -> SemanticMap:
-    """Return a scene graph as a semantic map.
-
-    Args:
-        graph: The graph.
-        time: The map's stamp [s].
-        with_graph: Whether the whole graph goes along as JSON (places, links, connections).
-    """
+def scene_to_msg(graph: SceneGraph, *, time: float = 0.0) -> SemanticMap:
+    """Return a scene graph as a semantic map with a stamp [s]."""
     return SemanticMap(
         header=header(time, graph.frame),
+        floors=[
+            MapFloor(
+                id=floor.id,
+                index=floor.index,
+                elevation=float(floor.elevation),
+                ceiling_height=float(floor.ceiling_height),
+            )
+            for floor in graph.floors.values()
+        ],
         rooms=[
             MapRoom(
                 ref=RoomRef(id=room.id, name=room.name, type=room.type),
@@ -45,68 +92,161 @@ def scene_to_msg(graph: SceneGraph, *, time: float = 0.0, with_graph: bool = Tru
             )
             for room in graph.rooms.values()
         ],
+        connections=[
+            MapConnection(
+                id=way.id,
+                room_a=way.room_a,
+                room_b=way.room_b,
+                kind=_WAY_NUMBERS[way.kind],
+                position=point_to_msg(way.position),
+                width=float(way.width),
+                riser=float(way.riser),
+            )
+            for way in graph.connections.values()
+        ],
+        places=[
+            MapPlace(
+                id=place.id,
+                position=point_to_msg(place.position),
+                room=place.room,
+                floor=place.floor,
+            )
+            for place in graph.places.values()
+        ],
+        links=[
+            MapLink(
+                a=link.a,
+                b=link.b,
+                length=float(link.length),
+                width=float(link.width),
+                riser=float(link.riser),
+            )
+            for link in _links(graph)
+        ],
         objects=[map_object_to_msg(thing) for thing in graph.objects.values()],
-        graph=to_json(graph) if with_graph else "",
+        agents=[_agent_to_msg(agent) for agent in graph.agents.values()],
     )
+
+
+def _links(graph: SceneGraph) -> Iterator[PlaceLink]:
+    """Yield each link once."""
+    told: set[tuple[str, str]] = set()
+    for links in graph.links.values():
+        for link in links.values():
+            if (link.a, link.b) not in told:
+                told.add((link.a, link.b))
+                yield link
 
 
 def scene_from_msg(message: SemanticMap, topic: str = "semantic_map") -> SceneGraph:
     """Return the scene graph of a semantic map.
 
-    Where the map carries the whole graph as JSON, that is what counts; otherwise rooms and objects
-    are read from the message (evidence: probability times observations).
-
     Raises:
-        ConversionError: Broken JSON, dangling references, a bad number or text.
+        ConversionError: A dangling reference, an unknown enumerator, a bad number or text.
     """
     checks = Checks(topic)
-    if message.graph:
-        try:
-            return from_json(checks.text("graph", message.graph, DOCUMENT), f"{topic}.graph")
-        except SceneError as error:
-            raise ConversionError(topic, "graph", "a scene graph as JSON", str(error)) from None
     graph = SceneGraph(frame=checks.text("header.frame_id", message.header.frame_id) or "map")
-    for k, item in enumerate(checks.items("rooms", message.rooms)):
-        part = checks.at(f"rooms[{k}]")
+    for part, floor in _parts(checks, "floors", message.floors):
+        graph.add_floor(
+            Floor(
+                part.text("id", floor.id, empty=False),
+                int(floor.index),
+                part.number("elevation", floor.elevation, -FAR, FAR),
+                part.number("ceiling_height", floor.ceiling_height, 0.0, FAR),
+            )
+        )
+    for part, room in _parts(checks, "rooms", message.rooms):
         polygon = [
             (part.number("polygon.x", corner.x), part.number("polygon.y", corner.y))
-            for corner in part.items("polygon", item.polygon)
+            for corner in part.items("polygon", room.polygon)
         ]
         graph.add_room(
             Room(
-                id=part.text("ref.id", item.ref.id, empty=False),
-                name=part.text("ref.name", item.ref.name),
-                type=part.text("ref.type", item.ref.type),
-                floor=part.text("floor", item.floor),
+                id=part.text("ref.id", room.ref.id, empty=False),
+                name=part.text("ref.name", room.ref.name),
+                type=part.text("ref.type", room.ref.type),
+                floor=part.text("floor", room.floor),
                 polygon=polygon,
             )
         )
-    for k, thing in enumerate(checks.items("objects", message.objects, 100_000)):
-        graph.add_object(map_object_from_msg(thing, checks.at(f"objects[{k}]")))
+    for part, way in _parts(checks, "connections", message.connections):
+        graph.add_connection(
+            Connection(
+                id=part.text("id", way.id, empty=False),
+                room_a=part.text("room_a", way.room_a),
+                room_b=part.text("room_b", way.room_b),
+                kind=part.choice("kind", way.kind, _WAYS),
+                position=point_from_msg(way.position, part),
+                width=part.number("width", way.width, 0.0, FAR),
+                riser=part.number("riser", way.riser, 0.0, FAR),
+            )
+        )
+    for part, place in _parts(checks, "places", message.places):
+        graph.add_place(
+            Place(
+                id=part.text("id", place.id, empty=False),
+                position=point_from_msg(place.position, part),
+                room=part.text("room", place.room),
+                floor=part.text("floor", place.floor),
+            )
+        )
+    for part, link in _parts(checks, "links", message.links):
+        graph.add_link(
+            PlaceLink(
+                part.text("a", link.a),
+                part.text("b", link.b),
+                part.number("length", link.length, 0.0, FAR),
+                part.number("width", link.width, 0.0, FAR),
+                part.number("riser", link.riser, 0.0, FAR),
+            )
+        )
+    for part, thing in _parts(checks, "objects", message.objects):
+        graph.add_object(map_object_from_msg(thing, part))
+    for part, agent in _parts(checks, "agents", message.agents):
+        name = part.text("name", agent.name, empty=False)
+        graph.agents[name] = AgentState(
+            name,
+            pose_from_msg(agent.pose, part),
+            part.text("room", agent.room),
+            part.text("holding", agent.holding),
+            _sighting(agent, part),
+        )
+    problems = [*beyond_limits(graph), *dangling_references(graph)]
+    if problems:
+        raise checks.fail("rooms, places, objects", "a consistent map", "; ".join(problems[:3]))
     return graph
+
+
+def _parts(checks: Checks, field: str, values: Sequence[T]) -> Iterator[tuple[Checks, T]]:
+    for k, value in enumerate(checks.items(field, values, _MOST)):
+        yield checks.at(f"{field}[{k}]"), value
 
 
 def map_object_to_msg(thing: SceneObject) -> MapObject:
     """Return one object as a message."""
-    openings = {value: number for number, value in _OPENING.items()}
+    weights = thing.label.weights
     message = MapObject(
         id=thing.id,
         labels=[
-            LabelScore(label=label, score=float(score))
-            for label, score in thing.label.distribution().items()
+            LabelEvidence(label=label, weight=float(weights[label]))
+            for label in sorted(weights, key=lambda label: (-weights[label], label))
         ],
         box=box_to_msg(thing.box),
         room=thing.room,
+        kind=_KIND_NUMBERS[thing.kind],
         support=thing.support,
         container=thing.container,
-        opening=openings[thing.is_open],
+        opening=_OPENING_NUMBERS[thing.is_open],
+        receptacles=[
+            MapReceptacle(id=one.id, surface=box_to_msg(one.surface), inside=one.inside)
+            for one in thing.receptacles
+        ],
         observations=thing.observations,
         confidence=float(thing.confidence),
+        properties=[KeyValue(key=key, value=value) for key, value in thing.properties.items()],
+        embedding=np.asarray(thing.embedding, np.float32),
     )
-    if thing.last_seen is not None:
-        # A memory of before the world's clock began anew lies before its beginning.
-        message.last_seen = time_to_msg(max(thing.last_seen.time, 0.0))
-        message.last_seen_by = thing.last_seen.robot
+    _tell_sighting(message, thing.last_seen)
     return message
 
 
@@ -114,25 +254,60 @@ def map_object_from_msg(message: MapObject, checks: Checks | None = None) -> Sce
     """Return one object.
 
     Raises:
-        ConversionError: No id, a score outside 0..1, an unknown enumerator, a bad box.
+        ConversionError: No id, a negative weight, an unknown enumerator, a bad box.
     """
     checks = checks or Checks("object")
-    weight = max(int(message.observations), 1)
     labels = {
-        checks.at(f"labels[{k}]").text("label", item.label): weight
-        * checks.at(f"labels[{k}]").share("score", item.score)
+        checks.at(f"labels[{k}]").text("label", item.label): checks.at(f"labels[{k}]").number(
+            "weight", item.weight, 0.0
+        )
         for k, item in enumerate(checks.items("labels", message.labels, 1000))
     }
-    seen_by = checks.text("last_seen_by", message.last_seen_by)
+    receptacles = [
+        Receptacle(
+            part.text("id", one.id), box_from_msg(one.surface, part, "surface"), bool(one.inside)
+        )
+        for part, one in _parts(checks, "receptacles", message.receptacles)
+    ]
+    properties = {
+        checks.text("properties.key", one.key): checks.text("properties.value", one.value, SENTENCE)
+        for one in checks.items("properties", message.properties, 1000)
+    }
+    embedding = checks.items("embedding", message.embedding, MAX_EMBEDDING_LENGTH)
     return SceneObject(
         id=checks.text("id", message.id, empty=False),
         label=LabelBelief(labels),
         box=box_from_msg(message.box, checks),
         room=checks.text("room", message.room),
+        kind=checks.choice("kind", message.kind, _KINDS),
         support=checks.text("support", message.support),
         container=checks.text("container", message.container),
         is_open=checks.choice("opening", message.opening, _OPENING),
+        receptacles=receptacles,
         observations=int(message.observations),
-        last_seen=Sighting(time_from_msg(message.last_seen), seen_by) if seen_by else None,
+        last_seen=_sighting(message, checks),
+        properties=properties,
         confidence=checks.share("confidence", message.confidence),
+        embedding=tuple(checks.number("embedding", value, -FAR, FAR) for value in embedding),
     )
+
+
+def _agent_to_msg(agent: AgentState) -> MapAgent:
+    message = MapAgent(
+        name=agent.name, pose=pose_to_msg(agent.pose), room=agent.room, holding=agent.holding
+    )
+    _tell_sighting(message, agent.last_seen)
+    return message
+
+
+def _tell_sighting(message: MapObject | MapAgent, seen: Sighting | None) -> None:
+    if seen is not None:
+        message.has_last_seen = True
+        # A memory of before the world's clock began anew lies before its beginning.
+        message.last_seen = time_to_msg(max(seen.time, 0.0))
+        message.last_seen_by = seen.robot
+
+
+def _sighting(message: MapObject | MapAgent, checks: Checks) -> Sighting | None:
+    by = checks.text("last_seen_by", message.last_seen_by)
+    return Sighting(time_from_msg(message.last_seen), by) if message.has_last_seen else None

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from geometry_msgs.msg import PoseStamped
+
+from coterie_core.geometry import Pose
 from coterie_core.skills import (
+    POSITION_TOLERANCE,
+    YAW_TOLERANCE,
     Close,
     Detect,
     LookAround,
@@ -22,8 +27,17 @@ from coterie_core.skills import (
 from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import SkillResult as SkillResultMsg
-from coterie_ros.conversions.basics import point_from_msg, point_to_msg
+from coterie_ros.conversions.basics import (
+    duration_from_msg,
+    duration_to_msg,
+    header,
+    point_from_msg,
+    point_to_msg,
+    pose_from_msg,
+    pose_to_msg,
+)
 from coterie_ros.conversions.checks import FAR, SENTENCE, Checks, ConversionError
+from coterie_ros.conversions.frames import MAP
 
 _ON_TARGET: dict[int, Callable[[Target], Skill]] = {
     Manipulate.Goal.PICK: Pick,
@@ -54,25 +68,73 @@ def navigate_to_msg(skill: NavigateTo) -> NavigateToAction.Goal:
     """
     if not skill.place and skill.position is None:
         raise ConversionError("navigate_to", "place", "a place or a position", "neither")
-    goal = NavigateToAction.Goal(place=skill.place, has_yaw=skill.yaw is not None)
-    if skill.position is not None:
-        goal.position = point_to_msg(skill.position)
-    if skill.yaw is not None:
-        goal.yaw = float(skill.yaw)
-    return goal
+    return NavigateToAction.Goal(
+        place=skill.place,
+        pose=stamped_pose(Pose(skill.position or (0.0, 0.0, 0.0), skill.yaw or 0.0)),
+        use_yaw=skill.yaw is not None,
+        position_tolerance=float(skill.tolerance),
+        yaw_tolerance=float(skill.yaw_tolerance),
+    )
+
+
+def stamped_pose(pose: Pose, *, time: float = 0.0) -> PoseStamped:
+    """Return a pose in the map frame, of a time [s]; 0: of any time."""
+    return PoseStamped(header=header(time, MAP), pose=pose_to_msg(pose))
 
 
 def navigate_from_msg(goal: NavigateToAction.Goal, where: str = "navigate_to") -> NavigateTo:
     """Return the NavigateTo that a goal asks for; a place goes before a position.
 
     Raises:
-        ConversionError: A number that is not finite, or a place's id that is too long.
+        ConversionError: A pose in another frame than the team's map, no rotation, a number that is
+            not finite, a tolerance out of range, or a place's id that is too long.
     """
     checks = Checks(where)
     place = checks.text("place", goal.place)
-    position = None if place else point_from_msg(goal.position, checks)
-    yaw = checks.number("yaw", goal.yaw, -1e3, 1e3) if goal.has_yaw else None
-    return NavigateTo(place, position, yaw)
+    position = yaw = None
+    if not place or goal.use_yaw:
+        frame = goal.pose.header.frame_id
+        if frame != MAP:
+            raise checks.fail(
+                "pose.header.frame_id",
+                f"the team's map frame ({MAP!r}); transform the pose into it with tf",
+                repr(frame),
+            )
+        inner = checks.at("pose")
+        if not place:
+            position = point_from_msg(goal.pose.pose.position, inner.at("pose"))
+        if goal.use_yaw:
+            yaw = pose_from_msg(goal.pose.pose, inner).yaw
+    return NavigateTo(
+        place,
+        position,
+        yaw,
+        _tolerance(checks, "position_tolerance", goal.position_tolerance, FAR, POSITION_TOLERANCE),
+        _tolerance(checks, "yaw_tolerance", goal.yaw_tolerance, 10.0, YAW_TOLERANCE),
+    )
+
+
+def _tolerance(checks: Checks, field: str, value: float, most: float, usual: float) -> float:
+    return round(checks.number(field, value, 0.0, most), 6) or usual  # single precision
+
+
+def navigate_result_to_msg(
+    result: SkillResult, pose: Pose, left: tuple[float, float], *, time: float = 0.0
+) -> NavigateToAction.Result:
+    """Return how a NavigateTo ended as the result of its action.
+
+    Args:
+        result: How it ended.
+        pose: Where the robot is, map frame.
+        left: What is left to the goal, as `NavigateTo.left` has it.
+        time: When that was [s].
+    """
+    return NavigateToAction.Result(
+        result=skill_result_to_msg(result),
+        pose=stamped_pose(pose, time=time),
+        distance_left=float(left[0]),
+        yaw_left=float(left[1]),
+    )
 
 
 def manipulate_to_msg(skill: Skill) -> Manipulate.Goal:
@@ -98,7 +160,7 @@ def manipulate_to_msg(skill: Skill) -> Manipulate.Goal:
             skill=Manipulate.Goal.MOVE_ARM_TO, position=point_to_msg(skill.position)
         )
     if isinstance(skill, Wait):
-        return Manipulate.Goal(skill=Manipulate.Goal.WAIT, duration=float(skill.duration))
+        return Manipulate.Goal(skill=Manipulate.Goal.WAIT, duration=duration_to_msg(skill.duration))
     raise ConversionError("manipulate", "skill", f"one of {_known()}", type(skill).__name__)
 
 
@@ -115,7 +177,7 @@ def manipulate_from_msg(goal: Manipulate.Goal, where: str = "manipulate") -> Ski
     if goal.skill == Manipulate.Goal.DETECT:
         return Detect(checks.text("label", goal.label))
     if goal.skill == Manipulate.Goal.WAIT:
-        return Wait(checks.number("duration", goal.duration, 0.0, LONGEST_WAIT))
+        return Wait(duration_from_msg(goal.duration, checks, "duration", LONGEST_WAIT))
     position = point_from_msg(goal.position, checks)
     if goal.skill == Manipulate.Goal.MOVE_ARM_TO:
         return MoveArmTo(position)
@@ -129,7 +191,7 @@ def skill_result_to_msg(result: SkillResult) -> SkillResultMsg:
     return SkillResultMsg(
         outcome=int(result.outcome),
         reason=result.reason,
-        duration=float(result.duration),
+        duration=duration_to_msg(result.duration),
         distance=float(result.distance),
     )
 
@@ -145,7 +207,7 @@ def skill_result_from_msg(message: SkillResultMsg, where: str = "result") -> Ski
     return SkillResult(
         Outcome(message.outcome),
         checks.text("reason", message.reason, SENTENCE),
-        checks.number("duration", message.duration, 0.0),
+        duration_from_msg(message.duration, checks),
         checks.number("distance", message.distance, 0.0, FAR),
     )
 

@@ -11,17 +11,17 @@ from coterie_msgs.msg import Evidence as EvidenceMsg
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.msg import Vote as VoteMsg
-from coterie_ros.conversions.basics import header
+from coterie_ros.conversions.basics import duration_from_msg, duration_to_msg, header
 from coterie_ros.conversions.checks import SENTENCE, Checks
 
-_EVIDENCE: dict[int, EvidenceKind] = {
+EVIDENCE_KINDS: dict[int, EvidenceKind] = {
     EvidenceMsg.NOTHING: "nothing",
     EvidenceMsg.PRIOR_ONLY: "prior_only",
     EvidenceMsg.SEEN: "seen",
     EvidenceMsg.NOT_THERE: "not_there",
     EvidenceMsg.MOVED: "moved",
 }
-_EVIDENCE_NUMBERS = {kind: number for number, kind in _EVIDENCE.items()}
+EVIDENCE_NUMBERS = {kind: number for number, kind in EVIDENCE_KINDS.items()}
 _DECIDERS: dict[int, Literal["model", "rule"]] = {
     AnswerMsg.BY_RULE: "rule",
     AnswerMsg.BY_MODEL: "model",
@@ -38,9 +38,6 @@ _TURNS = {
     DiscussionTurn.REJECT: "REJECT",
     DiscussionTurn.FINAL: "FINAL",
 }
-
-# Longest typed JSON beside a text [characters]: the talk of a long debate of many robots.
-_DATA = 4_000_000
 
 # Longest text of a TeamMessage [characters].
 MESSAGE_LIMIT = 500
@@ -63,18 +60,18 @@ def question_to_msg(
         object=question.object,
         room=question.room,
         text=question.text,
-        deadline=float(deadline),
+        deadline=duration_to_msg(deadline),
     )
 
 
 def question_from_msg(message: QuestionMsg, topic: str = "question") -> Question:
-    """Return a question; `message.deadline` is checked and stays in the message.
+    """Return a question; `deadline_from_msg` tells how long robots may take.
 
     Raises:
         ConversionError: No id, neither object nor text, a text that is too long, a bad deadline.
     """
     checks = Checks(topic)
-    checks.number("deadline", message.deadline, 0.0, 86400.0)
+    deadline_from_msg(message, topic)
     if not message.object and not message.text:
         raise checks.fail("object", "an object, or a sentence in `text`", "both empty")
     return Question(
@@ -85,10 +82,19 @@ def question_from_msg(message: QuestionMsg, topic: str = "question") -> Question
     )
 
 
+def deadline_from_msg(message: QuestionMsg, topic: str = "question") -> float:
+    """Return how long robots may take [s] of wall time; 0: the aggregator's default.
+
+    Raises:
+        ConversionError: Negative, or more than a day.
+    """
+    return duration_from_msg(message.deadline, Checks(topic), "deadline", 86400.0)
+
+
 def evidence_to_msg(evidence: Evidence) -> EvidenceMsg:
     """Return evidence as a message."""
     return EvidenceMsg(
-        kind=_EVIDENCE_NUMBERS[evidence.kind],
+        kind=EVIDENCE_NUMBERS[evidence.kind],
         objects=list(evidence.objects),
         looks=evidence.looks,
         visited_fraction=float(evidence.visited_fraction),
@@ -96,7 +102,7 @@ def evidence_to_msg(evidence: Evidence) -> EvidenceMsg:
         elsewhere=list(evidence.elsewhere),
         moved_to=evidence.moved_to,
         moved_by=evidence.moved_by,
-        age=float(evidence.age),
+        age=duration_to_msg(evidence.age),
         sightings=evidence.sightings,
     )
 
@@ -109,7 +115,7 @@ def evidence_from_msg(message: EvidenceMsg, checks: Checks | None = None) -> Evi
     """
     checks = checks or Checks("evidence")
     return Evidence(
-        kind=checks.choice("kind", message.kind, _EVIDENCE),
+        kind=checks.choice("kind", message.kind, EVIDENCE_KINDS),
         objects=_names(checks, "objects", message.objects),
         looks=int(message.looks),
         visited_fraction=checks.share("visited_fraction", message.visited_fraction),
@@ -118,7 +124,7 @@ def evidence_from_msg(message: EvidenceMsg, checks: Checks | None = None) -> Evi
         sightings=int(message.sightings),
         moved_to=checks.text("moved_to", message.moved_to),
         moved_by=checks.text("moved_by", message.moved_by),
-        age=checks.number("age", message.age, 0.0),
+        age=duration_from_msg(message.age, checks, "age"),
     )
 
 
@@ -210,7 +216,7 @@ def final_answer_to_msg(
         votes=[vote_to_msg(vote) for vote in final.votes],
         missing=list(final.missing),
         explanation=final.explanation,
-        elapsed=float(elapsed),
+        elapsed=duration_to_msg(elapsed),
     )
 
 
@@ -221,7 +227,7 @@ def final_answer_from_msg(message: FinalAnswerMsg, topic: str = "final_answer") 
         ConversionError: An unknown enumerator, confidence outside 0..1, no question, a bad vote.
     """
     checks = Checks(topic)
-    checks.number("elapsed", message.elapsed, 0.0)
+    duration_from_msg(message.elapsed, checks, "elapsed")
     return FinalAnswer(
         question=checks.text("question", message.question, empty=False),
         yes=checks.choice("answer", message.answer, _FINAL),
@@ -265,7 +271,6 @@ def checked_turn(message: DiscussionTurn, topic: str = "discussion") -> Discussi
     _names(checks, "recipients", message.recipients)
     kind = checks.choice("kind", message.kind, _TURNS)
     checks.text("text", message.text, SENTENCE)
-    checks.text("data", message.data, _DATA)
     # Discussions of tasks carry no vote: their turns leave the confidence at 0.
     if kind == "FINAL" or message.confidence != 0.0:
         _confidence(checks, message.confidence)
@@ -282,9 +287,10 @@ def checked_team_message(message: TeamMessage, topic: str = "message") -> TeamMe
     checks.text("id", message.id, empty=False)
     checks.text("sender", message.sender, empty=False)
     _names(checks, "recipients", message.recipients)
-    checks.choice("kind", message.kind, {k: str(k) for k in range(TeamMessage.HELP + 1)})
+    checks.choice("kind", message.kind, {k: str(k) for k in range(TeamMessage.OFFER + 1)})
     checks.text("text", message.text, MESSAGE_LIMIT)
-    checks.text("data", message.data, _DATA)
+    checks.text("task", message.task)
+    checks.text("sub_task", message.sub_task)
     return message
 
 

@@ -1,36 +1,115 @@
-"""Sub-tasks, assignments, proposals, reflections and robots' reports to messages and back.
-
-What a message says in plain fields is for people and other tools; robots read its typed JSON, which
-is checked against the core types and, where both say the same, against the plain fields.
-"""
+"""Sub-tasks, assignments, proposals, reflections and robots' reports to messages and back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from coterie_core.plain_data import schema_problems
-from coterie_core.tasks import Proposal, Reflection, RobotReport, SubTask
-from coterie_msgs.msg import Assignment, DiscussionTurn, RobotStatus
+from coterie_core.tasks import (
+    Obstacle,
+    Proposal,
+    Reflection,
+    RobotReport,
+    SubTask,
+    SubTaskKind,
+    SubTaskState,
+    Thing,
+    Verdict,
+)
+from coterie_msgs.msg import Assignment, DiscussionTurn, RobotStatus, SearchedRegions, TaskThing
 from coterie_msgs.msg import SubTask as SubTaskMsg
-from coterie_ros.conversions.basics import header, point_to_msg
-from coterie_ros.conversions.checks import Checks
+from coterie_msgs.msg import Verdict as VerdictMsg
+from coterie_ros.conversions.basics import (
+    duration_from_msg,
+    duration_to_msg,
+    header,
+    point_from_msg,
+    point_to_msg,
+    time_from_msg,
+)
+from coterie_ros.conversions.checks import SENTENCE, Checks
+from coterie_ros.conversions.frames import MAP
+from coterie_ros.conversions.notes import names_from_msg
 
 LEADER = "leader"
 """Speaker of the leader's turns."""
 MOST_SUB_TASKS = 500
-_JSON = 400_000
+_MOST_THINGS = 5000
+_MOST_REGIONS = 20_000
 
-P = TypeVar("P", bound=BaseModel)
+_KINDS: dict[int, SubTaskKind] = {
+    SubTaskMsg.GO_TO: "go_to",
+    SubTaskMsg.SEARCH: "search",
+    SubTaskMsg.DETECT: "detect",
+    SubTaskMsg.PICK: "pick",
+    SubTaskMsg.PLACE: "place",
+    SubTaskMsg.OPEN: "open",
+    SubTaskMsg.CLOSE: "close",
+}
+_KIND_NUMBERS = {kind: number for number, kind in _KINDS.items()}
+_STATES = {state.value: state for state in SubTaskState}
+_OBSTACLES: dict[int, Obstacle | None] = {
+    VerdictMsg.NO_OBSTACLE: None,
+    **{getattr(VerdictMsg, one.name): one for one in Obstacle},
+}
+_OBSTACLE_NUMBERS = {one: number for number, one in _OBSTACLES.items()}
+_SOURCES: dict[int, Literal["tool", "model", "rule"]] = {
+    VerdictMsg.BY_TOOL: "tool",
+    VerdictMsg.BY_MODEL: "model",
+    VerdictMsg.BY_RULE: "rule",
+}
+_SOURCE_NUMBERS = {source: number for number, source in _SOURCES.items()}
 
 
-def _parsed(kind: type[P], text: str, checks: Checks, field: str = "data") -> P:
-    try:
-        return kind.model_validate_json(checks.text(field, text, _JSON))
-    except ValidationError as error:
-        raise checks.fail(field, f"a {kind.__name__}", schema_problems(error)) from None
+def _thing_to_msg(thing: Thing | None) -> TaskThing:
+    if thing is None:
+        return TaskThing()
+    return TaskThing(
+        label=thing.label,
+        id=thing.id,
+        has_position=thing.position is not None,
+        position=point_to_msg(thing.position or (0.0, 0.0, 0.0)),
+        room=thing.room,
+        sightings=thing.sightings,
+    )
+
+
+def _thing_from_msg(message: TaskThing, checks: Checks) -> Thing:
+    return Thing(
+        label=checks.text("label", message.label),
+        id=checks.text("id", message.id),
+        position=point_from_msg(message.position, checks) if message.has_position else None,
+        room=checks.text("room", message.room),
+        sightings=int(message.sightings),
+    )
+
+
+def _looked_to_msg(looked: Mapping[str, Mapping[str, float]]) -> list[SearchedRegions]:
+    return [
+        SearchedRegions(
+            name=name, regions=list(left), miss_chances=[float(p) for p in left.values()]
+        )
+        for name, left in looked.items()
+    ]
+
+
+def _looked_from_msg(
+    messages: Sequence[SearchedRegions], checks: Checks
+) -> dict[str, dict[str, float]]:
+    looked: dict[str, dict[str, float]] = {}
+    for k, one in enumerate(checks.items("looked", messages)):
+        inner = checks.at(f"looked[{k}]")
+        regions = inner.items("regions", one.regions, _MOST_REGIONS)
+        if len(regions) != len(one.miss_chances):
+            raise inner.fail("miss_chances", "one per region", f"{len(one.miss_chances)}")
+        looked[inner.text("name", one.name)] = {
+            inner.text("regions", region): inner.share("miss_chances", chance)
+            for region, chance in zip(regions, one.miss_chances, strict=True)
+        }
+    return looked
 
 
 def sub_task_to_msg(sub_task: SubTask, task: str = "") -> SubTaskMsg:
@@ -40,10 +119,19 @@ def sub_task_to_msg(sub_task: SubTask, task: str = "") -> SubTaskMsg:
         task=task,
         robot=sub_task.robot,
         description=sub_task.description,
+        kind=_KIND_NUMBERS[sub_task.kind],
+        has_object=sub_task.object is not None,
+        object=_thing_to_msg(sub_task.object),
+        has_receptacle=sub_task.receptacle is not None,
+        receptacle=_thing_to_msg(sub_task.receptacle),
+        rooms=list(sub_task.rooms),
         depends_on=list(sub_task.depends_on),
+        same_robot_as=sub_task.same_robot_as,
         state=int(sub_task.state),
         reason=sub_task.reason,
-        data=sub_task.model_dump_json(),
+        enough=float(sub_task.enough),
+        looked=_looked_to_msg(sub_task.looked),
+        seen=sub_task.seen,
     )
 
 
@@ -51,15 +139,41 @@ def sub_task_from_msg(message: SubTaskMsg, checks: Checks | None = None) -> SubT
     """Return the sub-task of a message.
 
     Raises:
-        ConversionError: Its JSON is no sub-task, or contradicts id, robot or state.
+        ConversionError: An unknown enumerator, a text that is too long, a number out of range, or a
+            sub-task that lacks what its kind needs.
     """
     checks = checks or Checks("sub_task")
-    sub_task = _parsed(SubTask, message.data, checks)
-    for field in ("id", "robot", "state"):
-        told, meant = getattr(message, field), getattr(sub_task, field)
-        if told != meant:
-            raise checks.fail(field, f"that of data ({meant!r})", told)
-    return sub_task
+    has = {"object": message.has_object, "receptacle": message.has_receptacle}
+    things = {
+        name: _thing_from_msg(getattr(message, name), checks.at(name)) if there else None
+        for name, there in has.items()
+    }
+    try:
+        return SubTask(
+            id=checks.text("id", message.id, empty=False),
+            kind=checks.choice("kind", message.kind, _KINDS),
+            object=things["object"],
+            receptacle=things["receptacle"],
+            rooms=names_from_msg(checks, "rooms", message.rooms, _MOST_THINGS),
+            robot=checks.text("robot", message.robot),
+            depends_on=names_from_msg(checks, "depends_on", message.depends_on, MOST_SUB_TASKS),
+            same_robot_as=checks.text("same_robot_as", message.same_robot_as),
+            description=checks.text("description", message.description, SENTENCE),
+            state=checks.choice("state", message.state, _STATES),
+            reason=checks.text("reason", message.reason, SENTENCE),
+            enough=checks.number("enough", message.enough, 0.0),
+            looked=_looked_from_msg(message.looked, checks),
+            seen=bool(message.seen),
+        )
+    except ValidationError as error:
+        raise checks.fail("kind", "a whole sub-task", schema_problems(error)) from None
+
+
+def _sub_tasks_from_msg(messages: Sequence[SubTaskMsg], checks: Checks) -> tuple[SubTask, ...]:
+    return tuple(
+        sub_task_from_msg(one, checks.at(f"sub_tasks[{k}]"))
+        for k, one in enumerate(checks.items("sub_tasks", messages, MOST_SUB_TASKS))
+    )
 
 
 def assignment_to_msg(
@@ -83,10 +197,7 @@ def assignment_from_msg(
         ConversionError: A sub-task is wrong, an id comes twice, or a dependency is unknown.
     """
     checks = Checks(topic)
-    listed = checks.items("sub_tasks", message.sub_tasks, MOST_SUB_TASKS)
-    sub_tasks = tuple(
-        sub_task_from_msg(one, checks.at(f"sub_tasks[{k}]")) for k, one in enumerate(listed)
-    )
+    sub_tasks = _sub_tasks_from_msg(message.sub_tasks, checks)
     known = {sub_task.id for sub_task in sub_tasks}
     if len(known) != len(sub_tasks):
         raise checks.fail("sub_tasks", "each id once", [s.id for s in sub_tasks])
@@ -109,7 +220,7 @@ def proposal_to_msg(
         round=proposal.round,
         kind=DiscussionTurn.PROPOSE,
         text=proposal.words,
-        data=proposal.model_dump_json(),
+        sub_tasks=[sub_task_to_msg(one, proposal.task) for one in proposal.sub_tasks],
     )
 
 
@@ -117,14 +228,15 @@ def proposal_from_msg(message: DiscussionTurn, topic: str = "discussion") -> Pro
     """Return what the leader proposes.
 
     Raises:
-        ConversionError: It is no proposal, or of another task or round than the message says.
+        ConversionError: A text that is too long, or a sub-task that is wrong.
     """
     checks = Checks(topic)
-    proposal = _parsed(Proposal, message.data, checks)
-    if (proposal.task, proposal.round) != (message.topic, message.round):
-        raise checks.fail("data", f"task {message.topic!r}, round {message.round}", proposal.task)
-    checks.items("data.sub_tasks", proposal.sub_tasks, MOST_SUB_TASKS)
-    return proposal
+    return Proposal(
+        task=checks.text("topic", message.topic),
+        words=checks.text("text", message.text, SENTENCE),
+        round=int(message.round),
+        sub_tasks=_sub_tasks_from_msg(message.sub_tasks, checks),
+    )
 
 
 def reflection_to_msg(
@@ -140,7 +252,8 @@ def reflection_to_msg(
         kind=DiscussionTurn.ACCEPT if reflection.agrees else DiscussionTurn.REJECT,
         yes=reflection.agrees,
         text=text,
-        data=reflection.model_dump_json(),
+        verdicts=[_verdict_to_msg(one) for one in reflection.verdicts],
+        without_model=reflection.without_model,
     )
 
 
@@ -148,22 +261,51 @@ def reflection_from_msg(message: DiscussionTurn, topic: str = "discussion") -> R
     """Return a robot's answer to a proposal.
 
     Raises:
-        ConversionError: It is no reflection, or the message says otherwise than its JSON.
+        ConversionError: Neither ACCEPT nor REJECT, or a verdict that is wrong.
     """
     checks = Checks(topic)
-    reflection = _parsed(Reflection, message.data, checks)
-    said = (message.speaker, message.topic, message.round, message.kind == DiscussionTurn.ACCEPT)
-    meant = (reflection.robot, reflection.task, reflection.round, reflection.agrees)
-    if said != meant:
-        raise checks.fail("data", f"speaker, topic, round, yes {said}", meant)
-    checks.items("data.verdicts", reflection.verdicts, MOST_SUB_TASKS)
-    return reflection
+    agrees = {DiscussionTurn.ACCEPT: True, DiscussionTurn.REJECT: False}
+    verdicts = checks.items("verdicts", message.verdicts, MOST_SUB_TASKS)
+    return Reflection(
+        task=checks.text("topic", message.topic),
+        round=int(message.round),
+        robot=checks.text("speaker", message.speaker, empty=False),
+        agrees=checks.choice("kind", message.kind, agrees),
+        verdicts=tuple(
+            _verdict_from_msg(one, checks.at(f"verdicts[{k}]")) for k, one in enumerate(verdicts)
+        ),
+        without_model=checks.text("without_model", message.without_model, 300),
+    )
+
+
+def _verdict_to_msg(verdict: Verdict) -> VerdictMsg:
+    return VerdictMsg(
+        sub_task=verdict.sub_task,
+        feasible=verdict.feasible,
+        obstacle=_OBSTACLE_NUMBERS[verdict.obstacle],
+        reason=verdict.reason,
+        time=duration_to_msg(verdict.time),
+        source=_SOURCE_NUMBERS[verdict.source],
+        disagreement=verdict.disagreement,
+    )
+
+
+def _verdict_from_msg(message: VerdictMsg, checks: Checks) -> Verdict:
+    return Verdict(
+        sub_task=checks.text("sub_task", message.sub_task),
+        feasible=bool(message.feasible),
+        obstacle=checks.choice("obstacle", message.obstacle, _OBSTACLES),
+        reason=checks.text("reason", message.reason, 500),
+        time=duration_from_msg(message.time, checks, "time"),
+        source=checks.choice("source", message.source, _SOURCES),
+        disagreement=checks.text("disagreement", message.disagreement, SENTENCE),
+    )
 
 
 def report_to_msg(report: RobotReport) -> RobotStatus:
     """Return a robot's status."""
     return RobotStatus(
-        header=header(report.time, "map"),
+        header=header(max(report.time, 0.0), MAP),
         robot=report.robot,
         task=report.task,
         waiting=report.waiting,
@@ -173,8 +315,11 @@ def report_to_msg(report: RobotReport) -> RobotStatus:
         holding=report.holding,
         skill=report.skill,
         help=report.help,
+        offers=list(report.offers),
         sub_tasks=[sub_task_to_msg(one, report.task) for one in report.sub_tasks],
-        data=report.model_dump_json(),
+        found=[_thing_to_msg(thing) for thing in report.found],
+        looked=_looked_to_msg(report.looked),
+        put_down=report.put_down,
     )
 
 
@@ -182,11 +327,24 @@ def report_from_msg(message: RobotStatus, topic: str = "status") -> RobotReport:
     """Return a robot's report.
 
     Raises:
-        ConversionError: It is no report, or of another robot or task than the message says.
+        ConversionError: No robot, a text that is too long, a number out of range, a wrong sub-task.
     """
     checks = Checks(topic)
-    report = _parsed(RobotReport, message.data, checks)
-    if (report.robot, report.task) != (message.robot, message.task):
-        raise checks.fail("data", f"robot {message.robot!r}, task {message.task!r}", report.robot)
-    checks.items("data.sub_tasks", report.sub_tasks, MOST_SUB_TASKS)
-    return report
+    at = point_from_msg(message.position, checks) if message.has_position else None
+    found = checks.items("found", message.found, _MOST_THINGS)
+    return RobotReport(
+        robot=checks.text("robot", message.robot, empty=False),
+        time=time_from_msg(message.header.stamp),
+        task=checks.text("task", message.task),
+        waiting=bool(message.waiting),
+        position=at,
+        room=checks.text("room", message.room),
+        holding=checks.text("holding", message.holding),
+        skill=checks.text("skill", message.skill),
+        help=checks.text("help", message.help, SENTENCE),
+        offers=names_from_msg(checks, "offers", message.offers),
+        sub_tasks=_sub_tasks_from_msg(message.sub_tasks, checks),
+        found=tuple(_thing_from_msg(one, checks.at(f"found[{k}]")) for k, one in enumerate(found)),
+        looked=_looked_from_msg(message.looked, checks),
+        put_down=checks.text("put_down", message.put_down, SENTENCE),
+    )

@@ -153,8 +153,9 @@ class LeaderNode(AgentNode):
             return goal.abort(ExecuteTask.Result(success=False, message=why))
         self._busy, self._words = f"task-{uuid.uuid4().hex[:8]}", words
         self._goal = goal
-        limit = float(goal.request.max_time) or self.parameters["max_time"]
         try:
+            asked = conversions.duration_from_msg(goal.request.max_time, field="max_time")
+            limit = asked or self.parameters["max_time"]
             starts = await self._gather()
             # What the team did and saw since the first map counts for this task, too.
             self.leader = self._new_leader(self.keeper.memory.scene())

@@ -55,6 +55,6 @@ def leftover(
         spot, target = estimate.spot, estimate.target or top.box.center
         if math.dist(spot[:2], position[:2]) > 0.3:
             yaw = math.atan2(target[1] - spot[1], target[0] - spot[0])
-            return Option("put down", WORDS, skill=NavigateTo(position=spot, yaw=yaw))
+            return Option("put down", WORDS, skill=NavigateTo.near(spot, yaw=yaw))
         return Option("put down", WORDS, skill=Place(Target(top.label.top, target, top.id)))
     return None

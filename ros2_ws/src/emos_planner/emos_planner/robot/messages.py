@@ -7,11 +7,11 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 LONGEST = 500
-Kind = Literal["ask", "offer", "no"]
+Kind = Literal["ask", "offer"]
 
 
 class HelpMessage(BaseModel):
-    """A request for help with a sub-task, or the offer to do it; travels as TeamMessage HELP.
+    """A request for help with a sub-task (TeamMessage HELP), or the offer to do it (OFFER).
 
     `recipients` empty: everybody.
     """

@@ -50,9 +50,10 @@ from emos_planner.leader.ablation import believed
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.robot.limits import AgentLimits
-from emos_planner.robot.messages import HelpMessage
+from emos_planner.robot.messages import HelpMessage, Kind
 from emos_planner.robot.parameters import ROBOT_PARAMETERS
 
+_HELP: dict[int, Kind] = {TeamMessage.HELP: "ask", TeamMessage.OFFER: "offer"}
 OBSERVATION_TIMEOUT = 10.0
 """How long to wait for the observation that follows a skill [s of wall time]."""
 REFLECT_PATIENCE = 20.0
@@ -265,16 +266,23 @@ class RobotNode(AgentNode):
             self.diagnostics.count("forged_messages")
             self.problem(f"{sender}/message: a message in the name of {message.sender!r}: dropped")
             return
-        if message.kind != TeamMessage.HELP or self.agent is None or not message.data:
+        if message.kind not in _HELP or self.agent is None:
             return
         try:
-            said = HelpMessage.model_validate_json(message.data)
+            said = HelpMessage(
+                id=message.id,
+                sender=sender,
+                recipients=tuple(message.recipients),
+                kind=_HELP[message.kind],
+                task=message.task,
+                sub_task=message.sub_task,
+                text=message.text,
+            )
         except ValidationError as error:
-            self.problem(f"{sender}/message: {schema_problems(error, 'data')}")
+            self.problem(f"{sender}/message: {schema_problems(error, 'message')}")
             return
-        if said.sender == sender:
-            self.agent.receive(said)
-            self._speak()
+        self.agent.receive(said)
+        self._speak()
 
     # -- working --------------------------------------------------------------------------------
 
@@ -376,9 +384,10 @@ class RobotNode(AgentNode):
                     id=said.id,
                     sender=said.sender,
                     recipients=list(said.recipients),
-                    kind=TeamMessage.HELP,
+                    kind=next(number for number, kind in _HELP.items() if kind == said.kind),
                     text=said.text,
-                    data=said.model_dump_json(),
+                    task=said.task,
+                    sub_task=said.sub_task,
                 )
             )
 

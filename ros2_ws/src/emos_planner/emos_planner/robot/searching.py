@@ -64,7 +64,7 @@ def _views(now: Situation, room: str, left: float) -> list[tuple[float, str, Opt
         key = f"room {room} {spot[0]:.1f},{spot[1]:.1f}"
         if _spent(now, key):
             continue
-        skill = NavigateTo(position=spot)
+        skill = NavigateTo.near(spot)
         option = Option(key, f"look for it in the {name}", skill=skill)
         if now.position is not None and math.dist(now.position, spot) < 0.1:
             option = Option(f"{key} here", f"look for it in the {name}", skill=LookAround())
@@ -95,7 +95,7 @@ def _containers(now: Situation, room: str, left: float) -> list[tuple[float, str
         words = f"open the {thing.label.top} to look inside"
         there = now.last is not None and now.last.ok and now.last.option == f"go {name}"
         if not there and len(went) < 2 * TRIES and not _at(now.position, spot):
-            skill = NavigateTo(position=spot, yaw=math.atan2(y - spot[1], x - spot[0]))
+            skill = NavigateTo.near(spot, yaw=math.atan2(y - spot[1], x - spot[0]))
             option = Option(f"go {name}", f"go to the {thing.label.top}", skill=skill)
         else:
             target = Target(thing.label.top, thing.box.center, name)

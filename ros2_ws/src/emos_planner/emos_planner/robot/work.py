@@ -111,9 +111,9 @@ def _go(now: Situation, spot: Vec3 | None, towards: Vec3 | None, words: str) -> 
     yaw = None
     if towards is not None and math.dist(spot[:2], towards[:2]) > 0.05:
         yaw = math.atan2(towards[1] - spot[1], towards[0] - spot[0])
-    yield Option("go", words, skill=NavigateTo(position=spot, yaw=yaw))
+    yield Option("go", words, skill=NavigateTo.near(spot, yaw=yaw))
     if failures and towards is not None:
-        yield Option("go near", f"{words}, as near as it gets", skill=NavigateTo(position=towards))
+        yield Option("go near", f"{words}, as near as it gets", skill=NavigateTo.near(towards))
 
 
 def _stands_at(now: Situation, spot: Vec3) -> bool:
@@ -171,16 +171,16 @@ def _another_view(now: Situation, thing: SceneObject, looks: int) -> Iterator[Op
     for k, spot in enumerate(_other_spots(now, thing)):
         yaw = math.atan2(y - spot[1], x - spot[0])
         words = f"look at the {thing.label.top} from another side"
-        yield Option(f"view {looks}.{k}", words, skill=NavigateTo(position=spot, yaw=yaw))
+        yield Option(f"view {looks}.{k}", words, skill=NavigateTo.near(spot, yaw=yaw))
 
 
 def _facing(now: Situation, thing: SceneObject) -> NavigateTo:
     """Go as near to a thing as one gets, and face it."""
     if now.position is None:
-        return NavigateTo(position=thing.box.center)
+        return NavigateTo.near(thing.box.center)
     x, y, _ = thing.box.center
     yaw = math.atan2(y - now.position[1], x - now.position[0])
-    return NavigateTo(position=thing.box.center, yaw=yaw)
+    return NavigateTo.near(thing.box.center, yaw=yaw)
 
 
 def _not_there(now: Situation, looks: int) -> Option:
@@ -289,7 +289,7 @@ def _retry(
                 yield Option(
                     f"side {failures}.{k}",
                     f"go to another side of the {thing.label.top}",
-                    skill=NavigateTo(position=spot, yaw=yaw),
+                    skill=NavigateTo.near(spot, yaw=yaw),
                 )
         if last.outcome in (Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET):
             yield Option("look", "look around, it may lie elsewhere", skill=LookAround())

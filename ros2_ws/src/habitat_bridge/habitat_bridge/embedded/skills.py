@@ -32,7 +32,6 @@ from habitat_bridge.embedded.navigation import Disc, NoWay, Route
 from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.yielding import make_way
 
-_APPROACH = 1.2  # [m] how far from a wanted position a robot may end
 _TIMES: dict[type, float] = {
     Pick: 2.0,
     Place: 2.0,
@@ -41,6 +40,7 @@ _TIMES: dict[type, float] = {
     MoveArmTo: 1.0,
     Detect: 0.5,
 }
+_ON_SPOT = 0.01  # [m] no tolerance is kept more strictly than that
 _BRUSH = 0.04  # [m] that bodies may overlap in passing; radii are those of circles around them
 _AVOID = 3.0  # [m] robots nearer than this are gone around
 _DONE = SkillResult(Outcome.SUCCEEDED)
@@ -124,10 +124,19 @@ class SkillBook:
             stages.append(Turn(skill.yaw))
         if self._world.look_on_arrival:
             stages.append(Spin(lambda: self._world.look_around(body)))
-        wanted = skill.position
-        off = math.dist(wanted[:2], goal[:2]) if wanted is not None and not skill.place else 0.0
-        details = {"goal_offset": f"{off:.2f}"} if off > 0.05 else {}
-        return lambda: SkillResult(Outcome.SUCCEEDED, details=details)
+
+        def finish() -> SkillResult:
+            off, angle = skill.left(body.pose, goal)
+            if off > max(skill.tolerance, _ON_SPOT) or abs(angle) > max(skill.yaw_tolerance, 0.01):
+                raise SkillFailed(
+                    Outcome.BLOCKED,
+                    f"it ended {off:.2f} m and {abs(angle):.2f} rad off, tolerated are "
+                    f"{skill.tolerance:g} m and {skill.yaw_tolerance:g} rad; try again",
+                )
+            details = {"goal_offset": f"{off:.2f}"} if off > 0.05 else {}
+            return SkillResult(Outcome.SUCCEEDED, details=details)
+
+        return finish
 
     def _goal(self, body: Body, skill: NavigateTo) -> Vec3:
         """Return where base_link has to go [m]."""
@@ -141,16 +150,16 @@ class SkillBook:
                 )
             return spot
         assert skill.position is not None
-        goal = space.nearest_free(skill.position, _APPROACH, near=here)
-        if goal is not None:
+        goal = space.nearest_free(skill.position, skill.tolerance, near=here)
+        if goal is not None and math.dist(goal[:2], skill.position[:2]) <= skill.tolerance:
             return goal
-        other = space.nearest_free(skill.position, _APPROACH)
+        other = space.nearest_free(skill.position, skill.tolerance)
         if other is None:
             x, y, _ = skill.position
             raise SkillRefused(
                 Outcome.UNREACHABLE,
-                f"nothing within {_APPROACH:.1f} m of ({x:.2f}, {y:.2f}) in that room is free for "
-                f"radius {body.embodiment.radius:.2f} m",
+                f"nothing within {skill.tolerance:g} m of ({x:.2f}, {y:.2f}) in that room is free "
+                f"for radius {body.embodiment.radius:.2f} m",
             )
         raise SkillRefused(Outcome.UNREACHABLE, space.why_not(here, other))
 

@@ -319,6 +319,14 @@ class GraphWorld:
                 Outcome.UNKNOWN_TARGET, "NavigateTo names neither place nor position"
             )
         goal = skill.place or self._closest(skill.position or (0.0, 0.0, 0.0))
+        if not skill.place and skill.position is not None:
+            off = math.dist(skill.position[:2], self.house.viewpoints[goal].position[:2])
+            if off > skill.tolerance:
+                raise SkillRefused(
+                    Outcome.UNREACHABLE,
+                    f"the place nearest to that position is {goal}, {off:.2f} m off, tolerated are "
+                    f"{skill.tolerance:g} m; in this world robots stand at places only",
+                )
         if goal not in body.graph:
             raise SkillRefused(Outcome.UNKNOWN_TARGET, f"there is no place {goal!r} in {self.name}")
         here = self._nearest(body)
