@@ -434,7 +434,7 @@ def test_late_joiner_gets_description_resume_and_observation(ros):
     ros.spin_until(lambda: len(got) == 3)
     body = conversions.embodiment_from_msg(got["r1/resume"])
     assert (body.mobility, body.radius) == ("wheels", WHEELS.radius)
-    assert "cannot take stairs" in got["r1/resume"].summary
+    assert "cannot take stairs" in conversions.resume_from_msg(got["r1/resume"]).summary
     assert 'link name="base_link"' in got["r1/robot_description"].data
     assert got["r1/observation"].step == 0
 
