@@ -154,6 +154,27 @@ def test_notes_and_actions_and_goals_survive_the_wire(draw):
         assert goal_from_msg(goal.name, [wired(one) for one in goal_to_msg(goal)]) == goal
 
 
+def test_every_field_of_facts_travels():
+    facts = Facts(
+        me=Whereabouts("r1", (1.0, 2.0, 0.0), ("cup-1",)),
+        seen=(Sighting("cup-2", "cup", "r2", "table-1", "on", (1.0, 1.0, 0.0)),),
+        searched=("r3",),
+        heading="r4",
+        item="cup-1",
+        label="cup",
+        place="table-1",
+        answer="placed",
+        subgoal="ON(cup, table)",
+        reply_to="n0",
+        looked=(Looked("r5", ("box-1",)),),
+    )
+    empty = Facts()
+    for name in Facts.__slots__:
+        assert getattr(facts, name) != getattr(empty, name), f"Facts.{name}: give it a value here"
+    note = Note("n1", "Ada", "reply", "words", facts, ("Bob",), 3)
+    assert note_from_msg(wired(note_to_msg(note))) == note
+
+
 def test_angles_are_sent_in_radians_and_counted_in_degrees():
     assert action_to_msg(Turn(-15)).angle == pytest.approx(-math.pi / 12)
     for degrees in range(-360, 361):

@@ -1,6 +1,7 @@
 """Sub-tasks, proposals, reflections and reports through messages."""
 
 import pytest
+from rclpy.serialization import deserialize_message, serialize_message
 
 from coterie_core.tasks import (
     Obstacle,
@@ -116,3 +117,65 @@ def test_a_report_comes_back_as_it_was():
         put_down="a bowl, on the table",
     )
     assert conversions.report_from_msg(conversions.report_to_msg(report)) == report
+
+
+FULL = SubTask(
+    id="s1",
+    kind="place",
+    object=Thing(label="cup", id="o1", position=(1.0, 2.0, 3.0), room="r1", sightings=3),
+    receptacle=Thing(label="shelf", id="o2"),
+    rooms=("r1", "r2"),
+    robot="rover",
+    depends_on=("s0",),
+    same_robot_as="s0",
+    description="put it there",
+    state=SubTaskState.RUNNING,
+    reason="why",
+    enough=0.25,
+    looked={"walker": {"r1:0": 0.5}},
+    seen=True,
+)
+VERDICT = Verdict(
+    sub_task="s1",
+    feasible=True,
+    obstacle=Obstacle.OTHER,
+    reason="so",
+    time=1.5,
+    source="model",
+    disagreement="no",
+)
+REFLECTION = Reflection(
+    task="t", round=2, robot="rover", agrees=True, verdicts=(VERDICT,), without_model="it was down"
+)
+REPORT = RobotReport(
+    robot="rover",
+    time=2.5,
+    task="t",
+    waiting=False,
+    position=(1.0, 2.0, 0.0),
+    room="r1",
+    holding="cup",
+    skill="Place",
+    help="who?",
+    offers=("s9",),
+    sub_tasks=(FULL,),
+    found=(FULL.object,),
+    looked={"cup": {"r1:0": 0.5}},
+    put_down="a bowl",
+)
+
+
+@pytest.mark.parametrize("value", [FULL, FULL.object, VERDICT, REFLECTION, REPORT])
+def test_these_have_every_field(value):
+    """Where a field is new, the messages have to carry it, too."""
+    for name, field in type(value).model_fields.items():
+        assert getattr(value, name) != field.get_default(), f"{type(value).__name__}.{name}"
+
+
+def test_every_field_travels():
+    sent = conversions.report_to_msg(REPORT), conversions.reflection_to_msg(REFLECTION)
+    report, reflection = (
+        deserialize_message(serialize_message(message), type(message)) for message in sent
+    )
+    assert conversions.report_from_msg(report) == REPORT
+    assert conversions.reflection_from_msg(reflection) == REFLECTION

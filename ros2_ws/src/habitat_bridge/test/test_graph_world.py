@@ -121,6 +121,7 @@ def test_a_refused_skill_leaves_the_running_one(world: GraphWorld) -> None:
     for skill, outcome in (
         (NavigateTo("d"), Outcome.UNREACHABLE),
         (NavigateTo("nowhere"), Outcome.UNKNOWN_TARGET),
+        (NavigateTo(position=(2.5, 0.0, 0.0)), Outcome.UNREACHABLE),  # robots stand at places only
         (NavigateTo(), Outcome.UNKNOWN_TARGET),
         (Pick(Target("mug", (0, 0, 0))), Outcome.UNSUPPORTED),
     ):

@@ -86,12 +86,33 @@ def test_low_things_and_high_things_do_not_block() -> None:
     assert run_skill(sim, "r", NavigateTo(position=(7.5, 2.4, 0.0))).ok  # on the rug
 
 
+@pytest.mark.parametrize("tolerance", [0.1, 0.25, 0.6, 1.2])
+def test_success_is_within_the_tolerance(tolerance: float) -> None:
+    sim = world()
+    sim.add_robot("w", SLIM, at((5.0, 1.0, 0.0)))
+    ends = set()
+    for k in range(12):  # beside the sofa, and into it
+        goal = (5.75 + 0.15 * k, 0.5, 0.0)
+        skill = NavigateTo(position=goal, yaw=1.0, tolerance=tolerance)
+        result = run_skill(sim, "w", skill)
+        ends.add(result.outcome)
+        off, angle = skill.left(sim.state("w").pose)
+        if result.ok:
+            assert off <= tolerance + 1e-6 and abs(angle) <= skill.yaw_tolerance
+        else:
+            assert result.outcome is Outcome.UNREACHABLE
+            assert result.reason
+    assert Outcome.SUCCEEDED in ends
+    assert (Outcome.UNREACHABLE in ends) == (tolerance < 1.0)
+
+
 def test_a_drone_flies_over_the_sofa() -> None:
     sim = world()
     sim.add_robot("d", DRONE, at((7.5, 2.5, 0.0)))
     sim.add_robot("w", SLIM, at((5.0, 1.0, 0.0)))
     assert run_skill(sim, "d", NavigateTo(position=(7.5, 0.5, 0.0))).details == {}
-    assert "goal_offset" in run_skill(sim, "w", NavigateTo(position=(7.5, 0.5, 0.0))).details
+    walked = run_skill(sim, "w", NavigateTo.near((7.5, 0.5, 0.0)))
+    assert walked.ok and float(walked.details["goal_offset"]) > 0.5
 
 
 def test_places_are_the_same_for_all_and_links_are_not() -> None:
