@@ -96,8 +96,9 @@ def test_overrides_and_a_model_that_lies(ros, tmp_path):
         )
         robot.say(diff_drive().text())
         message = robot.wait(1)
-    assert message.linear_speed == pytest.approx(0.77)
-    assert "drives on wheels" in message.summary and "40" not in message.summary
+    resume = resume_from_msg(message)
+    assert resume.mobility.linear_speed == pytest.approx(0.77)
+    assert "drives on wheels" in resume.summary and "40" not in resume.summary
 
 
 def test_wrong_overrides_stop_the_start(ros, tmp_path):
