@@ -53,7 +53,7 @@ def ask(
         raise CommandError('the question is empty; for example: "Is there a mug in the kitchen?"')
     state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)
     try:
-        answer, scene = asyncio.run(_ask(state, text, timeout))
+        answer, scene = asyncio.run(_ask(state, text, timeout, quiet=as_json))
     except asyncio.CancelledError:
         print("coterie: the question was taken back", file=sys.stderr)
         return 130
@@ -145,7 +145,7 @@ def thing_data(id_: str, scene: SceneGraph | None) -> dict[str, Any]:
 
 
 async def _ask(
-    state: RunState, text: str, timeout: float
+    state: RunState, text: str, timeout: float, *, quiet: bool
 ) -> tuple[TeamAnswer | OpenAnswer | str, SceneGraph | None]:
     from coterie_bringup.operator import operating
     from coterie_bringup.spinning import in_loop
@@ -161,7 +161,7 @@ async def _ask(
         question = Question(f"ask-{uuid.uuid4().hex[:12]}", "", "", text)
         try:
             async with ended_by_signals():
-                with AskView() as view:
+                with AskView(quiet) as view:
                     answer = await in_loop(operator, operator.ask(question, timeout, view.show))
                 scene = None
                 if isinstance(answer, OpenAnswer) and answer.objects:
@@ -176,12 +176,16 @@ async def _ask(
 
 
 class AskView:
-    """Shows on standard error how far a question is: one changing line, or a line per change."""
+    """Shows on standard error how far a question is: one changing line, or a line per change.
 
-    def __init__(self) -> None:
+    Args:
+        quiet: Show nothing: a program reads the answer.
+    """
+
+    def __init__(self, quiet: bool = False) -> None:
         from rich.console import Console
 
-        self._console = Console(stderr=True)
+        self._console = Console(stderr=True, quiet=quiet)
         self._status = self._console.status("asking the team")
         self._told = ""
 
