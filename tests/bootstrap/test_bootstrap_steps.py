@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bootstrap import ros, stamps, steps, terminal, workspace
+from bootstrap import main, ros, stamps, steps, terminal, workspace
 from bootstrap.errors import SetupError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -135,6 +135,23 @@ def test_what_is_asked_for_is_due_only_where_it_is_asked_for(clone: steps.Layout
         file.write("something==1.0\n")
     assert plan(clone, "3.11", "test").missing == ["test"]
     assert plan(clone).ready
+
+
+@pytest.mark.parametrize(
+    ("arguments", "asked"),
+    [
+        ([], []),
+        (["demo"], []),
+        (["docs", "--build"], ["docs"]),
+        (["test"], ["docs", "test"]),  # it builds the site, too
+        (["setup", "--with", "docs"], ["docs"]),
+        (["setup", "--with=test,docs"], ["test", "docs"]),
+    ],
+)
+def test_commands_bring_the_groups_that_they_need(
+    clone: steps.Layout, arguments: list[str], asked: list[str]
+) -> None:
+    assert main.asked_for(arguments, steps.groups(clone)) == asked
 
 
 def test_another_python_or_place_or_ros_needs_both(clone: steps.Layout, tmp_path: Path) -> None:

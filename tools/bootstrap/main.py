@@ -30,6 +30,9 @@ and records the environment. Then ./coterie --help lists all commands.
 
 docs/INSTALL.md tells what is installed where, and how to undo it."""
 
+#: Groups of requirements that a command needs beside that of its own name: a test builds the site.
+MORE_GROUPS = {"test": ("docs",)}
+
 
 def main(arguments: Sequence[str]) -> int:
     """Run ``./coterie`` with ``arguments``; does not return if the command line takes over.
@@ -58,7 +61,7 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     base = ros.base_environment(installation, environ, (layout.venv, layout.install))
 
-    more = _asked_for(arguments, steps.groups(layout))
+    more = asked_for(arguments, steps.groups(layout))
     plan = steps.Plan.of(layout, installation, version, more)
     if not plan.ready:
         if not arguments or arguments[0] in ("-h", "--help"):
@@ -75,10 +78,11 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     return 0
 
 
-def _asked_for(arguments: Sequence[str], groups: Sequence[str]) -> list[str]:
+def asked_for(arguments: Sequence[str], groups: Sequence[str]) -> list[str]:
     """Return the groups of requirements that a command needs beside those that everybody needs.
 
-    A group comes with the command of its name, and where ``setup --with`` names it.
+    A group comes with the command of its name, with what `MORE_GROUPS` has, and where
+    ``setup --with`` names it.
 
     Raises:
         SetupError: ``setup`` has other arguments, or names a group that does not exist.
@@ -86,7 +90,8 @@ def _asked_for(arguments: Sequence[str], groups: Sequence[str]) -> list[str]:
     if not arguments:
         return []
     if arguments[0] != "setup":
-        return [name for name in groups if name == arguments[0]]
+        needed = (arguments[0], *MORE_GROUPS.get(arguments[0], ()))
+        return [name for name in groups if name in needed]
     rest = " ".join(arguments[1:]).replace("--with=", "--with ").split()
     asked = [name for words in rest[1::2] for name in words.split(",")]
     usage = f"usage: ./coterie setup [--with {'|'.join(groups)}]"
