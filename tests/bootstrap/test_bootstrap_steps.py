@@ -46,6 +46,7 @@ def finish(clone: steps.Layout) -> None:
         (clone.group_stamp("build"), now.build_digest),
         (clone.venv_stamp, now.venv_digest),
         (clone.workspace_stamp, now.workspace_digest),
+        (clone.renderer_stamp, now.renderer_digest),
     ):
         stamp.parent.mkdir(parents=True, exist_ok=True)
         stamp.write_text(digest + "\n")
@@ -109,6 +110,18 @@ def test_changed_requirements_of_builds_need_both(clone: steps.Layout, name: str
         file.write("something==1.0\n")
     assert not plan(clone).venv_ready
     assert not plan(clone).workspace_ready
+
+
+def test_changed_renderer_is_compiled_again_and_nothing_else(clone: steps.Layout) -> None:
+    renderer = clone.workspace / steps.RENDERER
+    assert (ROOT / "ros2_ws" / steps.RENDERER).is_file()
+    renderer.parent.mkdir(parents=True)
+    renderer.write_text("x = 1\n")
+    finish(clone)
+    assert plan(clone).ready
+    renderer.write_text("x = 2\n")
+    assert not plan(clone).renderer_ready
+    assert plan(clone).venv_ready and plan(clone).workspace_ready
 
 
 @pytest.mark.parametrize("name", ["run", "lock/run"])

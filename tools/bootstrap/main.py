@@ -129,7 +129,9 @@ def set_up(plan: steps.Plan, base: Mapping[str, str]) -> None:
             workspace.ensure(plan, steps.underlay(plan, base))
     for name in plan.missing:
         steps.install_more(plan, name, base)
-    steps.record_activation(plan, base)
+    activation = steps.record_activation(plan, base)
+    if not plan.renderer_ready:
+        steps.compile_renderer(plan, activation, base)
 
 
 def _ready_text(plan: steps.Plan) -> str:

@@ -23,8 +23,10 @@ ALWAYS = (*BUILD, "run")
 _NO_GROUP = ("system", "unused")
 #: Programs of tools/ that make the wheels of ROS usable.
 AFTER_INSTALLING = ("relocate_cmake_exports", "write_setup_files")
+#: What numba compiles at the first image, below ros2_ws.
+RENDERER = "src/habitat_bridge/habitat_bridge/embedded/raster.py"
 #: How long steps take on two cores that do little else [s].
-EXPECTED = {"venv": 4, "build": 12, "run": 40, "messages": 75, "more": 15}
+EXPECTED = {"venv": 4, "build": 12, "run": 40, "messages": 75, "more": 15, "renderer": 15}
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,11 @@ class Layout:
         return self.root / ".coterie"
 
     @property
+    def renderer_stamp(self) -> Path:
+        """Written when the renderer of images is compiled."""
+        return self.state / "renderer-stamp"
+
+    @property
     def activation(self) -> Path:
         """The recorded activation."""
         return self.state / "activation.json"
@@ -100,6 +107,7 @@ class Plan:
         build_digest: Stamp of an environment in which ros2_ws can be built.
         venv_digest: Stamp of the complete environment.
         workspace_digest: Stamp of the built workspace.
+        renderer_digest: Stamp of the compiled renderer of images.
         more: Groups of requirements that are asked for beside those everybody needs, and the stamp
             of each.
     """
@@ -109,6 +117,7 @@ class Plan:
     build_digest: str
     venv_digest: str
     workspace_digest: str
+    renderer_digest: str
     more: Mapping[str, str]
 
     @classmethod
@@ -141,12 +150,15 @@ class Plan:
         build_digest = stamps.digest([digest(BUILD)], scripts, layout.root)
         packages = stamps.workspace_packages(layout.workspace / "src")
         inputs = [*stamps.build_inputs(packages), tools / "link_packages.py"]
+        venv_digest = stamps.digest([build_digest, digest(ALWAYS)], [], layout.root)
+        renderer = [path for path in [layout.workspace / RENDERER] if path.is_file()]
         return cls(
             layout,
             installation,
             build_digest,
-            stamps.digest([build_digest, digest(ALWAYS)], [], layout.root),
+            venv_digest,
             stamps.digest([build_digest], inputs, layout.root),
+            stamps.digest([venv_digest], renderer, layout.root),
             {name: digest([name]) for name in more},
         )
 
@@ -177,12 +189,18 @@ class Plan:
         return stamps.is_current(self.layout.workspace_stamp, self.workspace_digest)
 
     @property
+    def renderer_ready(self) -> bool:
+        """Is the renderer of images compiled?"""
+        return stamps.is_current(self.layout.renderer_stamp, self.renderer_digest)
+
+    @property
     def ready(self) -> bool:
         """Is there nothing to do?"""
         return (
             self.venv_ready
             and self.workspace_ready
             and not self.missing
+            and self.renderer_ready
             and self.layout.activation.is_file()
         )
 
@@ -359,6 +377,7 @@ def expected(plan: Plan) -> float:
         0.0 if plan.venv_ready else EXPECTED["run"],
         0.0 if plan.workspace_ready else EXPECTED["messages"],
     )
+    seconds += 0.0 if plan.renderer_ready else EXPECTED["renderer"]
     return seconds + EXPECTED["more"] * len(plan.missing)
 
 
@@ -390,3 +409,19 @@ def record_activation(plan: Plan, clean: Mapping[str, str]) -> ros.Activation:
     activation = ros.Activation.between(clean, after)
     activation.save(plan.layout.activation)
     return activation
+
+
+def compile_renderer(plan: Plan, activation: ros.Activation, clean: Mapping[str, str]) -> None:
+    """Compile the renderer of images, which the first image would have to wait for."""
+    try:
+        terminal.run(
+            [str(plan.layout.python), "-m", "habitat_bridge.embedded.painter"],
+            title="renderer of images",
+            log=plan.layout.log("renderer"),
+            environ=activation.apply(clean),
+            expected=EXPECTED["renderer"],
+        )
+    except SetupError as error:
+        # Images are then made in another way, which says so.
+        print(f"coterie: {error.problem}; {error.log} tells why", flush=True)
+    stamps.write(plan.layout.renderer_stamp, plan.renderer_digest)

@@ -10,9 +10,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from coterie_core.embodiment import Camera
 from habitat_bridge.embedded import raster
 from habitat_bridge.embedded.solids import Soup, join
-from habitat_bridge.embedded.views import SKY, Image, Shot
+from habitat_bridge.embedded.views import SKY, Channel, Image, Shot, View
 
 _ROWS = 64
 """Least rows of an image that are worth a thread of their own [px]."""
@@ -72,3 +73,17 @@ def _drain(jobs: Iterator[_Job]) -> None:
     """Do jobs until none is left; threads may share the iterator of a list."""
     for job in jobs:
         raster.render(*job)
+
+
+def compile_ahead() -> None:
+    """Have the rasteriser compiled, which the first image would have to wait for.
+
+    The result is kept beside the code or in the user's cache; the set-up calls this once.
+    """
+    view = View((0.0, 0.0, 1.0), 0.0, Camera(width=8, height=8))
+    channels: frozenset[Channel] = frozenset(("color", "depth", "semantic"))
+    Painter(1).images(join([]), [Shot(view, channels, ())])
+
+
+if __name__ == "__main__":
+    compile_ahead()
