@@ -165,6 +165,9 @@ class Job:
                 detail = self._describe(line.rstrip())
                 if detail:
                     self._progress.update(detail)
+            # Told here, because whoever waits may be busy with another command.
+            if self._process.wait() == 0:
+                self._progress.done()
         except BaseException as error:
             self._failure = error
 
@@ -201,7 +204,6 @@ class Job:
             self._progress.fail()
             advice = self._advise(self.log.read_text(encoding="utf-8", errors="replace"))
             raise SetupError(f"{self.title} failed (exit code {code})", *advice, log=self.log)
-        self._progress.done()
 
     def end(self) -> None:
         """End the command and everything that it started."""
