@@ -20,8 +20,8 @@ Coterie: a team of household robots on ROS 2.
 
 Usage: ./coterie COMMAND [OPTIONS]
 
-This clone is not set up yet. The first command sets it up (two minutes on two cores, 1.5 GB in
-.venv and ros2_ws): it checks the system packages, makes .venv from requirements/, builds ros2_ws
+This clone is not set up yet. The first command sets it up (some minutes, 1.5 GB in .venv
+and ros2_ws): it checks the system packages, makes .venv from requirements/, builds ros2_ws
 and records the environment. Then ./coterie --help lists all commands.
 
   ./coterie setup    set up only; --with test adds what ./coterie test needs
