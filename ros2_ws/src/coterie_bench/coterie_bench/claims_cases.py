@@ -37,6 +37,8 @@ TARGETS = (
 )  # fmt: skip
 """Furniture that people have things brought to."""
 _LARGEST = 0.4  # [m] longest edge of things that the tasks are about
+_WIDE = frozenset({"appliance", "clothes", "computer", "decoration", "food", "toy"})
+"""Names that take in other categories of the household: fruit is food, a teddy bear is a toy."""
 _NUMBERS = {2: "two", 3: "three"}
 
 
@@ -112,7 +114,7 @@ def make_case(
     by_label: dict[str, list[SceneObject]] = {}
     for thing in small:
         name = home.canonical(thing.label.top)
-        if plural(name) not in _ambiguous():
+        if name not in _ambiguous():
             by_label.setdefault(name, []).append(thing)
     if not by_label:
         return None
@@ -121,7 +123,7 @@ def make_case(
         absent = [
             name
             for name, c in sorted(home.categories.items())
-            if c.kind == "item" and c.place == "on" and name not in by_label
+            if c.kind == "item" and c.place == "on" and name not in _ambiguous().union(by_label)
             and c.size is not None and max(edge[1] for edge in c.size) <= _LARGEST
         ]  # fmt: skip
         label = rng.choice(absent) if absent else label
@@ -170,9 +172,14 @@ def _a(label: str) -> str:
 
 @lru_cache(maxsize=1)
 def _ambiguous() -> frozenset[str]:
-    """Return plurals that are those of two things: "glasses"."""
-    said = Counter(plural(name) for name in load_household().categories)
-    return frozenset(name for name, count in said.items() if count > 1)
+    """Return names whose words mean other things of the household, too: nobody could say which.
+
+    "Glasses" are also several of a glass, "bottles" may be water bottles, and fruit is food.
+    """
+    names = load_household().categories
+    said = Counter(plural(name) for name in names)
+    heads = {name.split()[-1] for name in names if " " in name}
+    return frozenset(name for name in names if said[plural(name)] > 1) | heads | _WIDE
 
 
 def _has_top(thing: SceneObject) -> bool:

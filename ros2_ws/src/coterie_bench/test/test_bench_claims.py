@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from coterie_bench.claims_cases import DETECTORS, PRIORS, TEAMS, Case, cases
+from coterie_bench.claims_cases import DETECTORS, PRIORS, TEAMS, Case, _ambiguous, cases
 from coterie_bench.claims_run import run_case
 from coterie_bench.claims_tables import can_be_done, can_be_known, claims_table, summary
 from coterie_bench.claims_truth import Truth, false_claim, possible
@@ -25,6 +25,13 @@ def test_cases_cover_the_matrix_and_repeat_exactly() -> None:
     assert {c.detector for c in chosen} == set(DETECTORS)
     assert {c.team for c in chosen} == set(TEAMS)
     assert all((c.words and c.label) or c.kind == "clear" for c in chosen)
+
+
+def test_words_of_a_task_mean_one_kind_of_thing_only() -> None:
+    names = _ambiguous()
+    assert {"glass", "glasses", "bottle", "food", "toy"} <= names
+    assert not names & {"mug", "sponge", "water bottle", "teddy bear"}
+    assert not names & {case.label for case in cases(range(5, 9), 3)}
 
 
 @pytest.mark.parametrize(
