@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 KEPT = re.compile(r"PATH|LANG|(PIP|UV|COTERIE|SSL)_.*|(?i:(http|https|all|no)_proxy)")
 #: Caches are empty and stay where HOME is.
 NOT_KEPT = re.compile(r".*_CACHE_DIR|COTERIE_ROOT|COTERIE_TRUST")
-_DONE = re.compile(r"(?P<step>[^:]+): done \((?P<seconds>\d+) s\)")
+_DONE = re.compile(r"^(?P<step>[^:\n]+): done \((?P<seconds>\d+) s\)", re.MULTILINE)
 
 
 def environment(home: Path, domain: int) -> dict[str, str]:
