@@ -26,10 +26,10 @@ from coterie_core.geometry import Vec3  # noqa: E402
 from coterie_core.resume import Resume  # noqa: E402
 from coterie_core.scene import SceneGraph  # noqa: E402
 from coterie_core.tasks import SubTask, Thing  # noqa: E402
-from emos_planner.assign.solver import assign, plan_times  # noqa: E402
-from emos_planner.tools.toolbox import Toolbox  # noqa: E402
-from habitat_bridge.embedded.generator import generate_house  # noqa: E402
+from emos_planner.allocation.solver import assign, plan_times  # noqa: E402
+from emos_planner.geometry.toolbox import Toolbox  # noqa: E402
 from habitat_bridge.embedded.world import EmbeddedWorld  # noqa: E402
+from habitat_bridge.house.generator import generate_house  # noqa: E402
 from habitat_bridge.robots import EMBODIMENTS  # noqa: E402
 
 SIZES = ((2, 5), (5, 10), (10, 20), (20, 50), (50, 100))

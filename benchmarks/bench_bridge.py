@@ -19,8 +19,8 @@ pytest.importorskip("coterie_msgs")
 
 from coterie_core.skills import NavigateTo
 from coterie_ros.testing import RosHarness
-from habitat_bridge.conductor import Conductor, Goal
 from habitat_bridge.factory import make_world
+from habitat_bridge.goal_scheduler import Conductor, Goal
 from habitat_bridge.guard import Guard
 from habitat_bridge.node import BridgeNode
 from habitat_bridge.robots import load_embodiment

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from coterie_bringup.operator import Operator, operating
+from coterie_bringup.running_team import TeamRun, prepared
 from coterie_bringup.spinning import in_loop
 from coterie_bringup.team import parse_team
-from coterie_bringup.teamrun import TeamRun, prepared
+from coterie_bringup.team_client import Operator, operating
 from coterie_core.questions import Question
 
 TEAM = """\

@@ -21,12 +21,12 @@ sys.path[:0] = [
 ]
 
 from coterie_core.household import load_household  # noqa: E402
-from habitat_bridge.embedded.export import house_to_json, save_glb, save_habitat  # noqa: E402
-from habitat_bridge.embedded.floorplan import save_floor_plan  # noqa: E402
-from habitat_bridge.embedded.generator import generate_house  # noqa: E402
-from habitat_bridge.embedded.house import House  # noqa: E402
-from habitat_bridge.embedded.mesh import build_mesh  # noqa: E402
-from habitat_bridge.embedded.validator import validate_house  # noqa: E402
+from habitat_bridge.house.export import house_to_json, save_glb, save_habitat  # noqa: E402
+from habitat_bridge.house.floorplan import save_floor_plan  # noqa: E402
+from habitat_bridge.house.generator import generate_house  # noqa: E402
+from habitat_bridge.house.house import House  # noqa: E402
+from habitat_bridge.house.validator import validate_house  # noqa: E402
+from habitat_bridge.render.mesh import build_mesh  # noqa: E402
 
 SIZES = ((1, 5), (1, 10), (2, 15), (3, 25))
 

@@ -38,8 +38,8 @@ from coterie_core.detections import ImageDetection, RgbdFrame  # noqa: E402
 from coterie_core.embodiment import Camera, Embodiment  # noqa: E402
 from coterie_core.open3d_library import o3d  # noqa: E402
 from coterie_core.skills import NavigateTo  # noqa: E402
-from habitat_bridge.embedded.generator import generate_house  # noqa: E402
 from habitat_bridge.embedded.world import EmbeddedWorld  # noqa: E402
+from habitat_bridge.house.generator import generate_house  # noqa: E402
 from habitat_bridge.image_detector import detector_of  # noqa: E402
 from habitat_bridge.simulator import FrameRequest, Start, run_skill  # noqa: E402
 from semantic_mapper.builder import BuilderOptions, MapBuilder  # noqa: E402

@@ -31,8 +31,8 @@ sys.path[:0] = [
     for package in ("coterie_core", "habitat_bridge", "reveca_agent", "coterie_bench")
 ]
 
-from coterie_bench.reveca.endless import briefing, percepts, sizes  # noqa: E402
 from coterie_bench.reveca.episodes import run_one  # noqa: E402
+from coterie_bench.reveca.memory_soak import briefing, percepts, sizes  # noqa: E402
 from coterie_core.cooperation import Thing  # noqa: E402
 from reveca_agent.agent import RevecaAgent  # noqa: E402
 from reveca_agent.entries import Entry  # noqa: E402

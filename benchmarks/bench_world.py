@@ -27,8 +27,8 @@ sys.path[:0] = [
 from coterie_core.embodiment import Embodiment  # noqa: E402
 from coterie_core.geometry import Pose  # noqa: E402
 from coterie_core.skills import NavigateTo, SkillRefused  # noqa: E402
-from habitat_bridge.embedded.generator import generate_house  # noqa: E402
 from habitat_bridge.embedded.world import EmbeddedWorld  # noqa: E402
+from habitat_bridge.house.generator import generate_house  # noqa: E402
 from habitat_bridge.robots import EMBODIMENTS  # noqa: E402
 from habitat_bridge.simulator import Channel, FrameRequest, Start, WorldError  # noqa: E402
 

@@ -19,11 +19,11 @@ import numpy as np
 import yaml
 from sklearn.isotonic import IsotonicRegression
 
-from coterie_bench.openeqa_facts import Facts
-from coterie_bench.openeqa_phrases import PHRASES, PhraseSet, load_phrases
-from coterie_bench.openeqa_questions import ask_house
-from coterie_bench.openeqa_tour import Sight, make_tour
-from coterie_bench.openeqa_world import Home
+from coterie_bench.openeqa.facts import Facts
+from coterie_bench.openeqa.phrases import PHRASES, PhraseSet, load_phrases
+from coterie_bench.openeqa.questions import ask_house
+from coterie_bench.openeqa.tour import Sight, make_tour
+from coterie_bench.openeqa.world import Home
 from coterie_core.language import Decider, RulesModel
 from openeqa_agent.agents import AgentOptions, OpenAgent
 from openeqa_agent.calibration import kind_of

@@ -23,8 +23,8 @@ from coterie_ros.conversions.cooperation import goal_to_msg  # noqa: E402
 from coterie_ros.conversions.notes import note_from_msg, note_to_msg  # noqa: E402
 from coterie_ros.qos import profile  # noqa: E402
 from habitat_bridge.embedded.detector import DetectorNoise  # noqa: E402
-from habitat_bridge.embedded.generator import generate_house  # noqa: E402
 from habitat_bridge.embedded.world import EmbeddedWorld  # noqa: E402
+from habitat_bridge.house.generator import generate_house  # noqa: E402
 from habitat_bridge.node import BridgeNode  # noqa: E402
 from habitat_bridge.robots import EMBODIMENTS  # noqa: E402
 from reveca_agent.node import RevecaNode  # noqa: E402

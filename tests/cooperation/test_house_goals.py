@@ -6,14 +6,14 @@ import asyncio
 
 import pytest
 
-from coterie_bench.reveca.in_house import HouseTeam
+from coterie_bench.reveca.house_episodes import HouseTeam
 from coterie_core.cooperation import Facts, Goal, Note, Sighting
 from coterie_core.household import load_household
 from coterie_core.skills import NavigateTo, Outcome, Pick, SkillResult
 from coterie_core.waiting import in_time
 from habitat_bridge.embedded.detector import DetectorNoise
-from habitat_bridge.embedded.generator import generate_house
 from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.house.generator import generate_house
 from habitat_bridge.prior import prior_map
 
 TIDY = Goal.parse("tidy", ["ON(plate, table): 2", "ON(bottle, counter): 2"])

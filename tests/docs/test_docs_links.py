@@ -13,7 +13,7 @@ import typer
 import yaml
 
 import docs_site
-from coterie_bench.catalog import BENCHES
+from coterie_bench.figures.catalog import BENCHES
 from coterie_bringup import cli
 from coterie_bringup.team import load_team
 from coterie_console import play

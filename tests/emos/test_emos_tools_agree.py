@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coterie_bench.agreement import Tally, agreement, table
+from coterie_bench.emos.tool_agreement import Tally, agreement, table
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ pytest.importorskip("coterie_msgs")
 
 from rclpy.action import ActionClient
 
-from coterie_bench.mapping import compare
+from coterie_bench.mapping.bench import compare
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.skills import NavigateTo as GoTo
 from coterie_msgs.action import NavigateTo

@@ -7,7 +7,7 @@ import pytest
 import typer
 from pydantic import BaseModel
 
-from coterie_bench.catalog import BENCHES
+from coterie_bench.figures.catalog import BENCHES
 from coterie_bringup import cli
 from coterie_bringup.team import Team
 from coterie_console import play

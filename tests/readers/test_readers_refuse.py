@@ -45,10 +45,10 @@ from coterie_core.scene import (
 )
 from coterie_core.scene.voxeland import from_voxeland, to_voxeland
 from coterie_core.yaml_marks import FileProblem
-from habitat_bridge.embedded.export import house_from_json, house_to_json
-from habitat_bridge.embedded.generator import generate_house
-from habitat_bridge.embedded.mesh import structure_meshes
 from habitat_bridge.embedded.occupancy import Occupancy
+from habitat_bridge.house.export import house_from_json, house_to_json
+from habitat_bridge.house.generator import generate_house
+from habitat_bridge.render.mesh import structure_meshes
 from semantic_mapper.files import load_map, save_spark
 from semantic_mapper.grid import FloorGrids
 from semantic_mapper.instances import Instance

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from coterie_bringup.operator import Operator
+    from coterie_bringup.running_team import TeamRun
     from coterie_bringup.supervisor import Event
-    from coterie_bringup.teamrun import TeamRun
+    from coterie_bringup.team_client import Operator
 
 PATIENCE = 120.0
 """Ten times what is expected on a busy machine [s]."""
@@ -86,9 +86,9 @@ def state_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def running_team(state_folder: Path) -> Callable[..., Any]:
     """Return a context manager that runs the team of a text in a domain."""
-    from coterie_bringup.operator import operating
+    from coterie_bringup.running_team import prepared
     from coterie_bringup.team import parse_team
-    from coterie_bringup.teamrun import prepared
+    from coterie_bringup.team_client import operating
 
     @contextlib.asynccontextmanager
     async def run(text: str, domain: int) -> AsyncIterator[Running]:

@@ -24,7 +24,7 @@ _NO_GROUP = ("system", "unused")
 #: Programs of tools/ that make the wheels of ROS usable.
 AFTER_INSTALLING = ("relocate_cmake_exports", "write_setup_files")
 #: What numba compiles at the first image, below ros2_ws.
-RENDERER = "src/habitat_bridge/habitat_bridge/embedded/raster.py"
+RENDERER = "src/habitat_bridge/habitat_bridge/render/raster.py"
 #: How long steps take on two cores that do little else [s].
 EXPECTED = {"venv": 4, "build": 12, "run": 40, "messages": 75, "more": 15, "renderer": 15}
 
@@ -415,7 +415,7 @@ def compile_renderer(plan: Plan, activation: ros.Activation, clean: Mapping[str,
     """Compile the renderer of images, which the first image would have to wait for."""
     try:
         terminal.run(
-            [str(plan.layout.python), "-m", "habitat_bridge.embedded.painter"],
+            [str(plan.layout.python), "-m", "habitat_bridge.render.painter"],
             title="renderer of images",
             log=plan.layout.log("renderer"),
             environ=activation.apply(clean),

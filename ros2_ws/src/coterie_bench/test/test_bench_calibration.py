@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from cam_aggregator.registry import aggregator_names
-from coterie_bench.calibration import as_yaml, draw, exams, provenance
-from coterie_bench.calibration_data import BODY, HOPS, Exploration, _columns, explore_generated
-from coterie_bench.calibration_fit import fit
-from coterie_bench.calibration_score import (
+from coterie_bench.calibration.bench import as_yaml, draw, exams, provenance
+from coterie_bench.calibration.data import BODY, HOPS, Exploration, _columns, explore_generated
+from coterie_bench.calibration.fit import fit
+from coterie_bench.calibration.score import (
     SINGLE,
     SLOW,
     TRAINED,
@@ -25,10 +25,10 @@ from coterie_bench.calibration_score import (
     scores,
     together,
 )
-from coterie_bench.mele_methods import NO_TWIN
+from coterie_bench.mele.methods import NO_TWIN
 from coterie_core.confidence import load_confidence, parse_confidence
-from habitat_bridge.embedded.generator import generate_house
 from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS
 from mele_explorer import QuestionBank, answer_all, run_exploration
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from coterie_bench.claims_cases import DETECTORS, PRIORS, TEAMS, Case, _ambiguous, cases
-from coterie_bench.claims_run import run_case
-from coterie_bench.claims_tables import can_be_done, can_be_known, claims_table, summary
-from coterie_bench.claims_truth import Truth, false_claim, possible
+from coterie_bench.claims.cases import DETECTORS, PRIORS, TEAMS, Case, _ambiguous, cases
+from coterie_bench.claims.run import run_case
+from coterie_bench.claims.tables import can_be_done, can_be_known, claims_table, summary
+from coterie_bench.claims.truth import Truth, false_claim, possible
 from emos_planner.leader.testing import small_house, small_team
 
 CASE = Case(

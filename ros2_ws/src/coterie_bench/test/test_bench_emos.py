@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from coterie_bench import emos_jobs, emos_verified
-from coterie_bench.emos_bench import main
-from coterie_bench.emos_episodes import (
+from coterie_bench.common.intervals import difference, mean_interval
+from coterie_bench.emos import jobs as emos_jobs
+from coterie_bench.emos import verified as emos_verified
+from coterie_bench.emos.bench import main
+from coterie_bench.emos.episodes import (
     RATIO,
     EpisodeError,
     load_episodes,
@@ -23,25 +25,24 @@ from coterie_bench.emos_episodes import (
     save_episodes,
     world_of,
 )
-from coterie_bench.emos_goals import GoalProblem
-from coterie_bench.emos_jobs import Job, Results, run_job, run_jobs
-from coterie_bench.emos_run import each_alone
-from coterie_bench.emos_scaling import scaling_jobs, with_robots
-from coterie_bench.emos_tables import draw, percent, print_results, scaling
-from coterie_bench.emos_verified import find_episodes, verified
-from coterie_bench.emos_words import reference
-from coterie_bench.intervals import difference, mean_interval
+from coterie_bench.emos.goals import GoalProblem
+from coterie_bench.emos.jobs import Job, Results, run_job, run_jobs
+from coterie_bench.emos.run import each_alone
+from coterie_bench.emos.scaling import scaling_jobs, with_robots
+from coterie_bench.emos.tables import draw, percent, print_results, scaling
+from coterie_bench.emos.verified import find_episodes, verified
+from coterie_bench.emos.words import reference
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import SubTask, Thing
 from coterie_core.team_map import TeamMap
 from emos_planner.counting import CountingDecider
 from emos_planner.leader.ablation import without_numbers
 from emos_planner.leader.briefing import robot_text
-from emos_planner.leader.dealing import deal
 from emos_planner.leader.options import LeaderOptions
+from emos_planner.leader.round_robin import deal
 from emos_planner.robot.agent import RobotAgent
-from habitat_bridge.embedded.generator import generate_house
 from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.house.generator import generate_house
 from habitat_bridge.prior import prior_map
 
 

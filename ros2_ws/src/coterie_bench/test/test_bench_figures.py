@@ -6,9 +6,16 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from coterie_bench.docs_blocks import DocsError, as_markdown, blocks_of, changes, filled, table_of
-from coterie_bench.figures import main
-from coterie_bench.tables import PrintedTable, print_whole, recorded_tables
+from coterie_bench.common.tables import PrintedTable, print_whole, recorded_tables
+from coterie_bench.figures.bench import main
+from coterie_bench.figures.docs_blocks import (
+    DocsError,
+    as_markdown,
+    blocks_of,
+    changes,
+    filled,
+    table_of,
+)
 
 TABLE = PrintedTable(
     "Success [%] by task",

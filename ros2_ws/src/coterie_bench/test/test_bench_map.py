@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from coterie_bench.mapping import compare, main, map_house
-from coterie_bench.mapping_errors import SensorErrors
+from coterie_bench.mapping.bench import compare, main, map_house
+from coterie_bench.mapping.errors import SensorErrors
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.geometry import Box
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from coterie_bench.mele import NothingToRun, main, run_bench
-from coterie_bench.mele_extras import ceilings
-from coterie_bench.mele_houses import explore_house, oracle_house, richest_rooms, tree_picture
-from coterie_bench.mele_job import Job, run_job
-from coterie_bench.mele_methods import DEFAULT_METHODS, Methods
-from coterie_bench.mele_paper import HOUSES, TABLE_1, paper_accuracy
-from coterie_bench.mele_tables import headline
-from coterie_bench.records import mean_std, write_csv, write_json
+from coterie_bench.common.records import mean_std, write_csv, write_json
+from coterie_bench.mele.bench import NothingToRun, main, run_bench
+from coterie_bench.mele.extras import ceilings
+from coterie_bench.mele.houses import explore_house, oracle_house, richest_rooms, tree_picture
+from coterie_bench.mele.job import Job, run_job
+from coterie_bench.mele.methods import DEFAULT_METHODS, Methods
+from coterie_bench.mele.paper import HOUSES, TABLE_1, paper_accuracy
+from coterie_bench.mele.tables import headline
 
 ROOMS = ("k,kitchen", "b,bedroom", "a,bathroom", "l,living room", "h,hallway")
 THINGS = {
@@ -187,7 +187,7 @@ def test_further_analyses_are_written(graphs, tmp_path):
 
 
 def test_an_analysis_that_a_house_is_too_small_for_does_not_cost_the_house(graphs, monkeypatch):
-    from coterie_bench import mele_job
+    from coterie_bench.mele.bench import job as mele_job
 
     def too_small(*_):
         raise ValueError("five places are too few for eight robots")

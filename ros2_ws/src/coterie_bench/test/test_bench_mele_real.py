@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from coterie_bench.mele import run_bench
-from coterie_bench.mele_methods import Methods
+from coterie_bench.mele.bench import run_bench
+from coterie_bench.mele.methods import Methods
 
 GRAPHS = Path(__file__).parents[5] / "shared" / "data" / "mp3d_graphs"
 

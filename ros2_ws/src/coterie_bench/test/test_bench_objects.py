@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from coterie_bench.objects import main
-from coterie_bench.objects_data import DataError, load_data, query_type
-from coterie_bench.objects_run import run_objects, score
+from coterie_bench.objects.bench import main
+from coterie_bench.objects.data import DataError, load_data, query_type
+from coterie_bench.objects.run import run_objects, score
 
 DATA = Path(__file__).resolve().parents[5] / "shared" / "data" / "object_planning"
 HELD_OUT = ("scannet_scene0101_00", "scenenn_078")
@@ -86,7 +86,7 @@ def test_broken_files_are_named(folder):
 async def test_a_stopped_run_goes_on(folder, tmp_path, monkeypatch):
     data, cache = load_data(folder), tmp_path / "cache"
     first = await run_objects(data, ("baseline",), cache=cache)
-    monkeypatch.setattr("coterie_bench.objects_run.plan_objects", None)
+    monkeypatch.setattr("coterie_bench.objects.run.plan_objects", None)
     again = await run_objects(data, ("baseline",), cache=cache)
     assert again.details == first.details
 

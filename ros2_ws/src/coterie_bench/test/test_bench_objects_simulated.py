@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from coterie_bench.objects import main
-from coterie_bench.objects_data import ObjectData, ObjectMap, Query
-from coterie_bench.objects_simulated import run_simulated
-from coterie_bench.simulated_planner import PAPER_ERRORS, Rates
+from coterie_bench.objects.bench import main
+from coterie_bench.objects.data import ObjectData, ObjectMap, Query
+from coterie_bench.objects.simulated import run_simulated
+from coterie_bench.objects.simulated_planner import PAPER_ERRORS, Rates
 from coterie_core.geometry import Box
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
 from object_planner.workflows import Options

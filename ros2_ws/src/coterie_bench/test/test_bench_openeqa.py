@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coterie_bench.openeqa import Unit, main, run_unit, run_units
-from coterie_bench.openeqa_data import DataError, find_episode, load_open_eqa
-from coterie_bench.openeqa_facts import Facts, paint_name
-from coterie_bench.openeqa_phrases import PHRASES, load_phrases
-from coterie_bench.openeqa_questions import as_open_eqa, ask_house
-from coterie_bench.openeqa_run import Setup, run_house
-from coterie_bench.openeqa_tables import agreement, summarised
-from coterie_bench.openeqa_tour import Sight, make_tour
-from coterie_bench.openeqa_world import Home, known_part, turns, way_steps
+from coterie_bench.openeqa.bench import Unit, main, run_unit, run_units
+from coterie_bench.openeqa.data import DataError, find_episode, load_open_eqa
+from coterie_bench.openeqa.facts import Facts, paint_name
+from coterie_bench.openeqa.phrases import PHRASES, load_phrases
+from coterie_bench.openeqa.questions import as_open_eqa, ask_house
+from coterie_bench.openeqa.run import Setup, run_house
+from coterie_bench.openeqa.tables import agreement, summarised
+from coterie_bench.openeqa.tour import Sight, make_tour
+from coterie_bench.openeqa.world import Home, known_part, turns, way_steps
 from coterie_core.household import load_household
 from coterie_core.language import ModelProfile
 from coterie_core.recording import RecordingWriter
@@ -191,7 +191,7 @@ def test_the_command_line_resumes_and_writes_all(tmp_path, capsys, monkeypatch):
     async def never(*_):
         raise AssertionError("it was run before")
 
-    monkeypatch.setattr("coterie_bench.openeqa.run_house", never)
+    monkeypatch.setattr("coterie_bench.openeqa.bench.run_house", never)
     assert main(arguments) == 0
     assert json.loads((tmp_path / "records.json").read_text()) == first
 
@@ -200,7 +200,7 @@ def test_a_house_that_fails_does_not_end_the_bench(monkeypatch, capsys):
     async def broken(*_):
         raise RuntimeError("no ground to stand on")
 
-    monkeypatch.setattr("coterie_bench.openeqa.run_house", broken)
+    monkeypatch.setattr("coterie_bench.openeqa.bench.run_house", broken)
     (record,) = run_units([Unit(SMALL, 3)])
     assert "no ground" in record["error"]
     assert main(["--houses", "2", "--jobs", "1"]) == 1

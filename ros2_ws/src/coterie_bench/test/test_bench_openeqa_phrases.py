@@ -9,7 +9,7 @@ from importlib import resources
 import pytest
 import yaml
 
-from coterie_bench.openeqa_phrases import load_phrases
+from coterie_bench.openeqa.phrases import load_phrases
 from coterie_core.household import load_household, singulars
 from coterie_core.lexicon import cue_pattern, load_lexicon
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from coterie_bench.openeqa import main
-from coterie_bench.openeqa_data import DataError
-from coterie_bench.openeqa_scenes import find_scene, load_starts
-from coterie_bench.openeqa_world import Home, Seeker
+from coterie_bench.openeqa.bench import main
+from coterie_bench.openeqa.data import DataError
+from coterie_bench.openeqa.scenes import find_scene, load_starts
+from coterie_bench.openeqa.world import Home, Seeker
 from coterie_core.language import ModelProfile, build_model
 from coterie_core.testing.endpoint import Endpoint
 from coterie_core.testing.faults import server_error
-from habitat_bridge.embedded.export import save_habitat
 from habitat_bridge.habitat.testing import habitat_python
+from habitat_bridge.house.export import save_habitat
 from habitat_bridge.testing import tiny_house
 from openeqa_agent.judge_official import OfficialPrompts, PromptError, mark_in, official_mark
 

@@ -21,9 +21,9 @@ from coterie_bench.reveca.baseline_coela import (
 from coterie_bench.reveca.baseline_mhp import Sub, TreeAgent
 from coterie_bench.reveca.baseline_rhp import NearestAgent, RuleAgent
 from coterie_bench.reveca.bodies import HouseholdOptions
-from coterie_bench.reveca.courses import follow
 from coterie_bench.reveca.household import HouseholdWorld
 from coterie_bench.reveca.methods import METHODS
+from coterie_bench.reveca.trajectories import follow
 from coterie_core.cooperation import Facts, Note, Send, Sighting, Whereabouts, run_episode
 from coterie_core.language import CheckFailed, Decider, ModelProfile, build_model
 from coterie_core.testing.endpoint import Endpoint

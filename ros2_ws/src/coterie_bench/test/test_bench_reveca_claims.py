@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from coterie_bench.intervals import mean_interval
-from coterie_bench.reveca import claims
+from coterie_bench.common.intervals import mean_interval
+from coterie_bench.reveca import hypothesis_tests as claims
 from coterie_bench.reveca.bench import main
 from coterie_bench.reveca.methods import METHODS, WORLDS
 from coterie_bench.reveca.plots import draw_all

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from coterie_bench.intervals import mean_interval
+from coterie_bench.common.intervals import mean_interval
 from coterie_bench.reveca import episodes
 from coterie_bench.reveca.bench import main
 from coterie_bench.reveca.episodes import Job, play, play_all

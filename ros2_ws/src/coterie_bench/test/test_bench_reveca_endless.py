@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 
-from coterie_bench.reveca.endless import briefing, percepts, sizes
+from coterie_bench.reveca.memory_soak import briefing, percepts, sizes
 from coterie_core.cooperation import Note, Thing
 from coterie_core.language import Decider, ModelProfile, build_model
 from coterie_core.testing.endpoint import Endpoint

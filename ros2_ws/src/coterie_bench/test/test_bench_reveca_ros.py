@@ -14,10 +14,10 @@ pytestmark = pytest.mark.ros
 pytest.importorskip("coterie_msgs")
 
 from coterie_bench.reveca.bench import main  # noqa: E402
-from coterie_bench.reveca.courses import Course, follow, make_agents  # noqa: E402
 from coterie_bench.reveca.methods import make_world  # noqa: E402
 from coterie_bench.reveca.node import LockstepNode, NoTeam, Referee, make_nodes  # noqa: E402
 from coterie_bench.reveca.ros_bench import ros_team  # noqa: E402
+from coterie_bench.reveca.trajectories import Course, follow, make_agents  # noqa: E402
 from coterie_core.cooperation import Metrics, Note, Send, Wait  # noqa: E402
 from reveca_agent.agent import RevecaAgent  # noqa: E402
 

@@ -22,7 +22,7 @@ from coterie_core.scene import SceneGraph
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from coterie_bringup.operator import TeamAnswer
+    from coterie_bringup.team_client import TeamAnswer
     from coterie_msgs.msg import AskProgress
 
 
@@ -147,9 +147,9 @@ def thing_data(id_: str, scene: SceneGraph | None) -> dict[str, Any]:
 async def _ask(
     state: RunState, text: str, timeout: float, *, quiet: bool
 ) -> tuple[TeamAnswer | OpenAnswer | str, SceneGraph | None]:
-    from coterie_bringup.operator import operating
+    from coterie_bringup.running_team import ended_by_signals
     from coterie_bringup.spinning import in_loop
-    from coterie_bringup.teamrun import ended_by_signals
+    from coterie_bringup.team_client import operating
     from coterie_ros.clients import GoalRejected, NoAnswer
 
     with operating(

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import typer
 
-from coterie_bench.catalog import BENCHES
+from coterie_bench.figures.catalog import BENCHES
 from coterie_bringup import cli_demos, cli_machine, cli_maps, cli_requests, cli_teams
 from coterie_bringup.cli_options import PASS_THROUGH
 
@@ -32,7 +32,7 @@ def _add_bench(name: str, text: str) -> None:
 
     @bench_app.command(name, context_settings=PASS_THROUGH, help=f"{text} See `--help`.")
     def bench(context: typer.Context) -> None:
-        from coterie_bench.catalog import run_bench
+        from coterie_bench.figures.catalog import run_bench
 
         raise typer.Exit(run_bench(name, context.args))
 

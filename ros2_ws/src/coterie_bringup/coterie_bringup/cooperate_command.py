@@ -20,9 +20,9 @@ from coterie_bringup.cooperate_record import CooperationRecord
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.rundir import RunState, running_teams
+from coterie_bringup.running_team import TeamRun, ended_by_signals, prepared
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
-from coterie_bringup.teamrun import TeamRun, ended_by_signals, prepared
 from coterie_core.cooperation import Goal, GoalError
 from coterie_core.files import write_atomically
 

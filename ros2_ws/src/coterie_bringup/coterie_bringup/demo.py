@@ -14,16 +14,16 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from coterie_bringup.demo_results import DemoRecord
 from coterie_bringup.errors import CommandError
-from coterie_bringup.examining import Examiner
 from coterie_bringup.progress import DemoProgress, Timings
-from coterie_bringup.record import DemoRecord
+from coterie_bringup.quiz import Examiner
 from coterie_bringup.referee import Examination, bank_of_file, bank_of_house, examination
 from coterie_bringup.report import percent, write_report
 from coterie_bringup.resources import shipped_team
+from coterie_bringup.running_team import TeamRun, prepared
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
-from coterie_bringup.teamrun import TeamRun, prepared
 from coterie_core.scene import SceneGraph
 from habitat_bridge.factory import WorldSpec, make_world
 from habitat_bridge.simulator import WorldError

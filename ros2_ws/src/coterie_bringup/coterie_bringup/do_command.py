@@ -18,9 +18,9 @@ from coterie_bringup.do_view import TaskView, result_panel
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.rundir import RunState, running_teams
+from coterie_bringup.running_team import TeamRun, ended_by_signals, prepared
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
-from coterie_bringup.teamrun import TeamRun, ended_by_signals, prepared
 
 DEFAULT_TEAM = "emos"
 PARTIAL_EXIT = 3

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from coterie_bringup.record import Track
+from coterie_bringup.demo_results import Track
 from coterie_core.geometry import Vec2
 from coterie_core.scene import Floor, SceneGraph
 

@@ -11,8 +11,8 @@ from cam_aggregator.analysis import shuffled_input
 from cam_aggregator.base import Aggregator, accuracy
 from cam_aggregator.registry import accepted_options, aggregator_names, make_aggregator
 from cam_aggregator.splits import split
+from coterie_bringup.demo_results import Importance, MethodScore
 from coterie_bringup.drawing import TreeNode
-from coterie_bringup.record import Importance, MethodScore
 from coterie_core.answers import AnswerTable
 
 METHODS = {

@@ -23,7 +23,7 @@ from object_planner.workflows import METHODS, Answer, Options, Roles, plan_objec
 from semantic_mapper.files import load_map
 
 if TYPE_CHECKING:
-    from coterie_bringup.operator import FoundObjects
+    from coterie_bringup.team_client import FoundObjects
 
 MAX_REQUEST_CHARS = 600
 """Longest request [characters]."""
@@ -165,8 +165,8 @@ def find_in_team(
 async def _ask_team(
     state: RunState, words: str, limit: int, timeout: float
 ) -> tuple[FoundObjects | str, SceneGraph | None]:
-    from coterie_bringup.operator import operating
     from coterie_bringup.spinning import in_loop
+    from coterie_bringup.team_client import operating
     from coterie_ros.clients import NoAnswer
 
     with operating(

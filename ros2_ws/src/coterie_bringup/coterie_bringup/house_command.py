@@ -8,8 +8,8 @@ from pathlib import Path
 from rich.console import Console
 
 from coterie_bringup.errors import CommandError
-from habitat_bridge.embedded.export import save_house
-from habitat_bridge.embedded.generator import generate_house as generate
+from habitat_bridge.house.export import save_house
+from habitat_bridge.house.generator import generate_house as generate
 
 
 def generate_house(*, seed: int, floors: int | None, rooms: int | None, out: Path) -> None:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from coterie_bringup import rundir
+from coterie_bringup.child_process import describe_exit
 from coterie_bringup.errors import CommandError
 from coterie_bringup.memory import claim_memory
 from coterie_bringup.plan import plan
 from coterie_bringup.processes import ProcessSpec, write_parameters
-from coterie_bringup.program import describe_exit
 from coterie_bringup.resources import team_file
 from coterie_bringup.restarts import Restarts
 from coterie_bringup.team import Team, load_team, with_namespace

@@ -11,7 +11,7 @@ from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import PointCloud2
 from visualization_msgs.msg import MarkerArray
 
-from coterie_bringup.operator import Operator
+from coterie_bringup.team_client import Operator
 from coterie_core.scene import SceneGraph
 from coterie_msgs.msg import SemanticMap
 from coterie_ros import conversions

@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
+from coterie_bringup.child_process import Program
 from coterie_bringup.errors import PlanError
-from coterie_bringup.program import Program
 from coterie_bringup.resources import DDS_PROFILE, resource
 
 LOCALHOST_LIMIT = 25

@@ -6,6 +6,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from coterie_bringup.demo_results import AskedQuestion, DemoRecord, GivenAnswer
 from coterie_bringup.drawing import (
     ROBOT_COLOURS,
     TreeNode,
@@ -13,7 +14,6 @@ from coterie_bringup.drawing import (
     floor_plans,
     tree_picture,
 )
-from coterie_bringup.record import AskedQuestion, DemoRecord, GivenAnswer
 from coterie_core.scene import SceneGraph
 
 

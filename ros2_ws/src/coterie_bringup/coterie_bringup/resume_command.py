@@ -25,7 +25,7 @@ from emos_planner.resume.compare import Stated, StatedError, compare, load_state
 from emos_planner.resume.errors import UrdfError
 from emos_planner.resume.overrides import RobotOverrides, load_overrides, overrides_for
 from emos_planner.resume.skeleton import plain_line, skeleton_text
-from emos_planner.resume.words import describe
+from emos_planner.resume.verbalize import describe
 
 OVERRIDES = Path("config/robots")
 """Folder of the overrides that apply by the robot's name in its URDF."""

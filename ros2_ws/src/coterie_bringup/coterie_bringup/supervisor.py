@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from coterie_bringup.program import Program, Running, describe_exit
+from coterie_bringup.child_process import Program, Running, describe_exit
 from coterie_bringup.restarts import DEFAULT_PATIENCE, Patience, Restarts
 from coterie_core.waiting import in_time
 

@@ -18,13 +18,13 @@ from coterie_bringup.ask import plain, way_length
 from coterie_bringup.demo import _or_failure, habitat_world
 from coterie_bringup.errors import CommandError
 from coterie_bringup.map_watch import MapWatch, Shown
-from coterie_bringup.operator import Operator, exploration_goal, operating
 from coterie_bringup.progress import DemoProgress, Timings
 from coterie_bringup.resources import shipped_team
+from coterie_bringup.running_team import TeamRun, ended_by_signals, prepared
 from coterie_bringup.spinning import in_loop
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
-from coterie_bringup.teamrun import TeamRun, ended_by_signals, prepared
+from coterie_bringup.team_client import Operator, exploration_goal, operating
 from coterie_bringup.tour_picture import draw
 from coterie_bringup.tour_record import Asked, TourRecord, questions_of_house
 from coterie_core.observation import Observation

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 from coterie_bringup.ask import evidence_text, thing_data
-from coterie_bringup.operator import FoundObjects, TeamAnswer
 from coterie_bringup.referee import bank_of_house
+from coterie_bringup.team_client import FoundObjects, TeamAnswer
 from coterie_core.colors import color_name
 from coterie_core.geometry import Vec3
 from coterie_core.household import plural

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from coterie_bringup.errors import CommandError
+from coterie_bringup.running_team import TeamRun, prepared
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import load_team
-from coterie_bringup.teamrun import TeamRun, prepared
 
 if TYPE_CHECKING:
-    from coterie_bringup.operator import Operator
+    from coterie_bringup.team_client import Operator
 
 _COLOURS = ("36", "33", "35", "32", "34", "96", "93", "95")
 _MARKS = {"died": "31;1", "given_up": "31;1", "failed": "31;1", "restarting": "33"}
@@ -111,7 +111,7 @@ async def _run(run: TeamRun, explore: bool) -> int:
 
 def _attend(run: TeamRun, leaving: threading.Event, explore: bool) -> None:
     """Wait until all nodes can be spoken to, and say so; for a thread of its own."""
-    from coterie_bringup.operator import operating
+    from coterie_bringup.team_client import operating
 
     begin = time.monotonic()
     with operating(
@@ -136,7 +136,7 @@ def _attend(run: TeamRun, leaving: threading.Event, explore: bool) -> None:
 
 def _explore(run: TeamRun, operator: Operator, leaving: threading.Event) -> None:
     """Let all explorers explore at once; say how each of them ended."""
-    from coterie_bringup.operator import exploration_goal
+    from coterie_bringup.team_client import exploration_goal
 
     limits = run.team.exploration
     goal = exploration_goal(limits)

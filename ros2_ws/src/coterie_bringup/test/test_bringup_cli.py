@@ -134,7 +134,7 @@ def test_the_command_line_starts_without_heavy_libraries() -> None:
 
 def test_answers_as_data_and_in_words() -> None:
     pytest.importorskip("rclpy")
-    from coterie_bringup.operator import TeamAnswer
+    from coterie_bringup.team_client import TeamAnswer
     from coterie_core.questions import FinalAnswer, Vote
 
     seen = Answer("q", "rover", True, 0.9, Evidence("seen", objects=("mug_1",), sightings=2))

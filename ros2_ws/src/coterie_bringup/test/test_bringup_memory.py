@@ -10,8 +10,8 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.launching import launch_plan
 from coterie_bringup.memory import claim_memory, house_identity, memory_folder
 from coterie_bringup.plan import plan
+from coterie_bringup.running_team import prepared
 from coterie_bringup.team import Team, load_team, parse_team
-from coterie_bringup.teamrun import prepared
 from coterie_core.yaml_marks import FileProblem
 
 TEAM = """\

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from cam_aggregator.registry import aggregator_names
+from coterie_bringup.demo_results import AskedQuestion, DemoRecord, GivenAnswer, Track, TrackPoint
 from coterie_bringup.drawing import TreeNode, coverage_curve, floor_plans, tree_picture
 from coterie_bringup.errors import CommandError
 from coterie_bringup.evaluation import METHODS, evaluate
-from coterie_bringup.record import AskedQuestion, DemoRecord, GivenAnswer, Track, TrackPoint
 from coterie_bringup.referee import bank_of_file, bank_of_house, examination
 from coterie_bringup.report import write_report
 from coterie_bringup.team_sections import Method

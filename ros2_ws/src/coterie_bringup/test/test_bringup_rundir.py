@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from coterie_bringup import rundir, teamrun
+from coterie_bringup import rundir
+from coterie_bringup import running_team as teamrun
 from coterie_bringup.ask import choose_team
 from coterie_bringup.errors import CommandError
 from coterie_bringup.team import parse_team

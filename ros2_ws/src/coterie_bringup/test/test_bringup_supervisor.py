@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from coterie_bringup.program import Program, describe_exit, printable
+from coterie_bringup.child_process import Program, describe_exit, printable
 from coterie_bringup.restarts import DEFAULT_PATIENCE, Patience
 from coterie_bringup.supervisor import Event, Supervisor, alive
 
@@ -215,7 +215,7 @@ def test_names_must_differ(tmp_path: Path) -> None:
 
 TEAM = """
 import asyncio, pathlib, sys
-from coterie_bringup.program import Program
+from coterie_bringup.child_process import Program
 from coterie_bringup.supervisor import Supervisor
 deaf = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); "
 deaf += "signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"

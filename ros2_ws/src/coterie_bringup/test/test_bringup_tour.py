@@ -14,7 +14,7 @@ from std_msgs.msg import Header
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.map_watch import MapWatch, Shown
-from coterie_bringup.operator import FoundObjects, TeamAnswer
+from coterie_bringup.team_client import FoundObjects, TeamAnswer
 from coterie_bringup.tour import TourOptions, marked, results_table, tour_team
 from coterie_bringup.tour_picture import cloud_points, draw, legs
 from coterie_bringup.tour_record import Asked, TourRecord, questions_of_house
@@ -144,7 +144,7 @@ def test_the_map_is_waited_for(ros, house) -> None:
     from sensor_msgs.msg import PointCloud2
     from visualization_msgs.msg import MarkerArray
 
-    from coterie_bringup.operator import Operator
+    from coterie_bringup.team_client import Operator
     from coterie_msgs.msg import SemanticMap
     from coterie_ros.qos import profile
 

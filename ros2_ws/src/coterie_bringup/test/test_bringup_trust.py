@@ -9,8 +9,8 @@ import pytest
 from coterie_bringup import trust
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import TEAMS, clone_of, roots, team_file
+from coterie_bringup.running_team import prepared
 from coterie_bringup.team import Team, load_team
-from coterie_bringup.teamrun import prepared
 from coterie_core.yaml_marks import FileProblem
 
 PLAIN = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from coterie_bench.objects_data import QUERY_TYPES
+from coterie_bench.objects.data import QUERY_TYPES
 from coterie_console.queries import DIFFICULTIES, Query
 from coterie_console.text import escaped, plain
 from coterie_console.web import put

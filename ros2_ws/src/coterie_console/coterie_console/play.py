@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from coterie_bench.command import run as run_command
+from coterie_bench.common.command import run as run_command
 from coterie_bench.reveca.methods import METHODS, WORLDS
 from coterie_console.play_page import PACE, PlayPage, Seat
 from coterie_console.play_record import PlayError, Record, new_file, read_record

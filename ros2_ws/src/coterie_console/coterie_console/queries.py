@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import yaml
 
-from coterie_bench.objects_data import QUERY_TYPES, QueryType
+from coterie_bench.objects.data import QUERY_TYPES, QueryType
 from coterie_core.yaml_checks import shown, suggestion
 from coterie_core.yaml_marks import FileProblem, MarkedData, Path_, Problem, load_marked
 

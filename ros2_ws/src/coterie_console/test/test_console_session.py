@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from coterie_bench.objects_data import load_data
+from coterie_bench.objects.data import load_data
 from coterie_console.queries import Query, QueryError, parse_queries
 from coterie_console.session import AnnotationSession
 from coterie_console.store import AnnotationError

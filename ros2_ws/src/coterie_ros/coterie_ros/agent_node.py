@@ -19,9 +19,9 @@ from coterie_core.plain_data import MAX_ERROR_CHARS, shorten
 from coterie_ros import serving
 from coterie_ros.diagnostics import Diagnostics
 from coterie_ros.loop import LoopThread
-from coterie_ros.outlet import Outlet
 from coterie_ros.parameters import Parameters, ParameterSpec, declare
 from coterie_ros.qos import profile
+from coterie_ros.safe_publisher import SafePublisher
 
 T = TypeVar("T")
 
@@ -313,11 +313,11 @@ class AgentNode(LifecycleNode):
 
     # -- topics, services, actions -------------------------------------------------------------
 
-    def publisher(self, message_type: Any, topic: str, qos: str) -> Outlet:
+    def publisher(self, message_type: Any, topic: str, qos: str) -> SafePublisher:
         """Create a publisher with a named QoS profile."""
         publisher = self.create_publisher(message_type, topic, profile(qos))
         self._scopes[self._scope].append(lambda: self.destroy_publisher(publisher))
-        return Outlet(self, publisher)
+        return SafePublisher(self, publisher)
 
     def subscribe(
         self,

@@ -24,8 +24,8 @@ from rclpy.utilities import remove_ros_args
 
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.executors import make_executor, spin
-from coterie_ros.outlet import RCLError
 from coterie_ros.parameters import remember_arguments
+from coterie_ros.safe_publisher import RCLError
 
 # After so many seconds a shutdown that hangs is ended from outside [s].
 _PATIENCE = 4.0

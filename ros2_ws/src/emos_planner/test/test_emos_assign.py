@@ -23,12 +23,12 @@ from coterie_core.scene import (
     SceneObject,
 )
 from coterie_core.tasks import Obstacle, SubTask, SubTaskState, Thing
-from emos_planner.assign.checks import Trouble, check_plan, choose
-from emos_planner.assign.problem import Problem, Robots
-from emos_planner.assign.schedule import Plan, greedy, improve, play
-from emos_planner.assign.solver import assign, plan_times
-from emos_planner.tools.bodies import UnknownRobot
-from emos_planner.tools.toolbox import Toolbox
+from emos_planner.allocation.checks import Trouble, check_plan, choose
+from emos_planner.allocation.problem import Problem, Robots
+from emos_planner.allocation.schedule import Plan, greedy, improve, play
+from emos_planner.allocation.solver import assign, plan_times
+from emos_planner.geometry.bodies import UnknownRobot
+from emos_planner.geometry.toolbox import Toolbox
 
 EYES = (Camera(name="eye", mount_height=1.3, pitch=0.4),)
 WHEELS = Embodiment(name="w", radius=0.2, cameras=EYES, arm=Arm(max_height=1.3))

@@ -9,7 +9,7 @@ from coterie_core.geometry import Box, Pose
 from coterie_core.resume import Resume
 from coterie_core.scene import AgentState, LabelBelief, Receptacle, SceneGraph, SceneObject
 from coterie_core.tasks import Predicate, Thing
-from emos_planner.tools.goals import holds
+from emos_planner.geometry.goals import holds
 
 
 @pytest.fixture

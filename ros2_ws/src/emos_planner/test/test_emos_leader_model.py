@@ -19,13 +19,13 @@ from coterie_core.testing.endpoint import (
     rate_limit,
     server_error,
 )
+from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.briefing import resume_text
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.testing import STARTS, small_house, small_team
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.team import LocalChannel
-from emos_planner.tools.toolbox import Toolbox
 
 WORDS = "Bring two mugs to the kitchen counter"
 

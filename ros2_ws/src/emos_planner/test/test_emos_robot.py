@@ -13,11 +13,11 @@ from coterie_core.skills import Detect, LookAround, NavigateTo, Outcome, Pick, P
 from coterie_core.tasks import Obstacle, Proposal, SubTask, SubTaskState, Thing
 from coterie_core.team_map import TeamMap
 from coterie_core.testing.endpoint import BROKEN_JSON, Endpoint, Obey, Says, server_error
+from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.testing import STARTS, small_house, small_team
 from emos_planner.leader.transcript import reflection_text
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.robot.messages import HelpMessage
-from emos_planner.tools.toolbox import Toolbox
 
 DONE, FAILED, PENDING, RUNNING = (
     SubTaskState.DONE,

@@ -16,11 +16,11 @@ from coterie_core.language.types import LanguageModel, ModelRequest, Reply, Usag
 from coterie_core.resume import Resume
 from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from coterie_core.tasks import Obstacle, SubTask, Thing, Verdict
-from emos_planner.tools import sandbox
-from emos_planner.tools.bodies import UnknownRobot
-from emos_planner.tools.sandbox import CodeResult, Failure, Limits, run_code
-from emos_planner.tools.toolbox import Toolbox
-from emos_planner.tools.write_check import (
+from emos_planner.geometry.bodies import UnknownRobot
+from emos_planner.geometry.toolbox import Toolbox
+from emos_planner.sandbox import sandbox
+from emos_planner.sandbox.sandbox import CodeResult, Failure, Limits, run_code
+from emos_planner.sandbox.write_check import (
     CheckState,
     WriteCheck,
     WrittenCheck,

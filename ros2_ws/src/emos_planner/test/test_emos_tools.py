@@ -24,8 +24,8 @@ from coterie_core.scene import (
     SceneObject,
 )
 from coterie_core.tasks import Obstacle, SubTask, Thing
-from emos_planner.tools.bodies import UnknownRobot
-from emos_planner.tools.toolbox import Toolbox
+from emos_planner.geometry.bodies import UnknownRobot
+from emos_planner.geometry.toolbox import Toolbox
 
 EYE = Camera(name="eye", mount_height=1.2, pitch=0.3, hfov=1.4)
 BODIES = {

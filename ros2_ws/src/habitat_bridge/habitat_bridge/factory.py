@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from habitat_bridge.simulator import Simulator, WorldError
 
 if TYPE_CHECKING:
-    from habitat_bridge.embedded.house import House
+    from habitat_bridge.house.house import House
 
 NoiseLevel = Literal["none", "low", "normal", "high"]
 
@@ -135,7 +135,7 @@ def make_world(spec: WorldSpec | Mapping[str, Any]) -> Simulator:
 
 
 def _house(spec: WorldSpec) -> House:
-    from habitat_bridge.embedded.generator import generate_house
+    from habitat_bridge.house.generator import generate_house
 
     if spec.house is not None:
         return _saved(Path(spec.house))
@@ -188,7 +188,7 @@ def _habitat(spec: WorldSpec) -> Simulator:
 
 def _saved(path: Path) -> House:
     from coterie_core.scene import SceneError
-    from habitat_bridge.embedded.export import house_from_json
+    from habitat_bridge.house.export import house_from_json
 
     try:
         return house_from_json(path.read_bytes(), str(path))

@@ -25,19 +25,25 @@ from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import run_nodes
 from coterie_ros.parameters import Parameters
-from coterie_ros.ports import CHANNELS, CameraPort, FramePort, Link, RobotPort
+from coterie_ros.robot_publishers import (
+    CHANNELS,
+    CameraPublishers,
+    FramePublisher,
+    Link,
+    RobotPublishers,
+)
 from coterie_ros.serving import GoalContext
-from habitat_bridge.barrier import Barrier
 from habitat_bridge.clock_file import ClockFile
-from habitat_bridge.conductor import Conductor, Goal, Step
-from habitat_bridge.driver import Driver
 from habitat_bridge.factory import make_world
+from habitat_bridge.goal_scheduler import Goal, GoalScheduler, Step
 from habitat_bridge.guard import Guard
 from habitat_bridge.image_detector import detector_of
 from habitat_bridge.links import LinksError, rest_links
+from habitat_bridge.lockstep_barrier import LockstepBarrier
 from habitat_bridge.parameters import BRIDGE_PARAMETERS
 from habitat_bridge.prior import prior_map
 from habitat_bridge.roster import read_roster
+from habitat_bridge.sim_thread import SimThread
 from habitat_bridge.simulator import Frame, FrameRequest, RobotState, Simulator, WorldError
 from habitat_bridge.urdf import urdf_of
 
@@ -86,16 +92,16 @@ class BridgeNode(AgentNode):
             world.begin_at(self._clock_file.start)
         self.bodies = {spec.name: spec.embodiment for spec in specs}
         self._specs = {spec.name: spec for spec in specs}
-        self._ports: dict[str, RobotPort] = {}
+        self._ports: dict[str, RobotPublishers] = {}
         pixels = world.capabilities.pixels
         for spec in specs:
             state = world.add_robot(spec.name, spec.embodiment, spec.start.start())
-            self._ports[spec.name] = RobotPort(
+            self._ports[spec.name] = RobotPublishers(
                 self, spec.name, spec.embodiment, state.pose, pixels=pixels
             )
         self._detector = detector_of(world) if pixels else None
-        self._detected: dict[CameraPort, tuple[float, int, list[ImageDetection]]] = {}
-        self._frames = FramePort(self)
+        self._detected: dict[CameraPublishers, tuple[float, int, list[ImageDetection]]] = {}
+        self._frames = FramePublisher(self)
         self._clock_out = self.publisher(Clock, "/clock", "clock")
         for robot in self._ports:
             self.serve_action(NavigateTo, f"{robot}/navigate_to", partial(self._navigate, robot))
@@ -105,21 +111,21 @@ class BridgeNode(AgentNode):
         """Start the world's thread, and say what there is."""
         world, parameters = self.world, self.parameters
         assert world is not None
-        barrier = Barrier(
+        barrier = LockstepBarrier(
             self._ports,
             timeout=parameters["barrier_timeout"],
             assembly_timeout=parameters["assembly_timeout"],
             warn=self.problem,
         )
         self._guard = Guard.of(world.truth())
-        self._conductor = Conductor(
+        self._conductor = GoalScheduler(
             world,
             self.bodies,
             self._guard,
             barrier if self._lockstep else None,
             self._perceived,
         )
-        self._driver = Driver(
+        self._driver = SimThread(
             self._conductor,
             self,
             lockstep=self._lockstep,
@@ -325,7 +331,7 @@ class BridgeNode(AgentNode):
     def _render(self, stamp: float) -> None:
         """Make the images that somebody listens to, of all robots in one batch."""
         self._images_due = stamp + 1.0 / self.parameters["camera_rate"] - 1e-9
-        cameras: list[CameraPort] = []
+        cameras: list[CameraPublishers] = []
         requests: list[FrameRequest] = []
         for port in self._ports.values():
             for camera in port.cameras:
@@ -344,7 +350,7 @@ class BridgeNode(AgentNode):
             camera.publish(frame.time, images, frame.labels)
             self._detect(camera, frame)
 
-    def _detect(self, camera: CameraPort, frame: Frame) -> None:
+    def _detect(self, camera: CameraPublishers, frame: Frame) -> None:
         """Publish what the detector finds; of one moment it finds the same, however often."""
         listeners = camera.detections_wanted
         if not listeners or self._detector is None:

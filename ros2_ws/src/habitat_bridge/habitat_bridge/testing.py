@@ -8,7 +8,7 @@ from dataclasses import replace
 from coterie_core.geometry import Box, Vec2, Vec3
 from coterie_core.scene import Floor, LabelBelief, Receptacle, Room, SceneObject
 from coterie_core.scene.model import ObjectKind
-from habitat_bridge.embedded.house import Door, House, Stairs, Wall
+from habitat_bridge.house.house import Door, House, Stairs, Wall
 
 RISER = 0.175
 UPPER = 16 * RISER  # [m] elevation of the upper floor

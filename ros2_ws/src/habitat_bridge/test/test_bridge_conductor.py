@@ -10,11 +10,11 @@ import pytest
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
 from coterie_core.skills import LookAround, NavigateTo, Outcome, Wait
-from habitat_bridge.barrier import Barrier, Part
-from habitat_bridge.conductor import Conductor, Goal
-from habitat_bridge.driver import Driver
 from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.goal_scheduler import Goal, GoalScheduler
 from habitat_bridge.guard import Guard
+from habitat_bridge.lockstep_barrier import LockstepBarrier, Part
+from habitat_bridge.sim_thread import SimThread
 from habitat_bridge.simulator import Start
 from habitat_bridge.testing import tiny_house
 
@@ -29,8 +29,8 @@ def make(lockstep=True, bodies=None, **times):
     for (name, body), spot in zip(bodies.items(), starts, strict=False):
         world.add_robot(name, body, Start(pose=Pose(spot)))
     warnings = []
-    barrier = Barrier(bodies, warn=warnings.append, **times) if lockstep else None
-    conductor = Conductor(world, bodies, Guard.of(world.truth()), barrier, SEEN.append)
+    barrier = LockstepBarrier(bodies, warn=warnings.append, **times) if lockstep else None
+    conductor = GoalScheduler(world, bodies, Guard.of(world.truth()), barrier, SEEN.append)
     SEEN.clear()
     return world, conductor, warnings
 
@@ -59,7 +59,7 @@ def run(conductor, ends, *wanted, now=0.0, limit=2000):
 
 class TestBarrier:
     def test_waits_for_all_that_take_part(self):
-        barrier = Barrier(["a", "b"])
+        barrier = LockstepBarrier(["a", "b"])
         barrier.joins("a", 0.0)
         assert not barrier.open(["a"], 0.1)
         barrier.joins("b", 0.2)
@@ -69,12 +69,12 @@ class TestBarrier:
         assert barrier.open(["a"], 0.4)
 
     def test_nobody_takes_part_time_stands_still(self):
-        barrier = Barrier(["a"])
+        barrier = LockstepBarrier(["a"])
         assert not barrier.open([], 1000.0)
 
     def test_assembly_ends_without_those_who_do_not_come(self):
         warnings = []
-        barrier = Barrier(["a", "b"], assembly_timeout=5.0, warn=warnings.append)
+        barrier = LockstepBarrier(["a", "b"], assembly_timeout=5.0, warn=warnings.append)
         barrier.joins("a", 10.0)
         assert not barrier.open(["a"], 14.9)
         assert barrier.open(["a"], 15.0)
@@ -89,7 +89,7 @@ class TestBarrier:
 
     def test_one_who_thinks_too_long_is_left_out_and_comes_back(self):
         warnings = []
-        barrier = Barrier(["a", "b"], timeout=60.0, warn=warnings.append)
+        barrier = LockstepBarrier(["a", "b"], timeout=60.0, warn=warnings.append)
         for robot in "ab":
             barrier.joins(robot, 0.0)
         assert barrier.open(["a", "b"], 100.0)
@@ -243,7 +243,7 @@ class Log:
 def test_driver_keeps_real_time_and_ends():
     world, conductor, _ = make(lockstep=False)
     log = Log()
-    driver = Driver(conductor, log, lockstep=False, dt=0.02)
+    driver = SimThread(conductor, log, lockstep=False, dt=0.02)
     driver.start()
     begin = time.monotonic()
     while len(log.steps) < 10:
@@ -265,7 +265,7 @@ def test_driver_counts_late_ticks_and_does_not_race_to_catch_up():
             super().stepped(step)
 
     log = Slow()
-    driver = Driver(conductor, log, lockstep=False, dt=0.01)
+    driver = SimThread(conductor, log, lockstep=False, dt=0.01)
     begin = time.monotonic()
     driver.start()
     while len(log.steps) < 5:
@@ -280,7 +280,7 @@ def test_driver_counts_late_ticks_and_does_not_race_to_catch_up():
 def test_driver_in_lockstep_waits_for_goals_and_runs_them():
     world, conductor, _ = make(bodies={"r1": WHEELS})
     log, ends = Log(), Ends()
-    driver = Driver(conductor, log, lockstep=True, dt=0.1)
+    driver = SimThread(conductor, log, lockstep=True, dt=0.1)
     driver.start()
     assert not log.moved.wait(0.3) and world.time == 0.0
     driver.post(lambda: conductor.submit(ends.goal("g", "r1", LookAround()), time.monotonic()))
@@ -294,7 +294,7 @@ def test_driver_in_lockstep_waits_for_goals_and_runs_them():
 def test_driver_reports_a_world_that_fails_and_ends_the_goals():
     world, conductor, _ = make(bodies={"r1": WHEELS}, lockstep=False)
     log, ends = Log(), Ends()
-    driver = Driver(conductor, log, lockstep=False, dt=0.01)
+    driver = SimThread(conductor, log, lockstep=False, dt=0.01)
     driver.post(lambda: conductor.submit(ends.goal("g", "r1", Wait(50.0)), time.monotonic()))
     # A robot that is gone without the conductor knowing is a fault of the world.
     driver.post(lambda: world.remove_robot("r1"))

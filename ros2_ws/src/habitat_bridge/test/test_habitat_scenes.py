@@ -8,9 +8,9 @@ import pytest
 import trimesh
 
 from coterie_core.frames import yup_to_zup
-from habitat_bridge.embedded.export import save_habitat
-from habitat_bridge.embedded.generator import generate_house
 from habitat_bridge.habitat.scenes import load_scene
+from habitat_bridge.house.export import save_habitat
+from habitat_bridge.house.generator import generate_house
 
 
 def write_json(path, data):

@@ -11,17 +11,17 @@ import pytest
 
 from coterie_core.frames import yup_to_zup
 from coterie_core.scene import SceneError, load
-from habitat_bridge.embedded.export import (
+from habitat_bridge.house.export import (
     house_from_json,
     house_to_json,
     save_glb,
     save_habitat,
     save_house,
 )
-from habitat_bridge.embedded.floorplan import draw_floor, floor_plan, save_floor_plan
-from habitat_bridge.embedded.generator import generate_house
-from habitat_bridge.embedded.mesh import build_mesh
-from habitat_bridge.embedded.validator import validate_house
+from habitat_bridge.house.floorplan import draw_floor, floor_plan, save_floor_plan
+from habitat_bridge.house.generator import generate_house
+from habitat_bridge.house.validator import validate_house
+from habitat_bridge.render.mesh import build_mesh
 
 HOUSE = generate_house(4, floors=2, rooms=8)
 
@@ -128,7 +128,7 @@ def test_everything_is_saved_together(tmp_path):
 
 
 def test_the_command_line_says_what_is_wrong(tmp_path):
-    command = [sys.executable, "-m", "habitat_bridge.embedded.generator", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "habitat_bridge.house.generator", "--out", str(tmp_path)]
     import coterie_core
     import habitat_bridge
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from coterie_core.household import load_household
 from coterie_core.scene import from_json, to_json
-from habitat_bridge.embedded.export import house_to_json
-from habitat_bridge.embedded.generator import generate_house
-from habitat_bridge.embedded.program import FEWEST
 from habitat_bridge.embedded.reach import reachable_rooms
-from habitat_bridge.embedded.validator import validate_house
+from habitat_bridge.house.export import house_to_json
+from habitat_bridge.house.generator import generate_house
+from habitat_bridge.house.room_program import FEWEST
+from habitat_bridge.house.validator import validate_house
 
 HOME = load_household()
 
@@ -201,8 +201,8 @@ def test_truth_is_a_scene_graph_of_its_own():
 def test_every_process_makes_the_same_house():
     """Nothing hangs on the order of sets, which differs from process to process."""
     code = (
-        "from habitat_bridge.embedded.export import house_to_json\n"
-        "from habitat_bridge.embedded.generator import generate_house\n"
+        "from habitat_bridge.house.export import house_to_json\n"
+        "from habitat_bridge.house.generator import generate_house\n"
         "import hashlib; text = house_to_json(generate_house(5, rooms=12)).encode()\n"
         "print(hashlib.sha256(text).hexdigest())"
     )

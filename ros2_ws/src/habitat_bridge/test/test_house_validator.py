@@ -10,9 +10,9 @@ import pytest
 
 from coterie_core.geometry import Box
 from coterie_core.scene import LabelBelief, SceneObject
-from habitat_bridge.embedded.generator import generate_house
-from habitat_bridge.embedded.house import House
-from habitat_bridge.embedded.validator import validate_house
+from habitat_bridge.house.generator import generate_house
+from habitat_bridge.house.house import House
+from habitat_bridge.house.validator import validate_house
 
 GOOD = generate_house(8, floors=2, rooms=12)
 

@@ -14,12 +14,12 @@ from scipy import ndimage
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.geometry import Pose
 from habitat_bridge.embedded.detector import DetectorNoise
-from habitat_bridge.embedded.generator import generate_house
-from habitat_bridge.embedded.painter import Painter
-from habitat_bridge.embedded.rays import RayPainter, RayScene
-from habitat_bridge.embedded.solids import Surface, make_soup
-from habitat_bridge.embedded.views import Image, Pillar, Shot, View
 from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.house.generator import generate_house
+from habitat_bridge.render.painter import Painter
+from habitat_bridge.render.rays import RayPainter, RayScene
+from habitat_bridge.render.solids import Surface, make_soup
+from habitat_bridge.render.views import Image, Pillar, Shot, View
 from habitat_bridge.simulator import Frame, FrameRequest, Start
 from habitat_bridge.testing import tiny_house
 
@@ -203,7 +203,7 @@ def test_images_are_made_by_rays_where_numba_does_not_work(
         sim.add_robot("r", BODY, at(2.0, 2.0, math.pi))
         sim.add_robot("s", BODY, at(1.0, 2.5))
         if sim is sims[1]:
-            monkeypatch.setitem(sys.modules, "habitat_bridge.embedded.painter", None)
+            monkeypatch.setitem(sys.modules, "habitat_bridge.render.painter", None)
         with caplog.at_level(logging.WARNING):
             frames.append(shoot(sim))
     assert [r.message for r in caplog.records if "rays" in r.message]

@@ -17,9 +17,9 @@ from coterie_core.geometry import Box, Pose
 from coterie_core.household import load_household
 from coterie_core.skills import Detect, LookAround, NavigateTo, Open, Outcome, Target
 from habitat_bridge.embedded.detector import Detector, DetectorNoise, Sighting
-from habitat_bridge.embedded.generator import generate_house
-from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.house.generator import generate_house
+from habitat_bridge.house.house import House
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import FrameRequest, Start, WorldError, run_skill
 from habitat_bridge.testing import UPPER, tiny_house
@@ -360,7 +360,7 @@ def test_false_labels_of_a_house_come_from_household_knowledge() -> None:
 
 _STORY = """
 import json, sys
-from habitat_bridge.embedded.generator import generate_house
+from habitat_bridge.house.generator import generate_house
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import run_skill

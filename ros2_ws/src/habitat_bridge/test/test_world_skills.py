@@ -24,8 +24,8 @@ from coterie_core.skills import (
     Wait,
 )
 from habitat_bridge.embedded.detector import DetectorNoise
-from habitat_bridge.embedded.generator import generate_house
 from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import Start, run_skill
 from habitat_bridge.testing import thing, tiny_house

@@ -24,9 +24,10 @@ from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions.detections import Detection2DArray
 from coterie_ros.main import ProcessOptions, run_nodes
-from coterie_ros.outlet import Outlet
 from coterie_ros.parameters import Parameters
+from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.team_memory import MemoryKeeper
+from semantic_mapper.backprojection import LiftOptions
 from semantic_mapper.builder import (
     BuilderOptions,
     FrameMismatch,
@@ -34,10 +35,9 @@ from semantic_mapper.builder import (
     TeamMaps,
     save_scene,
 )
+from semantic_mapper.camera_subscriber import CameraSubscriber, Job
 from semantic_mapper.files import color_of, load_map
 from semantic_mapper.grid import GridOptions
-from semantic_mapper.inlet import CameraInlet, Job
-from semantic_mapper.lift import LiftOptions
 from semantic_mapper.mapper import MapperOptions
 from semantic_mapper.parameters import MAPPER_PARAMETERS
 from semantic_mapper.state import StateError
@@ -92,7 +92,7 @@ class MapperNode(AgentNode):
         self._map_out = self.publisher(SemanticMap, topic, "latched")
         self._markers_out = self.publisher(MarkerArray, f"{topic}/markers", "latched")
         self._rooms_out = self.publisher(MarkerArray, f"{topic}/rooms", "latched")
-        self._points_out: Outlet | None = None
+        self._points_out: SafePublisher | None = None
         if self.team is None:
             self._points_out = self.publisher(PointCloud2, f"{topic}/points", "latched")
         self.serve(SaveMap, f"{prefix}save_map", self._on_save, timeout=120.0)
@@ -106,8 +106,8 @@ class MapperNode(AgentNode):
             lambda what, error: self.report_failure(f"mapping ({what})", error),
             parameters["queue"],
         )
-        self._grids_out: dict[str, Outlet] = {}
-        self._inlets: list[CameraInlet] = []
+        self._grids_out: dict[str, SafePublisher] = {}
+        self._inlets: list[CameraSubscriber] = []
         self._published = self._pictured = self._kept = 0
         self._publish_due = self._picture_due = self._keep_due = 0.0
         self._prior_due = time.monotonic() + parameters["prior_patience"]
@@ -124,7 +124,7 @@ class MapperNode(AgentNode):
                 self._hear_map(topic, partial(self._take, partial(self.team.set, robot), topic))
             return
         self._inlets = [
-            CameraInlet(
+            CameraSubscriber(
                 self,
                 robot,
                 camera,

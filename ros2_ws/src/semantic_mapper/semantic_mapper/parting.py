@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from coterie_core.scene import LabelBelief
+from semantic_mapper.backprojection import Lifted, LiftOptions
 from semantic_mapper.cloud import EvidenceCloud
 from semantic_mapper.instances import (
     Instance,
@@ -15,7 +16,6 @@ from semantic_mapper.instances import (
     corners,
     size_similarity,
 )
-from semantic_mapper.lift import Lifted, LiftOptions
 
 NEXT_TO = 0.3
 """Gap up to which objects of one image are noted as being next to one another [m]."""

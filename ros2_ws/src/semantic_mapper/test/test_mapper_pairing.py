@@ -6,8 +6,8 @@ import threading
 import numpy as np
 import pytest
 
+from semantic_mapper.motion_filter import MotionFilter
 from semantic_mapper.pairing import FramePairs
-from semantic_mapper.still import StillFilter
 from semantic_mapper.worker import Worker
 
 
@@ -67,7 +67,7 @@ def test_a_clock_that_begins_anew():
 
 
 def test_frames_of_a_camera_that_stands_still_are_few():
-    still = StillFilter(1.0)
+    still = MotionFilter(1.0)
     here = np.eye(4)
     assert [still.passes(here, t) for t in (0.0, 0.2, 0.9, 1.0, 1.1)] == [
         True, False, False, True, False,

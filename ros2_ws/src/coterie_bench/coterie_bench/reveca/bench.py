@@ -11,9 +11,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from coterie_bench.command import run as run_command
-from coterie_bench.records import write_csv, write_json
-from coterie_bench.reveca import claims
+from coterie_bench.common.command import run as run_command
+from coterie_bench.common.records import write_csv, write_json
+from coterie_bench.reveca import hypothesis_tests as claims
 from coterie_bench.reveca.bodies import NAMES
 from coterie_bench.reveca.episodes import ClusterError, Job, play_all
 from coterie_bench.reveca.layouts import tdw_files, tdw_layout

@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from coterie_core.cooperation import Gate, HomeRoom, Spot, Thing, Walkways
 from coterie_core.geometry import Vec2, Vec3
-from habitat_bridge.embedded.generator import generate_house
-from habitat_bridge.embedded.house import House
+from habitat_bridge.house.generator import generate_house
+from habitat_bridge.house.house import House
 
 BOX = "box"
 _ARM = 0.45

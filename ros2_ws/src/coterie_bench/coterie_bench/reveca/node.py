@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from rclpy.context import Context
 
-from coterie_bench.reveca.courses import Course, follow, make_agents
+from coterie_bench.reveca.trajectories import Course, follow, make_agents
 from coterie_core.cooperation import Agent, Environment
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.lockstep import ACT, LockstepServer

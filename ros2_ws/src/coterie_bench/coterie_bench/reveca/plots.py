@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from coterie_bench.intervals import mean_interval
+from coterie_bench.common.intervals import mean_interval
 from coterie_bench.reveca.tables import house_of
 
 Record = dict[str, Any]

@@ -16,11 +16,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Column, Table
 
-from coterie_bench.records import write_json
-from coterie_bench.reveca.courses import Course, follow, make_agents
+from coterie_bench.common.records import write_json
 from coterie_bench.reveca.episodes import Job, Record, record
 from coterie_bench.reveca.methods import make_world
 from coterie_bench.reveca.node import NoTeam, Referee
+from coterie_bench.reveca.trajectories import Course, follow, make_agents
 from coterie_ros.spinning import NotStarted, spinning
 
 STARTUP = 60.0

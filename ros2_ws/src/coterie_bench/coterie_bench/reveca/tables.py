@@ -9,9 +9,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from coterie_bench.intervals import mean_interval
-from coterie_bench.records import mean_std
-from coterie_bench.tables import print_whole
+from coterie_bench.common.intervals import mean_interval
+from coterie_bench.common.records import mean_std
+from coterie_bench.common.tables import print_whole
 
 Record = dict[str, Any]
 

@@ -13,7 +13,7 @@ from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.tasks import SubTask
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.resume.words import ResumeFormat
+from emos_planner.resume.verbalize import ResumeFormat
 
 MOST_THINGS = 60
 """Things of the map that a prompt names at most."""

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from coterie_core.language import CheckFailed, Decision, Message, as_data, inline_data
 from coterie_core.tasks import SubTask, SubTaskKind, Thing, Verdict
-from emos_planner.leader.judging import with_known_ids
+from emos_planner.leader.plan_selection import with_known_ids
 
 _MOST_PROBLEMS = 12
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from coterie_core.language import Decider, inline_data
 from coterie_core.tasks import Obstacle, Proposal, Reflection, SubTask, Verdict
-from emos_planner.assign.solver import Share
+from emos_planner.allocation.solver import Share
 from emos_planner.leader.decisions import Reassign, ReassignState
 from emos_planner.leader.groups import groups_of
 from emos_planner.leader.options import LeaderOptions

@@ -14,24 +14,24 @@ from coterie_core.scene import SceneGraph
 from coterie_core.sightings import as_thing
 from coterie_core.tasks import Predicate, RobotReport, SubTask, Verdict
 from coterie_core.understanding import NotUnderstood
-from emos_planner.assign.problem import RULED_OUT
-from emos_planner.assign.solver import Share, assign
+from emos_planner.allocation.problem import RULED_OUT
+from emos_planner.allocation.solver import Share, assign
+from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.briefing import robot_text, scene_text, things_named
 from emos_planner.leader.changes import Change
-from emos_planner.leader.dealing import deal
 from emos_planner.leader.decisions import SplitState, SplitTask, sub_tasks_of_reply
 from emos_planner.leader.discussion import Channel, Pair, Setting, Talk, discuss
-from emos_planner.leader.judging import judge
 from emos_planner.leader.options import LeaderOptions
+from emos_planner.leader.plan_selection import judge
 from emos_planner.leader.plans import same_plan, with_offers
 from emos_planner.leader.progress import Progress
+from emos_planner.leader.round_robin import deal
 from emos_planner.leader.saved_task import state_of, task_of
 from emos_planner.leader.state_file import Kept, LeaderState
 from emos_planner.leader.task import Agreement, TaskInWork
 from emos_planner.leader.transcript import Transcript, Turn
 from emos_planner.leader.understand import Understanding, from_goals, understand
-from emos_planner.tools.toolbox import Toolbox
 
 ToolboxFactory = Callable[[SceneGraph, Mapping[str, Resume]], Toolbox]
 

@@ -26,8 +26,8 @@ from coterie_ros.conversions.tasks import (
 )
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import node_decider
-from coterie_ros.outlet import Outlet
 from coterie_ros.parameters import Parameters
+from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.serving import GoalContext
 from coterie_ros.team_memory import MemoryKeeper
 from emos_planner.leader.changes import Change
@@ -86,7 +86,7 @@ class LeaderNode(AgentNode):
         self._ended: asyncio.Future[Outcome] | None = None
         self.leader: Leader | None = None
         self._assignment = self.publisher(Assignment, "assignment", "latched")
-        self._map_out: Outlet | None = None
+        self._map_out: SafePublisher | None = None
         self._told_map = -1
         if parameters["map_topic"] != "semantic_map":
             self._map_out = self.publisher(SemanticMap, "semantic_map", "latched")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from emos_planner.leader.searches import ENOUGH
-from emos_planner.resume.words import ResumeFormat
+from emos_planner.resume.verbalize import ResumeFormat
 
 
 class LeaderOptions(BaseModel):

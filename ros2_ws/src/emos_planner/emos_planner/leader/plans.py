@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from coterie_core.tasks import SubTask
-from emos_planner.assign.solver import Share
+from emos_planner.allocation.solver import Share
 from emos_planner.leader.discussion import Pair
 
 

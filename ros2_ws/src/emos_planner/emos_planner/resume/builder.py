@@ -15,8 +15,8 @@ from emos_planner.resume.geometry import Bodies
 from emos_planner.resume.locomotion import Drive, Scene, find_drive
 from emos_planner.resume.mobility import Stance, measure
 from emos_planner.resume.overrides import RobotOverrides, apply_overrides, foreign_version
+from emos_planner.resume.overrides_apply import stated_drive, without_ignored
 from emos_planner.resume.reading import MAX_METERS, Description, read_description
-from emos_planner.resume.stated import stated_drive, without_ignored
 from emos_planner.resume.tree import Tree, build_tree
 
 SAMPLES = 100_000

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from scipy.spatial import ConvexHull, QhullError
 
 from coterie_core.resume import Mobility
+from emos_planner.resume.leg_stance import Standing, stand
 from emos_planner.resume.limbs import Limb, is_arm
 from emos_planner.resume.locomotion import CASTER, FLIPPER, MAX_LIMB_JOINTS, Drive, Scene
-from emos_planner.resume.standing import Standing, stand
 from emos_planner.resume.tree import plain
 
 Array = npt.NDArray[np.float64]

@@ -22,7 +22,7 @@ from emos_planner.resume.builder import SAMPLES, analyse, resume_from
 from emos_planner.resume.errors import UrdfError
 from emos_planner.resume.overrides import RobotOverrides, load_overrides
 from emos_planner.resume.skeleton import plain_line, skeleton_text
-from emos_planner.resume.words import describe
+from emos_planner.resume.verbalize import describe
 
 _PATIENCE = 10.0
 """After so long without a description the node says that it waits [s]."""

@@ -34,7 +34,7 @@ from coterie_core.tasks import (
     SubTaskState,
 )
 from coterie_core.team_map import TeamMap
-from emos_planner.resume.words import resume_text
+from emos_planner.resume.verbalize import resume_text
 from emos_planner.robot.choose import ChoiceState, ChooseSkill, Option, Tried
 from emos_planner.robot.clearing import HandClearing
 from emos_planner.robot.helping import HelpTalk

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from coterie_core.geometry import Vec3
 from coterie_core.skills import NavigateTo, Place, Skill, SkillResult, Target
 from coterie_core.team_map import TeamMap
+from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.robot.choose import Option
 from emos_planner.robot.leftovers import WORDS, leftover
-from emos_planner.tools.toolbox import Toolbox
 
 PATIENCE = 3
 """Choices that a robot waits for the leader before it puts down what nobody seems to want."""

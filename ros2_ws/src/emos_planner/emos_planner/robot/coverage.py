@@ -22,7 +22,7 @@ from coterie_core.search_belief import (
     merged,
     regions_of,
 )
-from emos_planner.tools.toolbox import Toolbox
+from emos_planner.geometry.toolbox import Toolbox
 
 Floats = npt.NDArray[np.float64]
 

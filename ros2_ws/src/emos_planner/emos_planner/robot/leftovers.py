@@ -9,8 +9,8 @@ from coterie_core.sightings import as_thing
 from coterie_core.skills import NavigateTo, Place, Target
 from coterie_core.tasks import SubTask
 from coterie_core.team_map import TeamMap
+from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.robot.choose import Option
-from emos_planner.tools.toolbox import Toolbox
 
 WORDS = "put down what nobody wants any more"
 TRIED = 6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from emos_planner.resume.words import ResumeFormat
+from emos_planner.resume.verbalize import ResumeFormat
 
 
 @dataclass(frozen=True, slots=True)

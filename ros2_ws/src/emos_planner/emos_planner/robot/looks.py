@@ -7,8 +7,8 @@ from collections.abc import Callable
 from coterie_core.geometry import Vec3
 from coterie_core.sightings import kind_of
 from coterie_core.tasks import SubTask
+from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.robot.coverage import Coverage, Look
-from emos_planner.tools.toolbox import Toolbox
 
 
 class Looks:

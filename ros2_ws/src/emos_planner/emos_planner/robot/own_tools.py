@@ -10,8 +10,8 @@ from coterie_core.resume import Resume
 from coterie_core.sightings import as_thing
 from coterie_core.tasks import SubTask
 from coterie_core.team_map import TeamMap
-from emos_planner.tools.results import Estimate
-from emos_planner.tools.toolbox import Toolbox
+from emos_planner.geometry.results import Estimate
+from emos_planner.geometry.toolbox import Toolbox
 
 
 class OwnTools:

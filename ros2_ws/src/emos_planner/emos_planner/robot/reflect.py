@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from coterie_core.language import CheckFailed, Decision, Message, as_data
 from coterie_core.tasks import Obstacle, SubTask, Verdict
-from emos_planner.tools.results import Estimate
+from emos_planner.geometry.results import Estimate
 
 
 class ShareVerdict(BaseModel):

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from coterie_core.geometry import Vec3
 from coterie_core.language import Decider, inline_data
 from coterie_core.tasks import Proposal, Reflection, SubTask
+from emos_planner.geometry.results import Estimate
+from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.robot.reflect import ReflectOnShare, ShareState, settled, with_code
-from emos_planner.tools.results import Estimate
-from emos_planner.tools.toolbox import Toolbox
-from emos_planner.tools.write_check import second_opinion
+from emos_planner.sandbox.write_check import second_opinion
 
 
 async def reflection_on(

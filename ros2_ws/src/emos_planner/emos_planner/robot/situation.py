@@ -8,9 +8,9 @@ from coterie_core.geometry import Vec3
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.skills import Outcome
 from coterie_core.tasks import SubTask
+from emos_planner.geometry.results import Estimate
+from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.robot.coverage import Coverage
-from emos_planner.tools.results import Estimate
-from emos_planner.tools.toolbox import Toolbox
 
 
 @dataclass(frozen=True, slots=True)

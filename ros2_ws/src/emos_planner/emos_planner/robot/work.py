@@ -21,10 +21,10 @@ from coterie_core.skills import (
     Wait,
 )
 from coterie_core.tasks import Obstacle
+from emos_planner.geometry.grasp import FEW, grips
 from emos_planner.robot.choose import Option
 from emos_planner.robot.searching import search
 from emos_planner.robot.situation import Situation
-from emos_planner.tools.grasp import FEW, grips
 
 THERE = 0.1
 """A robot this near to a spot stands on it [m]."""

@@ -80,7 +80,7 @@ class Body:
     glance: Glance | None = None
     hand: Vec3 | None = None
     walk: Walk | None = None
-    aside: Aside | None = None
+    aside: YieldManeuver | None = None
 
     def turn_toward(self, yaw: float, budget: float) -> tuple[float, bool]:
         """Turn toward `yaw` [rad] for at most `budget` [s]; return time left, and if done."""
@@ -235,7 +235,7 @@ class Walk:
 
 
 @dataclass(slots=True)
-class Aside:
+class YieldManeuver:
     """A robot making way for `asker`: where it came from, and how far it has got.
 
     `walk` leads aside first, then (for a robot that was idle) back home.

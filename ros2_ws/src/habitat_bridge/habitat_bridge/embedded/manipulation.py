@@ -13,7 +13,7 @@ from habitat_bridge.embedded.body import Body, SkillFailed
 from habitat_bridge.embedded.occupancy import Occupancy
 from habitat_bridge.embedded.sensors import Sensors
 from habitat_bridge.embedded.things import Things
-from habitat_bridge.embedded.views import View
+from habitat_bridge.render.views import View
 
 PICK_SNAP = 0.3
 """How far [m] a thing may be from where a robot believes it, for Pick."""

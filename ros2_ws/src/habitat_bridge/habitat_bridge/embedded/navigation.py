@@ -14,8 +14,8 @@ from scipy import ndimage
 
 from coterie_core.geometry import Vec2, Vec3
 from habitat_bridge.embedded.floor_graph import FloorGraph, Tree
-from habitat_bridge.embedded.house import House, Stairs
 from habitat_bridge.embedded.occupancy import CELL, BodyKey, Cell, Mask, Occupancy
+from habitat_bridge.house.house import House, Stairs
 
 Disc = tuple[float, float, float]
 """A round obstacle: centre (x, y) [m] and radius [m]."""

@@ -11,7 +11,7 @@ from scipy import ndimage
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Box, Vec2, Vec3
-from habitat_bridge.embedded.house import Door, House, Wall
+from habitat_bridge.house.house import Door, House, Wall
 
 CELL = 0.05
 """Edge of a raster cell [m]."""

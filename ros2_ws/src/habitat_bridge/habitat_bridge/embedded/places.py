@@ -12,9 +12,9 @@ import numpy as np
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Vec2, Vec3
 from coterie_core.scene import Place, PlaceLink
-from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.navigation import BodySpace
 from habitat_bridge.embedded.occupancy import BodyKey, Occupancy
+from habitat_bridge.house.house import House
 
 WALKER = Embodiment(name="walker", mobility="legs", radius=0.22, height=1.0, step_height=0.22)
 """The body that places and links are laid out for: slim, and it takes stairs."""

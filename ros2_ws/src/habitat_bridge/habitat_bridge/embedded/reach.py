@@ -9,8 +9,8 @@ import shapely
 from shapely.geometry import Polygon
 
 from coterie_core.scene import Floor, Room
-from habitat_bridge.embedded.house import Door, House
-from habitat_bridge.embedded.space import hinders, middle_of, middle_reach
+from habitat_bridge.house.furnishing_constraints import hinders, middle_of, middle_reach
+from habitat_bridge.house.house import Door, House
 
 HALF_WALL = 0.05
 LEGS_RADIUS = 0.25

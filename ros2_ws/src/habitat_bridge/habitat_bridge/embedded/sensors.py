@@ -11,15 +11,15 @@ import numpy.typing as npt
 
 from coterie_core.geometry import Vec3
 from habitat_bridge.embedded.detector import DetectorNoise, Sighting
-from habitat_bridge.embedded.kept import KeptImages
-from habitat_bridge.embedded.rays import RayPainter, RayScene
-from habitat_bridge.embedded.solids import Floats, Soup, Surface, make_soup, with_things
 from habitat_bridge.embedded.things import Showing, Things
-from habitat_bridge.embedded.views import Image, Pillar, Shot, View
+from habitat_bridge.render.image_cache import KeptImages
+from habitat_bridge.render.rays import RayPainter, RayScene
+from habitat_bridge.render.solids import Floats, Soup, Surface, make_soup, with_things
+from habitat_bridge.render.views import Image, Pillar, Shot, View
 from habitat_bridge.simulator import Channel
 
 if TYPE_CHECKING:
-    from habitat_bridge.embedded.painter import Painter
+    from habitat_bridge.render.painter import Painter
 
 Mask = npt.NDArray[np.bool_]
 _LOG = logging.getLogger(__name__)
@@ -189,7 +189,7 @@ class Sensors:
         if self._painter is None and not self.by_rays:
             try:
                 # Here, because numba takes half a second and not everybody wants images.
-                from habitat_bridge.embedded.painter import Painter
+                from habitat_bridge.render.painter import Painter
 
                 self._painter = Painter(self._threads)
             except ImportError as error:

@@ -27,10 +27,10 @@ from coterie_core.skills import (
     Wait,
 )
 from habitat_bridge.embedded.body import Body, Hold, Job, SkillFailed, Spin, Stage, Turn, Walk
+from habitat_bridge.embedded.deadlock_avoidance import make_way
 from habitat_bridge.embedded.manipulation import Hands
 from habitat_bridge.embedded.navigation import Disc, NoWay, Route
 from habitat_bridge.embedded.things import Things
-from habitat_bridge.embedded.yielding import make_way
 
 _TIMES: dict[type, float] = {
     Pick: 2.0,

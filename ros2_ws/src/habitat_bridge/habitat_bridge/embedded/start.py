@@ -12,7 +12,7 @@ from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
 from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.body_places import BodyPlaces
-from habitat_bridge.embedded.house import House
+from habitat_bridge.house.house import House
 from habitat_bridge.simulator import Start, WorldError
 
 _GAP = 0.1  # [m] between robots at the start

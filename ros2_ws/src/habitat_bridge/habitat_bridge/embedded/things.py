@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.scene import SceneObject
-from habitat_bridge.embedded.house import House
-from habitat_bridge.embedded.mesh import ObjectMesh, object_mesh
-from habitat_bridge.embedded.solids import Floats
+from habitat_bridge.house.house import House
+from habitat_bridge.render.mesh import ObjectMesh, object_mesh
+from habitat_bridge.render.solids import Floats
 
 SAMPLES = 16
 """Points per thing that rays are sent to when its visible share is measured."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from coterie_core.scene import Connection, SceneGraph
 from coterie_core.scene.model import ConnectionKind
-from habitat_bridge.embedded.house import House
 from habitat_bridge.embedded.places import PlaceMap
+from habitat_bridge.house.house import House
 
 
 def house_scene(house: House, places: PlaceMap) -> SceneGraph:

@@ -19,9 +19,8 @@ from coterie_core.scene import AgentState, SceneGraph
 from coterie_core.skills import Outcome, Skill, SkillResult
 from habitat_bridge.embedded.body import EPSILON, Body, Glance, Job, SkillFailed, Stage, Walk
 from habitat_bridge.embedded.body_places import BodyPlaces
+from habitat_bridge.embedded.deadlock_avoidance import advance_aside
 from habitat_bridge.embedded.detector import Detector, DetectorNoise, Sighting
-from habitat_bridge.embedded.house import House
-from habitat_bridge.embedded.imaging import Imaging
 from habitat_bridge.embedded.manipulation import Hands
 from habitat_bridge.embedded.navigation import BodySpace
 from habitat_bridge.embedded.occupancy import BodyKey, Occupancy
@@ -30,9 +29,10 @@ from habitat_bridge.embedded.skills import SkillBook
 from habitat_bridge.embedded.start import choose_start
 from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.truth import house_scene
-from habitat_bridge.embedded.views import View
-from habitat_bridge.embedded.yielding import advance_aside
 from habitat_bridge.guard import Guard
+from habitat_bridge.house.house import House
+from habitat_bridge.render.imaging import Imaging
+from habitat_bridge.render.views import View
 from habitat_bridge.simulator import (
     Capabilities,
     Frame,

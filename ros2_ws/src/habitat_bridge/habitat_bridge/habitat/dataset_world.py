@@ -17,7 +17,6 @@ from scipy import ndimage
 from coterie_core.frames import yup_to_zup, zup_to_yup
 from coterie_core.geometry import Vec3
 from coterie_core.scene import SceneObject
-from habitat_bridge.embedded.house import House, Stairs
 from habitat_bridge.embedded.occupancy import CELL, BodyKey
 from habitat_bridge.embedded.places import WALKER
 from habitat_bridge.habitat.backend import HabitatBackend, Timeouts
@@ -28,6 +27,7 @@ from habitat_bridge.habitat.scenes import load_scene
 from habitat_bridge.habitat.sensors import Hinges
 from habitat_bridge.habitat.space import VOXEL, NavOccupancy
 from habitat_bridge.habitat.world import HabitatWorld, Staging
+from habitat_bridge.house.house import House, Stairs
 from habitat_bridge.simulator import WorldError
 
 _LOG = logging.getLogger(__name__)

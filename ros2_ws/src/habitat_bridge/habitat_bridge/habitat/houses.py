@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from coterie_core.geometry import Box
-from habitat_bridge.embedded import export, glb, mesh, mesh_parts, mesh_shapes
-from habitat_bridge.embedded.house import House
-from habitat_bridge.embedded.mesh import ObjectMesh, object_mesh, structure_meshes
+from habitat_bridge.house import export, glb
+from habitat_bridge.house.house import House
+from habitat_bridge.render import mesh, mesh_parts, mesh_shapes
+from habitat_bridge.render.mesh import ObjectMesh, object_mesh, structure_meshes
 from habitat_bridge.simulator import WorldError
 
 NAME = "house"

@@ -17,10 +17,10 @@ import shapely
 from coterie_core.frames import yup_to_zup
 from coterie_core.geometry import Box
 from coterie_core.scene import Room
-from habitat_bridge.embedded.glb import glb_bytes
-from habitat_bridge.embedded.house import House
-from habitat_bridge.embedded.mesh import ObjectMesh, object_mesh, structure_meshes
 from habitat_bridge.habitat.house_file import MP3D_ROOMS
+from habitat_bridge.house.glb import glb_bytes
+from habitat_bridge.house.house import House
+from habitat_bridge.render.mesh import ObjectMesh, object_mesh, structure_meshes
 
 HM3D_HEADER = "HM3D Semantic Annotations"
 # Odd, so that numbers below 2^24 keep apart: neighbours in the list get unlike colours.

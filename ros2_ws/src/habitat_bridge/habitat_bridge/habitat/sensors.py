@@ -12,11 +12,11 @@ import numpy.typing as npt
 from coterie_core.frames import quaternion_zup_to_yup, zup_to_yup
 from coterie_core.geometry import Pose, Vec3, yaw_to_quaternion
 from habitat_bridge.embedded.sensors import Sensors
-from habitat_bridge.embedded.solids import Floats
 from habitat_bridge.embedded.things import Things
-from habitat_bridge.embedded.views import Image, Pillar, View
 from habitat_bridge.habitat.backend import Pose3, Shot
 from habitat_bridge.habitat.optics import camera_pose, cube_pixels, face_pose
+from habitat_bridge.render.solids import Floats
+from habitat_bridge.render.views import Image, Pillar, View
 from habitat_bridge.simulator import Channel
 
 FACE = 384

@@ -13,9 +13,9 @@ from scipy import ndimage
 
 from coterie_core.frames import yup_to_zup, zup_to_yup
 from coterie_core.geometry import Box, Vec3
-from habitat_bridge.embedded.house import Door, House
 from habitat_bridge.embedded.navigation import BodySpace, Disc, NoWay, Route
 from habitat_bridge.embedded.occupancy import CELL, BodyKey, Occupancy
+from habitat_bridge.house.house import Door, House
 
 VOXEL = 0.02
 """Edge and height of the voxels that navmeshes are made of [m]."""

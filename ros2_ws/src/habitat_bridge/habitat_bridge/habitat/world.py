@@ -12,16 +12,16 @@ from coterie_core.geometry import Pose
 from coterie_core.scene import Connection
 from coterie_core.skills import Outcome, Skill, SkillResult
 from habitat_bridge.embedded.body import Body
-from habitat_bridge.embedded.house import House
-from habitat_bridge.embedded.imaging import Imaging
 from habitat_bridge.embedded.navigation import BodySpace
 from habitat_bridge.embedded.occupancy import BodyKey, Occupancy
-from habitat_bridge.embedded.solids import robot_surface
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.habitat.backend import HabitatBackend, Timeouts
 from habitat_bridge.habitat.houses import cache_folder, export_house, robot_template
 from habitat_bridge.habitat.sensors import ANNOTATED, HabitatSensors, Hinges, Stagehand
 from habitat_bridge.habitat.space import HabitatSpace, NavOccupancy
+from habitat_bridge.house.house import House
+from habitat_bridge.render.imaging import Imaging
+from habitat_bridge.render.solids import robot_surface
 from habitat_bridge.simulator import RobotState, Start, WorldError
 
 _ANYWHERE = Start()

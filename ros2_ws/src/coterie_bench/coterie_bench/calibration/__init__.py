@@ -1,0 +1,1 @@
+"""`bench calibration`: stated confidences against how often they are right."""

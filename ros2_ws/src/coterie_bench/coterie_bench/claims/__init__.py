@@ -1,0 +1,1 @@
+"""`bench claims`: what a leader says of its tasks against the true house."""

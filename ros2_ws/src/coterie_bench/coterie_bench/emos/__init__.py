@@ -1,0 +1,1 @@
+"""`bench emos`: tasks of a team with the goals hidden."""

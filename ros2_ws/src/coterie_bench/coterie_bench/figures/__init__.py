@@ -1,0 +1,1 @@
+"""The figures of the docs: which bench measures which table, and what moved."""

@@ -1,0 +1,59 @@
+"""The benches by name: which module runs each, and what it measures."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Bench(NamedTuple):
+    """A bench: the module whose ``main(arguments)`` returns an exit code, and one line of help."""
+
+    module: str
+    help: str
+
+
+BENCHES: dict[str, Bench] = {
+    "mele": Bench(
+        "coterie_bench.mele.bench",
+        "MELE's protocol on every house in a folder.",
+    ),
+    "calibration": Bench(
+        "coterie_bench.calibration.bench",
+        "Test of stated confidence, on houses that it was not fitted on.",
+    ),
+    "objects": Bench(
+        "coterie_bench.objects.bench",
+        "Requests on semantic maps by every workflow.",
+    ),
+    "emos": Bench(
+        "coterie_bench.emos.bench",
+        "Habitat-MAS: EMOS, its ablations and fixed assignments on verified episodes.",
+    ),
+    "claims": Bench(
+        "coterie_bench.claims.bench",
+        "Claims of a leader about tasks in words against what is so in the true house.",
+    ),
+    "openeqa": Bench(
+        "coterie_bench.openeqa.bench",
+        "OpenEQA: open questions from memory and exploring.",
+    ),
+    "map": Bench(
+        "coterie_bench.mapping.bench",
+        "Semantic maps of generated houses against the truth.",
+    ),
+    "reveca": Bench(
+        "coterie_bench.reveca.bench",
+        "REVECA: cooperation under partial observation, its ablations and baselines in lockstep.",
+    ),
+    "all": Bench(
+        "coterie_bench.figures.bench",
+        "Runs every bench whose tables the docs hold, and marks the figures that moved.",
+    ),
+}
+
+
+def run_bench(name: str, arguments: Sequence[str]) -> int:
+    """Run a bench's command line in this process; return its exit code."""
+    return int(importlib.import_module(BENCHES[name].module).main(list(arguments)))

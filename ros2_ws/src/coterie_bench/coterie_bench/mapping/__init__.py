@@ -1,0 +1,1 @@
+"""`bench map`: maps against the things that are there."""

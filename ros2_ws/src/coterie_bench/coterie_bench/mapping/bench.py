@@ -1,0 +1,387 @@
+"""`bench map`: how true the semantic map of generated houses is, and how fast it is made."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from scipy.optimize import linear_sum_assignment
+
+from coterie_bench.common.records import write_csv, write_json
+from coterie_bench.common.tables import print_whole
+from coterie_bench.mapping.errors import EXACT, LADDER, SensorErrors
+from coterie_bench.mapping.room import RoomErrors, map_room, print_room
+from coterie_core.detections import RgbdFrame
+from coterie_core.embodiment import Camera, Embodiment
+from coterie_core.geometry import iou
+from coterie_core.household import load_household
+from coterie_core.recording import RecordingError
+from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.skills import NavigateTo
+from habitat_bridge.embedded.detector import DetectorNoise
+from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.factory import NoiseLevel
+from habitat_bridge.house.generator import generate_house
+from habitat_bridge.image_detector import NO_THINGS, ImageDetector
+from habitat_bridge.simulator import Frame, FrameRequest, Start, WorldError, run_skill
+from semantic_mapper.mapper import MapperOptions, SemanticMapper
+from semantic_mapper.regions import Regions
+
+app = typer.Typer(help="Semantic maps of generated houses.", add_completion=False)
+VISIBLE = 80
+"""A thing counts as seen when some image held so many pixels of it."""
+SAME = 0.25
+"""Least agreement of a thing of the map and one of the house (`agreement`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapScore:
+    """How true one house's map is.
+
+    `precision`: share of the map's things that are things of the house; `recall`: share of the
+    seen things that the map has; `labels`: share of the matched ones with the right top label;
+    `duplicates`: further things of the map for one that is matched already; `box_error`: median
+    distance of box centres [m]; `box_iou`: median overlap of boxes; `rooms`: share in the right
+    room, by outlines of rooms that are the house's own; `precision_25` and the like: the same by
+    boxes whose intersection over union is at least 0.25 or 0.5, whatever the centres; `rate`:
+    frames per second of the mapper alone; `errors`: of the sensors.
+    """
+
+    house: int
+    frames: int
+    detections: float
+    things: int
+    seen: int
+    precision: float
+    recall: float
+    labels: float
+    duplicates: int
+    box_error: float
+    box_iou: float
+    rooms: float
+    precision_25: float
+    recall_25: float
+    precision_50: float
+    recall_50: float
+    rate: float
+    errors: str = ""
+
+
+def map_house(
+    seed: int,
+    *,
+    noise: NoiseLevel = "normal",
+    size: tuple[int, int] = (320, 240),
+    headings: int = 6,
+    options: MapperOptions | None = None,
+    errors: SensorErrors = EXACT,
+) -> tuple[SceneGraph, MapScore]:
+    """Drive a camera through a generated house, map it, and compare with the truth.
+
+    Args:
+        seed: Of the house and of all mistakes.
+        noise: How badly the detector errs.
+        size: Columns and rows of the images [px].
+        headings: Directions looked at from every place.
+        options: Of the mapper.
+        errors: Of depth, poses and masks.
+    """
+    rng = np.random.default_rng([seed, 7])
+    world = EmbeddedWorld(generate_house(seed, floors=1), seed=seed, look_on_arrival=False)
+    camera = Camera(
+        name="head",
+        width=size[0],
+        height=size[1],
+        hfov=math.radians(80),
+        mount_height=1.2,
+        pitch=0.35,
+    )
+    body = Embodiment(name="mapper", radius=0.2, height=1.3, cameras=(camera,))
+    truth = world.truth()
+    household = load_household()
+    detector = ImageDetector(
+        getattr(DetectorNoise, noise)(),
+        seed,
+        {c.label: c.confused for c in household.categories.values()},
+        [thing.label.top for thing in truth.objects.values()],
+    )
+    mapper = SemanticMapper(options, Regions(truth))
+    try:
+        world.add_robot("mapper", body, Start())
+        pixels: Counter[str] = Counter()
+        frames, found, spent = 0, 0, 0.0
+        for place in truth.places:
+            for k in range(headings):
+                yaw = math.remainder(k * math.tau / headings, math.tau)
+                if not run_skill(world, "mapper", NavigateTo(place=place, yaw=yaw)).ok:
+                    break
+                (frame,) = world.render([FrameRequest("mapper", "head")])
+                pixels |= _visible(world, frame)
+                detections = detector.detect(frame)
+                rgbd = RgbdFrame(
+                    _depth(frame),
+                    (camera.focal, camera.focal, camera.width / 2, camera.height / 2),
+                    frame.camera_to_map,
+                    frame.color,
+                    frame.time,
+                    "mapper",
+                )
+                rgbd, detections = errors.spoil(rgbd, detections, rng)
+                begun = time.perf_counter()
+                mapper.update(rgbd, detections)
+                if frames % 50 == 49:
+                    mapper.tidy()
+                spent += time.perf_counter() - begun
+                frames += 1
+                found += len(detections)
+        mapper.tidy()
+        scene = mapper.scene()
+    finally:
+        world.close()
+    seen = [id_ for id_, count in pixels.items() if count >= VISIBLE]
+    score = compare(scene, truth, seen)
+    rate = frames / spent if spent else math.nan
+    return scene, MapScore(
+        seed, frames, found / max(frames, 1), **score, rate=rate, errors=str(errors)
+    )
+
+
+def compare(scene: SceneGraph, truth: SceneGraph, seen: Sequence[str]) -> dict[str, Any]:
+    """Match a map's things with those of a house, one to one, and say how they agree."""
+    mapped = list(scene.objects.values())
+    real = [t for t in truth.objects.values() if t.label.top not in NO_THINGS]
+    table = np.array([[agreement(a, b) for b in real] for a in mapped]).reshape(
+        len(mapped), len(real)
+    )
+    pairs = [
+        (int(i), int(k))
+        for i, k in zip(*linear_sum_assignment(-table), strict=True)
+        if table[i, k] >= SAME
+    ]
+    matched = {i for i, _ in pairs}
+    had = {real[k].id for _, k in pairs}
+    n = max(len(pairs), 1)
+    return {
+        "things": len(mapped),
+        "seen": len(seen),
+        "precision": len(pairs) / max(len(mapped), 1),
+        "recall": sum(id_ in had for id_ in seen) / max(len(seen), 1),
+        "labels": sum(mapped[i].label.top == real[k].label.top for i, k in pairs) / n,
+        "duplicates": sum(
+            bool((table[i] >= SAME).any()) for i in range(len(mapped)) if i not in matched
+        ),
+        "box_error": float(
+            np.median([math.dist(mapped[i].box.center, real[k].box.center) for i, k in pairs])
+        )
+        if pairs
+        else math.nan,
+        "box_iou": float(np.median([iou(mapped[i].box, real[k].box) for i, k in pairs]))
+        if pairs
+        else math.nan,
+        "rooms": sum(mapped[i].room == real[k].room for i, k in pairs) / n,
+        **_by_overlap(mapped, real, seen),
+    }
+
+
+def _by_overlap(
+    mapped: Sequence[SceneObject], real: Sequence[SceneObject], seen: Sequence[str]
+) -> dict[str, float]:
+    """Precision and recall by the overlap of boxes alone, at 0.25 and 0.5."""
+    table = np.array([[iou(a.box, b.box) for b in real] for a in mapped]).reshape(
+        len(mapped), len(real)
+    )
+    scores: dict[str, float] = {}
+    for percent in (25, 50):
+        enough = np.where(table >= percent / 100, 1.0 + table, 0.0)
+        rows, columns = linear_sum_assignment(-enough)
+        hits = [(int(i), int(k)) for i, k in zip(rows, columns, strict=True) if enough[i, k] > 0.0]
+        had = {real[k].id for _, k in hits}
+        scores[f"precision_{percent}"] = len(hits) / max(len(mapped), 1)
+        scores[f"recall_{percent}"] = sum(id_ in had for id_ in seen) / max(len(seen), 1)
+    return scores
+
+
+def agreement(a: SceneObject, b: SceneObject) -> float:
+    """Overlap of two boxes (0..1), and 0.3 more where their centres are close for their size.
+
+    Of small and thin things boxes hardly overlap once they are a few centimetres off.
+    """
+    away = math.dist(a.box.center, b.box.center)
+    close = away <= max(0.15, 0.35 * max(b.box.size))
+    return iou(a.box, b.box) + (0.3 if close else 0.0)
+
+
+def _visible(world: EmbeddedWorld, frame: Frame) -> Counter[str]:
+    assert frame.semantic is not None
+    things = world.contents
+    values, counts = np.unique(frame.semantic, return_counts=True)
+    seen: Counter[str] = Counter()
+    for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+        k = value - things.first_instance
+        if 0 <= k < len(things.ids) and frame.labels and frame.labels[value] not in NO_THINGS:
+            seen[things.ids[k]] = count
+    return seen
+
+
+def _depth(frame: Frame) -> np.ndarray[Any, np.dtype[np.float32]]:
+    assert frame.depth is not None
+    return frame.depth
+
+
+def bench_map(
+    houses: Annotated[int, typer.Option(min=1, help="Number of generated houses.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first house.")] = 0,
+    noise: Annotated[
+        str, typer.Option(help="Noise of the detector: none, low, normal or high.")
+    ] = "normal",
+    width: Annotated[int, typer.Option(min=64, max=1920, help="Width of the images [px].")] = 320,
+    depth_noise: Annotated[
+        float,
+        typer.Option(
+            min=0.0, max=5.0, help="Depth noise in multiples of a Kinect's; 0: exact depth."
+        ),
+    ] = 0.0,
+    position_jitter: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Error of the camera's position [m].")
+    ] = 0.0,
+    rotation_jitter: Annotated[
+        float, typer.Option(min=0.0, max=30.0, help="Error of the camera's rotation [deg].")
+    ] = 0.0,
+    leak: Annotated[
+        int,
+        typer.Option(min=0, max=50, help="Width by which masks reach beyond their objects [px]."),
+    ] = 0,
+    boxes: Annotated[bool, typer.Option(help="Detections have boxes only, no masks.")] = False,
+    ladder: Annotated[
+        bool, typer.Option(help="Print a row for each step from exact sensors to bad ones.")
+    ] = False,
+    room: Annotated[
+        Path | None, typer.Option(help="Folder of 7-Scenes RedKitchen: map this real room instead.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for results.json and CSV; default: none are written."),
+    ] = None,
+) -> None:
+    """Map generated houses from RGB-D images and a noisy detector; compare with the truth."""
+    console = Console()
+    if noise not in get_args(NoiseLevel):
+        Console(stderr=True).print(f"bench map: --noise: one of {', '.join(get_args(NoiseLevel))}")
+        raise typer.Exit(2)
+    if room is not None:
+        _bench_room(room, RoomErrors(leak=leak or 2, masks=not boxes), seed, console)
+        return
+    one = SensorErrors(depth_noise, position_jitter, rotation_jitter, leak, boxes)
+    steps = LADDER if ladder else (one,)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    scores: list[MapScore] = []
+    with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
+        task = progress.add_task("houses", total=houses * len(steps))
+        for errors in steps:
+            for k in range(houses):
+                size = (width, width * 3 // 4)
+                try:
+                    made = map_house(seed + k, noise=noise, size=size, errors=errors)  # type: ignore[arg-type]
+                    scores.append(made[1])
+                except WorldError as error:
+                    console.print(f"house {seed + k}: {error}", style="yellow", markup=False)
+                progress.advance(task)
+    if ladder:
+        print_ladder(scores, console)
+    else:
+        print_scores(scores, console, str(one))
+    if out is not None:
+        records = [asdict(score) for score in scores]
+        write_json(out / "results.json", records)
+        write_csv(out / "results.csv", records)
+        console.print(f"results: {out}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _bench_room(folder: Path, errors: RoomErrors, seed: int, console: Console) -> None:
+    try:
+        scene = map_room(folder, errors=errors, seed=seed)
+    except RecordingError as error:
+        Console(stderr=True).print(f"bench map: --room: {error}", markup=False, soft_wrap=True)
+        raise typer.Exit(2) from None
+    shape = "masks" if errors.masks else "boxes"
+    print_room(scene, console, f"A real room: {shape} that leak by {errors.leak} px")
+
+
+_COLUMNS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
+    ("frames", "frames", "{:.0f}".format),
+    ("things", "things", "{:.0f}".format),
+    ("seen", "seen", "{:.0f}".format),
+    ("precision", "precision", "{:.2f}".format),
+    ("recall", "recall", "{:.2f}".format),
+    ("precision_25", "P at IoU .25", "{:.2f}".format),
+    ("recall_25", "R at .25", "{:.2f}".format),
+    ("precision_50", "P at .5", "{:.2f}".format),
+    ("recall_50", "R at .5", "{:.2f}".format),
+    ("labels", "labels right", "{:.2f}".format),
+    ("duplicates", "duplicates", "{:.1f}".format),
+    ("box_error", "center off [m]", "{:.3f}".format),
+    ("box_iou", "box IoU", "{:.2f}".format),
+    ("rooms", "rooms right", "{:.2f}".format),
+    ("rate", "frames/s", "{:.0f}".format),
+)
+_PRIVILEGED = "Outlines of rooms are the house's own: what room an object is in, is given."
+
+
+def print_scores(scores: Sequence[MapScore], console: Console, errors: str = "") -> None:
+    """Print a row per house and the means."""
+    title = "Semantic maps against the truth" + (f" ({errors})" if errors else "")
+    table = Table(title=title, caption=_PRIVILEGED, title_justify="left", caption_justify="left")
+    table.add_column("house", justify="right")
+    for _, title, _ in _COLUMNS:
+        table.add_column(title, justify="right")
+    for score in scores:
+        table.add_row(str(score.house), *(f(getattr(score, name)) for name, _, f in _COLUMNS))
+    if scores:
+        table.add_section()
+        table.add_row("mean", *_means(scores), style="bold")
+    print_whole(table, console)
+
+
+def print_ladder(scores: Sequence[MapScore], console: Console) -> None:
+    """Print a row of means per step of errors."""
+    table = Table(
+        title="Semantic maps by the errors of the sensors", caption=_PRIVILEGED,
+        title_justify="left", caption_justify="left",
+    )  # fmt: skip
+    table.add_column("errors")
+    for _, title, _ in _COLUMNS:
+        table.add_column(title, justify="right")
+    for errors in dict.fromkeys(score.errors for score in scores):
+        table.add_row(errors, *_means([score for score in scores if score.errors == errors]))
+    print_whole(table, console)
+
+
+def _means(scores: Sequence[MapScore]) -> list[str]:
+    return [
+        f(float(np.mean([getattr(score, name) for score in scores]))) for name, _, f in _COLUMNS
+    ]
+
+
+app.command("map")(bench_map)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line of this bench; return the exit code."""
+    from coterie_bench.common.command import run
+
+    return run(app, "bench map", arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""`bench mele`: answers of explorers and what aggregators make of them."""

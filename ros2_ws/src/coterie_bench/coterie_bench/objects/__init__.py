@@ -1,0 +1,1 @@
+"""`bench objects`: object requests on semantic maps."""

@@ -1,0 +1,1 @@
+"""`bench openeqa`: open questions, episodic and active."""

@@ -1,0 +1,42 @@
+"""Publishers that any thread may use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.exceptions import InvalidHandle
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.publisher import Publisher
+
+from coterie_ros.host import Host
+
+RCLError = rclpy_implementation.RCLError
+
+
+class SafePublisher:
+    """A publisher that any thread may use and that keeps silent once its node has ended."""
+
+    def __init__(self, node: Host, publisher: Publisher) -> None:
+        self._node = node
+        self._publisher = publisher
+
+    def publish(self, message: Any) -> None:
+        """Publish a message."""
+        try:
+            self._publisher.publish(message)
+        except (InvalidHandle, RCLError):
+            if self._node.context.ok() and not self._node.loop.closed:
+                raise
+
+    @property
+    def topic(self) -> str:
+        """Full name of the topic."""
+        return self._publisher.topic_name
+
+    @property
+    def subscribers(self) -> int:
+        """Number of subscriptions that match."""
+        try:
+            return self._publisher.get_subscription_count()
+        except InvalidHandle:
+            return 0

@@ -1,0 +1,228 @@
+"""Hand-overs: where one robot puts a thing down for another that gets where the first does not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from coterie_core.geometry import Vec3
+from coterie_core.tasks import SubTask, Thing
+from emos_planner.allocation.problem import OPEN, Estimates
+from emos_planner.geometry.results import Estimate
+from emos_planner.geometry.things import FLOOR
+
+_MOST = 40  # places looked at for one hand-over
+_ENOUGH = 3  # of which so many that will do
+_FLOOR_COST = 15.0  # [s] that a surface may cost more than the floor, where one stumbles
+_ON_SURFACE = 0.05  # [m] above a surface that the middle of a small thing lies
+_NAMES = ("{}-over", "{}-take")
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One way to hand over: who gives and takes (classes), onto what, and its time [s]."""
+
+    time: float
+    place: SubTask
+    pick: SubTask
+
+
+def insert_hand_overs(
+    sub_tasks: Sequence[SubTask],
+    estimates: Estimates,
+    bound: Mapping[str, str],
+    forbidden: Collection[tuple[str, str]],
+) -> tuple[list[SubTask], tuple[str, ...]]:
+    """Return the sub-tasks with a hand-over wherever no single robot can both pick and place.
+
+    Between the two come a place by who picks, on a surface or spot of floor that both reach, and a
+    pick by who places (EMOS, section 4.2: each robot can do a part of the sub-goals only). Pairs
+    for which there is no such spot stay as they are.
+
+    Returns:
+        The sub-tasks, and the ids of those added.
+    """
+    by_id = {s.id: s for s in sub_tasks}
+    out: list[SubTask] = []
+    added: list[str] = []
+    replaced: dict[str, SubTask] = {}
+    for task in sub_tasks:
+        pick = by_id.get(task.same_robot_as)
+        wanted = (
+            task.kind == "place"
+            and task.state in OPEN
+            and pick is not None
+            and pick.kind == "pick"
+            and pick.state in OPEN
+            and pick.object is not None
+            and not _single(estimates, (pick, task), forbidden)
+        )
+        if not wanted:
+            out.append(task)
+            continue
+        assert pick is not None
+        way = _best(estimates, pick, task, set(by_id) | set(added), forbidden)
+        if way is None:
+            out.append(task)
+            continue
+        last = task.model_copy(
+            update={
+                "depends_on": tuple(
+                    dict.fromkeys([*(d for d in task.depends_on if d != pick.id), way.pick.id])
+                ),
+                "same_robot_as": way.pick.id,
+            }
+        )
+        replaced[task.id] = last
+        out += [way.place, way.pick, last]
+        added += [way.place.id, way.pick.id]
+    return out, tuple(added)
+
+
+def _single(
+    estimates: Estimates, unit: Sequence[SubTask], forbidden: Collection[tuple[str, str]]
+) -> bool:
+    """Tell whether one robot can do all of a unit."""
+    robots = estimates.robots
+    return any(
+        all(
+            estimates.of(robots.class_of[r], task).feasible and (task.id, name) not in forbidden
+            for task in unit
+        )
+        for r, name in enumerate(robots.names)
+    )
+
+
+def _able(
+    estimates: Estimates, task: SubTask, forbidden: Collection[tuple[str, str]]
+) -> list[tuple[int, Estimate]]:
+    """Return the classes of robots that can do a sub-task, with their estimates."""
+    robots = estimates.robots
+    groups = {
+        robots.class_of[r]
+        for r, name in enumerate(robots.names)
+        if (task.id, name) not in forbidden
+    }
+    found = [(group, estimates.of(group, task)) for group in sorted(groups)]
+    return [(group, answer) for group, answer in found if answer.feasible]
+
+
+def _best(
+    estimates: Estimates,
+    pick: SubTask,
+    place: SubTask,
+    taken: Collection[str],
+    forbidden: Collection[tuple[str, str]],
+) -> _Way | None:
+    givers = _able(estimates, pick, forbidden)
+    takers = _able(estimates, place, forbidden)
+    if not givers or not takers or pick.object is None:
+        return None
+    best: _Way | None = None
+    found = 0
+    for count, (receptacle, height) in enumerate(_spots(estimates, givers, takers)):
+        if count >= _MOST or found >= _ENOUGH:
+            break
+        will_do = False
+        put = _put(pick, receptacle, taken)
+        for giver, first in givers:
+            given = estimates.of(giver, put)
+            if not given.feasible or given.target is None:
+                continue
+            # Where the thing will lie: on the surface, at the edge that the giver stands at.
+            x, y, z = given.target
+            lies = (x, y, z + (height or _ON_SURFACE))
+            take = _take(pick, place, put, lies, receptacle, taken)
+            for taker, last in takers:
+                if taker == giver:
+                    continue
+                answer = estimates.of(taker, take)
+                if not answer.feasible:
+                    continue
+                will_do = True
+                time = _time(estimates, giver, first, given) + _time(estimates, taker, answer, last)
+                time += _FLOOR_COST if receptacle.label == FLOOR else 0.0
+                if best is None or time < best.time - 1e-9:
+                    best = _Way(time, put, take)
+        found += will_do
+    return best
+
+
+def _spots(
+    estimates: Estimates,
+    givers: Sequence[tuple[int, Estimate]],
+    takers: Sequence[tuple[int, Estimate]],
+) -> Iterator[tuple[Thing, float]]:
+    """Return surfaces and spots of floor, the nearest to where both have to be first."""
+    scene = estimates.toolbox.scene
+    ends = [answer.spot for _, answer in (*givers, *takers) if answer.spot is not None]
+
+    def far(point: Vec3) -> float:
+        return sum(math.dist(point, end) for end in ends)
+
+    found: list[tuple[float, str, Thing]] = []
+    for thing in scene.objects.values():
+        open_tops = [r for r in thing.receptacles if not r.inside]
+        if thing.kind != "item" and open_tops:
+            meant = Thing(
+                label=thing.label.top, id=thing.id, position=thing.box.center, room=thing.room
+            )
+            found.append((far(thing.box.center), thing.id, meant))
+    for place in scene.places.values():
+        meant = Thing(label=FLOOR, position=place.position, room=place.room)
+        # Rather on a table than on the floor: as if it were so much farther away.
+        found.append((far(place.position) + 4.0, place.id, meant))
+    for _, _, meant in sorted(found, key=lambda f: (f[0], f[1])):
+        yield meant, _ON_SURFACE
+
+
+def _put(pick: SubTask, receptacle: Thing, taken: Collection[str]) -> SubTask:
+    assert pick.object is not None
+    return SubTask(
+        id=_free(_NAMES[0].format(pick.id), taken),
+        kind="place",
+        object=pick.object,
+        receptacle=receptacle,
+        depends_on=(pick.id,),
+        same_robot_as=pick.id,
+        description=f"put the {pick.object.label} on the {receptacle.label} for another robot",
+    )
+
+
+def _take(
+    pick: SubTask,
+    place: SubTask,
+    put: SubTask,
+    lies: Vec3,
+    receptacle: Thing,
+    taken: Collection[str],
+) -> SubTask:
+    assert pick.object is not None
+    return SubTask(
+        id=_free(_NAMES[1].format(pick.id), taken),
+        kind="pick",
+        # Without its id: the scene still has it where it was.
+        object=Thing(label=pick.object.label, position=lies, room=receptacle.room),
+        depends_on=(put.id,),
+        description=f"take the {pick.object.label} that another robot puts on the "
+        f"{receptacle.label}, for {place.id}",
+    )
+
+
+def _time(estimates: Estimates, group: int, a: Estimate, b: Estimate) -> float:
+    """Return the time [s] of two sub-tasks one after the other for a class of robots."""
+    robots = estimates.robots
+    name = robots.names[robots.first[group]]
+    way = 0.0
+    if a.spot is not None and b.spot is not None:
+        way = estimates.toolbox.path(name, a.spot, b.spot).time
+    return a.work + b.work + way
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    name = name[:56]
+    out, n = name, 2
+    while out in taken:
+        out, n = f"{name}-{n}", n + 1
+    return out

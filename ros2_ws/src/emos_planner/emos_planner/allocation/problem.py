@@ -1,0 +1,273 @@
+"""The assignment as numbers: who can do what, how long it takes, and what has to wait for what."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from coterie_core.geometry import Vec3
+from coterie_core.tasks import Obstacle, SubTask, SubTaskState, Verdict
+from emos_planner.geometry.results import Estimate
+from emos_planner.geometry.toolbox import Toolbox
+
+NOBODY_KNOWS_WAY = 12.0
+"""Time [s] taken for the way to or from what nobody has found yet."""
+_NO_WAY = 1e6  # [s] where the network of places knows no way: never chosen if there is a choice
+
+OPEN = (SubTaskState.PENDING, SubTaskState.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class Robots:
+    """Robots by class: those of one class have equal bodies, and get to the same places.
+
+    Attributes:
+        names: Of all robots.
+        starts: Where they are [m].
+        class_of: Index of each robot's class.
+        first: A robot of each class, whose answers hold for all of it.
+    """
+
+    names: tuple[str, ...]
+    starts: tuple[Vec3 | None, ...]
+    class_of: tuple[int, ...]
+    first: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Problem:
+    """Units of sub-tasks that one robot does in a row, and what they cost each class of robots.
+
+    Attributes:
+        jobs: The open sub-tasks; numbers below are indices into them.
+        robots: The robots.
+        units: Jobs that one robot does in this order (who picks, places).
+        options: Robots that can do each unit; empty: nobody can.
+        waits: Jobs that must be finished before a job.
+        work: Per class and job, time at the spot [s].
+        travel: Per class, node and job, time of the way [s]. Nodes are jobs and then robots: where
+            one is after a job, or at first.
+        ready: Per robot, when it is free [s].
+    """
+
+    jobs: list[SubTask]
+    robots: Robots
+    units: list[list[int]]
+    options: list[list[int]]
+    waits: list[list[int]]
+    work: list[list[float]] = field(default_factory=list)
+    travel: list[list[list[float]]] = field(default_factory=list)
+    ready: list[float] = field(default_factory=list)
+
+
+class Estimates:
+    """What the tools say of every open sub-task for every class of robots, asked once."""
+
+    def __init__(
+        self,
+        toolbox: Toolbox,
+        starts: Mapping[str, Vec3 | None],
+        sub_tasks: Sequence[SubTask],
+    ) -> None:
+        self.toolbox = toolbox
+        names = tuple(starts)
+        places = tuple(toolbox.start_of(name, starts[name]) for name in names)
+        classes: dict[tuple[str, frozenset[int], str], int] = {}
+        class_of, first = [], []
+        planned = {s.object.id for s in sub_tasks if s.kind == "place" and s.object and s.object.id}
+        self._opened = frozenset(
+            s.object.id for s in sub_tasks if s.kind == "open" and s.object and s.object.id
+        )
+        for k, name in enumerate(names):
+            agent = toolbox.scene.agents.get(name)
+            held = agent.holding if agent is not None else ""
+            # What the plan puts down does not keep the hand full.
+            held = "" if held in planned else held
+            key = (toolbox.kind_key(name), toolbox.parts_of(name, places[k]), held)
+            if key not in classes:
+                classes[key] = len(classes)
+                first.append(k)
+            class_of.append(classes[key])
+        self._held = [key[2] for key in classes]
+        self.robots = Robots(names, places, tuple(class_of), tuple(first))
+        self._known: dict[tuple[int, SubTask], Estimate] = {}
+
+    @property
+    def classes(self) -> range:
+        """Indices of the classes."""
+        return range(len(self.robots.first))
+
+    def of(self, group: int, sub_task: SubTask) -> Estimate:
+        """Return the estimate for a class, without the way from where a robot starts."""
+        key = (group, sub_task)
+        if key not in self._known:
+            robot = self.robots.first[group]
+            self._known[key] = self.toolbox.estimate_work(
+                self.robots.names[robot],
+                sub_task,
+                self.robots.starts[robot],
+                holding=self._held[group],
+                opened=self._opened,
+            )
+        return self._known[key]
+
+
+def units_of(jobs: Sequence[SubTask], waits: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return the jobs joined by `same_robot_as`, each group in an order that dependencies allow."""
+    number = {job.id: k for k, job in enumerate(jobs)}
+    lead = list(range(len(jobs)))
+
+    def root(k: int) -> int:
+        while lead[k] != k:
+            k = lead[k]
+        return k
+
+    for k, job in enumerate(jobs):
+        other = number.get(job.same_robot_as)
+        if other is not None:
+            a, b = sorted((root(k), root(other)))
+            lead[b] = a
+    depth = depths(waits)
+    groups: dict[int, list[int]] = {}
+    for k in sorted(range(len(jobs)), key=lambda k: (depth[k], k)):
+        groups.setdefault(root(k), []).append(k)
+    return [groups[k] for k in sorted(groups)]
+
+
+def depths(waits: Sequence[Sequence[int]]) -> list[int]:
+    """Return how many jobs in a row come before each; those in a cycle get the number of jobs."""
+    count = len(waits)
+    depth = [0] * count
+    for _ in range(count + 1):
+        changed = False
+        for k in range(count):
+            need = max((depth[d] + 1 for d in waits[k]), default=0)
+            if min(need, count) > depth[k]:
+                depth[k] = min(need, count)
+                changed = True
+        if not changed:
+            break
+    return depth
+
+
+def build(
+    jobs: list[SubTask],
+    bound: Mapping[str, str],
+    estimates: Estimates,
+    load: Mapping[str, float],
+    forbidden: Collection[tuple[str, str]],
+) -> Problem:
+    """Return the problem of the open sub-tasks.
+
+    Args:
+        jobs: The open ones.
+        bound: Id of a sub-task that is done or running -> its robot, for `same_robot_as`.
+        estimates: What robots can do.
+        load: Robot -> time [s] that it is taken already.
+        forbidden: (sub-task id, robot) that are not to be.
+    """
+    number = {job.id: k for k, job in enumerate(jobs)}
+    waits = [[number[d] for d in job.depends_on if d in number] for job in jobs]
+    robots = estimates.robots
+    units = units_of(jobs, waits)
+    refused = set(forbidden)
+    options = []
+    for unit in units:
+        able = {
+            group
+            for group in estimates.classes
+            if all(estimates.of(group, jobs[j]).feasible for j in unit)
+        }
+        must = {bound[jobs[j].same_robot_as] for j in unit if jobs[j].same_robot_as in bound}
+        options.append(
+            [
+                r
+                for r, name in enumerate(robots.names)
+                if robots.class_of[r] in able
+                and must <= {name}
+                and not any((jobs[j].id, name) in refused for j in unit)
+            ]
+        )
+    problem = Problem(jobs, robots, units, options, waits)
+    problem.ready = [max(0.0, float(load.get(name, 0.0))) for name in robots.names]
+    needed = {robots.class_of[r] for option in options for r in option}
+    for group in estimates.classes:
+        work, travel = _costs(problem, estimates, group, group in needed)
+        problem.work.append(work)
+        problem.travel.append(travel)
+    return problem
+
+
+def _costs(
+    problem: Problem, estimates: Estimates, group: int, needed: bool
+) -> tuple[list[float], list[list[float]]]:
+    """Return a class's work per job, and travel per node and job [s]."""
+    jobs, robots = problem.jobs, problem.robots
+    count, nodes = len(jobs), len(jobs) + len(robots.names)
+    if not needed:
+        return [0.0] * count, [[_NO_WAY] * count for _ in range(nodes)]
+    answers = [estimates.of(group, job) for job in jobs]
+    work = [answer.work if answer.feasible else 0.0 for answer in answers]
+    kind = estimates.toolbox.kind(robots.names[robots.first[group]])
+    spots: list[Vec3 | None] = [a.spot if a.feasible else None for a in answers]
+    all_spots = spots + [
+        start if robots.class_of[r] == group else None for r, start in enumerate(robots.starts)
+    ]
+    known = [k for k, spot in enumerate(all_spots) if spot is not None]
+    unique = list(dict.fromkeys(spot for spot in all_spots if spot is not None))
+    row = {spot: k for k, spot in enumerate(unique)}
+    lengths = kind.ways.matrix(unique)
+    times, travel = kind.ways.time_of(lengths), [[NOBODY_KNOWS_WAY] * count for _ in range(nodes)]
+    times = times.clip(max=_NO_WAY)
+    rows = [row[spot] for spot in all_spots if spot is not None]
+    columns = [k for k in known if k < count]
+    picked = [row[spot] for spot in spots if spot is not None]
+    table = times[rows][:, picked].tolist()
+    for i, node in enumerate(known):
+        for j, job in enumerate(columns):
+            travel[node][job] = table[i][j]
+    return work, travel
+
+
+RULED_OUT = "it is not to do this"
+"""Of pairs that the caller rules out; only the caller knows why."""
+
+
+def why_nobody(
+    unit: Sequence[int],
+    jobs: Sequence[SubTask],
+    estimates: Estimates,
+    bound: Mapping[str, str],
+    forbidden: Collection[tuple[str, str]],
+) -> dict[str, Verdict]:
+    """Return robot -> why it cannot do a unit."""
+    out = {}
+    for r, name in enumerate(estimates.robots.names):
+        group = estimates.robots.class_of[r]
+        verdict: Verdict | None = None
+        for j in unit:
+            job = jobs[j]
+            answer = estimates.of(group, job)
+            if not answer.feasible:
+                verdict = answer.verdict(job.id)
+            elif (job.id, name) in forbidden:
+                verdict = _no(job.id, RULED_OUT)
+            elif bound.get(job.same_robot_as, name) != name:
+                verdict = _no(
+                    job.id, f"{bound[job.same_robot_as]} has begun with {job.same_robot_as}"
+                )
+            if verdict is not None:
+                break
+        if verdict is not None:
+            out[name] = verdict
+    return out
+
+
+def _no(sub_task: str, reason: str) -> Verdict:
+    return Verdict(sub_task=sub_task, feasible=False, obstacle=Obstacle.OTHER, reason=reason)
+
+
+def waits_for(sub_task: str, other: str, robots: Sequence[str]) -> dict[str, Verdict]:
+    """Return robot -> that a sub-task waits for one that nobody can do."""
+    reason = f"it waits for {other}, which nobody can do"
+    return {name: _no(sub_task, reason) for name in robots}

@@ -1,0 +1,198 @@
+"""The rule's plan: every sub-task to a robot that can do it, so that the last one ends soonest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from coterie_core.geometry import Vec3
+from coterie_core.tasks import SubTask, SubTaskState, Verdict
+from emos_planner.allocation.handover import insert_hand_overs
+from emos_planner.allocation.problem import (
+    OPEN,
+    Estimates,
+    Problem,
+    build,
+    depths,
+    waits_for,
+    why_nobody,
+)
+from emos_planner.allocation.schedule import Plan, Times, greedy, improve, play
+from emos_planner.geometry.toolbox import Toolbox
+
+_NONE: Mapping[str, float] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Who does what.
+
+    Attributes:
+        sub_tasks: All of them, `robot` filled ("" for those that nobody can do), with hand-overs
+            added; sorted by when they begin, so that each robot's come in the order to do them in.
+        unassigned: Id of a sub-task that nobody can do -> robot -> why not.
+        finish: Id of an open sub-task -> when it is done [s].
+        makespan: When the last one is [s].
+        total: Time that all robots spend together, ways included [s].
+        hand_overs: Ids of the sub-tasks added for hand-overs.
+    """
+
+    sub_tasks: tuple[SubTask, ...]
+    unassigned: dict[str, dict[str, Verdict]] = field(default_factory=dict)
+    finish: dict[str, float] = field(default_factory=dict)
+    makespan: float = 0.0
+    total: float = 0.0
+    hand_overs: tuple[str, ...] = ()
+
+
+def assign(
+    sub_tasks: Sequence[SubTask],
+    starts: Mapping[str, Vec3 | None],
+    toolbox: Toolbox,
+    *,
+    load: Mapping[str, float] = _NONE,
+    forbidden: Collection[tuple[str, str]] = (),
+    seed: int = 0,
+    search: bool = True,
+) -> Share:
+    """Assign open sub-tasks to robots; what is done or running stays as it is.
+
+    Least makespan, then least time of all robots; times are those of the tools: ways and work by
+    embodiment. Greedy by urgency, then a search with a seed: the same input gives the same plan.
+    Where no single robot can both pick and place, a hand-over is put in between.
+
+    Args:
+        sub_tasks: All sub-tasks of the task. `robot` of open ones is not looked at.
+        starts: The robots that take part -> where they are [m] (None: where the scene has them).
+        toolbox: Resumes of all of them, and the scene.
+        load: Robot -> time [s] that it is taken already.
+        forbidden: (sub-task id, robot) pairs that are not to be: refused, or failed.
+        seed: Of the search.
+        search: Whether to search; without, the greedy plan.
+
+    Raises:
+        UnknownRobot: A robot has no resume.
+        ValueError: Two sub-tasks have the same id, or they wait for each other in a circle.
+    """
+    _check(sub_tasks)
+    estimates = Estimates(toolbox, starts, sub_tasks)
+    refused = frozenset(forbidden)
+    bound = {s.id: s.robot for s in sub_tasks if s.state not in OPEN and s.robot}
+    tasks, hand_overs = insert_hand_overs(sub_tasks, estimates, bound, refused)
+    jobs = [s for s in tasks if s.state in OPEN]
+    problem = build(jobs, bound, estimates, load, refused)
+    doable, unassigned = _doable(problem, estimates, bound, refused)
+    plan = greedy(problem, doable)
+    if search:
+        plan = improve(problem, plan, seed)
+    times = play(problem, plan)
+    return _share(tasks, problem, plan.robot, doable, times, unassigned, hand_overs)
+
+
+def plan_times(
+    sub_tasks: Sequence[SubTask],
+    starts: Mapping[str, Vec3 | None],
+    toolbox: Toolbox,
+    *,
+    load: Mapping[str, float] = _NONE,
+) -> float:
+    """Return when the last open sub-task of a plan is done [s]; infinite if it cannot be done.
+
+    Robots do theirs in the order of the plan as far as dependencies allow. Sub-tasks without a
+    robot do not count.
+
+    Raises:
+        UnknownRobot: A robot has no resume.
+    """
+    jobs = [s for s in sub_tasks if s.state in OPEN and s.robot in starts]
+    estimates = Estimates(toolbox, starts, sub_tasks)
+    problem = build(jobs, {}, estimates, load, ())
+    number = {name: r for r, name in enumerate(problem.robots.names)}
+    problem.units = [[j] for j in range(len(jobs))]
+    if any(
+        not estimates.of(problem.robots.class_of[number[job.robot]], job).feasible for job in jobs
+    ):
+        return math.inf
+    deep = depths(problem.waits)
+    order = sorted(range(len(jobs)), key=lambda j: (deep[j], j))
+    return play(problem, Plan(order, [number[job.robot] for job in jobs])).makespan
+
+
+def _check(sub_tasks: Sequence[SubTask]) -> None:
+    number = {s.id: k for k, s in enumerate(sub_tasks)}
+    if len(number) < len(sub_tasks):
+        ids = [s.id for s in sub_tasks]
+        twice = sorted({i for i in ids if ids.count(i) > 1})
+        raise ValueError(f"sub-tasks share ids: {', '.join(twice)}; give each its own")
+    waits = [[number[d] for d in s.depends_on if d in number] for s in sub_tasks]
+    deep = depths(waits)
+    if deep and max(deep) >= len(sub_tasks):
+        ring = [s.id for s, d in zip(sub_tasks, deep, strict=True) if d >= len(sub_tasks)]
+        raise ValueError(
+            f"sub-tasks wait for each other in a circle: {', '.join(ring)}; mend depends_on"
+        )
+
+
+def _doable(
+    problem: Problem,
+    estimates: Estimates,
+    bound: Mapping[str, str],
+    forbidden: Collection[tuple[str, str]],
+) -> tuple[list[int], dict[str, dict[str, Verdict]]]:
+    """Return the units that can be done, and why the others cannot."""
+    unassigned: dict[str, dict[str, Verdict]] = {}
+    names = problem.robots.names
+    out = {u for u in range(len(problem.units)) if not problem.options[u]}
+    for u in sorted(out):
+        why = why_nobody(problem.units[u], problem.jobs, estimates, bound, forbidden)
+        for j in problem.units[u]:
+            name = problem.jobs[j].id
+            unassigned[name] = {r: v.model_copy(update={"sub_task": name}) for r, v in why.items()}
+    unit_of = {j: u for u, unit in enumerate(problem.units) for j in unit}
+    changed = True
+    while changed:
+        changed = False
+        for j in range(len(problem.jobs)):
+            lost = [d for d in problem.waits[j] if unit_of[d] in out]
+            if unit_of[j] not in out and lost:
+                out.add(unit_of[j])
+                other = problem.jobs[lost[0]].id
+                for k in problem.units[unit_of[j]]:
+                    name = problem.jobs[k].id
+                    unassigned[name] = waits_for(name, other, names)
+                changed = True
+    return [u for u in range(len(problem.units)) if u not in out], unassigned
+
+
+def _share(
+    tasks: Sequence[SubTask],
+    problem: Problem,
+    robot: Sequence[int],
+    doable: Sequence[int],
+    times: Times,
+    unassigned: dict[str, dict[str, Verdict]],
+    hand_overs: tuple[str, ...],
+) -> Share:
+    names = problem.robots.names
+    who = {problem.jobs[j].id: names[robot[u]] for u in doable for j in problem.units[u]}
+    finish = {problem.jobs[j].id: times.finish[j] for u in doable for j in problem.units[u]}
+    place = {task.id: k for k, task in enumerate(tasks)}
+    out = []
+    for task in tasks:
+        if task.state in OPEN:
+            fresh = {"robot": who.get(task.id, ""), "state": SubTaskState.PENDING, "reason": ""}
+            task = task.model_copy(update=fresh)
+        out.append(task)
+    out.sort(
+        key=lambda t: (finish.get(t.id, -1.0 if t.id not in unassigned else 1e18), place[t.id])
+    )
+    return Share(
+        tuple(out),
+        unassigned,
+        finish,
+        max(finish.values(), default=0.0),
+        times.total,
+        hand_overs,
+    )

@@ -1,0 +1,163 @@
+"""Bodies in a scene: the space that each kind of body has, its ways, and what it gets into view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from coterie_core.geometry import Vec3
+from coterie_core.resume import Resume
+from coterie_core.scene import SceneGraph
+from emos_planner.geometry.body import Body, Frame, body_key
+from emos_planner.geometry.configuration_space import ConfigurationSpace
+from emos_planner.geometry.floorplan import FloorPlan
+from emos_planner.geometry.line_of_sight import Sightlines
+from emos_planner.geometry.path_cost import Ways
+from emos_planner.geometry.results import Sight
+from emos_planner.geometry.things import Catalog, Meant
+from emos_planner.geometry.viewpoints import sights
+
+BodiesT = TypeVar("BodiesT", bound="BodiesInScene")
+
+
+@dataclass(slots=True)
+class Kind:
+    """Everything worked out for one kind of body; robots with equal bodies share it."""
+
+    body: Body
+    space: ConfigurationSpace
+    ways: Ways
+    answers: dict[Any, Any] = field(default_factory=dict)
+
+
+class UnknownRobot(KeyError):
+    """A tool was asked about a robot that has no resume; names those that have."""
+
+    def __str__(self) -> str:
+        """Return the text without the quotes that KeyError puts around it."""
+        return str(self.args[0])
+
+
+class BodiesInScene:
+    """What is worked out for robots in a scene, and kept: neither may change afterwards.
+
+    Args:
+        scene: What is known of the house. For another state of the house `with_scene` returns the
+            same, which keeps what rests on rooms and furniture if they have not changed.
+        resumes: Robot -> what its body can do.
+
+    Raises:
+        ValueError: The rooms of the scene span no house in metres.
+    """
+
+    def __init__(self, scene: SceneGraph, resumes: Mapping[str, Resume]) -> None:
+        self.scene = scene
+        self.resumes = dict(resumes)
+        self.plan = FloorPlan(scene)
+        self.lines = Sightlines(scene, self.plan)
+        self.catalog = Catalog(scene)
+        self._structure = _structure(scene)
+        self._kind_of = {robot: body_key(resume) for robot, resume in self.resumes.items()}
+        self._kinds: dict[str, Kind] = {}
+        self._spaces: dict[Frame, ConfigurationSpace] = {}
+
+    def with_scene(
+        self: BodiesT, scene: SceneGraph, resumes: Mapping[str, Resume] | None = None
+    ) -> BodiesT:
+        """Return the same for another state of the house, or for other robots."""
+        robots = dict(self.resumes if resumes is None else resumes)
+        if _structure(scene) != self._structure:
+            return type(self)(scene, robots)
+        out = object.__new__(type(self))
+        out.scene, out.resumes = scene, robots
+        out.catalog = Catalog(scene)
+        out.plan, out._structure = self.plan, self._structure
+        out.lines = Sightlines(scene, self.plan, self.lines.walls)
+        out._kind_of = {
+            robot: self._kind_of[robot] if self.resumes.get(robot) is resume else body_key(resume)
+            for robot, resume in robots.items()
+        }
+        out._kinds = {
+            key: Kind(kind.body, kind.space, kind.ways) for key, kind in self._kinds.items()
+        }
+        out._spaces = self._spaces
+        return out
+
+    @property
+    def robots(self) -> tuple[str, ...]:
+        """Names of the robots."""
+        return tuple(self.resumes)
+
+    def kind_key(self, robot: str) -> str:
+        """Return what robots with equal bodies have in common.
+
+        Raises:
+            UnknownRobot: No resume of that robot.
+        """
+        try:
+            return self._kind_of[robot]
+        except KeyError:
+            known = ", ".join(sorted(self._kind_of)) or "none"
+            raise UnknownRobot(f"no resume of a robot {robot!r}; known are: {known}") from None
+
+    def kind(self, robot: str) -> Kind:
+        """Return what is worked out for a robot's kind of body.
+
+        Raises:
+            UnknownRobot: No resume of that robot.
+        """
+        key = self.kind_key(robot)
+        if key not in self._kinds:
+            body = Body(self.resumes[robot])
+            if body.frame not in self._spaces:
+                self._spaces[body.frame] = ConfigurationSpace(self.plan, self.scene, body.frame)
+            space = self._spaces[body.frame]
+            self._kinds[key] = Kind(body, space, Ways(self.scene, space, body))
+        return self._kinds[key]
+
+    def start_of(self, robot: str, start: Vec3 | None = None) -> Vec3 | None:
+        """Return where a robot starts [m]: as given, else as the scene has it, else None."""
+        agent = self.scene.agents.get(robot)
+        return start if start is not None or agent is None else agent.pose.position
+
+    def parts_of(self, robot: str, start: Vec3 | None) -> frozenset[int]:
+        """Return the parts of free space that a robot gets to from where it starts."""
+        kind = self.kind(robot)
+        part = kind.space.part_at(start) if start is not None else -1
+        return frozenset({part}) if part >= 0 else kind.space.main
+
+    def view(self, robot: str, meant: Meant, parts: frozenset[int] | None) -> Sight:
+        """Tell whether a camera gets a thing into view from parts of free space (None: all)."""
+        kind = self.kind(robot)
+        key = ("sight", meant.key, parts)
+        if key not in kind.answers:
+            kind.answers[key] = sights(
+                kind.space,
+                self.lines,
+                kind.body,
+                meant.box,
+                self.plan.floor_index(meant.box.bottom),
+                parts,
+                self.catalog.around(meant),
+                meant.id,
+            )
+        out: Sight = kind.answers[key]
+        return out
+
+
+def _structure(scene: SceneGraph) -> tuple[Any, ...]:
+    """Return what rasters, ways and sight lines rest on, for comparison."""
+    return (
+        tuple((f.id, f.elevation) for f in scene.floors.values()),
+        tuple((r.id, r.floor, tuple(r.polygon)) for r in scene.rooms.values()),
+        tuple(
+            (c.id, c.room_a, c.room_b, c.kind, c.position, c.width, c.riser)
+            for c in scene.connections.values()
+        ),
+        tuple((p.id, p.position, p.room) for p in scene.places.values()),
+        sum(len(links) for links in scene.links.values()),
+        tuple(
+            (t.id, t.box, len(t.receptacles)) for t in scene.objects.values() if t.kind != "item"
+        ),
+    )

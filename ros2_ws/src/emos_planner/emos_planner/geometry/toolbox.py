@@ -1,0 +1,164 @@
+"""The numbers a robot can trust: reach, sight, ways and whole sub-tasks, for bodies in a scene."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import replace
+
+from coterie_core.geometry import Box, Vec3
+from coterie_core.tasks import Obstacle, SubTask
+from emos_planner.geometry.bodies import BodiesInScene, Kind
+from emos_planner.geometry.estimates import estimate_for
+from emos_planner.geometry.grasp import grips, reach_of
+from emos_planner.geometry.results import Estimate, Path, Reach, Sight
+from emos_planner.geometry.things import Meant
+
+
+class Toolbox(BodiesInScene):
+    """Typed answers about robots in a scene."""
+
+    def reach(
+        self, robot: str, point: Vec3, *, radius: float = 0.0, start: Vec3 | None = None
+    ) -> Reach:
+        """Tell whether the hand gets to a point [m] from a spot where the robot can stand.
+
+        Args:
+            robot: Its name.
+            point: In the map frame [m].
+            radius: Of the thing there [m]: the hand need not go farther than its rim.
+            start: Where the robot is [m]; spots that it cannot get to do not count then.
+
+        Raises:
+            UnknownRobot: No resume of that robot.
+        """
+        kind = self.kind(robot)
+        parts = None if start is None else self.parts_of(robot, start)
+        key = ("reach", point, radius, parts)
+        if key not in kind.answers:
+            floor = self.plan.floor_index(point[2])
+            box = Box(point, (2.0 * radius, 2.0 * radius, 0.0))
+            found, trouble = grips(kind.space, kind.body, box, point[2], floor, parts)
+            kind.answers[key] = (
+                reach_of(found[0], 0, self.plan.elevation(floor), "the point") if found else trouble
+            )
+        out: Reach = kind.answers[key]
+        return out
+
+    def sight(self, robot: str, box: Box | Vec3, *, start: Vec3 | None = None) -> Sight:
+        """Tell whether a camera gets a thing into view from a spot where the robot can stand.
+
+        Args:
+            robot: Its name.
+            box: The thing [m, map frame], or a point.
+            start: Where the robot is [m]; spots that it cannot get to do not count then.
+
+        Raises:
+            UnknownRobot: No resume of that robot.
+        """
+        if not isinstance(box, Box):
+            box = Box(box, (0.0, 0.0, 0.0))
+        return self.view(
+            robot, Meant("", box), None if start is None else self.parts_of(robot, start)
+        )
+
+    def path(self, robot: str, start: Vec3, goal: Vec3) -> Path:
+        """Return the way of a robot between two points [m]; it stands as near to them as it fits.
+
+        Raises:
+            UnknownRobot: No resume of that robot.
+        """
+        kind = self.kind(robot)
+        key = ("path", start, goal)
+        if key not in kind.answers:
+            kind.answers[key] = self._path(kind, start, goal)
+        out: Path = kind.answers[key]
+        return out
+
+    def estimate(
+        self,
+        robot: str,
+        sub_task: SubTask,
+        start: Vec3 | None = None,
+        *,
+        holding: str | None = None,
+        opened: Collection[str] = (),
+    ) -> Estimate:
+        """Tell whether a robot can do a sub-task, and how long it takes.
+
+        Args:
+            robot: Its name.
+            sub_task: What to do.
+            start: Where the robot is [m]; None: where the scene has it, else anywhere.
+            holding: Id of the thing in its hand, "" for none; None: as the scene has it.
+            opened: Ids of containers that will be open by then.
+
+        Raises:
+            UnknownRobot: No resume of that robot.
+        """
+        start = self.start_of(robot, start)
+        there = self.estimate_work(robot, sub_task, start, holding=holding, opened=opened)
+        if not there.feasible:
+            return there
+        if start is None or there.spot is None:
+            return there
+        way = self.path(robot, start, there.spot)
+        if not way.feasible:
+            return Estimate(False, way.obstacle, way.reason, target=there.target, thing=there.thing)
+        time = there.time + way.time
+        return replace(
+            there,
+            time=time,
+            distance=there.distance + way.length,
+            reason=f"{there.reason}; {way.length:.1f} m to go, {time:.0f} s in all",
+        )
+
+    def estimate_work(
+        self,
+        robot: str,
+        sub_task: SubTask,
+        start: Vec3 | None,
+        *,
+        holding: str | None = None,
+        opened: Collection[str] = (),
+    ) -> Estimate:
+        """As `estimate`, without length and time of the way to the spot; `start` as it is given."""
+        if holding is None:
+            agent = self.scene.agents.get(robot)
+            holding = agent.holding if agent is not None else ""
+        there = estimate_for(self, robot, sub_task, self.parts_of(robot, start), holding, opened)
+        if there.feasible or there.obstacle is not Obstacle.NO_PATH or there.spot is None:
+            return there
+        if start is not None:
+            why = self.kind(robot).space.why_not(start, there.spot)
+            there = replace(there, reason=f"no way there: {why}")
+        return replace(there, spot=None)
+
+    def _path(self, kind: Kind, start: Vec3, goal: Vec3) -> Path:
+        space = kind.space
+        a, b = space.stand(start), space.stand(goal)
+        for spot, wanted in ((a, start), (b, goal)):
+            if spot is None:
+                return Path(
+                    False,
+                    Obstacle.NO_PATH,
+                    f"there is no spot for a body of radius {kind.body.frame.radius:.2f} m within "
+                    f"1.2 m of ({wanted[0]:.2f}, {wanted[1]:.2f}, {wanted[2]:.2f})",
+                )
+        assert a is not None and b is not None
+        if kind.body.frame.kind == "fixed" and math.dist(a, b) > 0.1:
+            return Path(False, Obstacle.NO_PATH, "it is fixed to its place")
+        here, there = space.part_at(a), space.part_at(b)
+        if here != there:
+            near = space.stand(goal, parts=frozenset({here}))
+            if near is None:
+                return Path(False, Obstacle.NO_PATH, space.why_not(a, b))
+            b = near
+        length, rooms = kind.ways.length(a, b)
+        if not math.isfinite(length):
+            return Path(False, Obstacle.NO_PATH, space.why_not(a, b))
+        time = kind.ways.time(length)
+        return Path(
+            True, None, f"{length:.1f} m in {time:.0f} s through {len(rooms)} rooms", length, time,
+            rooms,
+        )  # fmt: skip

@@ -1,0 +1,212 @@
+"""Conductor: lets robots' goals run in a world, one at a time per robot, in a repeatable order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from coterie_core.embodiment import Embodiment
+from coterie_core.geometry import Pose
+from coterie_core.observation import Observation
+from coterie_core.skills import Outcome, Skill, SkillRefused, SkillResult
+from habitat_bridge.guard import Guard
+from habitat_bridge.lockstep_barrier import LockstepBarrier
+from habitat_bridge.simulator import RobotState, Simulator
+
+_NOWHERE = Pose((0.0, 0.0, 0.0))
+
+
+@dataclass(slots=True)
+class Goal:
+    """A skill that somebody wants a robot to do.
+
+    `on_end` is called exactly once, with the result and where the robot stands then.
+    """
+
+    id: str
+    robot: str
+    skill: Skill
+    on_end: Callable[[SkillResult, RobotState], object]
+    on_progress: Callable[[RobotState], object] = lambda state: None
+    running: bool = False
+
+
+@dataclass(slots=True)
+class Step:
+    """What one tick brought: the time [s], states of all robots, how many skills ended."""
+
+    time: float
+    states: dict[str, RobotState]
+    ended: int = 0
+
+
+class GoalScheduler:
+    """Runs goals in a world. Not thread-safe: one thread owns it and the world.
+
+    In lockstep, goals that came while time stood still are started together, in the order of the
+    robots, when the barrier opens: the same goals give the same world, whoever was first to send.
+
+    After every goal, however it ended, its robot perceives once, and then the goal is told.
+
+    Args:
+        world: The world, with all robots in it.
+        bodies: Their embodiments.
+        guard: Checks every goal before it may run.
+        barrier: Makes it lockstep; None: goals start at once, and time never waits.
+        perceived: Gets every observation.
+    """
+
+    def __init__(
+        self,
+        world: Simulator,
+        bodies: Mapping[str, Embodiment],
+        guard: Guard,
+        barrier: LockstepBarrier | None = None,
+        perceived: Callable[[Observation], object] = lambda observation: None,
+    ) -> None:
+        self.world = world
+        self._perceived = perceived
+        self._bodies = bodies
+        self._guard = guard
+        self._barrier = barrier
+        self._goals: dict[str, Goal] = {}
+        self._looks: dict[str, int] = {}
+        self._ended: list[tuple[Goal, SkillResult]] = []
+        self._out: set[str] = set()
+
+    @property
+    def busy(self) -> int:
+        """Number of robots that have a goal."""
+        return len(self._goals)
+
+    def perceive(self, robot: str) -> Observation:
+        """Let a robot perceive; `step` is its own count of observations."""
+        step = self._looks.get(robot, 0)
+        self._looks[robot] = step + 1
+        observation = replace(self.world.observe(robot), step=step)
+        self._perceived(observation)
+        return observation
+
+    def submit(self, goal: Goal, now: float) -> None:
+        """Take a goal; one that the robot already has is ended as CANCELLED.
+
+        A goal that the guard refuses ends at once with the reason, and leaves the older one alone.
+
+        Args:
+            goal: The goal.
+            now: Wall clock [s].
+        """
+        body = self._bodies.get(goal.robot)
+        if body is None:
+            known = ", ".join(self._bodies) or "none"
+            reason = f"no robot {goal.robot!r}; robots here: {known}"
+            goal.on_end(SkillResult(Outcome.REFUSED, reason), RobotState(goal.robot, _NOWHERE))
+            return
+        try:
+            self._guard.check(goal.skill, body)
+        except SkillRefused as refused:
+            self._end(goal, refused.result)
+            return
+        older = self._goals.pop(goal.robot, None)
+        if older is not None:
+            self._stop(older, "a newer goal took its place")
+        self._goals[goal.robot] = goal
+        if self._barrier is not None:
+            self._barrier.joins(goal.robot, now)
+        else:
+            self._start(goal)
+
+    def cancel(self, goal_id: str, reason: str = "cancelled") -> bool:
+        """End a goal as CANCELLED; False where there is no such goal, for example any more."""
+        goal = next((goal for goal in self._goals.values() if goal.id == goal_id), None)
+        if goal is None:
+            return False
+        del self._goals[goal.robot]
+        self._left(goal.robot)
+        self._stop(goal, reason)
+        return True
+
+    def takes_part(self, robot: str, value: bool, now: float) -> None:
+        """Hear from a robot whether time has to wait for it."""
+        if self._barrier is None or robot not in self._bodies:
+            return
+        if value:
+            self._out.discard(robot)
+            self._barrier.joins(robot, now)
+        else:
+            self._out.add(robot)
+            self._barrier.leaves(robot)
+
+    def ready(self, now: float) -> bool:
+        """Tell whether time may move on; starts the goals that waited for that.
+
+        Goals that the world refuses end here, which may close the barrier again.
+        """
+        if self._barrier is None:
+            return True
+        if not self._barrier.open(self._goals, now):
+            return False
+        waiting = [
+            self._goals[robot]
+            for robot in self.world.robots
+            if robot in self._goals and not self._goals[robot].running
+        ]
+        for goal in waiting:
+            self._start(goal)
+        return self._barrier.open(self._goals, now)
+
+    def step(self, dt: float) -> Step:
+        """Advance the world by `dt` [s]; call `conclude` next."""
+        results = self.world.tick(dt)
+        states = {robot: self.world.state(robot) for robot in self.world.robots}
+        ended: list[tuple[Goal, SkillResult]] = []
+        for robot, state in states.items():
+            goal = self._goals.get(robot)
+            if goal is None or not goal.running:
+                continue
+            result = results.get(robot)
+            if result is None:
+                goal.on_progress(state)
+                continue
+            del self._goals[robot]
+            self._left(robot)
+            ended.append((goal, result))
+        self._ended = ended
+        return Step(self.world.time, states, len(ended))
+
+    def conclude(self) -> None:
+        """Let the robots perceive whose goals ended in the last step; then tell the goals."""
+        ended, self._ended = self._ended, []
+        for goal, _ in ended:
+            self.perceive(goal.robot)
+        for goal, result in ended:
+            goal.on_end(result, self.world.state(goal.robot))
+
+    def close(self, reason: str, outcome: Outcome = Outcome.FAULT) -> None:
+        """End all goals, for example because the world failed."""
+        goals, self._goals = list(self._goals.values()), {}
+        for goal in goals:
+            goal.on_end(SkillResult(outcome, reason), RobotState(goal.robot, _NOWHERE))
+
+    def _left(self, robot: str) -> None:
+        """Let time not wait for a robot whose goal was still on its way when it said so."""
+        if self._barrier is not None and robot in self._out:
+            self._barrier.leaves(robot)
+
+    def _start(self, goal: Goal) -> None:
+        try:
+            self.world.start_skill(goal.robot, goal.skill)
+        except SkillRefused as refused:
+            del self._goals[goal.robot]
+            self._end(goal, refused.result)
+            return
+        goal.running = True
+
+    def _stop(self, goal: Goal, reason: str) -> None:
+        if goal.running:
+            self.world.cancel_skill(goal.robot)
+        self._end(goal, SkillResult(Outcome.CANCELLED, reason))
+
+    def _end(self, goal: Goal, result: SkillResult) -> None:
+        self.perceive(goal.robot)
+        goal.on_end(result, self.world.state(goal.robot))

@@ -1,0 +1,1 @@
+"""The generator of houses: rooms, structure, furniture, small things, and their checks."""

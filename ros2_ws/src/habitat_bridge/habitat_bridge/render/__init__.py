@@ -1,0 +1,1 @@
+"""Images of a house by ray casting and rasterization: color, depth, semantics."""

@@ -1,0 +1,225 @@
+"""What comes in from one camera of a robot, put together to frames that can be mapped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image
+
+from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.transforms import TransformBuffer, TransformError, TransformNotYet
+from coterie_msgs.msg import ImageDetections
+from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.conversions import DetectedImage
+from coterie_ros.conversions.detections import Detection2DArray
+from semantic_mapper.motion_filter import MotionFilter
+from semantic_mapper.pairing import FramePairs
+
+Model = tuple[tuple[int, int], tuple[float, float, float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """A depth image (rows, cols) [m] and its frame."""
+
+    pixels: npt.NDArray[np.float32]
+    frame: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A frame to be mapped."""
+
+    frame: RgbdFrame
+    detections: tuple[ImageDetection, ...]
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A frame whose pose or camera model has not come yet, until `due` [s of the loop's clock]."""
+
+    time: float
+    depth: Depth
+    found: DetectedImage
+    due: float
+
+
+class CameraSubscriber:
+    """What comes in from one camera of a robot, up to whole frames; lives in the loop of a node.
+
+    Args:
+        node: Listens; has the mapper's parameters.
+        robot: Whose camera it is.
+        camera: Its name.
+        transforms: Poses of the camera over time.
+        labels: Names of the classes of vision_msgs by id.
+        offer: Takes frames that are whole.
+        note: Counts a problem under a name and reports it with a text.
+    """
+
+    def __init__(
+        self,
+        node: AgentNode,
+        robot: str,
+        camera: str,
+        *,
+        transforms: TransformBuffer,
+        labels: Mapping[str, str],
+        offer: Callable[[Job], None],
+        note: Callable[[str, str], None],
+    ) -> None:
+        self.node = node
+        self.transforms = transforms
+        self.offer = offer
+        self.note = note
+        self.robot = robot
+        self.name = f"{robot}/{camera}"
+        p = node.parameters
+        self.pairs: FramePairs[Depth, DetectedImage, npt.NDArray[np.uint8]] = FramePairs(
+            p["pair_tolerance"], p["queue"]
+        )
+        self.still = MotionFilter(p["still_period"])
+        self._model: Model | None = None
+        self._waiting: deque[Waiting] = deque()
+        topics = {
+            name: p[f"{name}_topic"].replace("{robot}", robot).replace("{camera}", camera)
+            for name in ("depth", "info", "color", "detections")
+        }
+        depth, info, color = topics["depth"], topics["info"], topics["color"]
+        # Large messages: few may wait.
+        listen = partial(node.subscribe, limit=2 * p["queue"])
+        convert = partial(_read_depth, topic=depth)
+        listen(_image_type(depth), depth, "sensor_data", self._on_depth, convert=convert)
+        model = partial(conversions.intrinsics_from_msg, topic=info)
+        listen(CameraInfo, info, "sensor_data", self._on_info, convert=model)
+        if p["color"]:
+            convert_color = partial(_read_color, topic=color)
+            listen(_image_type(color), color, "sensor_data", self._on_color, convert=convert_color)
+        self._hear_detections(topics["detections"], labels)
+
+    def _hear_detections(self, topic: str, labels: Mapping[str, str]) -> None:
+        node = self.node
+        if node.parameters["detections_type"] == "vision_msgs":
+            read = partial(conversions.detections_from_vision_msg, topic=topic, labels=labels)
+            kind = Detection2DArray
+        else:
+            read = partial(conversions.detections_from_msg, topic=topic)
+            kind = ImageDetections
+        limit = 10 * node.parameters["queue"]
+        node.subscribe(kind, topic, "detections", self._on_found, convert=read, limit=limit)
+
+    def _on_info(self, model: Model) -> None:
+        self._model = model
+
+    def _on_color(self, stamped: tuple[float, npt.NDArray[np.uint8]]) -> None:
+        self.pairs.add_color(*stamped)
+
+    def _on_depth(self, stamped: tuple[float, Depth]) -> None:
+        self._joined(self.pairs.add_depth(*stamped))
+
+    def _on_found(self, found: DetectedImage) -> None:
+        self._joined(self.pairs.add_detections(found.time, found))
+
+    def _joined(self, pairs: list[tuple[float, Depth, DetectedImage]]) -> None:
+        due = asyncio.get_running_loop().time() + self.node.parameters["transform_patience"]
+        for time, depth, found in pairs:
+            self._waiting.append(Waiting(time, depth, found, due))
+        while len(self._waiting) > self.node.parameters["queue"]:
+            self._waiting.popleft()
+            self.note("frames_dropped", f"{self.name}: frames come faster than transforms")
+        self.retry()
+
+    def retry(self) -> None:
+        """Hand on the frames that are whole by now; give up those that have waited too long."""
+        now = asyncio.get_running_loop().time()
+        while self._waiting:
+            item = self._waiting[0]
+            try:
+                job = self._job(item)
+            except TransformNotYet as error:
+                if now < item.due:
+                    return
+                self.note("no_transform", f"{self.name}: frame dropped: {error}")
+            except ValueError as error:
+                self.note("frames_invalid", f"{self.name}: frame dropped: {error}")
+            else:
+                if job is not None:
+                    self.offer(job)
+            self._waiting.popleft()
+
+    def _job(self, item: Waiting) -> Job | None:
+        """Return a frame as a job; None where the camera has stood still.
+
+        Raises:
+            TransformNotYet: What is needed may still come.
+            ValueError: The parts do not fit together.
+        """
+        if self._model is None:
+            raise TransformNotYet("no camera_info has come")
+        (width, height), intrinsics = self._model
+        rows, cols = item.depth.pixels.shape
+        found = item.found
+        sizes = {(cols, rows), (width, height)}
+        if found.width:
+            sizes.add((found.width, found.height))
+        if len(sizes) > 1:
+            raise ValueError(
+                f"depth of {cols} x {rows}, camera_info of {width} x {height}, detections of "
+                f"{found.width} x {found.height} px; all must be of one size: register the depth"
+            )
+        if found.frame.lstrip("/") != item.depth.frame.lstrip("/"):
+            raise ValueError(
+                f"detections in frame {found.frame!r}, depth in {item.depth.frame!r}; they must "
+                "see with one eye: register the depth to the detector's image"
+            )
+        try:
+            pose = self.transforms.lookup(
+                self.node.parameters["map_frame"], item.depth.frame, item.time
+            )
+        except TransformNotYet:
+            raise
+        except TransformError as error:
+            raise ValueError(str(error)) from None
+        if not self.still.passes(pose, item.time):
+            self.node.diagnostics.count("frames_still")
+            return None
+        color = self.pairs.color_at(item.time)
+        if color is not None and color.shape[:2] != (rows, cols):
+            color = None
+        frame = RgbdFrame(item.depth.pixels, intrinsics, pose, color, item.time, self.robot)
+        return Job(frame, found.detections)
+
+    def figures(self) -> dict[str, object]:
+        """Return what became of images and detections, for the diagnostics."""
+        counts = self.pairs.counts
+        return {
+            "pairs": counts.pairs,
+            "depth_alone": counts.depth_alone,
+            "detections_alone": counts.detections_alone,
+            "repeats": counts.repeats,
+            "waiting": len(self._waiting),
+        }
+
+
+def _image_type(topic: str) -> Any:
+    """CompressedImage where the topic's name says so, as image_transport names them."""
+    packed = topic.rsplit("/", 1)[-1] in ("compressed", "compressedDepth")
+    return CompressedImage if packed else Image
+
+
+def _read_depth(message: Any, topic: str) -> tuple[float, Depth]:
+    time = conversions.time_from_msg(message.header.stamp)
+    return time, Depth(conversions.depth_from_msg(message, topic), message.header.frame_id)
+
+
+def _read_color(message: Any, topic: str) -> tuple[float, npt.NDArray[np.uint8]]:
+    time = conversions.time_from_msg(message.header.stamp)
+    return time, conversions.color_from_msg(message, topic)
