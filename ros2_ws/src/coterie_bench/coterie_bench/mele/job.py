@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from coterie_bench.common.code_digest import code_digest
 from coterie_bench.mele.extras import (
     from_scores,
     importance,
@@ -22,6 +23,16 @@ from coterie_bench.mele.extras import (
 from coterie_bench.mele.houses import explore_house
 from coterie_bench.mele.methods import Methods, score_trial
 from coterie_core.files import write_atomically
+
+_CODE = (
+    "cam_aggregator",
+    "coterie_bench.common",
+    "coterie_bench.mele",
+    "coterie_core",
+    "habitat_bridge.graph",
+    "mele_explorer",
+)
+"""Code that makes results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +55,7 @@ class Job:
         for path in (*sorted(files), self.directory / "rooms.json"):
             if path.is_file():
                 digest.update(path.name.encode() + path.read_bytes())
-        digest.update(_code_digest())
+        digest.update(code_digest(*_CODE).encode())
         return digest.hexdigest()[:16]
 
 
@@ -108,25 +119,3 @@ def _run(job: Job) -> dict[str, Any]:
         ],
         "measures": measures,
     }
-
-
-def _code_digest() -> bytes:
-    """Return a digest of the code that makes results, so that old ones are not taken for new."""
-    import cam_aggregator
-    import coterie_bench
-    import coterie_core
-    import habitat_bridge.graph
-    import mele_explorer
-
-    digest = hashlib.sha256()
-    for package in (
-        cam_aggregator,
-        coterie_bench,
-        coterie_core,
-        habitat_bridge.graph,
-        mele_explorer,
-    ):
-        folder = Path(str(package.__file__)).parent
-        for path in sorted((*folder.glob("*.py"), *folder.glob("data/*.yaml"))):
-            digest.update(path.read_bytes())
-    return digest.digest()

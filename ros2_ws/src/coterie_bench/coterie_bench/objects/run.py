@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from coterie_bench.common.code_digest import code_digest
 from coterie_bench.objects.data import QUERY_TYPES, ObjectData, ObjectMap
 from coterie_bench.objects.paper import MEASURES
 from coterie_core.files import write_atomically
@@ -175,11 +176,7 @@ def summarised(details: Sequence[Scored]) -> Iterable[dict[str, Any]]:
 def _digest(data: ObjectData, one: ObjectMap, method: str, options: Options, key: str) -> str:
     parts = [method, one.name, repr(options), key, repr(data.queries), repr(one.truth)]
     parts += [repr(thing) for thing in one.scene.objects.values()]
-    import object_planner
-
-    for file in sorted(Path(object_planner.__file__).parent.rglob("*")):
-        if file.suffix in (".py", ".yaml"):
-            parts.append(hashlib.sha256(file.read_bytes()).hexdigest())
+    parts.append(code_digest("object_planner"))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
 
 

@@ -24,6 +24,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from coterie_bench.common.code_digest import code_digest
 from coterie_bench.common.command import run as run_command
 from coterie_bench.common.processes import as_done
 from coterie_bench.common.records import write_csv, write_json
@@ -45,6 +46,17 @@ from openeqa_agent.agents import METHODS
 from openeqa_agent.judge_official import OfficialPrompts
 from semantic_mapper.from_recording import load_detector
 
+_CODE = (
+    "coterie_bench.openeqa",
+    "coterie_bench.data",
+    "coterie_core",
+    "habitat_bridge.embedded",
+    "habitat_bridge.house",
+    "habitat_bridge.render",
+    "openeqa_agent",
+    "semantic_mapper",
+)
+"""Code and data that make results."""
 app = typer.Typer(help="Open questions about places.", add_completion=False)
 SETTINGS = ("em", "active")
 
@@ -75,7 +87,7 @@ class Unit:
         parts = (
             asdict(self.setup), self.house, self.questions, str(self.episodes or ""), self.starts,
         )  # fmt: skip
-        digest = hashlib.sha256(repr(parts).encode() + _code_digest())
+        digest = hashlib.sha256((repr(parts) + code_digest(*_CODE)).encode())
         if self.questions:
             found = find_episode(self.episodes, self.questions[0].episode)
             digest.update(str(found and found.stat().st_mtime_ns).encode())
@@ -382,25 +394,6 @@ def _profile(path: Path | None) -> str:
     profile = load_profile(path)
     build_model(profile)
     return profile.model_dump_json(exclude_unset=True)
-
-
-def _code_digest() -> bytes:
-    """Return a digest of the code that makes results, so that old ones are not taken for new."""
-    import coterie_bench
-    import coterie_core
-    import habitat_bridge.embedded
-    import openeqa_agent
-    import semantic_mapper
-
-    digest = hashlib.sha256()
-    bench = Path(str(coterie_bench.__file__)).parent
-    files = [*bench.glob("openeqa_*.py"), *bench.glob("data/openeqa_phrases/*.yaml")]
-    for package in (coterie_core, habitat_bridge.embedded, openeqa_agent, semantic_mapper):
-        folder = Path(str(package.__file__)).parent
-        files += [*folder.rglob("*.py"), *folder.glob("data/*")]
-    for path in sorted(files):
-        digest.update(path.name.encode() + path.read_bytes())
-    return digest.digest()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

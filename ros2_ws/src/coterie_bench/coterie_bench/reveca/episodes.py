@@ -9,12 +9,12 @@ import json
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import joblib
 
+from coterie_bench.common.code_digest import code_digest
 from coterie_bench.reveca.methods import make_world
 from coterie_bench.reveca.methods import method as method_of
 from coterie_core.cooperation import Metrics, run_episode
@@ -31,15 +31,17 @@ from coterie_core.language import (
 from reveca_agent.settings import Prior
 
 Record = dict[str, Any]
-_SHOWN = (
-    "bench.py",
-    "claims.py",
-    "courses.py",
-    "node.py",
-    "paper.py",
-    "plots.py",
-    "ros_bench.py",
-    "tables.py",
+_CODE = ("coterie_bench.reveca", "coterie_core.cooperation", "reveca_agent")
+_SHOWN = frozenset(
+    {
+        "bench.py",
+        "hypothesis_tests.py",
+        "node.py",
+        "plots.py",
+        "ros_bench.py",
+        "tables.py",
+        "trajectories.py",
+    }
 )
 """What is made of records, and how episodes go over ROS: changes nothing in those kept here."""
 _FIELDS = (
@@ -273,27 +275,8 @@ def _keep(job: Job, record: Record, cache: Path | None) -> None:
 
 
 def _digest(job: Job) -> str:
-    text = json.dumps(asdict(job), sort_keys=True) + _code()
+    text = json.dumps(asdict(job), sort_keys=True) + code_digest(*_CODE, leave_out=_SHOWN)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
-
-
-@lru_cache(maxsize=1)
-def _code() -> str:
-    """Return a digest of the code that decides how an episode goes: kept ones are of this code."""
-    import coterie_core.cooperation
-    import reveca_agent
-
-    folders = (
-        Path(__file__).parent,
-        Path(coterie_core.cooperation.__file__).parent,
-        Path(reveca_agent.__file__).parent,
-    )
-    digest = hashlib.sha256()
-    for folder in folders:
-        for file in sorted(folder.rglob("*.py")):
-            if file.name not in _SHOWN:
-                digest.update(file.read_bytes())
-    return digest.hexdigest()
 
 
 def _use_cluster(address: str) -> None:
