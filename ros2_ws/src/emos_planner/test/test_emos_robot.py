@@ -518,3 +518,28 @@ async def test_what_runs_and_is_not_this_agents_doing_is_begun_anew():
     task = SubTask(id="t1", kind="go_to", robot="rover", object=mug, state=SubTaskState.RUNNING)
     agent.assign("t", "go", (task,))
     assert await agent.next_skill() is not None
+
+
+@pytest.mark.parametrize("seen_again", [True, False], ids=["a mug", "a mistake"])
+def test_what_one_look_shows_is_looked_at_again_from_there_before_it_is_told(seen_again):
+    agent = agent_of(house=small_house(items=False))
+    search = SubTask(id="s", kind="search", object=Thing(label="mug"), rooms=("kitchen",))
+    agent.assign("t", "find all mugs", (search.model_copy(update={"robot": "rover"}),))
+    mug = Detection("mug", 0.9, box=Box((1.5, 3.7, 0.95), (0.1, 0.1, 0.1)))
+    looks, told = [], []
+
+    def sees(skill):
+        if not isinstance(skill, LookAround):
+            return []
+        told.append([thing.label for thing in agent.report().found])
+        looks.append(agent.report().position)
+        return [mug] if len(looks) == 1 or (seen_again and len(looks) == 3) else []
+
+    run(agent, lambda skill: OK, sees=sees, limit=12)
+    assert looks[1] == looks[0] and looks[2] == looks[0], "from where it was seen"
+    assert told[1] == told[2] == [], "one look is not enough"
+    if seen_again:
+        assert told[3] == ["mug"] and looks[3] != looks[0]
+    else:
+        assert looks[3] == looks[0] and looks[4] != looks[0]
+        assert not any(told) and not agent.report().found

@@ -14,6 +14,7 @@ from coterie_core.language import Decider, inline_data
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.resume import Resume
+from coterie_core.sightings import kind_of
 from coterie_core.skills import (
     Close,
     Detect,
@@ -43,6 +44,7 @@ from emos_planner.robot.looks import Looks
 from emos_planner.robot.messages import HelpMessage
 from emos_planner.robot.own_tools import OwnTools
 from emos_planner.robot.reflection import reflection_on
+from emos_planner.robot.searching import LOOK_AGAIN
 from emos_planner.robot.share import Share, Work, open_places
 from emos_planner.robot.situation import Attempt, Situation
 from emos_planner.robot.witness import Witness
@@ -171,7 +173,7 @@ class RobotAgent:
         self._time, self._position = observation.time, observation.pose.position
         self._heading = observation.pose.yaw
         self._room = observation.room.id if observation.room else ""
-        self.witness.observe(observation, self.holding)
+        self.witness.observe(observation, self.holding, self._searched())
         held = self.map.thing(self.holding)
         if held is not None:
             self.map.take(self.holding)
@@ -265,6 +267,13 @@ class RobotAgent:
         decided = await self.decider.decide(ChooseSkill(), state)
         return next(o for o in options if o.id == decided.reply.option)
 
+    def _searched(self) -> str:
+        """Return the kind of thing that is searched now ("": none)."""
+        work = self.share.get(self.share.current)
+        if work is None or work.sub_task.kind != "search" or work.sub_task.object is None:
+            return ""
+        return kind_of(work.sub_task.object.label)
+
     def _situation(self, work: Work) -> Situation:
         one = work.sub_task
         self._looks.count()
@@ -286,6 +295,7 @@ class RobotAgent:
             scene=self.map.scene,
             visited=tuple(work.visited),
             seen_now=self.witness.seen_now(),
+            glimpsed=self.witness.glimpsed(self._position),
             stood=tuple(work.stood),
             placed_in_view=one.receptacle is not None and self.witness.in_view_on(meant, goal),
             coverage=self._looks.coverage(one),
@@ -323,6 +333,8 @@ class RobotAgent:
             around = isinstance(skill, LookAround)
             if result.ok or not around:
                 self._looks.add(self._position, None if around else self._heading)
+        if option is not None and option.id.startswith(LOOK_AGAIN):
+            self.witness.looked_again(self._position)
         work = self.share.get(self.share.current)
         if option is not None and option.id == "put down":
             self._clearing.ended(skill, result, self.holding, self._room)
@@ -402,7 +414,8 @@ class RobotAgent:
         """Tell how far this robot is; also its sign of life."""
         self._looks.count()
         held = self.map.thing(self.holding)
-        found = self.witness.found(self.share.all, self.words, self.holding)
+        here = self._position if self._searched() else None
+        found = self.witness.found(self.share.all, self.words, self.holding, here)
         return RobotReport(
             robot=self.robot,
             time=self._time,

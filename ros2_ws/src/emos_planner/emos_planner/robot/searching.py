@@ -24,6 +24,9 @@ VIEWS = 4
 TRIES = 2
 """How often a viewpoint or a container is tried that cannot be got at."""
 
+LOOK_AGAIN = "look again"
+"""Begins the ids of options that look once more from where the robot stands."""
+
 
 def search(now: Situation) -> Iterator[Option]:
     """Yield what a search can do next; "done" where enough is seen, or no look helps any more."""
@@ -35,6 +38,10 @@ def search(now: Situation) -> Iterator[Option]:
         if last.skill == "Open" or not last.option.startswith("go "):
             yield Option("look", "look around here", skill=LookAround())
             return
+    if now.glimpsed:
+        words = f"look again at what one look shows ({', '.join(now.glimpsed[:3])})"
+        yield Option(f"{LOOK_AGAIN} {len(now.attempts)}", words, skill=LookAround())
+        return
     rooms = [r for r in now.sub_task.rooms or tuple(now.scene.rooms) if r in now.scene.rooms]
     left = {room: cover.left(now.tools, room) for room in rooms}
     over = {room: left[room] <= LOOKED_OVER * cover.whole(now.tools, room) for room in rooms}

@@ -47,6 +47,7 @@ class Situation:
     scene: SceneGraph
     visited: tuple[str, ...] = ()
     seen_now: frozenset[str] = frozenset()
+    glimpsed: tuple[str, ...] = ()
     stood: tuple[Vec3, ...] = ()
     coverage: Coverage | None = None
     placed_in_view: bool = False

@@ -20,6 +20,10 @@ _NEAR = 3.0
 """Who looks for a thing from nearer than this sees whether it is there [m]."""
 _LOOKS = 2
 """So many looks in vain say that a thing is gone."""
+LOOKS_AGAIN = 3
+"""Further looks from where one look showed a thing; if none shows it, that was a mistake."""
+_SAME_SPOT = 0.5
+"""Looks from nearer than this to one another are from one spot [m]."""
 
 
 class Witness:
@@ -38,21 +42,52 @@ class Witness:
         self._step = -1
         self._seen: dict[str, int] = {}
         self._events: list[ObjectEvent] = []
+        self._glimpsed: dict[str, tuple[int, Vec3]] = {}
 
     def begin(self, task: str) -> None:
         """Begin a task: nothing has been seen in it."""
-        self.task, self._seen = task, {}
+        self.task, self._seen, self._glimpsed = task, {}, {}
 
     @property
     def step(self) -> int:
         """Step of the last observation (-1: none has come)."""
         return self._step
 
-    def observe(self, observation: Observation, holding: str) -> None:
-        """Take in what is perceived, while the hand holds a thing (id, "": nothing)."""
+    def observe(self, observation: Observation, holding: str, searched: str = "") -> None:
+        """Take in what is perceived, while the hand holds a thing (id, "": nothing).
+
+        Things of the kind that is `searched` are looked at again before they count as found.
+        """
         self._time, self._step = observation.time, observation.step
         for id_ in self.map.observe(observation, holding):
             self._seen[id_] = observation.step
+            thing = self.map.thing(id_)
+            if (
+                searched
+                and self._is_glimpse(id_)
+                and thing
+                and kind_of(thing.label.top) == searched
+            ):
+                self._glimpsed.setdefault(id_, (0, observation.pose.position))
+
+    def _is_glimpse(self, id: str) -> bool:
+        thing = self.map.thing(id)
+        return thing is not None and thing.observations == 1
+
+    def glimpsed(self, position: Vec3 | None) -> tuple[str, ...]:
+        """Return the things that one look from here has shown, and no other so far."""
+        return tuple(
+            id
+            for id, (looks, spot) in self._glimpsed.items()
+            if looks < LOOKS_AGAIN and self._is_glimpse(id)
+            if position is not None and distance(position, spot) < _SAME_SPOT
+        )
+
+    def looked_again(self, position: Vec3 | None) -> None:
+        """Take down another look from here at what one look has shown."""
+        for id in self.glimpsed(position):
+            looks, spot = self._glimpsed[id]
+            self._glimpsed[id] = (looks + 1, spot)
 
     def has_seen(self, id: str) -> bool:
         """Whether a thing was seen in this task."""
@@ -73,8 +108,23 @@ class Witness:
             for one in seen
         )
 
-    def found(self, sub_tasks: Iterable[SubTask], words: str, holding: str) -> list[Thing]:
-        """Return the things a task is about that this robot has seen, but for what it holds."""
+    def found(
+        self,
+        sub_tasks: Iterable[SubTask],
+        words: str,
+        holding: str,
+        position: Vec3 | None = None,
+    ) -> list[Thing]:
+        """Return the things a task is about that this robot has seen, but for what it holds.
+
+        What one look has shown, and looks from the same spot have not, is not among them; nor is
+        what is about to be looked at again from this `position` [m].
+        """
+        unsure = set(self.glimpsed(position)) | {
+            id
+            for id, (looks, _) in self._glimpsed.items()
+            if looks >= LOOKS_AGAIN and self._is_glimpse(id)
+        }
         household = load_household()
         sub_tasks = tuple(sub_tasks)
         labels = {
@@ -90,7 +140,7 @@ class Witness:
         things = []
         for id_ in self._seen:
             thing = self.map.thing(id_)
-            if thing is None or id_ == holding:
+            if thing is None or id_ == holding or id_ in unsure:
                 continue
             kind = household.canonical(thing.label.top)
             wanted = kind in labels or kind in said or f"{kind}s" in said
