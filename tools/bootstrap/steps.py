@@ -26,7 +26,7 @@ AFTER_INSTALLING = ("relocate_cmake_exports", "write_setup_files")
 #: What numba compiles at the first image, below ros2_ws.
 RENDERER = "src/habitat_bridge/habitat_bridge/render/raster.py"
 #: How long steps take on two cores that do little else [s].
-EXPECTED = {"venv": 4, "build": 12, "run": 40, "messages": 75, "more": 15, "renderer": 15}
+EXPECTED = {"venv": 8, "build": 10, "run": 15, "messages": 190, "more": 15, "renderer": 23}
 
 
 @dataclass(frozen=True)
