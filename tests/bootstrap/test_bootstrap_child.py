@@ -28,7 +28,9 @@ child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 child.wait()
 """
 SET_UP = """\
-import os, pathlib, sys
+import os, pathlib, signal, sys
+# As in a terminal, also where the tests were started with the interrupt ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, sys.argv[1])
 from bootstrap import terminal
 folder = pathlib.Path(sys.argv[2])

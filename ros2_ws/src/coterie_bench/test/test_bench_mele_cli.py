@@ -187,7 +187,7 @@ def test_further_analyses_are_written(graphs, tmp_path):
 
 
 def test_an_analysis_that_a_house_is_too_small_for_does_not_cost_the_house(graphs, monkeypatch):
-    from coterie_bench.mele.bench import job as mele_job
+    from coterie_bench.mele import job as mele_job
 
     def too_small(*_):
         raise ValueError("five places are too few for eight robots")
