@@ -77,7 +77,9 @@ def test_every_topic_is_there_with_its_type_and_a_fitting_qos(ros) -> None:
         qos_check_compatible,
     )
 
+    from coterie_core import skills
     from coterie_msgs.action import NavigateTo
+    from coterie_ros.conversions.skills import navigate_to_msg
     from habitat_bridge.node import BridgeNode
     from semantic_mapper.node import MapperNode
 
@@ -101,9 +103,8 @@ def test_every_topic_is_there_with_its_type_and_a_fitting_qos(ros) -> None:
 
     client = ActionClient(node, NavigateTo, "rover/navigate_to")
     ros.spin_until(client.server_is_ready, what="the bridge's action")
-    x, y, z = bridge.world.state("rover").pose.position
-    goal = NavigateTo.Goal(has_yaw=True, yaw=3.0)
-    goal.position.x, goal.position.y, goal.position.z = x, y, z
+    here = bridge.world.state("rover").pose.position
+    goal = navigate_to_msg(skills.NavigateTo(position=here, yaw=3.0))
     camera = bridge._ports["rover"].cameras[0]
     ros.spin_until(lambda: camera.wanted and camera.detections_wanted, what="the mapper to listen")
     client.send_goal_async(goal)
