@@ -12,6 +12,7 @@ pytest.importorskip("coterie_msgs")
 
 from rclpy.action import ActionClient  # noqa: E402
 
+from coterie_core.tasks import RobotReport, Thing  # noqa: E402
 from coterie_msgs.action import ExecuteTask  # noqa: E402
 from coterie_msgs.msg import RobotStatus  # noqa: E402
 from coterie_ros.conversions.tasks import report_from_msg  # noqa: E402
@@ -123,6 +124,7 @@ def test_cancel_stops_the_robots(graph) -> None:
     graph.ros.spin_until(
         lambda: any(report.skill for report in graph.reports.values()), what="a robot to begin"
     )
+    handed = graph.leader.leader
     graph.ros.result(handle.cancel_goal_async())
     status, result = graph.end(handle)
     assert status == CANCELED and not result.success
@@ -130,4 +132,9 @@ def test_cancel_stops_the_robots(graph) -> None:
         lambda: all(not r.skill and r.waiting for r in graph.reports.values()),
         what="all robots to wait",
     )
+    # A report that was under way while the task was cancelled does not set it going again.
+    seen = Thing(label=goal.label.top, id="walker-9", position=(1.0, 1.0, 0.4), room=goal.room)
+    graph.leader._on_report(RobotReport(robot="walker", task=handed.task, found=(seen,)))
+    graph.ros.spin(1.5)
+    assert all(not report.skill and report.waiting for report in graph.reports.values())
     assert graph.where(item.id) == item.support

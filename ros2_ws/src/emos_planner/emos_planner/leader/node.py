@@ -299,7 +299,8 @@ class LeaderNode(AgentNode):
 
     def _publish(self) -> None:
         leader = self.leader
-        if leader is None or not leader.task:
+        # A report that comes after the end must not give out again what was cancelled.
+        if leader is None or not leader.task or leader.task != self._busy:
             return
         self._assignment.publish(
             assignment_to_msg(leader.task, leader.round, leader.assignment, time=self.now())
