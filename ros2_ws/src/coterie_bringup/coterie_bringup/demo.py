@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ from coterie_bringup.quiz import Examiner
 from coterie_bringup.referee import Examination, bank_of_file, bank_of_house, examination
 from coterie_bringup.report import percent, write_report
 from coterie_bringup.resources import shipped_team
-from coterie_bringup.running_team import TeamRun, prepared
+from coterie_bringup.running_team import TeamRun, ended_by_signals, prepared
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
 from coterie_core.scene import SceneGraph
@@ -162,46 +161,14 @@ async def _main(
     team: Team, run: TeamRun, record: DemoRecord, timings: Timings, console: Console
 ) -> tuple[SceneGraph, Examiner]:
     """Start the team, examine it, end it; a signal ends everything in order."""
-    loop = asyncio.get_running_loop()
-    task = asyncio.current_task()
-    assert task is not None
-    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    for number in signals:
-        loop.add_signal_handler(number, task.cancel)
-    try:
-        async with run.supervisor.running():
-            with timings.part("house and questions"):
-                scene, exam = await asyncio.to_thread(_prepare, team)
-            record.notes += exam.problems
-            with DemoProgress(console) as progress:
-                examiner = Examiner(team, run, record, exam, scene.places, timings, progress)
-                await _or_failure(run, examiner.run())
-        return scene, examiner
-    finally:
-        for number in signals:
-            loop.remove_signal_handler(number)
-
-
-async def _or_failure(run: TeamRun, work: Any) -> None:
-    """Await the work, unless the team cannot go on."""
-    working = asyncio.ensure_future(work)
-    stopped = asyncio.ensure_future(run.supervisor.stopped())
-    try:
-        await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            working.result()
-            return
-    finally:
-        for future in (working, stopped):
-            future.cancel()
-        await asyncio.gather(working, stopped, return_exceptions=True)
-    lines = "\n".join(
-        f"  {name}: {line}"
-        for name in run.supervisor.failed
-        for line in run.supervisor.last_lines(name)[-5:]
-    )
-    names = ", ".join(run.supervisor.failed) or "the team"
-    raise CommandError(f"{names} could not be kept running:\n{lines}", exit_code=1)
+    async with ended_by_signals(), run.supervisor.running():
+        with timings.part("house and questions"):
+            scene, exam = await asyncio.to_thread(_prepare, team)
+        record.notes += exam.problems
+        with DemoProgress(console) as progress:
+            examiner = Examiner(team, run, record, exam, scene.places, timings, progress)
+            await run.unless_it_fails(examiner.run())
+    return scene, examiner
 
 
 def _prepare(team: Team) -> tuple[SceneGraph, Examination]:

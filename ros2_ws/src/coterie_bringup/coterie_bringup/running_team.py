@@ -39,17 +39,25 @@ class TeamRun:
             CommandError: The team could not be kept running; with the last lines of what failed.
         """
         async with self.supervisor.running():
-            working = asyncio.ensure_future(work)
-            stopped = asyncio.ensure_future(self.supervisor.stopped())
-            try:
-                await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
-                if working.done():
-                    working.result()
-                    return
-            finally:
-                for task in (working, stopped):
-                    task.cancel()
-                await asyncio.gather(working, stopped, return_exceptions=True)
+            await self.unless_it_fails(work)
+
+    async def unless_it_fails(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do some work with the team, whose processes run already.
+
+        Raises:
+            CommandError: The team could not be kept running; with the last lines of what failed.
+        """
+        working = asyncio.ensure_future(work)
+        stopped = asyncio.ensure_future(self.supervisor.stopped())
+        try:
+            await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                working.result()
+                return
+        finally:
+            for task in (working, stopped):
+                task.cancel()
+            await asyncio.gather(working, stopped, return_exceptions=True)
         names = ", ".join(self.supervisor.failed) or "the team"
         lines = "\n".join(
             f"  {name}: {line}"

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from coterie_bringup.ask import plain, way_length
-from coterie_bringup.demo import _or_failure, habitat_world
+from coterie_bringup.demo import habitat_world
 from coterie_bringup.errors import CommandError
 from coterie_bringup.map_watch import MapWatch, Shown
 from coterie_bringup.progress import DemoProgress, Timings
@@ -136,7 +136,7 @@ async def _main(run: TeamRun, record: TourRecord, timings: Timings, console: Con
                 truth = await asyncio.to_thread(_truth, run.team)
             record.asked = questions_of_house(truth, run.team.seed)
         with DemoProgress(console) as progress:
-            await _or_failure(run, _lead(run, record, timings, progress, shown))
+            await run.unless_it_fails(_lead(run, record, timings, progress, shown))
     return shown[0]
 
 
