@@ -61,25 +61,20 @@ class Witness:
         self._time, self._step = observation.time, observation.step
         for id_ in self.map.observe(observation, holding):
             self._seen[id_] = observation.step
-            thing = self.map.thing(id_)
-            if (
-                searched
-                and self._is_glimpse(id_)
-                and thing
-                and kind_of(thing.label.top) == searched
-            ):
+            if searched and self._glimpsed_kind(id_) == searched:
                 self._glimpsed.setdefault(id_, (0, observation.pose.position))
 
-    def _is_glimpse(self, id: str) -> bool:
+    def _glimpsed_kind(self, id: str) -> str:
+        """Return the kind of a thing that one look alone has shown; "" of any other."""
         thing = self.map.thing(id)
-        return thing is not None and thing.observations == 1
+        return kind_of(thing.label.top) if thing and thing.observations == 1 else ""
 
     def glimpsed(self, position: Vec3 | None) -> tuple[str, ...]:
         """Return the things that one look from here has shown, and no other so far."""
         return tuple(
             id
             for id, (looks, spot) in self._glimpsed.items()
-            if looks < LOOKS_AGAIN and self._is_glimpse(id)
+            if looks < LOOKS_AGAIN and self._glimpsed_kind(id)
             if position is not None and distance(position, spot) < _SAME_SPOT
         )
 
@@ -123,7 +118,7 @@ class Witness:
         unsure = set(self.glimpsed(position)) | {
             id
             for id, (looks, _) in self._glimpsed.items()
-            if looks >= LOOKS_AGAIN and self._is_glimpse(id)
+            if looks >= LOOKS_AGAIN and self._glimpsed_kind(id)
         }
         household = load_household()
         sub_tasks = tuple(sub_tasks)
