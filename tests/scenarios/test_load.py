@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import time
 from collections.abc import Callable
@@ -52,7 +53,10 @@ async def test_fifty_robots_ten_questions_a_second(
             assert final.missing == (), f"{key}: lost the answers of {final.missing}"
             assert len(final.votes) == 50
         for robot, answers in operator.answers.items():
-            assert set(ids) <= answers.keys(), f"{robot}: answers lost on the way to the operator"
+            # A final answer may overtake the robots' own on its way here; none may be lost.
+            await running.until(
+                functools.partial(set(ids).issubset, answers), f"all answers of {robot}"
+            )
         elapsed = np.array([operator.final_times[key] - sent[key] for key in ids])
         figures = {
             "robots": 50,
