@@ -111,14 +111,19 @@ def test_every_command_and_option_is_described_by_a_whole_phrase():
     assert not wrong, "\n".join(wrong)
 
 
-def _fields(annotation, where):
-    """Give (place, field) of the models in a type, of their fields' types, and so on."""
+def _fields(annotation, where, around=()):
+    """Give (place, field) of the models in a type, of their fields' types, and so on.
+
+    A type within itself (a model profile has a larger one) is given once.
+    """
     for part in getattr(annotation, "__args__", ()):
-        yield from _fields(part, where)
+        yield from _fields(part, where, around)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        if annotation in around:
+            return
         for name, field in annotation.model_fields.items():
             yield f"{where}.{name}", field
-            yield from _fields(field.annotation, f"{where}.{name}")
+            yield from _fields(field.annotation, f"{where}.{name}", (*around, annotation))
 
 
 def test_every_field_of_a_team_file_is_described_by_a_whole_phrase():

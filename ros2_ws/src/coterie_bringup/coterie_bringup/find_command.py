@@ -15,7 +15,13 @@ from rich.markup import escape
 from coterie_bringup.ask import choose_team, objects_table
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, running_teams
-from coterie_core.language import Decider, LanguageError, RulesModel, build_model, load_profile
+from coterie_core.language import (
+    Decider,
+    LanguageError,
+    ModelProfile,
+    build_decider,
+    load_profile,
+)
 from coterie_core.scene import SceneError, SceneGraph, SceneObject
 from object_planner.embedding import Embedder, EmbeddingError, most_alike, read_picture
 from object_planner.ground import Mode
@@ -61,7 +67,7 @@ def find(
         scene = load_map(file)
     except SceneError as error:
         raise CommandError(str(error)) from None
-    decider = Decider(_model(profile), timeout_s=120.0, who="find")
+    decider = _decider(profile)
     options = Options(mode=mode, limit=limit)  # type: ignore[arg-type]
     answer = asyncio.run(plan_objects(scene, text, Roles(decider), method, options))  # type: ignore[arg-type]
     ids = answer.plan.relevant_objects
@@ -196,11 +202,10 @@ def _checked(words: str) -> str:
     return text
 
 
-def _model(profile: Path | None) -> Any:
-    if profile is None:
-        return RulesModel()
+def _decider(profile: Path | None) -> Decider:
     try:
-        return build_model(load_profile(profile))
+        read = load_profile(profile) if profile else ModelProfile()
+        return build_decider(read, who="find", timeout_s=120.0)
     except (OSError, LanguageError) as error:
         raise CommandError(str(error)) from None
 

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resume_tables import comparison, table_of
 from coterie_core.files import write_atomically
-from coterie_core.language import Decider, RulesModel, build_model, load_profile
+from coterie_core.language import Decider, ModelProfile, build_decider, load_profile
 from coterie_core.resume import Resume
 from emos_planner.resume.builder import SAMPLES, Analysis, analyse, resume_from
 from emos_planner.resume.compare import Stated, StatedError, compare, load_stated
@@ -79,7 +79,7 @@ def resume(files: Sequence[Path], options: ResumeOptions) -> None:
         raise CommandError("--name is for one robot; give one file, or leave --name out")
     profile = load_profile(options.profile) if options.profile else None
     stated = _stated(options.compare) if options.compare is not None else []
-    decider = Decider(build_model(profile) if profile else RulesModel())
+    decider = build_decider(profile or ModelProfile())
     console = Console(highlight=False)
     made: list[_Made] = []
     folders: set[Path] = set()

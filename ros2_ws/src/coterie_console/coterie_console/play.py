@@ -25,7 +25,7 @@ from coterie_console.play_page import PACE, PlayPage, Seat
 from coterie_console.play_record import PlayError, Record, new_file, read_record
 from coterie_console.play_session import NOT_WITH_PEOPLE, PlaySession, Quit, names_of_people
 from coterie_console.play_terminal import Terminal
-from coterie_core.language import Decider, LanguageError, build_model, load_profile
+from coterie_core.language import Decider, LanguageError, build_decider, load_profile
 
 app = typer.Typer(add_completion=False)
 ENDED = 3
@@ -216,10 +216,10 @@ def decider_of(profile: Path | None) -> tuple[Decider | None, str]:
         return None, ""
     try:
         read = load_profile(profile)
-        model = build_model(read)
+        decider = build_decider(read, who="play")
     except (OSError, LanguageError) as error:
         raise PlayError(str(error)) from None
-    return Decider(model, timeout_s=read.timeout_s, who="play"), read.model or read.kind
+    return decider, read.model or read.kind
 
 
 def _tell_saved(console: Console, file: Path) -> None:

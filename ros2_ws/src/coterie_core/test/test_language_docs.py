@@ -31,9 +31,10 @@ def test_the_python_examples_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_profiles_are_valid() -> None:
-    (text,) = blocks("yaml")
-    profiles = yaml.safe_load(text)["models"]
-    assert set(profiles) == {"offline", "local", "smart", "monday"}
+    profiles = {}
+    for text in blocks("yaml"):
+        profiles |= yaml.safe_load(text)["models"]
+    assert set(profiles) == {"offline", "local", "smart", "monday", "careful"}
     for profile in profiles.values():
         ModelProfile.model_validate(profile)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from coterie_core.language import Decider, ModelProfile, UsageMeter, build_model
+from coterie_core.language import Decider, ModelProfile, UsageMeter, build_decider
 from coterie_core.plain_data import schema_problems
 from coterie_ros.parameters import ParameterSpec
 
@@ -40,7 +40,9 @@ def node_decider(node: AgentNode, profile: Any, who: str) -> Decider:
         problems = schema_problems(error, "profile", most=5)
         raise ValueError(f"parameter 'model_profile': {problems}") from None
     meter = UsageMeter()
-    model = build_model(settings, meter=meter)
+    decider = build_decider(
+        settings, who=who, timeout_s=_ATTEMPTS_IN_TIME * settings.timeout_s, meter=meter
+    )
 
     def usage() -> dict[str, object]:
         total = meter.total()
@@ -51,21 +53,16 @@ def node_decider(node: AgentNode, profile: Any, who: str) -> Decider:
             "cost": f"{total.cost:.4f}",
         }
         for row in meter.as_json():
-            for key in ("by_model", "by_rule"):
+            for key in ("by_model", "by_rule", "overruled"):
                 report[f"{row['decision']}.{key}"] = row[key]
         return report
 
     def close() -> None:
         try:
-            node.run(model.aclose(), "close the model").result(1.0)
+            node.run(decider.aclose(), "close the model").result(1.0)
         except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
             node.get_logger().warning("the model's connections did not close within 1 s")
 
     node.diagnostics.add_source("model", usage)
     node.at_end(close)
-    return Decider(
-        model,
-        timeout_s=_ATTEMPTS_IN_TIME * settings.timeout_s,
-        who=who,
-        on_decided=meter.watch(who),
-    )
+    return decider

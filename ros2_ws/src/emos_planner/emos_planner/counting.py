@@ -17,7 +17,7 @@ from coterie_core.language import (
     RulesModel,
     estimate_tokens,
 )
-from coterie_core.language.decision import with_data_rule
+from coterie_core.language.decision import messages_for, schema_for
 
 StateT = TypeVar("StateT")
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
@@ -61,9 +61,9 @@ class CountingDecider(Decider):
             cost.prompt += decided.usage.prompt_tokens
             cost.reply += decided.usage.completion_tokens
         else:
-            messages = with_data_rule(decision.prompt(state))
+            messages = messages_for(decision, state, decided.mode)
             cost.prompt += sum(estimate_tokens(message.text) for message in messages)
-            cost.prompt += estimate_tokens(json.dumps(decision.reply_type.model_json_schema()))
+            cost.prompt += estimate_tokens(json.dumps(schema_for(decision, state)))
             cost.reply += estimate_tokens(decided.reply.model_dump_json())
         return decided
 

@@ -19,7 +19,7 @@ from coterie_bench.objects.data import DataError, load_data
 from coterie_bench.objects.run import run_objects
 from coterie_bench.objects.simulated import bench_simulated
 from coterie_bench.objects.tables import draw_plot, print_tables
-from coterie_core.language import Decider, LanguageError, build_model, load_profile
+from coterie_core.language import Decider, LanguageError, build_decider, load_profile
 from object_planner.ground import Mode
 from object_planner.workflows import METHODS, Method, Options
 
@@ -156,7 +156,7 @@ def _decider(profile: Path | None) -> tuple[Decider | None, str]:
     if profile is None:
         return None, "rules"
     read = load_profile(profile)
-    return Decider(build_model(read), timeout_s=read.timeout_s, who="bench"), read.model_dump_json()
+    return build_decider(read, who="bench"), read.model_dump_json()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

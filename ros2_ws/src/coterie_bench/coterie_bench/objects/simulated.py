@@ -20,7 +20,7 @@ from coterie_bench.objects.paper import MEASURES, paper_figure
 from coterie_bench.objects.run import ObjectsResult, run_objects, summarised
 from coterie_bench.objects.simulated_planner import Rates, SimulatedPlanner
 from coterie_bench.objects.tables import NAMES
-from coterie_core.language import Decider, ModelProfile, build_model
+from coterie_core.language import ModelProfile, build_decider
 from object_planner.workflows import Method, Options
 
 Record = dict[str, Any]
@@ -49,7 +49,7 @@ def run_simulated(
             profile = ModelProfile(
                 kind="openai", base_url=endpoint.url, model="simulated", timeout_s=30.0
             )
-            decider = Decider(build_model(profile), timeout_s=30.0, who="bench")
+            decider = build_decider(profile, who="bench")
             one = asyncio.run(
                 run_objects(data, methods, decider=decider, options=options, on_map=planner.begin)
             )

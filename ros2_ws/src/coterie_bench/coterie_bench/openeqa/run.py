@@ -16,11 +16,10 @@ from coterie_bench.openeqa.world import Home, OutOfSteps, Seeker, Shown
 from coterie_core.language import (
     Decider,
     LanguageModel,
-    Metered,
     ModelProfile,
     RulesModel,
     UsageMeter,
-    build_model,
+    build_decider,
 )
 from coterie_core.recording import Recording
 from coterie_core.scene import SceneGraph
@@ -100,9 +99,8 @@ class Asker:
         if not setup.profile:
             return Asker(setup, Decider(RulesModel(), who="bench"), meter)
         profile = ModelProfile.model_validate_json(setup.profile)
-        model = Metered(build_model(profile), meter)
-        decider = Decider(model, timeout_s=profile.timeout_s, who="bench")
-        return Asker(setup, decider, meter, model)
+        decider = build_decider(profile, who="bench", meter=meter)
+        return Asker(setup, decider, meter, decider.model)
 
     async def close(self) -> None:
         """Close the model's connections."""

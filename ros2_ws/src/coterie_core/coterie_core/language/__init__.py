@@ -2,9 +2,11 @@
 
 from coterie_core.language.breaker import CircuitBreaker
 from coterie_core.language.budget import Budget, Budgeted
-from coterie_core.language.build import build_model
+from coterie_core.language.build import build_decider, build_model
+from coterie_core.language.cached import Cached
 from coterie_core.language.cassette import Recording, ReplayModel
-from coterie_core.language.decision import Decided, Decider, Decision, decide_by_rule
+from coterie_core.language.decider import Decider
+from coterie_core.language.decision import Decided, Decision, decide_by_rule, messages_for
 from coterie_core.language.errors import (
     BadReply,
     BudgetExceeded,
@@ -24,11 +26,13 @@ from coterie_core.language.extract import extract_json
 from coterie_core.language.fence import DATA_RULE, as_data, inline_data
 from coterie_core.language.limited import Limited
 from coterie_core.language.meter import Metered, UsageMeter
+from coterie_core.language.modes import DECISIONS, Mode, Policy, neutral_order
 from coterie_core.language.openai_model import OpenAIModel
 from coterie_core.language.profile import ModelProfile, load_profile
 from coterie_core.language.retrying import Retrying
 from coterie_core.language.rules_model import RulesModel
 from coterie_core.language.tokens import Prices, estimate_tokens
+from coterie_core.language.tools import Tool, ToolRefused, ToolUse
 from coterie_core.language.types import (
     Image,
     LanguageModel,
@@ -47,7 +51,9 @@ __all__ = [
     "Budget",
     "Budgeted",
     "BudgetExceeded",
+    "build_decider",
     "build_model",
+    "Cached",
     "CheckFailed",
     "CircuitBreaker",
     "CircuitOpen",
@@ -56,6 +62,7 @@ __all__ = [
     "Decided",
     "Decider",
     "Decision",
+    "DECISIONS",
     "estimate_tokens",
     "extract_json",
     "Image",
@@ -65,13 +72,17 @@ __all__ = [
     "Limited",
     "load_profile",
     "Message",
+    "messages_for",
     "Metered",
     "MissingKey",
+    "Mode",
     "ModelProfile",
     "ModelRequest",
     "ModelTimeout",
     "ModelUnavailable",
+    "neutral_order",
     "OpenAIModel",
+    "Policy",
     "Prices",
     "ProfileError",
     "RateLimited",
@@ -83,8 +94,11 @@ __all__ = [
     "Retrying",
     "RulesModel",
     "ServerFault",
+    "Tool",
     "ToolCall",
+    "ToolRefused",
     "ToolSpec",
+    "ToolUse",
     "Usage",
     "UsageMeter",
     "Wrapper",

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 
 from coterie_core.language.breaker import CircuitBreaker
 from coterie_core.language.budget import Budget, Budgeted
+from coterie_core.language.cached import Cached
 from coterie_core.language.cassette import Recording, ReplayModel
+from coterie_core.language.decider import Decider
 from coterie_core.language.limited import Limited
 from coterie_core.language.meter import Metered, UsageMeter
 from coterie_core.language.openai_model import DEFAULT_URL, OpenAIModel
@@ -31,12 +33,16 @@ def build_model(
     share them. From the outside in, and why in this order:
 
     1. `Sampled`: everything inside, cassettes' keys too, sees the sampling that is really used.
-    2. `Metered`: counts what a decision waits for and gets, refusals by budget and circuit
-    included. 3. `Recording`: a replay has to give the decision what it got, after all retries. 4.
-    `Retrying`: around the slots, so that a call that waits for its next attempt holds none. 5.
-    `Limited`: around the circuit, so that calls in the queue learn that it opened. 6.
-    `CircuitBreaker`: sees each attempt. 7. `Budgeted`: around each attempt, since each may be
-    billed; nothing is reserved while a call queues. 8. `OpenAIModel`.
+    2. `Cached`: a question that was answered is not asked again, and counts as no call.
+    3. `Metered`: counts what a decision waits for and gets, refusals by budget and circuit
+       included.
+    4. `Recording`: a replay has to give the decision what it got, after all retries.
+    5. `Retrying`: around the slots, so that a call that waits for its next attempt holds none.
+    6. `Limited`: around the circuit, so that calls in the queue learn that it opened.
+    7. `CircuitBreaker`: sees each attempt.
+    8. `Budgeted`: around each attempt, since each may be billed; nothing is reserved while a call
+       queues.
+    9. `OpenAIModel`.
 
     Args:
         profile: The profile.
@@ -62,9 +68,42 @@ def build_model(
         model = _endpoint(profile, os.environ if env is None else env, budget)
     if meter is not None:
         model = Metered(model, meter)
+    if profile.cache:
+        model = Cached(model, profile.cache)
     if profile.temperature is not None or profile.seed is not None:
         model = Sampled(model, temperature=profile.temperature, seed=profile.seed)
     return model
+
+
+def build_decider(
+    profile: ModelProfile,
+    *,
+    who: str = "",
+    timeout_s: float | None = None,
+    meter: UsageMeter | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Decider:
+    """Build the model that a profile describes, and who puts decisions to it.
+
+    Args:
+        profile: The profile.
+        who: The robot that decides.
+        timeout_s: Seconds that one decision may take in all [s]; by default the profile's
+            `timeout_s`.
+        meter: Counts calls and decisions.
+        env: Where keys are read from; `os.environ` by default.
+
+    Raises:
+        LanguageError: As `build_model`.
+    """
+    return Decider(
+        build_model(profile, meter, env),
+        timeout_s=timeout_s or profile.timeout_s,
+        who=who,
+        on_decided=meter.watch(who) if meter is not None else None,
+        policy=profile.policy,
+        larger=build_model(profile.larger, meter, env) if profile.larger else None,
+    )
 
 
 def _endpoint(

@@ -20,6 +20,12 @@ _FORM_WORDS = re.compile(
     r"response.?format|json.?schema|json.?object|json.?mode|structured.?output|guided|grammar|schema",
     re.IGNORECASE,
 )
+_TOOL_WORDS = re.compile(r"\btools?\b|tool.?choice|function.?call", re.IGNORECASE)
+_FORM_ONLY = "Reply with one JSON object and nothing else, no code fence and no explanation."
+_WITH_TOOLS = (
+    "Call tools as far as you need them. Then reply with one JSON object and nothing else, no code "
+    "fence and no explanation."
+)
 _UNDERSTOOD_UP_TO = 256
 
 
@@ -30,17 +36,22 @@ class Dialect:
         self._form: dict[str, int] = {}
         self._dropped: set[str] = set()
         self._tokens_name = "max_tokens"
+        self._no_tools = False
 
     def body(self, model: str, request: ModelRequest) -> dict[str, Any]:
         """The request as arguments of chat completions."""
         messages = request.messages
         body: dict[str, Any] = {"model": model}
-        if request.schema is not None:
+        tools = () if self._no_tools else request.tools
+        if request.schema is not None and tools:
+            # Most endpoints that enforce a form call no tools then, or refuse both together.
+            messages = _with_schema_in_words(messages, request.schema, _WITH_TOOLS)
+        elif request.schema is not None:
             form = self._form.get(_name_of(request.schema), _JSON_SCHEMA)
             if form == _JSON_SCHEMA:
                 body["response_format"] = _schema_format(request.schema)
             else:
-                messages = _with_schema_in_words(messages, request.schema)
+                messages = _with_schema_in_words(messages, request.schema, _FORM_ONLY)
                 if form == _JSON_OBJECT:
                     body["response_format"] = {"type": "json_object"}
         body["messages"] = [_message(message) for message in messages]
@@ -49,7 +60,7 @@ class Dialect:
             body["temperature"] = request.temperature
         if request.seed is not None and "seed" not in self._dropped:
             body["seed"] = request.seed
-        if request.tools:
+        if tools:
             body["tools"] = [
                 {
                     "type": "function",
@@ -59,7 +70,7 @@ class Dialect:
                         "parameters": dict(tool.parameters),
                     },
                 }
-                for tool in request.tools
+                for tool in tools
             ]
         return body
 
@@ -78,6 +89,9 @@ class Dialect:
             if sent and re.search(rf"\b{name}\b", words):
                 self._dropped.add(name)
                 return True
+        if request.tools and not self._no_tools and _TOOL_WORDS.search(words):
+            self._no_tools = True
+            return True
         if request.schema is None or _FORM_WORDS.search(words) is None:
             return False
         name = _name_of(request.schema)
@@ -143,12 +157,9 @@ def _strict(node: Any) -> Any:
 
 
 def _with_schema_in_words(
-    messages: tuple[Message, ...], schema: Mapping[str, Any]
+    messages: tuple[Message, ...], schema: Mapping[str, Any], words: str
 ) -> tuple[Message, ...]:
-    words = (
-        "Reply with one JSON object and nothing else, no code fence and no explanation. "
-        f"It must fit this JSON schema: {json.dumps(schema, separators=(',', ':'))}"
-    )
+    words = f"{words} It must fit this JSON schema: {json.dumps(schema, separators=(',', ':'))}"
     if messages and messages[0].role == "system":
         first = messages[0]
         return (Message("system", f"{first.text}\n\n{words}", first.images), *messages[1:])

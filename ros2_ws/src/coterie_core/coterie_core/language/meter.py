@@ -32,6 +32,9 @@ class MeterRow:
         by_model: Decisions that the model made.
         by_rule: Decisions that the rule made.
         asked_again: Decisions that took a second question.
+        at_once: Decisions that the model made with its first reply.
+        overruled: Decisions that the rule made after the model had been asked.
+        tool_uses: Look-ups of the model.
     """
 
     calls: int = 0
@@ -44,6 +47,9 @@ class MeterRow:
     by_model: int = 0
     by_rule: int = 0
     asked_again: int = 0
+    at_once: int = 0
+    overruled: int = 0
+    tool_uses: int = 0
 
     def latency_s(self, quantile: float) -> float:
         """Quantile of the latest calls' durations [s]; 0 without calls."""
@@ -67,6 +73,9 @@ class MeterRow:
             "by_model": self.by_model,
             "by_rule": self.by_rule,
             "asked_again": self.asked_again,
+            "at_once": self.at_once,
+            "overruled": self.overruled,
+            "tool_uses": self.tool_uses,
         }
 
 
@@ -98,8 +107,11 @@ class UsageMeter:
                 row = self._rows.setdefault((who, decision), MeterRow())
                 if decided.decided_by == "model":
                     row.by_model += 1
+                    row.at_once += decided.attempts == 1
                 else:
                     row.by_rule += 1
+                    row.overruled += decided.attempts > 0
+                row.tool_uses += len(decided.tool_uses)
                 if decided.attempts > 1:
                     row.asked_again += 1
 
@@ -130,7 +142,10 @@ class UsageMeter:
 
     def table(self) -> str:
         """All rows as a text table; `~` marks token counts that are in part estimated."""
-        head = "who decision calls failed tokens-in tokens-out cost p50-s p95-s model rule again"
+        head = (
+            "who decision calls failed tokens-in tokens-out cost p50-s p95-s "
+            "model at-once again overruled rule look-ups"
+        )
         lines = [head.split()]
         for row in self.as_json():
             mark = "~" if row["estimated"] else ""
@@ -146,8 +161,11 @@ class UsageMeter:
                     f"{row['latency_p50_s']:.2f}",
                     f"{row['latency_p95_s']:.2f}",
                     str(row["by_model"]),
-                    str(row["by_rule"]),
+                    str(row["at_once"]),
                     str(row["asked_again"]),
+                    str(row["overruled"]),
+                    str(row["by_rule"]),
+                    str(row["tool_uses"]),
                 ]
             )
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import urllib.parse
 from pathlib import Path
@@ -18,6 +19,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from coterie_core.language.errors import ProfileError
+from coterie_core.language.modes import DECISIONS, Mode, Policy
 from coterie_core.yaml_checks import check
 from coterie_core.yaml_marks import FileProblem, load_marked, read_text
 
@@ -86,6 +88,33 @@ class ModelProfile(BaseModel):
         None, ge=0, le=2, description="Temperature that replaces the one that decisions ask for."
     )
     seed: int | None = Field(None, description="Seed of sampling, and of the jitter of retries.")
+    mode: Mode = Field(
+        "model",
+        description="Mode of decisions; rule: the rule decides; model: the model decides within "
+        "what the checks allow; advised: the model decides, with the rule's answer shown to it.",
+    )
+    modes: dict[str, Mode] = Field(
+        default_factory=dict,
+        description="Modes of single decisions by their names, e.g. emos.split_task: advised.",
+    )
+    attempts: int = Field(
+        2, ge=1, le=10, description="Largest number of replies asked for by one decision."
+    )
+    tool_turns: int = Field(
+        6, ge=0, le=50, description="Largest number of turns with tools before the reply is due."
+    )
+
+    cache: int = Field(
+        256,
+        ge=0,
+        le=100_000,
+        description="Largest number of replies kept for prompts that come again; 0: none.",
+    )
+    larger: ModelProfile | None = Field(
+        None,
+        description="Profile of the model that is asked when the replies of this one cannot be "
+        "used; left out: the rule decides then.",
+    )
 
     @model_validator(mode="wrap")
     @classmethod
@@ -124,16 +153,29 @@ class ModelProfile(BaseModel):
             raise ValueError("expected a URL such as http://localhost:11434/v1")
         return value.rstrip("/")
 
+    @field_validator("modes")
+    @classmethod
+    def _known_decisions(cls, value: dict[str, Mode]) -> dict[str, Mode]:
+        for name in value:
+            if name not in DECISIONS:
+                near = difflib.get_close_matches(name, DECISIONS, 1)
+                hint = f"; did you mean {near[0]}?" if near else f": {', '.join(DECISIONS)}"
+                raise ValueError(f"there is no decision {name!r}{hint}")
+        return value
+
     @model_validator(mode="after")
     def _complete(self) -> ModelProfile:
         given = self.model_fields_set
         if self.kind == "rules":
-            stray = sorted(given & {"base_url", "model", "api_key_env", "cassette", "record_to"})
+            needless = {"base_url", "model", "api_key_env", "cassette", "record_to", "larger"}
+            stray = sorted(given & needless)
             if stray:
                 raise ValueError(
                     f"kind 'rules' asks no model but {', '.join(stray)} is given; set kind: openai "
                     "(or replay), or remove it"
                 )
+        if self.larger is not None and self.larger.kind == "rules":
+            raise ValueError("larger needs a model; leave it out where the rule decides next")
         if self.kind == "openai" and not self.model:
             raise ValueError("kind 'openai' needs model: the name of the model at the endpoint")
         if self.kind == "openai" and self.cassette is not None:
@@ -150,6 +192,11 @@ class ModelProfile(BaseModel):
                     "otherwise every call is free and the budget never ends"
                 )
         return self
+
+    @property
+    def policy(self) -> Policy:
+        """How decisions are put to the model."""
+        return Policy(self.mode, self.modes, self.attempts, self.tool_turns)
 
     @property
     def key_variable(self) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from coterie_core.geometry import Vec3
-from coterie_core.language.decision import Decider, Decision
+from coterie_core.language import Decider, Decision
 from coterie_core.language.errors import CheckFailed
 from coterie_core.language.fence import as_data
 from coterie_core.language.types import Message

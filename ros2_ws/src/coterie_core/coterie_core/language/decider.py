@@ -1,0 +1,295 @@
+"""The decider: puts decisions to models, and to their rules when no model can decide."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel
+
+from coterie_core.language.decision import (
+    Decided,
+    Decision,
+    decide_by_rule,
+    messages_for,
+    read_reply,
+    schema_for,
+)
+from coterie_core.language.errors import BadReply, CheckFailed, LanguageError, ReplayMiss
+from coterie_core.language.fence import as_data, inline_data
+from coterie_core.language.modes import Mode, Policy
+from coterie_core.language.rules_model import RulesModel
+from coterie_core.language.tools import Tool, ToolUse, use_tool
+from coterie_core.language.types import LanguageModel, Message, ModelRequest, Reply, Sampled, Usage
+from coterie_core.language.waiting import within
+
+StateT = TypeVar("StateT")
+ReplyT = TypeVar("ReplyT", bound=BaseModel)
+
+_LOG = logging.getLogger(__name__)
+_REASON_CHARS = 500
+_MOST_CALLS = 8
+"""Tools that a model may call in one turn."""
+
+
+@dataclass
+class _Asked:
+    """What one decision has taken so far, over all its models."""
+
+    started: float
+    usage: Usage = field(default_factory=Usage)
+    attempts: int = 0
+    reason: str = ""
+    uses: list[ToolUse] = field(default_factory=list)
+
+    def note(self, words: str) -> None:
+        self.reason = f"{self.reason}; then: {words}" if self.reason else words
+
+
+class Decider:
+    """Puts decisions to a model, and to their rules when the model cannot decide.
+
+    A reply that breaks its schema or its check is asked for again, with the error; then a larger
+    model is asked, if there is one; then the rule decides. Model trouble never reaches the caller,
+    except a cassette's miss (see `ReplayMiss.fatal`).
+
+    Args:
+        model: What to ask. With a `RulesModel` every decision goes straight to its rule.
+        timeout_s: Seconds that one decision may take in all, further questions and tools
+            included [s].
+        who: The robot that decides, for meters and budgets.
+        on_decided: Called with the decision's name and the outcome, in the loop's thread; must not
+            block.
+        policy: Modes by decision, attempts, turns with tools.
+        larger: Asked when the replies of `model` cannot be used, or when it is not there.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        *,
+        timeout_s: float = 30.0,
+        who: str = "",
+        on_decided: Callable[[str, Decided[Any]], None] | None = None,
+        policy: Policy | None = None,
+        larger: LanguageModel | None = None,
+    ) -> None:
+        if not timeout_s > 0:
+            raise ValueError(f"timeout_s must be above 0 s, not {timeout_s}")
+        self.model = model
+        self.timeout_s = timeout_s
+        self.who = who
+        self.policy = policy or Policy()
+        self.larger = larger
+        self._on_decided = on_decided
+        self._rule_only = isinstance(model, RulesModel)
+        self._trouble = ""
+
+    async def aclose(self) -> None:
+        """Close the models' connections of the running loop."""
+        await self.model.aclose()
+        if self.larger is not None:
+            await self.larger.aclose()
+
+    @property
+    def rule_only(self) -> bool:
+        """No model is configured: `decide` never waits, `decide_by_rule` replies the same."""
+        return self._rule_only
+
+    def mode_of(self, decision: str) -> Mode:
+        """Return the mode of a decision; always `rule` where no model is configured."""
+        return "rule" if self._rule_only else self.policy.of(decision)
+
+    def sampled(self, temperature: float | None, seed: int) -> Decider:
+        """The same decider with another sampling: a member of an ensemble.
+
+        A temperature that the model's profile sets, and budgets and meters, hold for it too.
+
+        Args:
+            temperature: Sampling temperature; None: that of the decisions.
+            seed: Sampling seed that goes to the endpoint.
+        """
+        if self._rule_only:
+            return self
+        return Decider(
+            Sampled(self.model, temperature=temperature, seed=seed),
+            timeout_s=self.timeout_s,
+            who=self.who,
+            on_decided=self._on_decided,
+            policy=self.policy,
+            larger=self.larger and Sampled(self.larger, temperature=temperature, seed=seed),
+        )
+
+    def decide_by_rule(self, decision: Decision[StateT, ReplyT], state: StateT) -> Decided[ReplyT]:
+        """Answer with the rule whatever the model is; for code that cannot await."""
+        return self._told(decision.name, decide_by_rule(decision, state))
+
+    async def decide(self, decision: Decision[StateT, ReplyT], state: StateT) -> Decided[ReplyT]:
+        """Ask the model, once more if its reply cannot be used, then the rule.
+
+        Raises:
+            ReplayMiss: The model is a cassette that has no such prompt (unless its profile says
+                `on_miss: rule`).
+            asyncio.CancelledError: The caller was cancelled.
+        """
+        mode = self.mode_of(decision.name)
+        if mode == "rule":
+            return self.decide_by_rule(decision, state)
+        started = time.perf_counter()
+        only = decision.only_reply(state)
+        if only is not None:
+            seconds = time.perf_counter() - started
+            return self._told(
+                decision.name, Decided(only, "rule", "", 0, Usage(), seconds, mode=mode)
+            )
+        return self._told(decision.name, await self._ask(decision, state, mode))
+
+    async def _ask(
+        self, decision: Decision[StateT, ReplyT], state: StateT, mode: Mode
+    ) -> Decided[ReplyT]:
+        asked = _Asked(time.perf_counter())
+        decided_by: Literal["model", "rule"] = "rule"
+        name = ""
+        reply = None
+        for model in (self.model, self.larger):
+            if model is None:
+                continue
+            reply = await self._ask_model(model, decision, state, mode, asked)
+            if reply is not None:
+                decided_by, name, self._trouble = "model", model.name, ""
+                break
+        if reply is None:
+            self._log_trouble(decision.name, asked.reason)
+            reply = decision.rule(state)
+        return Decided(
+            reply,
+            decided_by,
+            asked.reason,
+            asked.attempts,
+            asked.usage,
+            time.perf_counter() - asked.started,
+            mode=mode,
+            model=name,
+            tool_uses=tuple(asked.uses),
+        )
+
+    async def _ask_model(
+        self,
+        model: LanguageModel,
+        decision: Decision[StateT, ReplyT],
+        state: StateT,
+        mode: Mode,
+        asked: _Asked,
+    ) -> ReplyT | None:
+        """Return one model's valid reply, or None with the reason noted in `asked`."""
+        messages = messages_for(decision, state, mode)
+        schema = schema_for(decision, state)
+        tools = {tool.name: tool for tool in decision.tools(state)}
+        turns = self.policy.tool_turns if tools else 0
+        attempts = 0
+        while attempts < self.policy.attempts:
+            left_s = self.timeout_s - (time.perf_counter() - asked.started)
+            if left_s <= 0:
+                asked.reason = f"{asked.reason}; no time left to ask again"
+                return None
+            request = ModelRequest(
+                messages=messages,
+                schema=schema,
+                tools=tuple(tool.spec for tool in tools.values()) if turns > 0 else (),
+                temperature=decision.temperature,
+                max_tokens=decision.max_tokens,
+                # A little less than the limit here: the model's own time-out comes first, so that
+                # breaker and meter see a time-out and not a cancellation.
+                timeout_s=left_s - min(0.1 * left_s, 0.5),
+                tags={"who": self.who, "decision": decision.name},
+            )
+            attempts += 1
+            asked.attempts += 1
+            try:
+                answer = await within(
+                    model.complete(request), left_s, decision.name, grace_s=min(0.1 * left_s, 0.1)
+                )
+                asked.usage = asked.usage + answer.usage
+                if answer.tool_calls and turns > 0:
+                    turns -= 1
+                    attempts -= 1
+                    asked.attempts -= 1
+                    looked_up = within(
+                        _look_up(tools, answer, asked.uses, last=turns == 0),
+                        self.timeout_s - (time.perf_counter() - asked.started),
+                        f"tools of {decision.name}",
+                    )
+                    messages = (*messages, *await looked_up)
+                    continue
+                return read_reply(decision, state, answer)
+            except (BadReply, CheckFailed) as error:
+                asked.usage = asked.usage + error.usage
+                if isinstance(error, BadReply):
+                    turns = 0  # without tools the endpoint can enforce the form
+                asked.note(_line(error) if asked.reason else f"asked again: {_line(error)}")
+                messages = (*messages, *_second_question(error))
+            except ReplayMiss as error:
+                if error.fatal:
+                    raise
+                asked.note(_line(error))
+                return None
+            except LanguageError as error:
+                asked.usage = asked.usage + error.usage
+                asked.note(_line(error))
+                return None
+            except (
+                Exception
+            ) as error:  # a robot goes on deciding whatever a model's client throws at it
+                _LOG.error("%s: unexpected %s from the model", decision.name, type(error).__name__)
+                asked.note(f"unexpected {type(error).__name__} from the model")
+                return None
+        return None
+
+    def _log_trouble(self, name: str, reason: str) -> None:
+        """Warn when trouble begins or changes; an endpoint that stays down is no flood of lines."""
+        kind = reason.rpartition("; then: ")[2].partition(":")[0]
+        level = logging.INFO if kind == self._trouble else logging.WARNING
+        self._trouble = kind
+        _LOG.log(level, "%s %s: the rule decides: %s", self.who or "-", name, reason)
+
+    def _told(self, name: str, decided: Decided[ReplyT]) -> Decided[ReplyT]:
+        if self._on_decided is not None:
+            try:
+                self._on_decided(name, decided)
+            except Exception:  # a broken display must not stop a robot
+                _LOG.exception("on_decided failed for %s", name)
+        return decided
+
+
+async def _look_up(
+    tools: Mapping[str, Tool[Any]], answer: Reply, uses: list[ToolUse], *, last: bool
+) -> tuple[Message, ...]:
+    """Run the calls of one turn and return the turn with its results."""
+    results = []
+    for k, call in enumerate(answer.tool_calls):
+        if k < _MOST_CALLS:
+            use = await use_tool(tools, call)
+        else:
+            refusal = f"refused: at most {_MOST_CALLS} calls a turn; ask again for this one"
+            use = ToolUse(call.name, dict(call.arguments), refusal, True)
+        uses.append(use)
+        results.append(Message("tool", use.result, tool_call_id=call.id))
+    said = Message("assistant", answer.text, tool_calls=answer.tool_calls)
+    end = (Message.user("There are no more look-ups. Give your reply now."),) if last else ()
+    return (said, *results, *end)
+
+
+def _second_question(error: BadReply | CheckFailed) -> tuple[Message, ...]:
+    said = error.text if isinstance(error, BadReply) else error.reply_text
+    question = Message.user(
+        f"That reply cannot be used:\n{as_data('error', str(error), limit=1500)}\n"
+        "Answer the question again: one JSON object that fits the schema and mends this error."
+    )
+    return (Message.assistant(said), question) if said else (question,)
+
+
+def _line(error: LanguageError) -> str:
+    return inline_data(f"{type(error).__name__}: {error}", limit=_REASON_CHARS)

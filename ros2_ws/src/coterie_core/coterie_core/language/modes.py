@@ -1,0 +1,87 @@
+"""Who decides what: rule, model, or model with advice; how often it is asked and may look up."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+Mode = Literal["rule", "model", "advised"]
+"""`rule`: no model is asked. `model`: it decides within what the checks allow, and no solver's
+answer or verdict stands in its prompt. `advised`: the same with the rule's answer shown to it."""
+
+DECISIONS = (
+    "coela.act_or_speak",
+    "coela.word_message",
+    "emos.choose_skill",
+    "emos.describe_body",
+    "emos.reassign",
+    "emos.reflect_on_share",
+    "emos.split_task",
+    "emos.write_check",
+    "mele.answer",
+    "mele.choose_place",
+    "mele.debate",
+    "mele.parse_question",
+    "objects.choose",
+    "objects.plan",
+    "objects.refine",
+    "objects.reflect",
+    "openeqa.answer_blind",
+    "openeqa.answer_from_captions",
+    "openeqa.answer_from_frames",
+    "openeqa.answer_from_map",
+    "openeqa.answer_with_tools",
+    "openeqa.caption_frame",
+    "openeqa.judge_abstaining",
+    "openeqa.judge_answer",
+    "reveca.choose_plan",
+    "reveca.judge_scenario",
+    "reveca.rate_relevance",
+)
+"""Names of all decisions of the stack, so that settings that name one can be checked here."""
+
+ItemT = TypeVar("ItemT")
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How decisions are put to a model.
+
+    Attributes:
+        mode: The mode of every decision that `modes` does not name.
+        modes: Decision -> its mode.
+        attempts: Most replies that one model may give to one decision.
+        tool_turns: Most turns with tools before the reply is due.
+    """
+
+    mode: Mode = "model"
+    modes: Mapping[str, Mode] = field(default_factory=dict)
+    attempts: int = 2
+    tool_turns: int = 6
+
+    def of(self, decision: str) -> Mode:
+        """Return the mode of a decision."""
+        return self.modes.get(decision, self.mode)
+
+
+def neutral_order(
+    items: Iterable[ItemT], name: Callable[[ItemT], str] = repr, salt: str = ""
+) -> list[ItemT]:
+    """Return items in an order that tells a model nothing of what a rule would take.
+
+    The order depends on the items alone (by digest of their names), so that the same state gives
+    the same prompt.
+
+    Args:
+        items: What is offered.
+        name: What tells an item from the others.
+        salt: What tells this question from the last one, so that no item always comes first.
+    """
+
+    def key(item: ItemT) -> tuple[bytes, str]:
+        text = name(item)
+        return hashlib.blake2b(f"{salt}\n{text}".encode(), digest_size=8).digest(), text
+
+    return sorted(items, key=key)

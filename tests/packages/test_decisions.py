@@ -1,0 +1,43 @@
+"""Every decision of the stack: its name can be set in a team file, its reply begins with why."""
+
+import importlib
+import pkgutil
+
+import pytest
+
+from coterie_core.language import DECISIONS, Decision
+
+PACKAGES = (
+    "coterie_bench.reveca",
+    "coterie_core",
+    "emos_planner",
+    "mele_explorer",
+    "object_planner",
+    "openeqa_agent",
+    "reveca_agent",
+)
+
+
+def _decisions() -> list[type[Decision]]:
+    for name in PACKAGES:
+        package = importlib.import_module(name)
+        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+            if ".testing" not in module.name and not module.name.endswith(("node", "__main__")):
+                importlib.import_module(module.name)
+    found: list[type[Decision]] = []
+    todo = list(Decision.__subclasses__())
+    while todo:
+        one = todo.pop()
+        todo += one.__subclasses__()
+        if one.__module__.startswith(PACKAGES) and "name" in vars(one):
+            found.append(one)
+    return found
+
+
+@pytest.fixture(scope="module")
+def decisions() -> list[type[Decision]]:
+    return _decisions()
+
+
+def test_each_decision_can_be_named_in_a_profile(decisions: list[type[Decision]]) -> None:
+    assert sorted({one.name for one in decisions}) == list(DECISIONS)
