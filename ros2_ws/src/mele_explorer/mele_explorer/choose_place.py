@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import CheckFailed, Decision, Message, as_data
+from coterie_core.language import CheckFailed, Decision, Message, as_data, neutral_order
+
+_MOST_PLACES = 24
+"""Most places that a prompt shows; the nearest."""
+_MOST_LABELS = 30
+_MOST_PATH = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ class PlaceOption:
 
 @dataclass(frozen=True, slots=True)
 class ChooseState:
-    """All that the choice of the next place depends on."""
+    """All that the choice of the next place depends on; `path` are the places up to here."""
 
     robot: str
     here: str
@@ -46,13 +51,14 @@ class ChooseState:
     rooms_seen: tuple[str, ...]
     objects_seen: int
     steps_left: int | None
+    path: tuple[str, ...] = ()
 
 
 class PlaceChoice(BaseModel):
     """The next place."""
 
-    place: str = Field(description="id of one of the offered places, exactly as given")
-    reason: str = Field("", max_length=400, description="one sentence")
+    reason: str = Field("", max_length=400, description="first think, in one or two sentences")
+    place: str = Field(description="then the id of one of the places, exactly as given")
 
 
 class ChoosePlace(Decision[ChooseState, PlaceChoice]):
@@ -60,41 +66,43 @@ class ChoosePlace(Decision[ChooseState, PlaceChoice]):
 
     name: ClassVar[str] = "mele.choose_place"
     reply_type: ClassVar[type[BaseModel]] = PlaceChoice
-    max_tokens: ClassVar[int] = 200
+    max_tokens: ClassVar[int] = 250
 
     def prompt(self, state: ChooseState) -> Sequence[Message]:
         """Show what is around, where one can go, and what was seen so far."""
-        left = "" if state.steps_left is None else f" You have {state.steps_left} hops left."
-        around = {"room": state.room or "unknown", "objects": list(state.around)}
+        left = "no limit" if state.steps_left is None else state.steps_left
+        where = {
+            "place": state.here,
+            "room": state.room or "unknown",
+            "objects in view": list(state.around[:_MOST_LABELS]),
+            "places before, latest last": list(state.path[-_MOST_PATH:]),
+            "hops left": left,
+        }
         so_far = {"rooms": list(state.rooms_seen), "different objects": state.objects_seen}
-        options = [
-            {
-                "id": option.id,
-                "room": option.room or "not known from here",
-                "metres": round(option.distance, 1),
-                "objects in that direction": list(option.labels),
-                "never seen before": list(option.new_labels),
-                "times you stood there": option.visits,
-                "share already seen": round(option.seen, 2),
-                "unexplored beyond": option.leads_to or "nothing known",
-                "hops to the unexplored": option.hops_to_frontier,
-            }
-            for option in state.options
-        ]
+        options = [_shown(option) for option in _neutral(state)]
         return (
             Message.system(
-                "You steer a household robot through a home it has never been in. Later it will "
-                "be asked which objects are in which room, so every hop should bring rooms and "
-                "kinds of objects into view that it has not met yet. Prefer places it has not "
-                "stood at, rooms it has not looked into, and ways that lead on to unexplored "
-                "parts; go back over known ground only to reach those."
+                f"You are {state.robot}, a household robot in a home that you have never been in. "
+                "Later you will be asked which objects are in which room, so every hop should "
+                "bring rooms and kinds of objects into view that you have not met yet. A place "
+                "counts as seen by the share of it that was in view (0 to 1). Prefer places where "
+                "you have not stood, rooms that you have not looked into, and ways that lead on to "
+                "what is unexplored; go back over known ground only to reach those. The places "
+                "are in no particular order; distances are in meters."
             ),
             Message.user(
-                f"{as_data('around the robot', around)}\n{as_data('seen so far', so_far)}\n"
-                f"{as_data('places one hop away', options, limit=12000)}\n"
-                f"{left} Which place next? Reply with its id and a short reason."
+                f"{as_data('seen so far', so_far)}\n{as_data('where you are', where)}\n"
+                f"{as_data('places one hop away', options, limit=12000)}\nWhich place next?"
             ),
         )
+
+    def options(self, state: ChooseState) -> Mapping[str, Sequence[str]]:
+        """The places one hop away that the prompt shows."""
+        return {"place": [option.id for option in _neutral(state)]}
+
+    def only_reply(self, state: ChooseState) -> PlaceChoice | None:
+        """The one place, where there is one way on."""
+        return self.rule(state) if len(state.options) == 1 else None
 
     def check(self, state: ChooseState, reply: PlaceChoice) -> None:
         """The place must be one hop away."""
@@ -111,7 +119,34 @@ class ChoosePlace(Decision[ChooseState, PlaceChoice]):
             reason = "not been there yet"
         else:
             reason = f"on the way to what is unexplored ({best.hops_to_frontier} more hops)"
-        return PlaceChoice(place=best.id, reason=reason)
+        return PlaceChoice(reason=reason, place=best.id)
+
+
+def _neutral(state: ChooseState) -> list[PlaceOption]:
+    """Return the places that are offered, in an order that tells nothing."""
+    near = sorted(state.options, key=lambda o: (o.distance, o.id))[:_MOST_PLACES]
+    return neutral_order(near, lambda o: o.id, salt=state.here)
+
+
+def _shown(option: PlaceOption) -> dict[str, object]:
+    """Return what is known of a place."""
+    beyond = "nothing known"
+    if option.leads_to:
+        hops = option.hops_to_frontier
+        beyond = f"{option.leads_to}, {hops} hops further" if hops else "this place itself"
+    labels = list(option.labels[:_MOST_LABELS])
+    if len(option.labels) > len(labels):
+        labels.append(f"and {len(option.labels) - len(labels)} more")
+    return {
+        "id": option.id,
+        "room": option.room or "not known from here",
+        "distance": round(option.distance, 1),
+        "objects toward it": labels,
+        "of these never seen before": list(option.new_labels[:_MOST_LABELS]),
+        "times you stood there": option.visits,
+        "share already seen": round(option.seen, 2),
+        "unexplored on that side": beyond,
+    }
 
 
 def _descending(text: str) -> tuple[int, ...]:

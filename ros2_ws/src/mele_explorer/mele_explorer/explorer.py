@@ -181,6 +181,7 @@ class Explorer:
             tuple(memory.dictionary()),
             len(memory.labels),
             left,
+            tuple(self.path[:-1]),
         )
 
     def _avoided(self, a: str, b: str) -> bool:
