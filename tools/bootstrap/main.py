@@ -30,8 +30,9 @@ and records the environment. Then ./coterie --help lists all commands.
 
 docs/INSTALL.md tells what is installed where, and how to undo it."""
 
-#: Groups of requirements that a command needs beside that of its own name: a test builds the site.
-MORE_GROUPS = {"test": ("docs",)}
+#: Groups of requirements that a command needs beside that of its own name: a test builds the site,
+#: and puts a decision to the model in the box.
+MORE_GROUPS = {"test": ("docs", "local-model")}
 
 
 def main(arguments: Sequence[str]) -> int:

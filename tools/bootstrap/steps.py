@@ -25,6 +25,8 @@ _NO_GROUP = ("system", "unused")
 AFTER_INSTALLING = ("relocate_cmake_exports", "write_setup_files")
 #: What numba compiles at the first image, below ros2_ws.
 RENDERER = "src/habitat_bridge/habitat_bridge/render/raster.py"
+#: Groups that no command has the name of, as the set-up's screen has them.
+MORE_TITLES = {"local-model": "the model in the box"}
 #: How long steps take on two cores that do little else [s].
 EXPECTED = {"venv": 8, "build": 10, "run": 15, "messages": 190, "more": 15, "renderer": 23}
 
@@ -360,7 +362,7 @@ def installing_what_runs(plan: Plan, environ: Mapping[str, str]) -> Iterator[Non
 
 def install_more(plan: Plan, name: str, environ: Mapping[str, str]) -> None:
     """Install a group that is asked for."""
-    title = f"what ./coterie {name} needs"
+    title = MORE_TITLES.get(name, f"what ./coterie {name} needs")
     with installing(plan, [name], environ, title=title, expected=EXPECTED["more"]):
         pass
     stamps.write(plan.layout.group_stamp(name), plan.more[name])

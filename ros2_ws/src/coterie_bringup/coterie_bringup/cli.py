@@ -84,6 +84,7 @@ KNOWN_ERRORS = {
     "CommandError",
     "DomainError",
     "FileProblem",
+    "NoLocalModel",
     "PageError",
     "PlanError",
     "PlayError",

@@ -9,7 +9,7 @@ import dataclasses
 import os
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,9 @@ from coterie_bringup.processes import ProcessSpec, write_parameters
 from coterie_bringup.resources import team_file
 from coterie_bringup.restarts import Restarts
 from coterie_bringup.team import Team, load_team, with_namespace
+from coterie_bringup.team_models import local_servers, server_environment
 from coterie_bringup.trust import require_trust
+from coterie_core.language.local import LocalServer
 from coterie_core.yaml_checks import suggestion
 
 DEAF_AT_FIRST = "env --ignore-signal=INT"
@@ -62,6 +64,7 @@ class LaunchPlan:
     parameter_file: Path
     environment: Mapping[str, str]
     more_ros_arguments: tuple[str, ...] = ()
+    servers: Mapping[str, LocalServer] = field(default_factory=dict)
 
 
 def chosen(
@@ -124,6 +127,7 @@ def launch_plan(values: Mapping[str, str], packages: Collection[str] = ()) -> La
     Raises:
         CommandError: An argument is wrong, or the team file was not agreed to.
         FileProblem: The team file is wrong.
+        NoLocalModel: The file of a local model is not there.
     """
     given = {name: default or "" for name, (default, _) in ARGUMENTS.items()} | dict(values)
     team = load_team(team_file(given["team"]))
@@ -155,14 +159,18 @@ def launch_plan(values: Mapping[str, str], packages: Collection[str] = ()) -> La
     parameter_file = directory / "parameters.yaml"
     write_parameters(specs, parameter_file)
     domain = _domain(given["domain"], team)
+    servers = local_servers(specs)
     environment = {
         "PYTHONUNBUFFERED": "1",
         # Nodes end with whoever launched them, however that ends.
         "COTERIE_PARENT": str(os.getpid()),
         **specs[0].environment,
         **({} if domain is None else {"ROS_DOMAIN_ID": str(domain)}),
+        **server_environment(servers),
     }
-    return LaunchPlan(team, tuple(specs), directory, parameter_file, environment, tuple(more))
+    return LaunchPlan(
+        team, tuple(specs), directory, parameter_file, environment, tuple(more), servers
+    )
 
 
 def team_actions(values: Mapping[str, str], packages: Collection[str] = ()) -> list[Any]:
@@ -192,7 +200,29 @@ def team_actions(values: Mapping[str, str], packages: Collection[str] = ()) -> l
         )
     )
     note = f"team {planned.team.name}: ROS_DOMAIN_ID={domain}, run folder {planned.directory}"
-    return [LogInfo(msg=note), *(node_action(spec, planned) for spec in planned.specs)]
+    nodes = [node_action(spec, planned) for spec in planned.specs]
+    return [LogInfo(msg=note), *server_actions(planned), *nodes]
+
+
+def server_actions(planned: LaunchPlan) -> list[Any]:
+    """Return the launch actions of the servers of local models."""
+    if not planned.servers:
+        return []
+    from launch.actions import ExecuteProcess
+
+    limit = planned.specs[0].restart_limit
+    return [
+        ExecuteProcess(
+            cmd=[*server.arguments, "--parent", str(os.getpid())],
+            name=name,
+            additional_env=server.environment,
+            respawn=limit > 0,
+            respawn_delay=1.0,
+            respawn_max_retries=limit,
+            output="both",
+        )
+        for name, server in planned.servers.items()
+    ]
 
 
 def node_action(spec: ProcessSpec, planned: LaunchPlan, restarts: Restarts | None = None) -> Any:

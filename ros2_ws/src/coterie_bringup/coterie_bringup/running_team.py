@@ -17,6 +17,7 @@ from coterie_bringup.plan import plan
 from coterie_bringup.processes import ProcessSpec, programs, write_parameters
 from coterie_bringup.supervisor import Event, Supervisor
 from coterie_bringup.team import Team
+from coterie_bringup.team_models import local_servers, server_environment, server_programs
 from coterie_bringup.trust import require_trust
 
 
@@ -119,6 +120,7 @@ def prepared(
             the same namespace runs in the domain.
         PlanError: A package is not installed.
         DomainError: No domain is free.
+        NoLocalModel: The file of a local model is not there.
     """
     require_trust(team)
     with rundir.domain(domain if domain is not None else team.domain) as number:
@@ -130,8 +132,13 @@ def prepared(
         write_parameters(specs, parameter_file)
         environment = {"ROS_DOMAIN_ID": str(number), **specs[0].environment}
         rundir.clean_shared_memory()
+        servers = local_servers(specs)
+        keys = server_environment(servers)  # for the team's own processes, not for whoever asks it
         supervisor = Supervisor(
-            programs(specs, parameter_file, environment),
+            [
+                *server_programs(servers, team.processes.restart_limit),
+                *programs(specs, parameter_file, {**environment, **keys}),
+            ],
             directory / "logs",
             on_line=on_line,
             on_event=on_event,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, PrivateAttr
 
@@ -34,6 +34,7 @@ from coterie_bringup.team_sections import (
     QuestionsSpec,
 )
 from coterie_core.language import ModelProfile
+from coterie_core.language.profile import BUILT_IN
 from coterie_core.yaml_checks import check
 from coterie_core.yaml_marks import FileProblem, Problem, load_marked, read_text
 from habitat_bridge.factory import WorldSpec
@@ -58,7 +59,9 @@ class Team(Section):
         description="Seed of everything random: start places, ties, questions, learners.",
     )
     models: dict[str, ModelProfile] = Field(
-        default_factory=dict, description="Model profiles by name; rules (no model) always exists."
+        default_factory=dict,
+        description="Model profiles by name; rules (no model) and tiny (the model in the box) "
+        "always exist.",
     )
     robots: tuple[RobotSpec, ...] = Field(
         min_length=1, max_length=MAX_ROBOTS, description="List of the team's robots, 1 to 200."
@@ -141,14 +144,18 @@ class Team(Section):
         return Path(self.world.house).stem if self.world.house else f"house_{self.world.seed}"
 
     def profile(self, name: str) -> ModelProfile:
-        """Return a model profile with its files as absolute paths; `rules` always exists."""
-        found = self.models.get(name, ModelProfile())
-        files = {
+        """Return a model profile with absolute paths; those of `BUILT_IN` always exist."""
+        return self._absolute(self.models.get(name) or BUILT_IN.get(name, ModelProfile()))
+
+    def _absolute(self, profile: ModelProfile) -> ModelProfile:
+        changes: dict[str, Any] = {
             key: self.resolve(str(value))
-            for key in ("cassette", "record_to")
-            if (value := getattr(found, key)) is not None
+            for key in ("cassette", "record_to", "file")
+            if (value := getattr(profile, key)) is not None
         }
-        return found.model_copy(update=files)
+        if profile.larger is not None:
+            changes["larger"] = self._absolute(profile.larger)
+        return profile.model_copy(update=changes)
 
     def resolve(self, path: str) -> Path:
         """Return a path of the team file, relative to that file, or `package://PACKAGE/PATH`."""

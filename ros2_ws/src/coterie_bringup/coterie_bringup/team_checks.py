@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from coterie_core.language.profile import BUILT_IN
 from coterie_core.yaml_checks import shown, suggestion
 from coterie_core.yaml_marks import MarkedData, Problem
 
@@ -116,7 +117,7 @@ def check_files(marked: MarkedData, team: Any, problems: list[Problem]) -> None:
     places: list[tuple[str | int, ...]] = [
         ("world", "house"), ("world", "directory"), ("world", "dataset"), ("questions", "path"),
     ]  # fmt: skip
-    places += [("models", name, "cassette") for name in team.models]
+    places += [("models", name, part) for name in team.models for part in ("cassette", "file")]
     robots = marked.data["robots"]
     places += [("robots", i, name) for i in range(len(robots)) for name in ("urdf", "overrides")]
     for path in places:
@@ -141,9 +142,9 @@ def _at(data: Any, path: tuple[str | int, ...]) -> Any:
 
 
 def check_models(marked: MarkedData, problems: list[Problem]) -> None:
-    """Every model that is named must be a profile of the file, or `rules`."""
+    """Every model that is named must be a profile of the file, or one that always exists."""
     models = marked.data.get("models")
-    known = {"rules", *(models if isinstance(models, dict) else {})}
+    known = {*BUILT_IN, *(models if isinstance(models, dict) else {})}
     places: list[tuple[str | int, ...]] = [
         (section, "model") for section in ("aggregator", "leader", "planner", "open_questions")
     ]

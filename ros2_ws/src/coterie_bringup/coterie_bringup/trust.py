@@ -132,14 +132,16 @@ def _acts(team: Team) -> Iterator[Act]:
             yield file("reads", getattr(world, name), f"world.{name}")
     if world.scene and "/" in world.scene:
         yield file("reads", world.scene, "world.scene")
-    for name, profile in team.models.items():
-        where = f"models.{name}"
-        if profile.kind == "openai":
-            yield _sends(profile.base_url or OPENAI, profile.key_variable, f"{where}.base_url")
-        if profile.cassette is not None:
-            yield file("reads", profile.cassette, f"{where}.cassette")
-        if profile.record_to is not None:
-            yield file("writes", profile.record_to, f"{where}.record_to", "what models are told")
+    for name, given in team.models.items():
+        for depth, profile in enumerate(given.chain):
+            where = f"models.{name}" + ".larger" * depth
+            if profile.kind == "openai":
+                yield _sends(profile.base_url or OPENAI, profile.key_variable, f"{where}.base_url")
+            for part in ("cassette", "file"):
+                if getattr(profile, part) is not None:
+                    yield file("reads", getattr(profile, part), f"{where}.{part}")
+            if profile.record_to is not None:
+                yield file("writes", profile.record_to, f"{where}.record_to", "what models are told")
     for robot in team.robots:
         for name in ("urdf", "overrides"):
             if getattr(robot, name):

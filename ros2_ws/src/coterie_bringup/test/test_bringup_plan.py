@@ -14,12 +14,15 @@ from typing import Any
 import pytest
 import yaml
 
-from coterie_bringup import launching
+from coterie_bringup import launching, team_models
 from coterie_bringup.errors import CommandError, PlanError
 from coterie_bringup.plan import plan
 from coterie_bringup.processes import find_executable, programs, write_parameters
 from coterie_bringup.resources import package_path, roots
 from coterie_bringup.team import parse_team
+from coterie_core.language.local import SERVERS_VARIABLE
+from coterie_core.local_model import files
+from coterie_core.local_model.server import KEY_VARIABLE
 from coterie_core.yaml_marks import FileProblem
 
 URDF = package_path("package://coterie_description/urdf/fetch.urdf")
@@ -160,7 +163,14 @@ class FakeLaunch:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         made = {
             kind: type(kind, (), {"__init__": lambda self, *a, **k: vars(self).update(k, given=a)})
-            for kind in ("Node", "LogInfo", "Shutdown", "TimerAction", "OpaqueFunction")
+            for kind in (
+                "ExecuteProcess",
+                "Node",
+                "LogInfo",
+                "Shutdown",
+                "TimerAction",
+                "OpaqueFunction",
+            )
         }
         for name in ("launch", "launch_ros"):
             package, actions = types.ModuleType(name), types.ModuleType(f"{name}.actions")
@@ -234,6 +244,27 @@ def test_arguments_of_the_launch_files(fake_prefix: Path, tmp_path: Path, trio: 
     assert not any(node["ros__parameters"]["use_sim_time"] for node in written.values())
     trio.write_text(TEAM + "domain: 66\n")
     assert launching.launch_plan({"team": str(trio)}).environment["ROS_DOMAIN_ID"] == "66"
+
+
+def test_launch_serves_local_models_as_up_does(
+    fake_prefix: Path, trio: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_SERVER", "json")  # any package that is there
+    monkeypatch.setattr(team_models, "installed", lambda: True)
+    monkeypatch.delenv(SERVERS_VARIABLE, raising=False)
+    (trio.parent / "own.gguf").write_bytes(b"GGUF")
+    models = "models: {own: {kind: local, file: own.gguf}}\n"
+    trio.write_text(TEAM.replace("malicious: true", "model: own") + models)
+    actions = launching.team_actions({"team": str(trio)})
+    (server,) = [action for action in actions if type(action).__name__ == "ExecuteProcess"]
+    assert server.respawn and server.respawn_max_retries == 3
+    assert server.cmd[-2:] == ["--parent", str(os.getpid())]
+    port = server.cmd[server.cmd.index("--port") + 1]
+    for node in nodes_of(actions):
+        (found,) = json.loads(node.additional_env[SERVERS_VARIABLE]).values()
+        assert found == {"port": int(port), "key": server.additional_env[KEY_VARIABLE]}
+    still = launching.team_actions({"team": str(trio), "use_respawn": "false"})
+    assert not next(a for a in still if type(a).__name__ == "ExecuteProcess").respawn
 
 
 @pytest.mark.parametrize(

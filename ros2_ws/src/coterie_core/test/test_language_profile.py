@@ -34,7 +34,10 @@ def test_the_default_is_rules() -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"kind": "opnai"}, "'rules', 'openai' or 'replay'"),
+        ({"kind": "opnai"}, "'rules', 'openai', 'local' or 'replay'"),
+        ({"kind": "openai", "model": "m", "threads": 2}, "threads: only for kind 'local'"),
+        ({"kind": "local", "base_url": "http://localhost/v1"}, "base_url is given; remove it"),
+        ({"kind": "local", "threads": 0}, "threads"),
         ({"kind": "openai"}, "needs model"),
         ({"kind": "openai", "model": "m", "cassette": "c"}, "use record_to"),
         ({"kind": "replay"}, "needs cassette"),

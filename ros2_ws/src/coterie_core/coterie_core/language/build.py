@@ -11,6 +11,7 @@ from coterie_core.language.cached import Cached
 from coterie_core.language.cassette import Recording, ReplayModel
 from coterie_core.language.decider import Decider
 from coterie_core.language.limited import Limited
+from coterie_core.language.local import ensure_served, served_name
 from coterie_core.language.meter import Metered, UsageMeter
 from coterie_core.language.openai_model import DEFAULT_URL, OpenAIModel
 from coterie_core.language.profile import ModelProfile
@@ -18,6 +19,7 @@ from coterie_core.language.retrying import Retrying
 from coterie_core.language.rules_model import RulesModel
 from coterie_core.language.tokens import Prices
 from coterie_core.language.types import LanguageModel, Sampled
+from coterie_core.local_model.server import KEY_VARIABLE
 
 
 def build_model(
@@ -54,6 +56,7 @@ def build_model(
     Raises:
         MissingKey: The profile names a variable that is not set.
         RequestRejected: The endpoint is on another machine and that is forbidden here (tests).
+        NoLocalModel: A local model is not installed, or does not start.
         LanguageError: The cassette cannot be replayed.
     """
     if profile.kind == "rules":
@@ -109,15 +112,16 @@ def build_decider(
 def _endpoint(
     profile: ModelProfile, env: Mapping[str, str], budget: Budget | None
 ) -> LanguageModel:
-    assert profile.model is not None  # the profile's own validation
+    name, url, key = profile.model, profile.base_url or DEFAULT_URL, profile.key_variable
+    if profile.kind == "local":
+        server = ensure_served(profile)
+        assert server is not None  # of this kind
+        name, url, key = served_name(profile), server.url, KEY_VARIABLE
+        env = {**env, **server.environment}
+    assert name is not None  # the profile's own validation
     prices = Prices(profile.price_prompt_per_mtok, profile.price_completion_per_mtok)
     model: LanguageModel = OpenAIModel(
-        profile.model,
-        base_url=profile.base_url or DEFAULT_URL,
-        api_key_env=profile.key_variable,
-        timeout_s=profile.timeout_s,
-        prices=prices,
-        env=env,
+        name, base_url=url, api_key_env=key, timeout_s=profile.timeout_s, prices=prices, env=env
     )
     if budget is None and (profile.budget_tokens is not None or profile.budget_cost is not None):
         budget = Budget(tokens=profile.budget_tokens, cost=profile.budget_cost)

@@ -154,6 +154,10 @@ class ReplayMiss(LanguageError):
         self.fatal = fatal
 
 
+class NoLocalModel(LanguageError):
+    """A model of kind `local` cannot be served: not installed, no such file, or no start."""
+
+
 class MissingKey(LanguageError):
     """The environment variable that a profile names as the place of its key is not set."""
 

