@@ -140,8 +140,8 @@ def _acts(team: Team) -> Iterator[Act]:
             for part in ("cassette", "file"):
                 if getattr(profile, part) is not None:
                     yield file("reads", getattr(profile, part), f"{where}.{part}")
-            if profile.record_to is not None:
-                yield file("writes", profile.record_to, f"{where}.record_to", "what models are told")
+            if (told := profile.record_to) is not None:
+                yield file("writes", told, f"{where}.record_to", "what models are told")
     for robot in team.robots:
         for name in ("urdf", "overrides"):
             if getattr(robot, name):

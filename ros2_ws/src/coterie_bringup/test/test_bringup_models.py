@@ -82,9 +82,7 @@ def test_another_context_is_another_server(team: Team) -> None:
     assert not any(p.essential for p in programs)  # without it the rules decide
 
 
-def test_a_larger_model_is_served_and_asked_for_as_the_first_is(
-    team: Team, tmp_path: Path
-) -> None:
+def test_a_larger_model_is_served_and_asked_for_as_the_first_is(team: Team, tmp_path: Path) -> None:
     larger = ModelProfile(kind="local", file=Path("weak.gguf"), context=2048)
     far = ModelProfile(kind="openai", model="m", base_url="http://192.0.2.1/v1", larger=larger)
     models = {"weak": ModelProfile(kind="local", file=Path("weak.gguf"), larger=far)}

@@ -34,7 +34,7 @@ def test_the_profiles_are_valid() -> None:
     profiles = {}
     for text in blocks("yaml"):
         profiles |= yaml.safe_load(text)["models"]
-    assert set(profiles) == {"offline", "local", "smart", "monday", "careful"}
+    assert set(profiles) == {"careful", "local", "mine", "monday", "offline", "smart", "tiny"}
     for profile in profiles.values():
         ModelProfile.model_validate(profile)
 
