@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from coterie_bringup import testing
+from coterie_cli import testing
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -14,8 +14,8 @@ import yaml
 
 import docs_site
 from coterie_bench.figures.catalog import BENCHES
-from coterie_bringup import cli
 from coterie_bringup.team import load_team
+from coterie_cli import cli
 from coterie_console import play
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import docs_site
-from coterie_bringup import docs_command
 from coterie_bringup.errors import CommandError
+from coterie_cli import docs as docs_command
 
 ROOT = Path(__file__).resolve().parents[2]
 

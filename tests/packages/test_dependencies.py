@@ -84,6 +84,7 @@ def packages() -> dict[str, Path]:
 
 PACKAGES = packages()
 PYTHON = [name for name, folder in PACKAGES.items() if (folder / name / "__init__.py").is_file()]
+LATE = {"coterie_bench", "coterie_console", "coterie_bringup"}
 
 
 def declared(folder: Path) -> set[str]:
@@ -168,16 +169,26 @@ def test_nothing_unknown_or_unused_is_declared(name):
     assert not unused, f"{name}/package.xml: {sorted(unused)} are declared and never imported"
 
 
-def test_core_imports_no_feature_and_features_not_one_another():
-    features = set(PYTHON) - {
-        "coterie_core", "coterie_ros", "coterie_bench", "coterie_console", "coterie_bringup",
-    }  # fmt: skip
-    for name in PYTHON:
-        used = imports(PACKAGES[name] / name).keys() & set(PYTHON) - {name}
-        if name == "coterie_core":
-            assert not used, f"coterie_core imports {used}"
-        elif name in features:
-            assert used <= {"coterie_core", "coterie_ros"}, f"{name} imports {used}"
+LAYERS = (
+    {"coterie_core"},
+    {"coterie_ros"},
+    set(PYTHON) - {"coterie_core", "coterie_ros", *LATE, "coterie_cli"},
+    LATE,
+    {"coterie_cli"},
+)
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_imports_point_one_way(name):
+    """To earlier layers only; benches, console and bringup are of one layer, features apart."""
+    (layer,) = (n for n, names in enumerate(LAYERS) if name in names)
+    allowed = {name}.union(*LAYERS[:layer])
+    if name in LATE:
+        allowed |= LATE - {"coterie_bringup"}
+    used = imports(PACKAGES[name] / name).keys() & set(PYTHON)
+    assert used <= allowed, f"{name} imports {sorted(used - allowed)}"
+    if name != "coterie_cli":
+        assert "coterie_cli" not in imports(PACKAGES[name]), f"a test of {name} imports coterie_cli"
 
 
 def test_this_test_notices_what_is_missing(tmp_path):

@@ -8,8 +8,8 @@ import typer
 from pydantic import BaseModel
 
 from coterie_bench.figures.catalog import BENCHES
-from coterie_bringup import cli
 from coterie_bringup.team import Team
+from coterie_cli import cli
 from coterie_console import play
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -28,7 +28,7 @@ def coterie(*arguments: str, domain: int | None = None, **options: Any) -> subpr
     if domain is not None:
         environment["ROS_DOMAIN_ID"] = str(domain)
     return subprocess.Popen(
-        [sys.executable, "-m", "coterie_bringup.cli", *arguments],
+        [sys.executable, "-m", "coterie_cli.cli", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=environment,

@@ -31,12 +31,12 @@ aggregator: {method: confidence_vote, deadline: 6.0}
 async def test_what_was_moved_counts_for_questions_and_after_the_leaders_death(
     ros_domain: int, state_folder: Path
 ) -> None:
-    from coterie_bringup.do_record import TaskRecord
-    from coterie_bringup.do_watch import watching
     from coterie_bringup.running_team import prepared
     from coterie_bringup.spinning import in_loop
     from coterie_bringup.team import parse_team
     from coterie_bringup.team_client import operating
+    from coterie_cli.do.record import TaskRecord
+    from coterie_cli.do.watch import watching
     from coterie_core.questions import OpenAnswer, Question
     from coterie_core.team_memory import load_memory
 

@@ -35,7 +35,7 @@ aggregator: {method: cam_plus, deadline: 5.0}
 SCRIPT = (
     "import sys\n"
     "from pathlib import Path\n"
-    "from coterie_bringup.demo import DemoOptions, demo\n"
+    "from coterie_cli.demo.command import DemoOptions, demo\n"
     "team, out, domain = sys.argv[1:]\n"
     "sys.exit(demo(DemoOptions(Path(team), world='habitat', out=Path(out), domain=int(domain))))\n"
 )

@@ -181,4 +181,4 @@ def _become_command_line(
     python = str(layout.python)
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execve(python, [python, "-m", "coterie_bringup.cli", *arguments], environ)
+    os.execve(python, [python, "-m", "coterie_cli.cli", *arguments], environ)

@@ -13,7 +13,6 @@ import pytest
 
 from coterie_bringup import rundir
 from coterie_bringup import running_team as teamrun
-from coterie_bringup.ask import choose_team
 from coterie_bringup.errors import CommandError
 from coterie_bringup.team import parse_team
 
@@ -104,28 +103,6 @@ def test_shared_memory_of_the_dead_is_removed_and_that_of_the_living_kept(tmp_pa
         "fastrtps_alive", "fastrtps_alive_el", "fastrtps_port7411", "fastrtps_port7411_el",
         "other", "other_el",
     }  # fmt: skip
-
-
-def test_which_team_is_asked() -> None:
-    a, b = state(40), state(41)
-    assert choose_team([a], None, "") is a
-    assert choose_team([a, b], 41, "") is b
-    assert choose_team([a], 99, "").domain == 99
-    assert choose_team([], None, "13").domain == 13
-    with pytest.raises(CommandError, match=r"no team runs.*\./coterie up"):
-        choose_team([], None, "")
-    with pytest.raises(CommandError, match=r"trio \(--domain 40 --namespace /\), trio"):
-        choose_team([a, b], None, "")
-
-
-def test_of_two_teams_in_one_domain_the_namespace_chooses() -> None:
-    a, b = state(40), state(40)
-    b.namespace = "lab"
-    with pytest.raises(CommandError, match="--domain 40 --namespace lab"):
-        choose_team([a, b], 40, "")
-    assert choose_team([a, b], 40, "", "/lab") is b
-    assert choose_team([a, b], None, "", "/") is a
-    assert choose_team([a], 7, "", "/lab").namespace == "lab"
 
 
 def test_a_second_team_with_all_the_same_names_is_refused(

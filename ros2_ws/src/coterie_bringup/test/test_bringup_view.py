@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-import yaml
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.launching import view_actions
 from coterie_bringup.node_parameters import bridge_parameters, mapper_parameters
 from coterie_bringup.team import parse_team
 from coterie_bringup.view import team_config, topics
-from coterie_bringup.view_command import view
 
-REPOSITORY = Path(__file__).parents[4]
 TEAM = """\
 world: {kind: embedded, seed: 11, floors: 1, rooms: 4}
 namespace: home
@@ -34,17 +29,6 @@ TYPES = {
 """Message that each display of rviz_default_plugins takes."""
 
 
-def test_the_file_for_the_home_team_is_up_to_date(tmp_path: Path) -> None:
-    """What config/rviz holds is what the command writes today."""
-    out = tmp_path / "new" / "home.rviz"
-    assert view(REPOSITORY / "config/teams/home.yaml", out=out) == 0
-    assert out.read_text() == (REPOSITORY / "config/rviz/coterie.rviz").read_text()
-    config = yaml.safe_load(out.read_text())
-    assert config["Visualization Manager"]["Global Options"]["Fixed Frame"] == "map"
-    groups = [d["Name"] for d in config["Visualization Manager"]["Displays"]]
-    assert groups[2:] == ["Semantic map", "rover", "walker", "drone"]
-
-
 def test_maps_of_robots_of_their_own_and_teams_without_a_map() -> None:
     own = topics(team_config(parse_team(TEAM.replace("rooms}", "rooms, per_robot: true}"))))
     assert {"/home/semantic_map/markers", "/home/drone/semantic_map/grid/floor_0"} <= own.keys()
@@ -53,12 +37,6 @@ def test_maps_of_robots_of_their_own_and_teams_without_a_map() -> None:
     assert [t for t in unknown if "/grid/" in t] == ["/home/semantic_map/grid/ground"]
     none = topics(team_config(parse_team(TEAM.partition("mapper:")[0])))
     assert "/home/drone/odom" in none and not [t for t in none if "semantic_map" in t]
-
-
-def test_without_rviz_it_says_what_to_do(monkeypatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(CommandError, match="--out"):
-        view(REPOSITORY / "config/teams/home.yaml", out=None)
 
 
 def test_the_launch_file_needs_to_know_what_to_show() -> None:

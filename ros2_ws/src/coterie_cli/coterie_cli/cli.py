@@ -1,0 +1,99 @@
+"""The command line `./coterie`: its groups of commands, and how mistakes end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+import typer
+
+from coterie_bench.figures.catalog import BENCHES
+from coterie_cli.groups import demos, machine, maps, requests, teams
+from coterie_cli.options import PASS_THROUGH
+
+app = typer.Typer(
+    name="coterie",
+    help="A team of household robots explores a house, answers questions and decides together.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+bench_app = typer.Typer(help="Benchmarks of the papers, without ROS.", no_args_is_help=True)
+for group in (demos, teams, requests, maps, machine):
+    app.add_typer(group.app)
+app.add_typer(bench_app, name="bench")
+app.add_typer(teams.team_app, name="team")
+
+
+def _add_bench(name: str, text: str) -> None:
+    """Make `coterie bench NAME` of a bench that reads its own command line."""
+
+    @bench_app.command(name, context_settings=PASS_THROUGH, help=f"{text} See `--help`.")
+    def bench(context: typer.Context) -> None:
+        from coterie_bench.figures.catalog import run_bench
+
+        raise typer.Exit(run_bench(name, context.args))
+
+
+for _name, _bench in BENCHES.items():
+    _add_bench(_name, _bench.help)
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line; a mistake is one clear line and exit code 2, without traceback.
+
+    `--debug` anywhere (or COTERIE_DEBUG=1) shows the traceback; `--trust` (or COTERIE_TRUST=1)
+    agrees to what a team file runs, sends, reads and writes.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words or os.environ.get("COTERIE_DEBUG") == "1"
+    if "--trust" in words:  # what a team file runs, sends, reads and writes (docs/team_file.md)
+        os.environ["COTERIE_TRUST"] = "1"
+    words = [w for w in words if w not in ("--debug", "--trust")]
+    try:
+        app(args=words, prog_name="coterie")
+    except KeyboardInterrupt:
+        print("\ncoterie: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
+    except Exception as error:
+        if debug:
+            raise
+        known = type(error).__name__ in KNOWN_ERRORS or isinstance(error, OSError)
+        text = str(error) or type(error).__name__
+        if known:
+            print(
+                text if type(error).__name__ == "FileProblem" else f"coterie: {text}",
+                file=sys.stderr,
+            )
+            raise SystemExit(getattr(error, "exit_code", 2)) from None
+        print(
+            f"coterie: {type(error).__name__}: {text}\n"
+            "  -> this should not happen; the same command with --debug shows where",
+            file=sys.stderr,
+        )
+        raise SystemExit(1) from None
+    raise SystemExit(0)
+
+
+KNOWN_ERRORS = {
+    "CommandError",
+    "DomainError",
+    "FileProblem",
+    "NoLocalModel",
+    "PageError",
+    "PlanError",
+    "PlayError",
+    "ProfileError",
+    "RecordingError",
+    "WorldError",
+}
+"""Errors whose text is meant for users, by name: their modules are imported only when needed."""
+
+
+if __name__ == "__main__":
+    main()

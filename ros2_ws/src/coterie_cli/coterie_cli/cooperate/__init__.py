@@ -1,0 +1,1 @@
+"""`./coterie cooperate`: robots reach a goal that they share, without a leader."""

@@ -1,0 +1,1 @@
+"""`./coterie demo`: a team explores a house and is examined on it."""

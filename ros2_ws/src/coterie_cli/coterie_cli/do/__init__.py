@@ -1,0 +1,1 @@
+"""`./coterie do`: a team of different robots does a task."""

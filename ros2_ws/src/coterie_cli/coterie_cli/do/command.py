@@ -1,0 +1,203 @@
+"""`./coterie do`: a team does a task given in words, while a person looks on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from coterie_bringup.errors import CommandError
+from coterie_bringup.resources import shipped_team
+from coterie_bringup.rundir import RunState, running_teams
+from coterie_bringup.running_team import TeamRun, ended_by_signals, prepared
+from coterie_bringup.supervisor import Event
+from coterie_bringup.team import Team, load_team
+from coterie_cli.ask import choose_team
+from coterie_cli.do.record import TaskRecord
+from coterie_cli.do.view import TaskView, result_panel
+from coterie_cli.figures.task import save_task
+
+DEFAULT_TEAM = "emos"
+PARTIAL_EXIT = 3
+"""Exit code of a task that was done in part."""
+LEADER_THERE = 180.0
+"""How long a team that was started may take until its leader can be spoken to [s]."""
+STOPPING = 8.0
+"""How long a cancelled task may take to stop the robots [s]."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoOptions:
+    """What `./coterie do` is asked for.
+
+    `team_file`: start this team; None: use the one that runs, or start config/teams/emos.yaml.
+    `profile`: model profile of the team file that all think with; None: as the file says.
+    """
+
+    words: str
+    team_file: Path | None = None
+    profile: str | None = None
+    out: Path = Path("out/do")
+    domain: int | None = None
+    max_time: float = 0.0
+    as_json: bool = False
+
+
+def do(options: DoOptions) -> int:
+    """Let a team do a task; return the exit code: 0 only if all of it was seen to be done.
+
+    1: nothing of it was done, or it failed; 3: some of it was, or there may be more where nobody
+    could look (PARTIAL); 130: interrupted.
+
+    Raises:
+        CommandError: No task, no team or no leader.
+        FileProblem: The team file is wrong.
+    """
+    words = " ".join(options.words.split())
+    if not words:
+        raise CommandError(
+            'the task is empty; for example: ./coterie do "Bring all mugs to the kitchen counter"'
+        )
+    console = Console(stderr=options.as_json)
+    record = TaskRecord(words)
+    running = [] if options.team_file else _running(options.domain)
+    try:
+        if running:
+            state = choose_team(running, options.domain, os.environ.get("ROS_DOMAIN_ID", ""))
+            if options.profile:
+                raise CommandError(
+                    f"team {state.team} runs already with models of its own; end it to use "
+                    "--profile, or leave that out"
+                )
+            record.team = state.team
+            asyncio.run(_with_running(state, options, record, console))
+        else:
+            _with_own(options, record, console)
+    except asyncio.CancelledError:
+        record.message = record.message or "interrupted"
+        console.print("do: interrupted; the robots were told to stop", highlight=False)
+        _save(record, options, console)
+        return 130
+    _save(record, options, console)
+    if options.as_json:
+        import json
+
+        print(json.dumps(record.as_data(), indent=1))
+    else:
+        console.print(result_panel(record))
+    if record.success:
+        return 0
+    return PARTIAL_EXIT if record.outcome == "partial" else 1
+
+
+def _running(domain: int | None) -> list[RunState]:
+    return [team for team in running_teams() if domain is None or team.domain == domain]
+
+
+def _save(record: TaskRecord, options: DoOptions, console: Console) -> None:
+    files = save_task(record, options.out)
+    for file in files:
+        console.print(f"  {file}", style="dim", markup=False, highlight=False)
+
+
+async def _with_running(
+    state: RunState, options: DoOptions, record: TaskRecord, console: Console
+) -> None:
+    async with ended_by_signals():
+        await _give(state, options, record, console, patience=5.0)
+
+
+def _with_own(options: DoOptions, record: TaskRecord, console: Console) -> None:
+    team = with_profile(load_team(options.team_file or shipped_team(DEFAULT_TEAM)), options.profile)
+    record.team = team.name
+
+    def on_event(event: Event) -> None:
+        if event.kind in ("died", "restarting", "given_up", "failed"):
+            console.print(
+                f"{event.program}: {event.text}", style="yellow", markup=False, highlight=False
+            )
+
+    with prepared(team, domain=options.domain, on_event=on_event) as run:
+        console.print(
+            f"[bold]{team.name}[/]: {len(team.robots)} robots in {len(run.specs)} ROS processes, "
+            f"ROS_DOMAIN_ID={run.domain}; logs in {run.directory / 'logs'}",
+            highlight=False,
+        )
+        asyncio.run(_start_and_give(run, options, record, console))
+
+
+async def _start_and_give(
+    run: TeamRun, options: DoOptions, record: TaskRecord, console: Console
+) -> None:
+    async with ended_by_signals():
+        await run.beside(_give(run.state, options, record, console, LEADER_THERE))
+
+
+async def _give(
+    state: RunState, options: DoOptions, record: TaskRecord, console: Console, patience: float
+) -> None:
+    """Give the task to the leader and show how it goes; where cancelled, cancel it there, too."""
+    from coterie_bringup.spinning import in_loop
+    from coterie_cli.do.watch import watching
+
+    with watching(
+        state.robots,
+        record,
+        domain=state.domain,
+        namespace=state.namespace,
+        environment=state.environment,
+    ) as watcher:
+        if not await in_loop(watcher, watcher.leader_there(patience)):
+            raise CommandError(
+                f"{f'team {state.team}' if state.team else 'the team'} in ROS domain "
+                f"{state.domain} has no leader (no action execute_task within {patience:g} s); "
+                f"start one that has: ./coterie up {DEFAULT_TEAM}"
+            )
+        with TaskView(console, record) as view:
+            watcher.on_news = view.news
+            giving = watcher.run(watcher.give(options.max_time), "task")
+            try:
+                await asyncio.wrap_future(giving)
+            except asyncio.CancelledError:
+                giving.cancel()
+                # The leader publishes an empty assignment: wait for the robots to be told.
+                with contextlib.suppress(Exception):
+                    await asyncio.shield(asyncio.to_thread(_wait_stopped, watcher))
+                raise
+
+
+def _wait_stopped(watcher: Any) -> None:
+    import time
+
+    end = time.monotonic() + STOPPING
+    while time.monotonic() < end:
+        reports = list(watcher.record.reports.values())
+        if reports and all(report.waiting or not report.skill for report in reports):
+            return
+        time.sleep(0.1)
+
+
+def with_profile(team: Team, profile: str | None) -> Team:
+    """Return the team with all its robots, and its leader, thinking with one model profile.
+
+    Raises:
+        CommandError: The team file has no such profile.
+    """
+    if profile is None:
+        return team
+    known = {"rules", *team.models}
+    if profile not in known:
+        raise CommandError(
+            f"--profile {profile}: the team file has the profiles {', '.join(sorted(known))}"
+        )
+    changes: dict[str, Any] = {
+        "robots": tuple(robot.model_copy(update={"model": profile}) for robot in team.robots)
+    }
+    if team.leader is not None:
+        changes["leader"] = team.leader.model_copy(update={"model": profile})
+    return team.model_copy(update=changes)

@@ -1,0 +1,144 @@
+"""What a person sees while a team does a task: the talk, who does what, how far it is."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from types import TracebackType
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from coterie_cli.do.record import TaskRecord
+from coterie_core.tasks import SubTaskState
+
+_LINES = 8
+_MOST_ROWS = 24
+_ENDS = {
+    "done": ("DONE", "bold green"),
+    "partial": ("PARTLY DONE", "bold yellow"),
+    "not_done": ("NOT DONE", "bold red"),
+    "cancelled": ("CANCELLED", "bold red"),
+}
+_STATE = {
+    SubTaskState.PENDING: ("waits", "dim"),
+    SubTaskState.RUNNING: ("works", "yellow"),
+    SubTaskState.DONE: ("done", "green"),
+    SubTaskState.FAILED: ("failed", "red"),
+}
+
+
+class TaskView:
+    """Live on a terminal; elsewhere one line per event."""
+
+    def __init__(self, console: Console, record: TaskRecord) -> None:
+        self._console = console
+        self._record = record
+        self._lines: deque[str] = deque(maxlen=_LINES)
+        self._stage = "waiting"
+        self._begin = time.monotonic()
+        self._live: Live | None = None
+        if console.is_terminal:
+            self._live = Live(
+                console=console, refresh_per_second=6, get_renderable=self.render, transient=True
+            )
+
+    def __enter__(self) -> TaskView:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def news(self, text: str) -> None:
+        """Show that something happened ("": only numbers have changed)."""
+        if not text:
+            return
+        if text.startswith("-- "):
+            self._stage = text[3:]
+        self._lines.append(text)
+        if self._live is None:
+            took = time.monotonic() - self._begin
+            self._console.print(
+                f"{took:6.1f} s  {text}", markup=False, highlight=False, soft_wrap=True
+            )
+
+    def render(self) -> Panel:
+        """Return everything as it is now."""
+        record = self._record
+        head = Text.assemble(
+            (self._stage, "bold"),
+            f"   round {record.rounds}   {time.monotonic() - self._begin:.0f} s",
+            (f"   {record.simulated:.0f} s simulated", "dim"),
+        )
+        talk = Text("\n".join(self._lines), "dim", no_wrap=True, overflow="ellipsis")
+        return Panel(
+            Group(head, Text(), sub_task_table(record), Text(), _robots(record), Text(), talk),
+            title=Text(record.words[:100]),
+            title_align="left",
+        )
+
+
+def sub_task_table(record: TaskRecord) -> Table:
+    """Return who does what and how far it is."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("robot", "what", "state", "why"):
+        table.add_column(title, overflow="fold")
+    rows = sorted(record.sub_tasks, key=lambda one: one.state != SubTaskState.RUNNING)
+    for one in rows[:_MOST_ROWS]:
+        word, style = _STATE[one.state]
+        if not one.robot:
+            word, style = "nobody", "red"
+        table.add_row(
+            Text(one.robot or "-"), Text(one.description or one.id), Text(word, style),
+            Text(one.reason[:600], "dim"),
+        )  # fmt: skip
+    if len(rows) > _MOST_ROWS:
+        table.add_row("", Text(f"and {len(rows) - _MOST_ROWS} more", "dim"), "", "")
+    return table
+
+
+def _robots(record: TaskRecord) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    for robot, report in sorted(record.reports.items())[:12]:
+        doing = report.skill or ("waits" if report.waiting else "thinks")
+        held = f"holds {report.holding}" if report.holding else ""
+        table.add_row(
+            Text(robot, "bold"),
+            Text(report.room, "dim"),
+            Text(doing),
+            Text(held),
+            Text(report.help),
+        )
+    return table
+
+
+def result_panel(record: TaskRecord) -> Panel:
+    """Return how it ended."""
+    word, style = _ENDS.get(record.outcome, _ENDS["not_done"])
+    head = Text.assemble((word, style), f"  {record.message}")
+    if record.not_searched:
+        head.append(f"\nnot searched, or not enough: {', '.join(record.not_searched)}", "yellow")
+    foot = Text(
+        f"{record.seconds:.0f} s, {record.simulated:.0f} s simulated, {record.rounds} rounds of "
+        f"discussion, {record.replans} times talked over anew",
+        "dim",
+    )
+    # A task that was refused has nothing to show but why.
+    told = (Text(), sub_task_table(record), Text(), foot) if record.sub_tasks else ()
+    return Panel(
+        Group(head, *told),
+        title=Text(record.words[:100]),
+        title_align="left",
+        expand=False,
+    )

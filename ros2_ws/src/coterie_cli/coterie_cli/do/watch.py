@@ -1,0 +1,261 @@
+"""The side of `./coterie do` that speaks ROS: gives the task to the leader and looks on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from rclpy.context import Context
+
+from coterie_bringup.errors import CommandError
+from coterie_bringup.spinning import spinning
+from coterie_cli.do.record import TaskRecord
+from coterie_core.scene import SceneGraph
+from coterie_core.tasks import RobotReport, SubTask
+from coterie_msgs.action import ExecuteTask
+from coterie_msgs.msg import Assignment, DiscussionTurn, RobotStatus, SemanticMap
+from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.clients import ActionClient, GoalEnd, GoalRejected, NoAnswer
+from coterie_ros.conversions.basics import duration_to_msg
+from coterie_ros.conversions.checks import ConversionError
+from coterie_ros.conversions.tasks import (
+    assignment_from_msg,
+    proposal_from_msg,
+    reflection_from_msg,
+    report_from_msg,
+    sub_task_from_msg,
+)
+from coterie_ros.parameters import Parameters
+from emos_planner.leader.transcript import Transcript
+
+REATTACH = 3
+"""How often a leader may die and come back during one task."""
+LEADER_BACK = 60.0
+"""How long to wait for a leader that has died [s]."""
+SETTLE = 2.0
+"""How long a leader that has come back is given to find its task again [s]."""
+_OUTCOMES = {
+    ExecuteTask.Result.DONE: "done",
+    ExecuteTask.Result.PARTIAL: "partial",
+    ExecuteTask.Result.NOT_DONE: "not_done",
+    ExecuteTask.Result.CANCELLED: "cancelled",
+}
+STAGES = ("waiting", "discussion", "execution", "ended")
+
+
+class TaskWatcher(AgentNode):
+    """Gives one task and keeps a record of what it hears; `on_news` is called after each change."""
+
+    def __init__(
+        self,
+        robots: Sequence[str],
+        record: TaskRecord,
+        *,
+        namespace: str = "",
+        context: Context | None = None,
+    ) -> None:
+        self.robots = tuple(robots)
+        self.record = record
+        self.record.transcript = Transcript("", record.words)
+        self.stage = STAGES[0]
+        self.on_news: Callable[[str], object] = lambda text: None
+        self._begin = time.monotonic()
+        super().__init__(
+            f"task_watcher_{os.getpid()}",
+            namespace=namespace or None,
+            context=context,
+            parameters={"diagnostics_period": 0.0},
+            light=True,
+        )
+
+    def on_setup(self, parameters: Parameters) -> None:
+        """Make the client."""
+        self._client = ActionClient(self, ExecuteTask, "execute_task")
+
+    def on_start(self) -> None:
+        """Listen to leader, robots and map."""
+        self.subscribe(
+            DiscussionTurn,
+            "discussion",
+            "messages",
+            self._on_turn,
+            convert=conversions.checked_turn,
+        )
+        self.subscribe(
+            Assignment, "assignment", "latched", self._on_assignment, convert=assignment_from_msg
+        )
+        self.subscribe(
+            SemanticMap, "semantic_map", "latched", self._on_map, convert=conversions.scene_from_msg
+        )
+        for robot in self.robots:
+            self.subscribe(
+                RobotStatus,
+                f"{robot}/status",
+                "latched",
+                partial(self._on_report, robot),
+                convert=report_from_msg,
+            )
+
+    async def leader_there(self, timeout: float) -> bool:
+        """Wait for a leader; False where none came in time [s]."""
+        return await self._client.wait(timeout)
+
+    async def give(self, max_time: float) -> None:
+        """Give the task and wait for its end; the record then says how it went.
+
+        Args:
+            max_time: Simulated time it may take [s]; 0: the leader's default.
+
+        Raises:
+            CommandError: The leader does not answer or does not take it.
+        """
+        goal = ExecuteTask.Goal(task=self.record.words, max_time=duration_to_msg(max_time))
+        self._begin = time.monotonic()
+        try:
+            end = await self._attached(goal)
+        except (GoalRejected, NoAnswer) as error:
+            raise CommandError(f"the task was not done: {error}", exit_code=1) from None
+        finally:
+            self.record.seconds = time.monotonic() - self._begin
+        result = end.result
+        self.record.success = bool(result.success) and end.succeeded
+        self.record.outcome = _OUTCOMES.get(int(result.outcome), "not_done")
+        self.record.achieved, self.record.wanted = int(result.achieved), int(result.wanted)
+        self.record.not_searched = tuple(str(name) for name in result.not_searched)
+        self.record.message = str(result.message)
+        with contextlib.suppress(ConversionError):
+            task, round_, sub_tasks = assignment_from_msg(result.assignment)
+            if sub_tasks:
+                self.record.task, self.record.rounds = task, round_
+                self.record.sub_tasks = sub_tasks
+        self._stage("ended")
+
+    async def _attached(self, goal: ExecuteTask.Goal) -> GoalEnd:
+        """Give the task; where the leader dies and comes back, follow what it goes on with.
+
+        A leader that was started again knows no goals of before, but goes on with its task: the
+        same words attach to it.
+        """
+        for again in range(REATTACH + 1):
+            try:
+                return await self._client.run(
+                    goal, on_feedback=self._on_feedback, accept_timeout=10.0, lost_after=60.0
+                )
+            except (GoalRejected, NoAnswer):
+                begun = self.stage in STAGES[1:3]
+                if again == REATTACH or not begun or not await self._client.wait(LEADER_BACK):
+                    raise
+                self._news("the leader is there again: following the task it goes on with")
+                await asyncio.sleep(SETTLE)
+        raise AssertionError("the last attempt returns or raises")
+
+    # -- what comes in --------------------------------------------------------------------------
+
+    def _on_feedback(self, feedback: Any) -> None:
+        sub_tasks: list[SubTask] = []
+        with contextlib.suppress(ConversionError):
+            sub_tasks = [sub_task_from_msg(message) for message in feedback.sub_tasks]
+        self.record.rounds = int(feedback.round)
+        self._stage(str(feedback.stage))
+        if sub_tasks:
+            self._update(sub_tasks)
+
+    def _update(self, sub_tasks: Sequence[SubTask]) -> None:
+        """Take over who does what and how far it is; tell what is new."""
+        before = {one.id: one for one in self.record.sub_tasks}
+        self.record.sub_tasks = tuple(sub_tasks)
+        for one in sub_tasks:
+            old = before.get(one.id)
+            if old is not None and (old.state, old.robot) == (one.state, one.robot):
+                continue
+            what = one.description or one.id
+            if one.state == 0 and one.robot:
+                self._news(f"{one.robot} is to {what}")
+            elif one.state == 0:  # not dealt out yet, or a reason why nobody does it
+                self._news(f"{what}: {one.reason}" if one.reason else f"to do: {what}")
+            elif one.state == 3:
+                self._news(f"{one.robot} could not {what}: {one.reason}")
+            elif one.state == 2 and one.reason:
+                self._news(f"{what}: {one.reason}")
+            else:
+                self._news(f"{one.robot} {'did' if one.state == 2 else 'begins to'} {what}")
+
+    def _stage(self, stage: str) -> None:
+        if stage != self.stage and stage in STAGES:
+            if stage == "discussion" and self.stage == "execution":
+                self.record.replans += 1
+            self.stage = stage
+            self._news(f"-- {stage}")
+
+    def _on_turn(self, turn: DiscussionTurn) -> None:
+        talk = self.record.transcript
+        if talk is None:
+            return
+        talk.task = talk.task or turn.topic
+        try:
+            if turn.kind == DiscussionTurn.PROPOSE:
+                talk.propose(proposal_from_msg(turn), list(turn.recipients))
+            elif turn.kind in (DiscussionTurn.ACCEPT, DiscussionTurn.REJECT):
+                talk.reflect(reflection_from_msg(turn))
+            else:
+                talk.say("statement", turn.speaker, turn.text, round=int(turn.round))
+        except ConversionError as error:
+            talk.say("problem", turn.speaker, f"not understood: {error}")
+        said = talk.turns[-1]
+        mark = {"accept": "yes", "reject": "no"}.get(said.kind, said.kind)
+        text = said.text.replace("who does what:\n- ", "").replace("\n- ", " | ")
+        self._news(f"{said.speaker} [{mark}]: {' '.join(text.split())}")
+
+    def _on_assignment(self, told: tuple[str, int, tuple[SubTask, ...]]) -> None:
+        task, round_, sub_tasks = told
+        if self.stage in STAGES[1:3] and sub_tasks:
+            self.record.task, self.record.rounds = task, round_
+            self._update(sub_tasks)
+
+    def _on_report(self, robot: str, report: RobotReport) -> None:
+        if report.robot == robot:
+            self.record.take(report)
+            self.on_news("")
+
+    def _on_map(self, scene: SceneGraph) -> None:
+        self.record.scene = scene
+
+    def _news(self, text: str) -> None:
+        if len(self.record.events) < 20_000:
+            self.record.events.append(f"{time.monotonic() - self._begin:7.1f} s  {text}")
+        self.on_news(text)
+
+
+@contextlib.contextmanager
+def watching(
+    robots: Sequence[str],
+    record: TaskRecord,
+    *,
+    domain: int,
+    namespace: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[TaskWatcher]:
+    """Make a watcher and spin it in a thread while the block runs.
+
+    Args:
+        robots: The team's robots.
+        record: Is filled.
+        domain: The team's ROS domain.
+        namespace: The team's namespace.
+        environment: Discovery settings that the team runs with.
+
+    Raises:
+        CommandError: The node does not come up.
+    """
+    with spinning(
+        lambda context: TaskWatcher(robots, record, namespace=namespace, context=context),
+        domain=domain,
+        environment=environment,
+    ) as watcher:
+        yield watcher

@@ -1,0 +1,1 @@
+"""Pictures and pages that commands leave: floor plans, maps, tasks, tours, reports."""

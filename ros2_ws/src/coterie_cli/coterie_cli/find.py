@@ -1,0 +1,256 @@
+"""`./coterie find`: which objects of a semantic map does a request call for?"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from rich.console import Console
+from rich.markup import escape
+
+from coterie_bringup.errors import CommandError
+from coterie_bringup.rundir import RunState, running_teams
+from coterie_cli.ask import choose_team, objects_table
+from coterie_core.language import (
+    Decider,
+    LanguageError,
+    ModelProfile,
+    build_decider,
+    load_profile,
+)
+from coterie_core.scene import SceneError, SceneGraph, SceneObject
+from object_planner.embedding import Embedder, EmbeddingError, most_alike, read_picture
+from object_planner.ground import Mode
+from object_planner.workflows import METHODS, Answer, Options, Roles, plan_objects
+from semantic_mapper.files import load_map
+
+if TYPE_CHECKING:
+    from coterie_bringup.team_client import FoundObjects
+
+MAX_REQUEST_CHARS = 600
+"""Longest request [characters]."""
+
+
+def find(
+    words: str,
+    *,
+    file: Path,
+    mode: str = "uncertainty",
+    method: str = "grounded",
+    limit: int = 10,
+    profile: Path | None = None,
+    as_json: bool = False,
+) -> int:
+    """Print the objects of a map that fit a request; return 0, or 1 if none does.
+
+    Args:
+        words: The request.
+        file: The map: a scene graph, a Voxeland map or a spark-dsg file.
+        mode: certainty or uncertainty.
+        method: The workflow.
+        limit: Most objects.
+        profile: Model profile (YAML); none: the rules.
+        as_json: Print JSON and nothing else.
+
+    Raises:
+        CommandError: The request, an option, the map or the profile cannot be used.
+    """
+    text = _checked(words)
+    for name, value, known in (("--mode", mode, get_args(Mode)), ("--method", method, METHODS)):
+        if value not in known:
+            raise CommandError(f"{name}: {value!r}; one of {', '.join(known)}")
+    try:
+        scene = load_map(file)
+    except SceneError as error:
+        raise CommandError(str(error)) from None
+    decider = _decider(profile)
+    options = Options(mode=mode, limit=limit)  # type: ignore[arg-type]
+    answer = asyncio.run(plan_objects(scene, text, Roles(decider), method, options))  # type: ignore[arg-type]
+    ids = answer.plan.relevant_objects
+    if as_json:
+        print(json.dumps(_data(text, scene, ids, answer), indent=1))
+    else:
+        _print(text, scene, ids, answer)
+    return 0 if ids else 1
+
+
+def find_alike(
+    words: str, *, file: Path, embedder: str, image: Path | None, limit: int, as_json: bool
+) -> int:
+    """Print the objects of a map that look most like words or a picture; return 0.
+
+    Args:
+        words: What is looked for; not used where there is a picture.
+        file: The map.
+        embedder: "module:function" that makes an `Embedder`.
+        image: A picture of what is looked for.
+        limit: Most objects.
+        as_json: Print JSON and nothing else.
+
+    Raises:
+        CommandError: The map, the embedder or the picture cannot be used.
+    """
+    text = _checked(words)
+    try:
+        scene = load_map(file)
+        made = _embedder(embedder)
+        query = made.embed_image(read_picture(image)) if image else made.embed_text(text)
+        alike = most_alike(scene, query)[:limit]
+    except (SceneError, EmbeddingError) as error:
+        raise CommandError(str(error)) from None
+    if as_json:
+        objects = [
+            {"id": id_, "similarity": round(worth, 4), **_thing(scene.objects[id_])}
+            for id_, worth in alike
+        ]
+        print(json.dumps({"query": str(image) if image else text, "objects": objects}, indent=1))
+        return 0
+    console = Console(highlight=False)
+    console.print(objects_table([id_ for id_, _ in alike], scene))
+    told = ", ".join(f"{_safe(id_)} {worth:.2f}" for id_, worth in alike)
+    console.print(f"cosine of the embeddings: {told}", style="dim")
+    return 0
+
+
+def _embedder(name: str) -> Embedder:
+    """Make the embedder that "module:function" names."""
+    module, _, function = name.partition(":")
+    remedy = "give MODULE:FUNCTION; the function returns an object with embed_text and embed_image"
+    try:
+        made = getattr(importlib.import_module(module), function)()
+    except (ImportError, AttributeError, ValueError) as error:
+        raise CommandError(f"--embedder {name}: {error}; {remedy}") from None
+    if not all(callable(getattr(made, part, None)) for part in ("embed_text", "embed_image")):
+        raise CommandError(f"--embedder {name}: made {type(made).__name__}; {remedy}")
+    return cast(Embedder, made)
+
+
+def find_in_team(
+    words: str,
+    *,
+    domain: int | None,
+    limit: int,
+    timeout: float,
+    as_json: bool,
+    namespace: str | None = None,
+) -> int:
+    """Print the objects of the running team's map that fit a request; return 0, or 1 if none does.
+
+    Raises:
+        CommandError: The request cannot be used, no team runs, it has no object planner or no map.
+    """
+    text = _checked(words)
+    state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)
+    found, scene = asyncio.run(_ask_team(state, text, limit, timeout))
+    if isinstance(found, str):
+        raise CommandError(f"the team could not answer: {found}")
+    if as_json:
+        things = scene.objects if scene else {}
+        data = {
+            "query": text,
+            "objects": [
+                {"id": id_, **(_thing(things[id_]) if id_ in things else {})} for id_ in found.ids
+            ],
+            "explanation": found.explanation,
+        }
+        print(json.dumps(data, indent=1))
+        return 0 if found.ids else 1
+    console = Console(highlight=False)
+    if found.ids:
+        console.print(objects_table(found.ids, scene))
+    else:
+        console.print(f"nothing in the map fits: {_safe(text)}", style="yellow")
+    console.print(_safe(found.explanation), style="dim")
+    return 0 if found.ids else 1
+
+
+async def _ask_team(
+    state: RunState, words: str, limit: int, timeout: float
+) -> tuple[FoundObjects | str, SceneGraph | None]:
+    from coterie_bringup.spinning import in_loop
+    from coterie_bringup.team_client import operating
+    from coterie_ros.clients import NoAnswer
+
+    with operating(
+        state.robots,
+        domain=state.domain,
+        namespace=state.namespace,
+        environment=state.environment,
+    ) as operator:
+        try:
+            found = await in_loop(operator, operator.find(words, limit, timeout))
+            return found, await in_loop(operator, operator.map(3.0))
+        except NoAnswer:
+            raise CommandError(
+                f"no object planner answers in ROS domain {state.domain}; add `planner: {{}}` and "
+                "`mapper: {}` to the team file (as config/teams/home.yaml has them), or give a map "
+                "with --map"
+            ) from None
+
+
+def _checked(words: str) -> str:
+    text = " ".join(words.split())
+    if not 0 < len(text) <= MAX_REQUEST_CHARS:
+        raise CommandError(
+            f"the request has {len(text)} characters; give 1 to {MAX_REQUEST_CHARS}, for example "
+            '"something to sit on that is not a chair"'
+        )
+    return text
+
+
+def _decider(profile: Path | None) -> Decider:
+    try:
+        read = load_profile(profile) if profile else ModelProfile()
+        return build_decider(read, who="find", timeout_s=120.0)
+    except (OSError, LanguageError) as error:
+        raise CommandError(str(error)) from None
+
+
+def _data(words: str, scene: SceneGraph, ids: list[str], answer: Answer) -> dict[str, Any]:
+    return {
+        "query": words,
+        "objects": [{"id": id_, **_thing(scene.objects[id_])} for id_ in ids],
+        "explanation": answer.plan.explanation,
+        "dropped": answer.dropped,
+        "calls": answer.calls,
+        "tokens": answer.usage.tokens,
+        "by_rule": answer.by_rule,
+        "trouble": _trouble(answer),
+    }
+
+
+def _thing(thing: SceneObject) -> dict[str, Any]:
+    return {
+        "labels": thing.label.distribution(),
+        "room": thing.room,
+        "center": thing.box.center,
+        "size": thing.box.size,
+    }
+
+
+def _trouble(answer: Answer) -> str:
+    reasons = [step["reason"] for step in answer.steps if step["by"] == "rule" and step["reason"]]
+    return reasons[0] if reasons else ""
+
+
+def _print(words: str, scene: SceneGraph, ids: list[str], answer: Answer) -> None:
+    console = Console(highlight=False)
+    if ids:
+        console.print(_safe(words), style="bold")
+        console.print(objects_table(ids, scene))
+    else:
+        console.print(f"nothing in the map fits: {_safe(words)}", style="yellow")
+    console.print(_safe(answer.plan.explanation), style="dim")
+    for id_, why in answer.dropped.items():
+        console.print(f"left out {_safe(id_)}: {why}", style="dim")
+    if trouble := _trouble(answer):
+        console.print(f"the rules decided: {_safe(trouble)}", style="yellow")
+
+
+def _safe(text: str) -> str:
+    """Text of a map or a model for the terminal: no markup, no control characters."""
+    return escape("".join(c if c.isprintable() else "?" for c in text))[:400]

@@ -1,0 +1,1 @@
+"""Commands as the command line groups them: their arguments and options."""

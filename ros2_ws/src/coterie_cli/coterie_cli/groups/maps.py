@@ -1,0 +1,274 @@
+"""Commands that make houses, recordings, maps and resumes of robots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coterie_cli.options import AsJson, Domain, Out
+
+app = typer.Typer()
+
+
+@app.command()
+def house(
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the generated house.")] = 0,
+    floors: Annotated[
+        int | None,
+        typer.Option(min=1, max=3, help="Number of storeys; default: chosen by the seed."),
+    ] = None,
+    rooms: Annotated[
+        int | None,
+        typer.Option(min=4, max=25, help="Number of rooms in all; default: chosen by the seed."),
+    ] = None,
+    out: Out = None,
+) -> None:
+    """Generate a house: ground truth (JSON), GLB, Habitat scene and a floor plan."""
+    from coterie_cli.house import generate_house
+
+    generate_house(seed=seed, floors=floors, rooms=rooms, out=out or Path(f"out/house_{seed}"))
+
+
+@app.command()
+def record(
+    out: Annotated[
+        Path, typer.Option(help="Path of a new folder, or of a file that ends in .mcap.")
+    ] = Path("out/recording"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the generated house.")] = 0,
+    world: Annotated[str, typer.Option(help="Kind of world: embedded or habitat.")] = "embedded",
+    floors: Annotated[
+        int | None,
+        typer.Option(min=1, max=3, help="Number of storeys; default: chosen by the seed."),
+    ] = None,
+    rooms: Annotated[
+        int | None,
+        typer.Option(min=4, max=25, help="Number of rooms in all; default: chosen by the seed."),
+    ] = None,
+    noise: Annotated[
+        str, typer.Option(help="Noise of the detector: none, low, normal or high.")
+    ] = "normal",
+    width: Annotated[int, typer.Option(min=64, max=1920, help="Width of the images [px].")] = 640,
+    headings: Annotated[
+        int, typer.Option(min=1, max=36, help="Number of directions looked in at every place.")
+    ] = 6,
+    on_the_way: Annotated[
+        float,
+        typer.Option(
+            min=0.0, help="Distance between frames on the way [m]; 0: no frames on the way."
+        ),
+    ] = 1.0,
+    most: Annotated[
+        int,
+        typer.Option(min=0, help="Largest number of frames; 0: as many as the whole house takes."),
+    ] = 0,
+    detections: Annotated[bool, typer.Option(help="Record the detector's results, too.")] = True,
+    known_rooms: Annotated[
+        bool, typer.Option(help="Record the house's rooms and floors, too.")
+    ] = True,
+    jpeg: Annotated[bool, typer.Option(help="Store color images as JPEG.")] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Record a running team's cameras instead, as MCAP.")
+    ] = False,
+    robot: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Name of a robot whose cameras a live recording takes; may be given again; "
+            "default: all robots."
+        ),
+    ] = None,
+    duration: Annotated[
+        float, typer.Option(min=0.0, help="Duration of a live recording [s]; 0: until Ctrl-C.")
+    ] = 0.0,
+    domain: Domain = None,
+) -> None:
+    """Drive a robot through a generated house, or listen to a team; write down what is seen."""
+    if live:
+        from coterie_cli.record_live import record_running
+
+        record_running(out, domain=domain, robots=tuple(robot or ()), duration=duration)
+        return
+    from coterie_cli.record import RecordOptions
+    from coterie_cli.record import record as run
+
+    options = RecordOptions(
+        seed=seed,
+        out=out,
+        world=world,
+        floors=floors,
+        rooms=rooms,
+        noise=noise,
+        size=(width, width * 3 // 4),
+        headings=headings,
+        on_the_way=on_the_way,
+        most=most,
+        detections=detections,
+        known_rooms=known_rooms,
+        jpeg=jpeg,
+    )
+    run(options)
+
+
+@app.command("map")
+def map_command(
+    recording: Annotated[
+        Path,
+        typer.Argument(
+            help="Path of a recording: our folder, OpenEQA's, ScanNet's, an MCAP file or a "
+            "rosbag2 folder."
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(help="Path of the map: .json, .voxeland.json, .dsg.json or .ply."),
+    ] = Path("out/map.json"),
+    picture: Annotated[
+        Path | None, typer.Option(help="Path of the map's picture; default: beside the map.")
+    ] = None,
+    every: Annotated[
+        int, typer.Option(min=1, help="Step between the frames used; 1: every frame.")
+    ] = 1,
+    detector: Annotated[
+        str,
+        typer.Option(
+            help="MODULE:FUNCTION that makes a detector; default: the recording's detections."
+        ),
+    ] = "",
+    rooms: Annotated[
+        Path | None, typer.Option(help="Path of a map whose rooms and floors are taken as known.")
+    ] = None,
+    source: Annotated[
+        str,
+        typer.Option(
+            help="Source of an exported folder: scannet or hm3d; default: told by its files."
+        ),
+    ] = "",
+    depth_topic: Annotated[
+        str, typer.Option(help="Topic of a bag's depth images; default: found by type.")
+    ] = "",
+    color_topic: Annotated[
+        str, typer.Option(help="Topic of a bag's color images; default: found by type.")
+    ] = "",
+    info_topic: Annotated[
+        str, typer.Option(help="Topic of the CameraInfo of a bag's depth; default: found by type.")
+    ] = "",
+    detections_topic: Annotated[
+        str, typer.Option(help="Topic of a bag's detections; default: found by type.")
+    ] = "",
+    map_frame: Annotated[
+        str, typer.Option(help="Coordinate frame of a bag's map; default: map, world or odom.")
+    ] = "",
+) -> None:
+    """Make a semantic map from a recording."""
+    from coterie_cli.map import MapOptions, map_recording
+    from coterie_core.recording.bag import BagTopics
+
+    topics = BagTopics(depth_topic, color_topic, info_topic, detections_topic, map_frame)
+    map_recording(MapOptions(recording, out, picture, every, detector, rooms, source, topics))
+
+
+@app.command()
+def annotate(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="MAP", help="Path of the map: our JSON, Voxeland's, or spark-dsg."),
+    ],
+    queries: Annotated[
+        Path | None,
+        typer.Option(
+            help="Path of the queries (YAML); default: those of the map's data set, or "
+            "beside the map."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Path of the answers (JSON); default: those of the data set, or beside the map."
+        ),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65535, help="Port of the page; default: the first free one from 8080 on."
+        ),
+    ] = None,
+    show: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
+    ] = True,
+) -> None:
+    """Write down, in the browser, which objects of a map answer which queries."""
+    from coterie_console.annotate import annotate as run
+
+    run(file, queries=queries, out=out, port=port, show=show)
+
+
+@app.command()
+def resume(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="ROBOT.urdf...", help="Paths of the URDF or xacro files."),
+    ],
+    as_json: AsJson = False,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the robot; default: the URDF's.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            file_okay=False,
+            help="Folder for the results; default: out/resume/ROBOT, with --json none.",
+        ),
+    ] = None,
+    overrides: Annotated[
+        str | None,
+        typer.Option(
+            help="Path of a YAML file with what the URDF does not say, or none; default: "
+            "config/robots."
+        ),
+    ] = None,
+    samples: Annotated[
+        int,
+        typer.Option(
+            min=1000, max=5_000_000, help="Number of postures sampled for each arm's workspace."
+        ),
+    ] = 100_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sampled postures.")] = 0,
+    picture: Annotated[
+        bool, typer.Option(help="Draw pictures of the workspace and the fields of view.")
+    ] = True,
+    profile: Annotated[
+        Path | None,
+        typer.Option(
+            help="Path of the model profile (YAML) that writes the summaries; default: rules "
+            "write them."
+        ),
+    ] = None,
+    packages: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--package", help="Folder of packages whose files the URDF names; may be given again."
+        ),
+    ] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, help="Folder of Habitat-MAS resumes to compare with."),
+    ] = None,
+) -> None:
+    """Read from a robot's URDF what its body can do: base, cameras, arms, workspace."""
+    from coterie_cli.resume import ResumeOptions
+    from coterie_cli.resume import resume as run
+
+    options = ResumeOptions(
+        as_json=as_json,
+        name=name,
+        out=out,
+        overrides=overrides,
+        samples=samples,
+        seed=seed,
+        picture=picture,
+        profile=profile,
+        packages=tuple(packages or ()),
+        compare=compare,
+    )
+    run(files, options)

@@ -1,0 +1,198 @@
+"""Commands that ask a team, or let it do something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coterie_cli.options import TEAM, AsJson, Domain, Namespace, Out
+
+app = typer.Typer()
+
+
+@app.command()
+def ask(
+    question: Annotated[
+        str, typer.Argument(help='Question in words, such as "Is there a mug in the kitchen?".')
+    ],
+    domain: Domain = None,
+    namespace: Namespace = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Time to wait for the team and its answer [s].")
+    ] = 300.0,
+    as_json: AsJson = False,
+) -> None:
+    """Ask the running team; answers with confidence and each robot's evidence.
+
+    Exit code 0: answered; 3: guessed; 4: the team cannot tell (UNKNOWN).
+    """
+    from coterie_cli.ask import ask as run
+
+    raise typer.Exit(
+        run(question, domain=domain, timeout=timeout, as_json=as_json, namespace=namespace)
+    )
+
+
+@app.command()
+def find(
+    words: Annotated[
+        str,
+        typer.Argument(metavar="REQUEST", help='Request in words, such as "something to sit on".'),
+    ],
+    file: Annotated[
+        Path | None,
+        typer.Option("--map", help="Path of a map file; default: the running team's map."),
+    ] = None,
+    mode: Annotated[
+        str,
+        typer.Option(
+            help="Use of an object's labels: certainty (only the top one) or uncertainty (all)."
+        ),
+    ] = "uncertainty",
+    method: Annotated[str, typer.Option(help="Workflow that chooses the objects.")] = "grounded",
+    limit: Annotated[
+        int, typer.Option(min=1, max=50, help="Largest number of objects found.")
+    ] = 10,
+    profile: Annotated[
+        Path | None, typer.Option(help="Path of a model profile (YAML); default: the rules decide.")
+    ] = None,
+    domain: Domain = None,
+    namespace: Namespace = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Time to wait for the team [s].")] = 60.0,
+    embedder: Annotated[
+        str,
+        typer.Option(
+            help="MODULE:FUNCTION of an embedder that finds objects of a map file by their "
+            "appearance."
+        ),
+    ] = "",
+    image: Annotated[
+        Path | None, typer.Option(help="Path of a picture of what is looked for, with --embedder.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the objects of a semantic map that a request calls for; exit code 1 if none does.
+
+    Mode, method and profile are for a map file: a team has its own in its team file.
+    """
+    from coterie_bringup.errors import CommandError
+    from coterie_cli.find import find as run
+    from coterie_cli.find import find_alike, find_in_team
+
+    if embedder or image is not None:
+        if file is None or not embedder:
+            raise CommandError("looks are searched for in a file: give --map and --embedder")
+        raise typer.Exit(
+            find_alike(
+                words, file=file, embedder=embedder, image=image, limit=limit, as_json=as_json
+            )
+        )
+
+    if file is None:
+        raise typer.Exit(
+            find_in_team(
+                words,
+                domain=domain,
+                limit=limit,
+                timeout=timeout,
+                as_json=as_json,
+                namespace=namespace,
+            )
+        )
+    found = run(
+        words,
+        file=file,
+        mode=mode,
+        method=method,
+        limit=limit,
+        profile=profile,
+        as_json=as_json,
+    )
+    raise typer.Exit(found)
+
+
+@app.command("do")
+def do_task(
+    task: Annotated[
+        str, typer.Argument(help='Task in words, such as "Bring all mugs to the kitchen counter".')
+    ],
+    team: Annotated[
+        Path | None,
+        typer.Option(
+            **TEAM, help="Path or name of a team to start; default: the running team, or emos."
+        ),
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of a model profile of the team file that leader and robots think with."
+        ),
+    ] = None,
+    out: Out = None,
+    domain: Domain = None,
+    max_time: Annotated[
+        float, typer.Option(min=0.0, help="Limit of simulated time [s]; 0: the leader's own limit.")
+    ] = 0.0,
+    as_json: AsJson = False,
+) -> None:
+    """Let a team of different robots do a task; exit code 0 only if it was done."""
+    from coterie_cli.do.command import DoOptions, do
+
+    options = DoOptions(
+        words=task,
+        team_file=team,
+        profile=profile,
+        out=out or Path("out/do"),
+        domain=domain,
+        max_time=max_time,
+        as_json=as_json,
+    )
+    raise typer.Exit(do(options))
+
+
+@app.command()
+def cooperate(
+    goal: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help='Predicates with counts, such as "ON(mug, counter): 2"; default: the team '
+            "file's goal."
+        ),
+    ] = None,
+    name: Annotated[
+        str, typer.Option(help="Name of the goal, in words; default: the team file's.")
+    ] = "",
+    team: Annotated[
+        Path | None,
+        typer.Option(
+            **TEAM, help="Path or name of a team to start; default: the running team, or reveca."
+        ),
+    ] = None,
+    world: Annotated[
+        str | None,
+        typer.Option(help="Kind of world instead of the team file's: embedded or habitat."),
+    ] = None,
+    out: Out = None,
+    domain: Domain = None,
+    max_time: Annotated[
+        float, typer.Option(min=0.0, help="Limit of simulated time [s]; 0: the team's own limit.")
+    ] = 0.0,
+    as_json: AsJson = False,
+) -> None:
+    """Let robots do a goal that they share, without a leader; exit code 0 only if it was done."""
+    from coterie_cli.cooperate.command import CooperateOptions
+    from coterie_cli.cooperate.command import cooperate as run
+
+    options = CooperateOptions(
+        predicates=tuple(goal or ()),
+        name=name,
+        team_file=team,
+        world=world,
+        out=out or Path("out/cooperate"),
+        domain=domain,
+        max_time=max_time,
+        as_json=as_json,
+    )
+    raise typer.Exit(run(options))

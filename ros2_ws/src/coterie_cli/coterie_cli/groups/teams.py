@@ -1,0 +1,86 @@
+"""Commands that run, show and check a team."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coterie_cli.options import TEAM, Domain, TeamFile
+
+app = typer.Typer()
+team_app = typer.Typer(help="Checks of team files.", no_args_is_help=True)
+
+
+@app.command()
+def up(
+    team: TeamFile,
+    domain: Domain = None,
+    quiet: Annotated[
+        bool, typer.Option(help="Only the events of processes are shown, not their output.")
+    ] = False,
+    explore: Annotated[
+        bool,
+        typer.Option(
+            "--explore", help="The robots explore at once, within the limits of the team file."
+        ),
+    ] = False,
+) -> None:
+    """Run a team until Ctrl-C."""
+    from coterie_cli.up import up as run
+
+    raise typer.Exit(run(team, domain=domain, quiet=quiet, explore=explore))
+
+
+@app.command()
+def view(
+    team: TeamFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            help="Path that RViz's configuration is written to, instead of showing it.",
+        ),
+    ] = None,
+) -> None:
+    """Show a team in RViz, or write the configuration that does."""
+    from coterie_cli.view import view as run
+
+    raise typer.Exit(run(team, out=out))
+
+
+@team_app.command("check")
+def team_check(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            **TEAM, help="Paths of team files, or names of teams that come with Coterie."
+        ),
+    ],
+) -> None:
+    """Check team files: all mistakes with line, field and nearest name; what they run and send."""
+    from coterie_bringup.team import load_team
+    from coterie_bringup.trust import acts, untrusted
+    from coterie_cli.rehearsal import rehearse
+    from coterie_core.yaml_marks import FileProblem
+
+    failed = False
+    for file in files:
+        try:
+            team = load_team(file)
+        except FileProblem as error:
+            print(error, file=sys.stderr)
+            failed = True
+        else:
+            problems = rehearse(team)
+            if problems:
+                print("\n".join(f"{file}: {problem}" for problem in problems), file=sys.stderr)
+                failed = True
+                continue
+            print(f"{file}: team {team.name}, {len(team.robots)} robots, {team.mode}: good")
+            new = set(untrusted(team))
+            for act in acts(team):
+                print(f"  {act}" + ("; not agreed to yet: --trust" if act in new else ""))
+    raise typer.Exit(2 if failed else 0)

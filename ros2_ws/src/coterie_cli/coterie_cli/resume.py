@@ -1,0 +1,228 @@
+"""`./coterie resume`: what a robot's body can do, read from its URDF."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from coterie_bringup.errors import CommandError
+from coterie_cli.resume_tables import comparison, table_of
+from coterie_core.files import write_atomically
+from coterie_core.language import Decider, ModelProfile, build_decider, load_profile
+from coterie_core.resume import Resume
+from emos_planner.resume.builder import SAMPLES, Analysis, analyse, resume_from
+from emos_planner.resume.compare import Stated, StatedError, compare, load_stated
+from emos_planner.resume.errors import UrdfError
+from emos_planner.resume.overrides import RobotOverrides, load_overrides, overrides_for
+from emos_planner.resume.skeleton import plain_line, skeleton_text
+from emos_planner.resume.verbalize import describe
+
+OVERRIDES = Path("config/robots")
+"""Folder of the overrides that apply by the robot's name in its URDF."""
+
+
+@dataclass(frozen=True)
+class ResumeOptions:
+    """What `./coterie resume` was asked for.
+
+    Attributes:
+        as_json: Print the resume as JSON and nothing else; of several files an array.
+        name: Name of the robot, instead of the URDF's.
+        out: Folder for what is written; default: out/resume/<robot>, with `as_json` none.
+        overrides: File of overrides; "none": not even those that fit the robot's name.
+        samples: Postures sampled per arm.
+        seed: Of the sampling.
+        picture: Whether to draw.
+        profile: A model that writes the summaries; none: the rule.
+        packages: Folders of packages whose meshes the URDF names.
+        compare: Folder of resumes as Habitat-MAS states them, to compare with.
+    """
+
+    as_json: bool = False
+    name: str | None = None
+    out: Path | None = None
+    overrides: str | None = None
+    samples: int = SAMPLES
+    seed: int = 0
+    picture: bool = True
+    profile: Path | None = None
+    packages: tuple[Path, ...] = ()
+    compare: Path | None = None
+
+
+@dataclass(frozen=True)
+class _Made:
+    resume: Resume
+    analysis: Analysis
+    seconds: float
+
+
+def resume(files: Sequence[Path], options: ResumeOptions) -> None:
+    """Print and write the resumes of robots.
+
+    Raises:
+        CommandError: A URDF cannot be used; names the file, the element and the remedy.
+        FileProblem: A file of overrides is wrong.
+        ProfileError: A model profile is wrong.
+    """
+    if options.name is not None and len(files) > 1:
+        raise CommandError("--name is for one robot; give one file, or leave --name out")
+    profile = load_profile(options.profile) if options.profile else None
+    stated = _stated(options.compare) if options.compare is not None else []
+    decider = build_decider(profile or ModelProfile())
+    console = Console(highlight=False)
+    made: list[_Made] = []
+    folders: set[Path] = set()
+    for file in files:
+        with _progress(file.name, options.samples):
+            one = _one(file, options, decider)
+        made.append(one)
+        folder = _folder(one.resume.robot, file, options, len(files), folders)
+        if folder is not None:
+            _write(folder, one, options.picture)
+        if not options.as_json:
+            _print(console, one, folder, short=len(files) > 1)
+    if options.as_json:
+        documents = [one.resume.to_json(indent=1) for one in made]
+        print(documents[0] if len(made) == 1 else "[" + ",\n".join(documents) + "]")
+    elif len(made) > 1:
+        console.print(comparison([one.resume for one in made]))
+    if options.compare is not None and not options.as_json:
+        _compare(console, [one.resume for one in made], stated, options.compare)
+    sys.stdout.flush()
+
+
+def _one(file: Path, options: ResumeOptions, decider: Decider) -> _Made:
+    if not file.is_file():
+        what = "a folder, not a file" if file.is_dir() else "no such file"
+        raise CommandError(f"{file}: {what}; give the URDF of a robot")
+    started = time.perf_counter()
+    try:
+        overrides = _overrides(file, options)
+        analysis = analyse(file, packages=options.packages, overrides=overrides)
+        found = resume_from(
+            analysis,
+            name=options.name,
+            samples=options.samples,
+            seed=options.seed,
+        )
+    except UrdfError as error:
+        raise CommandError(plain_line(str(error))) from None
+    seconds = time.perf_counter() - started
+    skeleton = skeleton_text(analysis.scene.tree)
+    return _Made(asyncio.run(describe(found, skeleton, decider)), analysis, seconds)
+
+
+def _overrides(file: Path, options: ResumeOptions) -> RobotOverrides | None:
+    if options.overrides == "none":
+        return None
+    if options.overrides is not None:
+        return load_overrides(Path(options.overrides))
+    return overrides_for(_name_in(file), OVERRIDES)
+
+
+def _name_in(file: Path) -> str:
+    """Return the robot's name as the file has it, without reading more than its head."""
+    with file.open("rb") as stream:
+        head = stream.read(65_536)
+    found = re.search(rb"<robot\b[^>]*?\bname\s*=\s*[\"']([^\"']*)", head)
+    return found.group(1).decode("utf-8", "replace") if found else ""
+
+
+@contextlib.contextmanager
+def _progress(name: str, samples: int) -> Iterator[None]:
+    """Show on stderr that work goes on, if it takes more than a second on a terminal."""
+    errors = Console(stderr=True, highlight=False)
+    if not errors.is_terminal:
+        yield
+        return
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=errors,
+        transient=True,
+    )
+    bar.add_task(f"{plain_line(name)}: {samples} postures per arm", total=None)
+    later = threading.Timer(1.0, bar.start)
+    later.daemon = True
+    later.start()
+    try:
+        yield
+    finally:
+        later.cancel()
+        later.join()
+        bar.stop()
+
+
+def _folder(
+    robot: str, file: Path, options: ResumeOptions, count: int, taken: set[Path]
+) -> Path | None:
+    """Return where a robot's files go; names come from URDFs and may hold anything."""
+    if options.out is None and options.as_json:
+        return None
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", robot)[:60] or "robot"
+    folder = options.out or Path("out/resume") / name
+    if options.out is not None and count > 1:
+        folder = options.out / name
+    if folder in taken:
+        folder = folder.with_name(f"{folder.name}_{re.sub(r'[^A-Za-z0-9_-]', '_', file.stem)[:60]}")
+    taken.add(folder)
+    return folder
+
+
+def _write(folder: Path, one: _Made, picture: bool) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / "resume.json", one.resume.to_json(indent=1) + "\n")
+    tree = one.analysis.scene.tree
+    write_atomically(folder / "skeleton.txt", skeleton_text(tree, 1_000_000) + "\n")
+    if picture:
+        from emos_planner.resume.outline import outline_of
+        from emos_planner.resume.picture import draw_resume
+
+        draw_resume(one.resume, folder / "resume.png", outline_of(one.analysis))
+
+
+def _print(console: Console, one: _Made, folder: Path | None, *, short: bool) -> None:
+    found = one.resume
+    console.print(table_of(found))
+    console.print(plain_line(found.summary, 3000), soft_wrap=True, markup=False)
+    notes = found.warnings[:3] if short else found.warnings
+    for note in notes:
+        console.print(f"note: {plain_line(note)}", style="yellow", soft_wrap=True, markup=False)
+    if len(notes) < len(found.warnings):
+        console.print(f"and {len(found.warnings) - len(notes)} more notes in resume.json")
+    arms = len(found.manipulation.arms)
+    sampled = max((arm.workspace.samples for arm in found.manipulation.arms), default=0)
+    took = f"{one.seconds:.2f} s" + (f", {arms} x {sampled} postures" if arms else "")
+    console.print(f"written: {folder}  ({took})\n", soft_wrap=True, markup=False)
+
+
+def _stated(folder: Path) -> list[Stated]:
+    try:
+        return load_stated(folder)
+    except StatedError as error:
+        raise CommandError(plain_line(str(error))) from None
+
+
+def _compare(console: Console, made: Sequence[Resume], stated: list[Stated], folder: Path) -> None:
+    for one in made:
+        title = f"{plain_line(one.robot, 80)}: ours, and what {folder.name} states"
+        console.print(f"\n{title}", style="bold", markup=False)
+        rows = compare(one, stated)
+        if not rows:
+            console.print(f"no file of {folder} is of this robot", markup=False)
+        for row in rows:
+            text = plain_line(f"{row.field}: ours {row.ours}; theirs {row.theirs}")
+            console.print(f"  {text}", markup=False, soft_wrap=True)
+            console.print(f"    {plain_line(row.why)}", markup=False, style="dim", soft_wrap=True)

@@ -1,0 +1,1 @@
+"""`./coterie tour`: a team maps a house, answers questions and finds objects."""

@@ -1,0 +1,149 @@
+"""What a tour asks, and what it leaves: questions with their truth, answers, ways; as JSON."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from coterie_bringup.team_client import FoundObjects, TeamAnswer
+from coterie_cli.ask import evidence_text, thing_data
+from coterie_cli.demo.referee import bank_of_house
+from coterie_core.colors import color_name
+from coterie_core.geometry import Vec3
+from coterie_core.household import plural
+from coterie_core.questions import OpenAnswer
+from coterie_core.scene import SceneGraph
+
+FIND = "something to sit on that is not a chair"
+_LEAST = 0.1
+"""Smallest volume of a thing that is asked about [m^3]: it is seen from anywhere in its room."""
+_WORDS = {True: "yes", False: "no", None: "cannot tell"}
+
+
+@dataclass(slots=True)
+class Asked:
+    """One question or request, and what came back.
+
+    Attributes:
+        text: As it is put.
+        find: Whether it is a request for things.
+        truth: What the house's truth says; empty where that was not looked up.
+        kind: Who answered; "none" where nobody did.
+        answer: In words; where nobody answered, why.
+        sure: Confidence 0..1; None where there is none.
+        guessed: Neither the map nor an image says so.
+        objects: Ids of the map that it rests on, or that were found.
+        frames: Names of images that it rests on.
+        path: Where a robot went for it [m].
+        because: Why, in words.
+        seconds: How long the answer took.
+    """
+
+    text: str
+    find: bool = False
+    truth: str = ""
+    kind: Literal["presence", "open", "find", "none"] = "none"
+    answer: str = ""
+    sure: float | None = None
+    guessed: bool = False
+    objects: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ()
+    path: tuple[Vec3, ...] = ()
+    because: str = ""
+    seconds: float = 0.0
+
+    def take(self, told: TeamAnswer | OpenAnswer | FoundObjects | str) -> None:
+        """Write down what came back; a text says why nothing did."""
+        if isinstance(told, str):
+            self.answer = told
+        elif isinstance(told, FoundObjects):
+            self.kind, self.objects, self.because = "find", told.ids, told.explanation
+            self.answer = f"{len(told.ids)} found" if told.ids else "nothing fits"
+        elif isinstance(told, OpenAnswer):
+            self.kind, self.answer, self.sure = "open", told.text, told.confidence
+            self.guessed, self.because = told.guessed, told.explanation
+            self.objects, self.frames, self.path = told.objects, told.frames, told.path
+        else:
+            final = told.final
+            self.kind, self.answer, self.sure = "presence", _WORDS[final.yes], final.confidence
+            said = [
+                f"{a.robot}: {'yes' if a.yes else 'no'}, {a.explanation or evidence_text(a)}"
+                for a in told.answers
+            ]
+            said += [f"{robot}: no answer" for robot in final.missing]
+            self.because = "\n".join(said)
+
+
+@dataclass(slots=True)
+class TourRecord:
+    """What a tour leaves; `ways`: robot -> where it looked [m], `seconds`: how long parts took."""
+
+    team: str
+    house: str
+    seed: int
+    asked: list[Asked] = field(default_factory=list)
+    ways: dict[str, list[Vec3]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    mapper: dict[str, int] = field(default_factory=dict)
+    things: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def save(self, path: Path, scene: SceneGraph | None) -> None:
+        """Write it as JSON, with the room and place of every thing that an answer rests on.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        data = asdict(self)
+        for asked in data["asked"]:
+            asked["evidence"] = [thing_data(id_, scene) for id_ in asked["objects"]]
+        path.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def questions_of_house(truth: SceneGraph, seed: int) -> list[Asked]:
+    """Choose what to ask: two presence questions, three open ones, a request; with their truth.
+
+    Args:
+        truth: The truth of the world.
+        seed: Chooses the things.
+    """
+    rng = random.Random(seed)
+    asked = []
+    bank = bank_of_house(truth, seed)
+    # Of things that stand about: what lies in a drawer nobody can have seen.
+    stands = {t.label.top for t in truth.objects.values() if t.kind == "furniture"}
+    for yes in (True, False):
+        items = [item for item in bank if item.truth is yes and item.question.object in stands]
+        if items:
+            asked.append(Asked(rng.choice(items).question.text, truth=_WORDS[yes]))
+    count = Counter(thing.label.top for thing in truth.objects.values())
+    rooms = {room.id: room.name for room in truth.rooms.values()}
+    large = [
+        thing
+        for thing in sorted(truth.objects.values(), key=lambda t: t.id)
+        if thing.kind == "furniture"
+        and count[thing.label.top] == 1
+        and thing.box.volume >= _LEAST
+        and thing.room in rooms
+    ]
+    rng.shuffle(large)
+    if large:
+        thing = large.pop()
+        asked.append(Asked(f"Where is the {thing.label.top}?", truth=rooms[thing.room]))
+    painted = [thing for thing in large if color_name(thing.properties.get("color", ""))]
+    if painted:
+        thing = painted.pop()
+        color = color_name(thing.properties["color"])
+        asked.append(Asked(f"What colour is the {thing.label.top}?", truth=color))
+    several = sorted(
+        {t.label.top for t in truth.objects.values() if t.kind == "furniture"}
+        & {label for label, n in count.items() if 2 <= n <= 5}
+    )
+    if several:
+        label = rng.choice(several)
+        asked.append(Asked(f"How many {plural(label)} are there?", truth=str(count[label])))
+    return [*asked, Asked(FIND, find=True)]

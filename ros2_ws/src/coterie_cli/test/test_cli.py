@@ -1,0 +1,150 @@
+"""The command line: help, exit codes, one clear line for a mistake."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coterie_bringup.errors import CommandError
+from coterie_cli import cli
+from coterie_cli.ask import as_data, evidence_text
+from coterie_cli.demo import command as demo
+from coterie_core.questions import Answer, Evidence
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as left:
+        cli.main(list(arguments))
+    said = capsys.readouterr()
+    code = left.value.code
+    return (code if isinstance(code, int) else 0), said.out, said.err
+
+
+def test_help_names_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "--help")
+    assert code == 0
+    for command in ("up", "demo", "ask", "test", "setup", "bench", "house", "team", "doctor"):
+        assert f" {command} " in out
+
+
+def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "dmeo")
+    assert code == 2 and "dmeo" in err
+
+
+def test_mistakes_in_a_team_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text("world: {kind: embedded}\nrobots:\n  - {name: a, embodiment: whels}\n")
+    for words in (("team", "check", str(file)), ("up", str(file)), ("demo", "--team", str(file))):
+        code, _, err = run(capsys, *words)
+        assert code == 2
+        line = f"{file}:3: robots[0].embodiment: unknown embodiment 'whels'; did you mean 'wheels'?"
+        assert err.strip() == line
+
+
+def test_shipped_team_files_are_good(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path(__file__).parents[4] / "config" / "teams"
+    files = sorted(str(f) for f in folder.glob("*.yaml"))
+    assert len(files) >= 3
+    code, out, _ = run(capsys, "team", "check", *files)
+    assert code == 0 and out.count("good") == len(files)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "up dmo",
+        "view dmo",
+        "team check demo dmo",
+        "demo --team dmo",
+        "tour --team dmo",
+        "do wait --team dmo",
+        "cooperate ON(mug,table) --team dmo",
+    ],
+)
+def test_every_command_takes_a_team_by_name(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo").mkdir()  # a folder of that name is no team
+    code, _, err = run(capsys, *words.split())
+    assert code == 2
+    assert err.strip() == (
+        "coterie: no file and no team that comes with Coterie: dmo; did you mean 'demo'?"
+    )
+
+
+def test_a_team_is_checked_by_name(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo").mkdir()
+    code, out, _ = run(capsys, "team", "check", "demo", "home.yaml")
+    assert code == 0 and "demo.yaml: team trio, " in out and "home.yaml: team " in out
+
+
+def test_unexpected_errors_are_one_line_unless_debug(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("wires crossed")
+
+    monkeypatch.setattr("coterie_cli.up.up", broken)
+    code, _, err = run(capsys, "up", str(tmp_path))
+    assert code == 1 and "RuntimeError: wires crossed" in err and "--debug" in err
+    assert "Traceback" not in err
+    with pytest.raises(RuntimeError, match="wires crossed"):
+        cli.main(["up", str(tmp_path), "--debug"])
+
+
+def test_options_of_the_demo_are_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="expected embedded, graph or habitat"):
+        demo.demo_team(demo.DemoOptions(world="mars"))
+    monkeypatch.delenv("COTERIE_HABITAT_PYTHON", raising=False)
+    with pytest.raises(CommandError, match="COTERIE_HABITAT_PYTHON"):
+        demo.demo_team(demo.DemoOptions(world="habitat"))
+    monkeypatch.setenv("COTERIE_HABITAT_PYTHON", "/somewhere/python")
+    world = demo.demo_team(demo.DemoOptions(world="habitat", seed=3)).world
+    assert (world.kind, world.seed) == ("habitat", 3)
+    monkeypatch.setenv("COTERIE_GRAPHS", str(tmp_path))
+    with pytest.raises(CommandError, match="COTERIE_GRAPHS"):
+        demo.demo_team(demo.DemoOptions(world="graph"))
+    team = demo.demo_team(demo.DemoOptions(seed=99))
+    assert (team.seed, team.world.seed) == (99, 99)
+
+
+def test_the_command_line_starts_without_heavy_libraries() -> None:
+    code = (
+        "import sys; import coterie_cli.cli; "
+        "heavy = {'rclpy', 'numpy', 'sklearn', 'open3d', 'matplotlib', 'xgboost'}; "
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    path = f"import sys; sys.path[:0] = {[p for p in sys.path if p]!r}; "
+    done = subprocess.run(
+        [sys.executable, "-c", path + code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_answers_as_data_and_in_words() -> None:
+    pytest.importorskip("rclpy")
+    from coterie_bringup.team_client import TeamAnswer
+    from coterie_core.questions import FinalAnswer, Vote
+
+    seen = Answer("q", "rover", True, 0.9, Evidence("seen", objects=("mug_1",), sightings=2))
+    final = FinalAnswer("q", None, 0.5, "majority_vote", (Vote("rover", True, 0.9, 1.0),), ("x",))
+    data = as_data("Is there a mug?", TeamAnswer(final, (seen,)))
+    assert json.loads(json.dumps(data))["answer"] == "unknown"
+    assert data["missing"] == ["x"] and data["answers"][0]["evidence"]["objects"] == ("mug_1",)
+    assert evidence_text(seen) == "saw mug_1"
+    not_there = Evidence("not_there", looks=3, visited_fraction=0.5, elsewhere=("kitchen",))
+    text = evidence_text(Answer("q", "r", False, 0.8, not_there))
+    assert "looked 3 times" in text and "kitchen" in text
+    assert "never been there" in evidence_text(Answer("q", "r", False, 0.8, Evidence("prior_only")))

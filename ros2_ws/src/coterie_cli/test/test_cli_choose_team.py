@@ -1,0 +1,44 @@
+"""Which of the running teams a command means."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from coterie_bringup.errors import CommandError
+from coterie_bringup.rundir import RunState
+from coterie_cli.ask import choose_team
+
+
+def state(domain: int) -> RunState:
+    return RunState(
+        team="trio",
+        pid=os.getpid(),
+        pid_birth=0,
+        domain=domain,
+        directory="run",
+        started=1.0,
+    )
+
+
+def test_which_team_is_asked() -> None:
+    a, b = state(40), state(41)
+    assert choose_team([a], None, "") is a
+    assert choose_team([a, b], 41, "") is b
+    assert choose_team([a], 99, "").domain == 99
+    assert choose_team([], None, "13").domain == 13
+    with pytest.raises(CommandError, match=r"no team runs.*\./coterie up"):
+        choose_team([], None, "")
+    with pytest.raises(CommandError, match=r"trio \(--domain 40 --namespace /\), trio"):
+        choose_team([a, b], None, "")
+
+
+def test_of_two_teams_in_one_domain_the_namespace_chooses() -> None:
+    a, b = state(40), state(40)
+    b.namespace = "lab"
+    with pytest.raises(CommandError, match="--domain 40 --namespace lab"):
+        choose_team([a, b], 40, "")
+    assert choose_team([a, b], 40, "", "/lab") is b
+    assert choose_team([a, b], None, "", "/") is a
+    assert choose_team([a], 7, "", "/lab").namespace == "lab"

@@ -1,0 +1,113 @@
+"""Finding objects by looks: embeddings from the detector to map, files, merges and `find`."""
+
+import json
+import sys
+import types
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from coterie_bringup.errors import CommandError
+from coterie_cli.find import find_alike
+from coterie_core.colors import COLOR_NAMES, color_names
+from coterie_core.scene import merge
+from object_planner.embedding import EmbeddingError, most_alike
+from semantic_mapper.files import load_map, save_map
+from semantic_mapper.mapper import MapperOptions, SemanticMapper
+from semantic_mapper.testing import SIDES, view
+
+PAINT = {"vase": (200, 30, 30), "jug": (40, 60, 190)}
+BOXES = {
+    "vase": ((2.2, -0.5, 0.75), (2.4, -0.3, 1.1)),
+    "jug": ((2.2, 0.3, 0.75), (2.4, 0.5, 1.1)),
+}
+
+
+class ColorEmbedder:
+    """A joint embedding of words and pictures that knows colors and nothing else."""
+
+    def embed_text(self, words):
+        return np.array([float(name in words.split()) for name in COLOR_NAMES])
+
+    def embed_image(self, image):
+        names = color_names(image.reshape(-1, 3)[::7].astype(np.float64))
+        return np.array([names.count(name) / len(names) for name in COLOR_NAMES])
+
+
+@pytest.fixture(scope="module")
+def scene():
+    mapper, embedder = SemanticMapper(MapperOptions()), ColorEmbedder()
+    for k, pose in enumerate(SIDES):
+        frame, found = view(BOXES, pose, time=float(k))
+        color, looks = np.full_like(frame.color, 240), []
+        for one in found:
+            u, v, width, height = one.box
+            part = color[v : v + height, u : u + width]
+            part[one.mask] = PAINT[one.label]
+            embedding = embedder.embed_image(part[one.mask][None]).astype(np.float32)
+            looks.append(replace(one, embedding=embedding))
+        mapper.update(replace(frame, color=color), looks)
+    return mapper.scene()
+
+
+def labels(scene, found):
+    return [scene.objects[id_].label.top for id_, _ in found]
+
+
+def test_words_and_pictures_find_what_looks_like_them(scene):
+    embedder = ColorEmbedder()
+    assert labels(scene, most_alike(scene, embedder.embed_text("something red"))) == ["vase", "jug"]
+    blue = np.full((8, 8, 3), PAINT["jug"], np.uint8)
+    (first, worth), _ = most_alike(scene, embedder.embed_image(blue))
+    assert scene.objects[first].label.top == "jug" and worth > 0.95
+
+
+@pytest.mark.parametrize("name", ["map.json", "map.voxeland.json", "map.dsg.json"])
+def test_files_keep_embeddings(scene, tmp_path, name):
+    form = {"map.json": "scene", "map.voxeland.json": "voxeland"}.get(name, "spark-dsg")
+    if form == "spark-dsg":
+        pytest.importorskip("spark_dsg")
+    save_map(scene, tmp_path / name, form)
+    again = load_map(tmp_path / name)
+    for id_, thing in scene.objects.items():
+        assert again.objects[id_].embedding == pytest.approx(thing.embedding)
+
+
+def test_a_merge_keeps_both_looks(scene):
+    merged, report = merge(scene, scene)
+    assert len(report.matched) == 2
+    for id_, thing in merged.objects.items():
+        assert thing.embedding == pytest.approx(scene.objects[id_].embedding, abs=1e-4)
+    bare, _ = merge(scene, scene)
+    for thing in bare.objects.values():
+        thing.embedding = ()
+    assert all(thing.embedding for thing in merge(bare, scene)[0].objects.values())
+
+
+def test_the_command(scene, tmp_path, capsys, monkeypatch):
+    module = types.ModuleType("my_looks")
+    module.make = ColorEmbedder
+    module.wrong = dict
+    monkeypatch.setitem(sys.modules, "my_looks", module)
+    path = tmp_path / "map.json"
+    save_map(scene, path)
+    picture = tmp_path / "red.png"
+    Image.new("RGB", (20, 20), PAINT["vase"]).save(picture)
+    how = {"file": path, "embedder": "my_looks:make", "limit": 5, "as_json": True}
+    for image, words, label in ((None, "blue", "jug"), (picture, "like this", "vase")):
+        assert find_alike(words, image=image, **how) == 0
+        first = json.loads(capsys.readouterr().out)["objects"][0]
+        assert scene.objects[first["id"]].label.top == label
+    with pytest.raises(CommandError, match="embed_text"):
+        find_alike("blue", image=None, **{**how, "embedder": "my_looks:wrong"})
+    with pytest.raises(CommandError, match="no picture"):
+        find_alike("blue", image=path, **how)
+    with pytest.raises(CommandError, match="direction"):
+        find_alike("nothing", image=None, **how)
+
+
+def test_embeddings_of_another_network_are_told(scene):
+    with pytest.raises(EmbeddingError, match="the network that the detector used"):
+        most_alike(scene, [1.0, 0.0])

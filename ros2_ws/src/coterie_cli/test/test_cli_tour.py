@@ -1,0 +1,192 @@
+"""`./coterie tour`: what is asked, what comes back, what is left, and the picture."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("coterie_msgs")
+
+from std_msgs.msg import Header
+
+from coterie_bringup.errors import CommandError
+from coterie_bringup.team_client import FoundObjects, TeamAnswer
+from coterie_cli.figures.tour import cloud_points, draw, legs
+from coterie_cli.tour.command import TourOptions, marked, results_table, tour_team
+from coterie_cli.tour.map_watch import MapWatch, Shown
+from coterie_cli.tour.record import Asked, TourRecord, questions_of_house
+from coterie_core.parsing import question_kind
+from coterie_core.questions import Answer, Evidence, FinalAnswer, OpenAnswer
+from coterie_core.scene import SceneGraph
+from coterie_ros import conversions
+from habitat_bridge.factory import WorldSpec, make_world
+
+
+@pytest.fixture(scope="module")
+def house() -> SceneGraph:
+    world = make_world(WorldSpec(kind="embedded", seed=11, floors=1, rooms=4))
+    try:
+        return world.truth()
+    finally:
+        world.close()
+
+
+def _shown(scene: SceneGraph) -> Shown:
+    """What a mapper publishes of a scene."""
+    head = Header(frame_id="map")
+    things = list(scene.objects.values())
+    rng = np.random.default_rng(0)
+    points = [
+        (np.asarray(t.box.center) + 0.2 * rng.standard_normal((20, 3))).astype(np.float32)
+        for t in things
+    ]
+    values = np.zeros((60, 40), np.int8)
+    values[0], values[:, 0] = 100, -1
+    return Shown(
+        scene,
+        conversions.objects_to_markers(scene, lambda label: (200, 90, 30)),
+        conversions.rooms_to_markers(scene, lambda label: (30, 90, 200)),
+        conversions.instances_to_cloud(points, [(255, 128, 0)] * len(things), head),
+        {"floor_0": conversions.grid_to_msg(values, 0.2, (0.0, 0.0, 0.0), head)},
+    )
+
+
+def test_questions_have_their_truth_and_go_to_different_parts_of_the_team(house) -> None:
+    asked = questions_of_house(house, 3)
+    assert asked == questions_of_house(house, 3)
+    assert [a.truth for a in asked[:2]] == ["yes", "no"]
+    rooms = [room.name for room in house.rooms.values()]
+    kinds = [question_kind(a.text, rooms) for a in asked if not a.find]
+    assert kinds[:2] == ["presence", "presence"] and set(kinds[2:]) == {"open"}
+    assert asked[-1].find
+    where = next(a for a in asked if a.text.startswith("Where is the "))
+    label = where.text.removeprefix("Where is the ").removesuffix("?")
+    (thing,) = [t for t in house.objects.values() if t.label.top == label]
+    assert house.rooms[thing.room].name == where.truth
+
+
+def test_every_kind_of_answer_is_kept_shown_and_saved(house, tmp_path: Path, capsys) -> None:
+    from rich.console import Console
+
+    sofa = next(t for t in house.objects.values() if t.kind == "furniture")
+    record = TourRecord("home", "house_11", 11)
+    record.asked = [Asked("Is there a mug?", truth="yes"), Asked("What?"), Asked("sit", find=True)]
+    record.asked += [Asked("Which?")]
+    final = FinalAnswer("q", True, 0.9, "majority_vote", missing=("cid",))
+    answer = Answer("q", "ann", True, 0.8, Evidence("seen"))
+    record.asked[0].take(TeamAnswer(final, (answer,)))
+    record.asked[1].take(
+        OpenAnswer("q", "grey\x1b[2J", confidence=0.4, guessed=True, objects=(sofa.id, "gone"),
+                   frames=("f1",), path=((0.0, 0.0, 0.0), (3.0, 4.0, 0.0)))
+    )  # fmt: skip
+    record.asked[2].take(FoundObjects((sofa.id,), "to sit on"))
+    record.asked[3].take("nobody answers those")
+    Console(width=140).print(results_table(record, house))
+    text = capsys.readouterr().out
+    room = house.rooms[sofa.room].name
+    for words in (
+        "ann: yes, saw it",
+        "cid: no answer",
+        "(a guess)",
+        "gone",
+        "images f1",
+        "5.0 m",
+        room,
+    ):
+        assert words in text
+    assert "\x1b[2J" not in text and "nobody answers" in text
+    record.save(tmp_path / "tour.json", house)
+    data = json.loads((tmp_path / "tour.json").read_text())
+    assert [a["kind"] for a in data["asked"]] == ["presence", "open", "find", "none"]
+    assert data["asked"][1]["evidence"][0]["room"] == room
+    assert marked(record) == {sofa.id: "2,3", "gone": "2"}
+
+
+def test_the_picture_is_made_of_what_the_mapper_publishes(house, tmp_path: Path) -> None:
+    from PIL import Image
+
+    shown = _shown(house)
+    points, colors = cloud_points(shown.points)
+    assert points.shape == colors.shape == (20 * len(house.objects), 3)
+    assert np.allclose(colors, (1.0, 128 / 255, 0.0))
+    id_ = next(iter(house.objects))
+    ways = {"rover": [(1.0, 1.0, 0.0), (2.0, 1.0, 0.0)], "drone": []}
+    draw(shown, ways, {id_: "1", "gone": "2"}, tmp_path / "map.png", dpi=40)
+    pixels = np.asarray(Image.open(tmp_path / "map.png").convert("RGB")).reshape(-1, 3)
+    colors = {tuple(c) for c in np.unique(pixels, axis=0).tolist()}
+    assert (0x30, 0x30, 0x30) in colors  # RViz's background
+    assert (0xFF, 0xE1, 0x4D) in colors  # a thing that an answer rests on
+    # A team that has mapped nothing yet.
+    draw(Shown(), {}, {}, tmp_path / "empty.png", dpi=20)
+    assert (tmp_path / "empty.png").stat().st_size > 0
+
+
+def test_a_team_that_cannot_make_a_tour_is_told_what_it_lacks(tmp_path: Path) -> None:
+    file = tmp_path / "team.yaml"
+    file.write_text("world: {kind: embedded}\nrobots: [{name: rover}]\n")
+    with pytest.raises(CommandError, match="mapper"):
+        tour_team(TourOptions(file))
+    file.write_text("world: {kind: embedded}\nrobots: [{name: rover}]\nmapper: {}\n")
+    team = tour_team(TourOptions(file, seed=5, steps=7))
+    assert (team.seed, team.world.seed, team.exploration.steps) == (5, 5, 7)
+    with pytest.raises(CommandError, match="graph"):
+        tour_team(TourOptions(file, world="graph"))
+
+
+@pytest.mark.ros
+def test_the_map_is_waited_for(ros, house) -> None:
+    """What was published before is heard, floors are found; the wait ends when all is mapped."""
+    from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+    from nav_msgs.msg import OccupancyGrid
+    from sensor_msgs.msg import PointCloud2
+    from visualization_msgs.msg import MarkerArray
+
+    from coterie_bringup.team_client import Operator
+    from coterie_msgs.msg import SemanticMap
+    from coterie_ros.qos import profile
+
+    shown = _shown(house)
+    node = ros.node("mapper", "home")
+    for kind, topic, message in (
+        (SemanticMap, "semantic_map", conversions.scene_to_msg(house)),
+        (MarkerArray, "semantic_map/markers", shown.objects),
+        (MarkerArray, "semantic_map/rooms", shown.rooms),
+        (PointCloud2, "semantic_map/points", shown.points),
+        (OccupancyGrid, "semantic_map/grid/floor_0", shown.grids["floor_0"]),
+    ):
+        node.create_publisher(kind, topic, profile("latched")).publish(message)
+    operator = ros.add(Operator(["rover"], namespace="home", context=ros.context))
+    ros.wait_active(operator)
+    reports = node.create_publisher(DiagnosticArray, "/diagnostics", profile("diagnostics"))
+    ros.wait_for_matched(reports)
+
+    def report(frames: int, waiting: int) -> None:
+        values = [KeyValue(key="map.frames", value=str(frames))]
+        values += [KeyValue(key="map.frames_waiting", value=str(waiting))]
+        status = DiagnosticStatus(name="home/mapper", values=values)
+        reports.publish(DiagnosticArray(status=[status]))
+
+    watch = MapWatch(operator)
+    report(7, 3)
+    ros.spin_until(lambda: bool(operator.diagnostics_of), what="figures")
+    operator.run(watch.start())
+    waiting = operator.run(watch.settled(30.0, quiet=0.3))
+    ros.spin_until(lambda: bool(watch.shown.grids), what="the floor plan")
+    assert not waiting.done()  # three frames are still to be mapped
+    report(10, 0)
+    ros.spin_until(waiting.done, what="the end of the wait")
+    assert waiting.result()["frames"] == 10
+    assert watch.shown.scene is not None and len(watch.shown.scene.objects) == len(house.objects)
+    heard = watch.shown
+    assert len(heard.objects.markers) == 1 + 2 * len(house.objects)
+    assert len(heard.rooms.markers) == 1 + 2 * len(house.rooms)
+    assert bytes(heard.points.data) == bytes(shown.points.data)
+
+
+def test_no_line_leads_where_nobody_was_seen_to_go():
+    way = np.array([[0, 0, 0], [1.5, 0, 0], [2.5, 1, 0], [9, 6, 0], [9, 7, 0]], float)
+    assert legs(way) == [(0, 3), (3, 5)]
+    assert legs(way[:1]) == [(0, 1)]
