@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -20,6 +21,7 @@ from coterie_core.scene import (
 )
 from coterie_core.sightings import (
     as_thing,
+    kind_of,
     kind_usual,
     note_found,
     resting_on,
@@ -33,8 +35,15 @@ SAME = 0.6
 """Sightings of one label nearer than this are of one thing [m]."""
 SAME_VOLUME = 0.4
 """Boxes of solid furniture that overlap more than this (IoU, 0..1) are of one piece."""
+SAME_ITEM = 0.1
+"""Boxes of items that overlap more than this (IoU, 0..1) are of one item, where labels allow it."""
 TWICE = 0.15
 """Two sightings of one label in one look nearer than this are of one thing [m]."""
+ERROR_PER_M = 0.03
+"""Error of a detected place, per metre of distance from the camera (standard deviation) [m/m]."""
+_NEAREST = 0.3  # [m] from nearer than which places get no better
+_GATE = 2.0  # standard deviations within which two places are one
+_GIVEN_FROM = 1.0  # [m] from where items of a given map are taken to have been seen
 _FLAT = ("hung", "window", "beside", "above", "ceiling", "none", "on")
 """Places (`Category.place`) of fixtures that fill no volume: windows, curtains, mirrors, walls."""
 MOST_THINGS = 5000
@@ -58,6 +67,7 @@ class TeamMap:
         self._carried: dict[str, str] = {}
         self._put: dict[str, str] = {}
         self._made: set[str] = set()
+        self._variances: dict[str, float] = {}  # of places of items that were seen [m^2]
 
     def adopt(self, scene: SceneGraph) -> None:
         """Take over a map given to the team; what this robot has seen itself stays."""
@@ -218,16 +228,20 @@ class TeamMap:
         """Return the known thing that each detection of one look shows ("" for a new one).
 
         Nearest pairs first, each thing once: two plates side by side are two. What is reported a
-        second time at the same spot is the same thing. Furniture that fills the volume of other
-        furniture is that furniture, misnamed: no two pieces stand in one place.
+        second time at the same spot is the same thing. What fills the volume of something else is
+        that, misnamed, for no two things are in one place: any furniture of other furniture, and
+        an item of another one that it may be as well, as far as its labels tell.
         """
         household = load_household()
         kinds = {household.canonical(one.label) for one in detections if one.box is not None}
         known: dict[str, list[SceneObject]] = {}
+        items: list[SceneObject] = []
         for thing in self.scene.objects.values():
             kind = household.canonical(thing.label.top)
             if kind in kinds:
                 known.setdefault(kind, []).append(thing)
+            if thing.kind == "item":
+                items.append(thing)
         pairs: list[tuple[float, int, str]] = []
         for k, one in enumerate(detections):
             if one.box is None or not one.label:
@@ -246,6 +260,13 @@ class TeamMap:
             for thing in solid:
                 away = distance(thing.box.center, one.box.center)
                 if away <= SAME and iou(thing.box, one.box) > SAME_VOLUME:
+                    pairs.append((away, k, thing.id))
+        for k, one in enumerate(detections):
+            if one.box is None or kind_usual(one.label) != "item":
+                continue
+            for thing in items:
+                away = distance(thing.box.center, one.box.center)
+                if away <= SAME and _may_be(thing, one) and iou(thing.box, one.box) > SAME_ITEM:
                     pairs.append((away, k, thing.id))
         found = [""] * len(detections)
         taken: dict[str, int] = {}
@@ -294,21 +315,46 @@ class TeamMap:
         else:
             self._rename(self.scene.objects[known], detection)
         thing = self.scene.objects[known]
-        self._put.pop(known, None)
-        if thing.kind == "item" and (thing.last_seen is not None or not thing.observations):
-            # Items move; furniture of a given map stays where the map has it.
-            thing.box = detection.box
-        if thing.kind == "item":
-            thing.box = Box(detection.box.center, thing.box.size, thing.box.yaw)
+        was_put = self._put.pop(known, "")
+        if thing.kind == "item":  # items move; furniture of a given map stays where the map has it
+            thing.box = self._place_of(thing, detection.box, detection.distance, bool(was_put))
             self.rest(thing)
         room = detection.room.id if detection.room else ""
         if room in self.scene.rooms:
             thing.room = room
         elif not thing.room or thing.kind == "item":
             thing.room = room_at(self.scene, thing.box.center) or thing.room
-        thing.observations += 1
+        if kind_of(detection.label) == kind_of(thing.label.top):
+            thing.observations += 1  # what shows it under another name does not confirm it
         thing.last_seen = Sighting(observation.time, observation.robot)
         return thing.id
+
+    def _place_of(self, thing: SceneObject, seen: Box, away: float, put: bool) -> Box:
+        """Return where an item is, by all that has shown it there, near looks before far ones.
+
+        Places are weighted by their variances, as a Kalman filter does of a thing that rests. Seen
+        farther from its place than errors explain, it has been moved.
+
+        Args:
+            thing: As the map has it.
+            seen: Its box in this look.
+            away: Distance of the camera from it [m].
+            put: Whether it was put down there unseen: its place is known only roughly.
+        """
+        variance = (ERROR_PER_M * max(away, _NEAREST)) ** 2
+        new = thing.id in self._made and thing.last_seen is None
+        before = self._variances.get(thing.id, (ERROR_PER_M * _GIVEN_FROM) ** 2)
+        gap = distance(thing.box.center, seen.center)
+        if new or put or gap > _GATE * math.sqrt(3.0 * (before + variance)):
+            self._variances[thing.id] = variance
+            return seen
+        share = before / (before + variance)
+        self._variances[thing.id] = before * (1.0 - share)
+        (x, y, z), (w, d, h) = (
+            tuple(a + share * (b - a) for a, b in zip(was, now, strict=True))
+            for was, now in ((thing.box.center, seen.center), (thing.box.size, seen.size))
+        )
+        return Box((x, y, z), (w, d, h), seen.yaw)
 
     def _rename(self, thing: SceneObject, detection: Detection) -> None:
         """Add what a detector calls a thing that this robot put on the map to what it may be."""
@@ -319,6 +365,7 @@ class TeamMap:
         if thing.label.top != before:
             category = load_household().category(thing.label.top)
             thing.kind = category.kind if category is not None else "item"
+            thing.observations = 0  # no look has shown it as that yet
             if (thing.is_open is not None) != (category is not None and category.opens):
                 thing.is_open = None if thing.is_open is not None else False
 
@@ -349,6 +396,14 @@ def _is_solid(label: str) -> bool:
     if category is None or category.kind == "item" or category.place == "rug":
         return False
     return category.kind == "furniture" or category.place not in _FLAT
+
+
+def _may_be(thing: SceneObject, one: Detection) -> bool:
+    """Whether a thing and a detection may be the same, by any of the labels that either has."""
+    labels = {kind_of(label) for label in (one.label, *one.scores)}
+    return kind_of(thing.label.top) in labels or kind_of(one.label) in {
+        kind_of(label) for label in thing.label.weights
+    }
 
 
 def _seen_since(thing: SceneObject, event: ObjectEvent) -> bool:

@@ -146,3 +146,33 @@ def test_what_was_only_told_of_has_the_usual_size_of_its_kind(known: TeamMap) ->
     told = known.learn(Thing(label="tablet", id="tablet-9", position=(2.0, 0.3, 0.905)))
     assert told is not None and told.box.size[2] < 0.05 < told.box.size[0]
     assert told.support == "counter-1"
+
+
+def named(label: str, other: str, x: float, *, sure: float = 0.9, away: float = 1.0) -> Detection:
+    box = Box((x, 0.3, 0.95), (0.1, 0.1, 0.1))
+    return Detection(label, sure, box, None, away, "", {label: sure, other: 0.9 - 0.8 * sure})
+
+
+def test_an_item_under_another_name_that_it_may_have_is_no_second_one(known: TeamMap) -> None:
+    assert look(known, named("glass", "mug", 1.0)) == ["rover-glass-1"]
+    assert look(known, named("mug", "glass", 1.01, sure=0.5)) == ["rover-glass-1"]
+    assert known.scene.objects["rover-glass-1"].observations == 1, "it was not seen as a glass"
+    assert look(known, named("mug", "glass", 1.15)) == ["rover-mug-1"], "beside it"
+    assert look(known, named("vase", "jar", 1.0)) == ["rover-vase-1"], "nobody takes that for it"
+
+
+def test_an_item_is_called_what_most_looks_say_and_counts_those(known: TeamMap) -> None:
+    first = look(known, named("mug", "glass", 1.0, sure=0.5))
+    assert look(known, named("glass", "mug", 1.0)) == first
+    thing = known.scene.objects[first[0]]
+    assert (thing.label.top, thing.observations) == ("glass", 1)
+
+
+def test_a_far_look_hardly_moves_what_a_near_one_has_shown(known: TeamMap) -> None:
+    (id,) = look(known, named("mug", "glass", 1.0, away=0.5))
+    look(known, named("mug", "glass", 1.1, away=5.0))
+    assert known.scene.objects[id].box.center[0] == pytest.approx(1.0, abs=0.005)
+    look(known, named("mug", "glass", 1.02, away=0.5))
+    assert known.scene.objects[id].box.center[0] == pytest.approx(1.01, abs=0.005)
+    look(known, named("mug", "glass", 1.45, away=0.5))
+    assert known.scene.objects[id].box.center[0] == pytest.approx(1.45), "it was moved"

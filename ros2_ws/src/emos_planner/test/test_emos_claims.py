@@ -170,6 +170,50 @@ async def test_a_detection_that_nobody_can_confirm_blocks_nothing(make) -> None:
     assert outcome.success and outcome.achieved == 1, outcome.message
 
 
+async def test_what_nobody_could_look_at_is_picked_once_it_is_seen_on_the_way(make) -> None:
+    leader = make(house=small_house(), robots=("rover",))
+    await leader.discuss("t", "bring mug-1 to the kitchen counter", starts(leader))
+    detect = next(o for o in leader.assignment if o.kind == "detect")
+    told = detect.model_copy(update={"state": FAILED, "reason": "occluded: hidden"})
+    leader.update(RobotReport(robot="rover", task="t", sub_tasks=(told,)))
+    for _ in range(3):
+        await leader.replan(starts(leader))
+    assert leader.progress.finished and "which nobody does" in leader.progress.outcome().message
+    seen = MUG.model_copy(update={"id": "mug-1", "position": (10.2, 3.5, 0.8)})
+    leader.update(RobotReport(robot="rover", task="t", found=(seen,)))
+    await carry_out(leader)
+    assert not leader.progress.given_up
+    assert leader.progress.outcome().success, leader.progress.outcome().message
+
+
+async def test_what_a_robot_saw_of_a_thing_that_was_being_picked_is_no_second_one(make) -> None:
+    leader = make(house=small_house())
+    await leader.discuss("t", "bring mug-1 to the kitchen counter", starts(leader))
+    known = MUG.model_copy(update={"id": "mug-1", "position": (10.2, 3.5, 0.8)})
+    await carry_out(leader, kinds=("detect",), rounds=2)
+    pick = next(o for o in leader.assignment if o.kind == "pick")
+    other = next(name for name in leader.resumes if name != pick.robot)
+    for state, looks in ((SubTaskState.RUNNING, 3), (DONE, 6)):
+        leader.update(
+            RobotReport(
+                robot=other, task="t", found=(known.model_copy(update={"sightings": looks}),)
+            )
+        )
+        told = pick.model_copy(update={"state": state})
+        leader.update(RobotReport(robot=pick.robot, task="t", sub_tasks=(told,)))
+    place = next(o for o in leader.assignment if o.kind == "place")
+    told = place.model_copy(update={"state": FAILED, "reason": "no_path: a door is shut"})
+    here = (1.0, 2.0, 0.0)
+    leader.update(
+        RobotReport(robot=pick.robot, task="t", position=here, room="kitchen", sub_tasks=(told,))
+    )
+    await leader.replan(starts(leader))
+    again = known.model_copy(update={"sightings": 6, "room": ""})
+    leader.update(RobotReport(robot=other, task="t", found=(again,)))
+    mugs = [o.id for o in leader.scene.objects.values() if o.label.top == "mug"]
+    assert sorted(mugs) == ["mug-1", "mug-2"]
+
+
 async def test_what_was_put_down_is_seen_there_before_it_counts(make) -> None:
     leader = make(house=small_house())
     await leader.discuss("t", "bring mug-1 to the kitchen counter", starts(leader))

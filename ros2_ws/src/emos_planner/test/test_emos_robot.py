@@ -9,7 +9,16 @@ import pytest
 from coterie_core.geometry import Box, Pose
 from coterie_core.language import Decider, ModelProfile, RulesModel, build_model
 from coterie_core.observation import Detection, Observation
-from coterie_core.skills import Detect, LookAround, NavigateTo, Outcome, Pick, Place, SkillResult
+from coterie_core.skills import (
+    Detect,
+    LookAround,
+    NavigateTo,
+    Outcome,
+    Pick,
+    Place,
+    SkillResult,
+    Target,
+)
 from coterie_core.tasks import Obstacle, Proposal, SubTask, SubTaskState, Thing
 from coterie_core.team_map import TeamMap
 from coterie_core.testing.endpoint import BROKEN_JSON, Endpoint, Obey, Says, server_error
@@ -205,6 +214,77 @@ def test_waits_for_who_is_in_its_way():
     names = [name for name, _ in run(agent, world)]
     assert names[:5] == ["NavigateTo", "Wait", "NavigateTo", "Wait", "NavigateTo"]
     assert states(agent)["place-1"] is DONE
+
+
+def test_goes_on_to_another_spot_that_what_it_has_seen_since_says_is_better():
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+    went = []
+
+    def sees(skill):
+        if not isinstance(skill, NavigateTo):
+            return []
+        went.append(skill.position)
+        if len(went) > 1:
+            return []
+        # The nearest part of the counter turns out to be full: there is room at its other end.
+        box = Box((1.0, 3.7, 1.0), (1.2, 0.6, 0.2))
+        return [Detection("box", 0.9, box=box)]
+
+    held = agent.map.thing("mug-1")
+    agent.share.begin(agent.share.get("pick-1"))
+    agent.holding = held.id
+    agent.skill_ended(Pick(Target("mug", held.box.center, "mug-1")), OK)
+    stood = []
+
+    def world(skill):
+        if isinstance(skill, Place):
+            stood.append((went[-1], skill.receptacle.position))
+        return OK
+
+    run(agent, world, sees=sees)
+    (spot, target) = stood[0]
+    assert states(agent)["place-1"] is DONE
+    assert target[0] > 1.5 and abs(spot[0] - target[0]) < 1.0, stood
+
+
+def test_puts_a_thing_on_the_floor_for_another_one():
+    agent = agent_of("walker")
+    pick, place = bring("walker")
+    floor = Thing(label="floor", position=(9.0, 2.0, 0.0), room="living")
+    over = place.model_copy(update={"receptacle": floor})
+    agent.assign("t", "", (pick, over))
+    names = [name for name, _ in run(agent, lambda skill: OK, limit=8)]
+    assert "Place" in names, names
+    assert not agent.map.found("floor")
+
+
+def test_patience_that_ends_after_a_thing_was_put_down_leaves_it_to_others_to_see():
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+    blocked = iter(range(10))
+
+    def world(skill):
+        if agent.holding and isinstance(skill, NavigateTo) and next(blocked, 9) < 5:
+            return SkillResult(Outcome.BLOCKED, "walker stands in the door")
+        if isinstance(skill, Detect):
+            return SkillResult(Outcome.NOT_VISIBLE, "no mug in view")
+        return OK
+
+    run(agent, world)
+    report = agent.report()
+    assert states(agent)["place-1"] is DONE and not report.sub_tasks[1].seen
+
+
+def test_what_others_have_taken_away_is_not_where_it_was_seen_before():
+    agent = agent_of()
+    mug = Detection("mug", 0.9, box=Box((10.2, 3.5, 0.8), (0.08, 0.08, 0.1)))
+    agent.assign("t", "bring the mug", ())
+    agent.observe(seen_from((9.0, 2.0, 0.0), mug, step=1))
+    pick, place = (one.model_copy(update={"state": DONE}) for one in bring("walker"))
+    agent.assign("t", "bring the mug", (pick,))
+    agent.assign("t", "bring the mug", (pick, place))
+    assert agent.map.thing("mug-1").support == "counter-1"
 
 
 def test_opens_what_the_thing_is_in():

@@ -203,6 +203,34 @@ def test_a_full_surface_takes_no_more():
     assert not answer.feasible and "no room left" in answer.reason
 
 
+def test_what_fills_the_very_place_of_a_thing_or_is_in_a_hand_does_not_hide_it():
+    """A detector's second name for the mug, as large as what stands there, and a thing taken up."""
+    scene = house()
+    mug = scene.objects["mug-1"].box
+    round_it = Box(mug.center, (0.3, 0.3, 0.3))
+    scene.add_object(item("vase-9", round_it, support="table-1"))
+    for k in range(4):
+        x, y = 0.25 * math.cos(k * math.pi / 2.0), 0.25 * math.sin(k * math.pi / 2.0)
+        held = Box((mug.center[0] + x, mug.center[1] + y, mug.center[2]), (0.4, 0.4, 0.6))
+        scene.add_object(item(f"box-{k}", held))
+    tools = Toolbox(scene, {"wheels": Resume.of_embodiment(BODIES["wheels"])})
+    answer = tools.estimate("wheels", task("pick", "mug-1"), START)
+    assert answer.feasible, answer.reason
+
+
+def test_a_thing_that_was_seen_a_little_too_low_lies_on_the_floor():
+    scene = house()
+    spot = scene.objects["mug-1"].box
+    scene.objects["mug-1"].box = Box((2.0, 3.0, -0.04), spot.size)
+    scene.objects["mug-1"].support = ""
+    low = Embodiment(
+        name="low", radius=0.25, cameras=(EYE,), arm=Arm(min_height=0.0, max_height=1.2)
+    )
+    tools = Toolbox(scene, {"low": Resume.of_embodiment(low)})
+    answer = tools.estimate("low", task("pick", "mug-1"), START)
+    assert answer.feasible, answer.reason
+
+
 def test_the_target_of_a_place_is_free_and_on_the_surface(tools):
     answer = tools.estimate("wheels", task("place", "vase-1", on="table-1"), START)
     assert answer.target is not None

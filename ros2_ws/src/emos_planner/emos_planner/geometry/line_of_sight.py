@@ -40,7 +40,7 @@ class Sightlines:
     basin, a mattress, a shelf. Where a thing looked at lies on such a surface, the line of sight
     has to come in there: from above if nothing is above it, and where the surface reaches the side
     of the box; into what can be opened, by its front (where its box looks along x, or else where
-    there is room).
+    there is room). An item that rests on nothing known is in a hand or a mistake; it hides nothing.
 
     Args:
         scene: The scene.
@@ -49,7 +49,11 @@ class Sightlines:
     """
 
     def __init__(self, scene: SceneGraph, plan: FloorPlan, walls: list[Floats] | None = None):
-        things = [thing for thing in scene.objects.values() if thing.box.volume > 0.0]
+        things = [
+            thing
+            for thing in scene.objects.values()
+            if thing.box.volume > 0.0 and (thing.kind != "item" or thing.support or thing.container)
+        ]
         self._things = things
         self._row = {thing.id: k for k, thing in enumerate(things)}
         size = np.array([thing.box.size for thing in things]).reshape(-1, 3)

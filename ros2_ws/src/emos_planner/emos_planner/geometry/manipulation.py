@@ -53,9 +53,11 @@ def pick(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Estima
             thing=name,
         )
     floor = tools.plan.floor_index(box.bottom)
-    found, trouble = grips(kind.space, kind.body, box, box.center[2], floor, parts)
+    # Whatever errors its place has, it lies above the floor.
+    z = max(box.center[2], tools.plan.elevation(floor) + box.size[2] / 2.0)
+    found, trouble = grips(kind.space, kind.body, box, z, floor, parts)
     if not found:
-        return _unreached(tools, robot, meant, box, box.center[2], floor, trouble)
+        return _unreached(tools, robot, meant, box, z, floor, trouble)
     best = _seen_from(tools, robot, meant, found)
     if best is None:
         if not kind.body.cameras:

@@ -53,11 +53,7 @@ class Catalog:
         for name in sorted(scene.objects):
             thing = scene.objects[name]
             self._alike.setdefault(thing.label.top, []).append(thing)
-        solid = [
-            t
-            for t in scene.objects.values()
-            if t.box.volume > 0.0 and (t.kind != "item" or t.receptacles)
-        ]
+        solid = [t for t in scene.objects.values() if t.box.volume > 0.0]
         self._upon: dict[str, list[SceneObject]] | None = None
         self._solid = [thing.id for thing in solid]
         self._center = np.array([t.box.center for t in solid]).reshape(-1, 3)
@@ -92,7 +88,10 @@ class Catalog:
         return [] if thing.id else [_meant(other) for other in alike]
 
     def around(self, meant: Meant) -> tuple[str, ...]:
-        """Return the ids of a thing itself and of the furniture that it is in."""
+        """Return the ids of a thing itself and of what fills its place too.
+
+        That is the furniture that it is in, or one of two names that detectors give to one thing.
+        """
         x, y, z = meant.box.center
         dx, dy = x - self._center[:, 0], y - self._center[:, 1]
         inside = np.abs(self._cos * dx + self._sin * dy) <= self._half[:, 0]

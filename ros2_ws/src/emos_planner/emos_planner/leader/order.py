@@ -45,7 +45,7 @@ def wait_for_new(board: Board, tasks: dict[str, SubTask]) -> None:
 def block(
     board: Board, tasks: dict[str, SubTask], given_up: dict[str, str], dropped: Collection[str]
 ) -> None:
-    """Give up what waits for something that will not be done.
+    """Give up what waits for something that will not be done, for as long as that is so.
 
     Args:
         board: Knows what was only said to come earlier: that is not waited for any longer.
@@ -53,6 +53,14 @@ def block(
         given_up: Id -> why nobody does it; grows.
         dropped: Ids of those that count no longer.
     """
+    for id, why in list(given_up.items()):
+        one = tasks.get(id)
+        if one is None or not any(why == _waits(o) and o not in given_up for o in one.depends_on):
+            continue
+        del given_up[id]  # what it waits for was done, or somebody does it after all
+        if one.state is not SubTaskState.DONE and id not in dropped:
+            update = {"state": SubTaskState.PENDING, "robot": "", "reason": ""}
+            tasks[id] = one.model_copy(update=update)
     changed = True
     while changed:
         changed = False
@@ -64,12 +72,15 @@ def block(
                 continue
             if lost in board.waits.get(one.id, ()):
                 depends = tuple(id for id in one.depends_on if id != lost)
-                update: dict[str, object] = {"depends_on": depends}
+                tasks[one.id] = one.model_copy(update={"depends_on": depends})
             else:
-                given_up[one.id] = reason = f"waits for {lost}, which nobody does"
-                update = {"reason": reason}
-            tasks[one.id] = one.model_copy(update=update)
+                given_up[one.id] = reason = _waits(lost)
+                tasks[one.id] = one.model_copy(update={"reason": reason})
             changed = True
+
+
+def _waits(lost: str) -> str:
+    return f"waits for {lost}, which nobody does"
 
 
 def take_lost(

@@ -117,6 +117,8 @@ class Progress:
         want = next((w for w in self.meant.wants if thing in w.given), None)
         if want is None or want.kind != "bring" or place.receptacle is None:
             return ""
+        if place.id not in want.given[thing]:
+            return ""  # only handed over there
         tried = self.places.setdefault(thing, [])
         tried.append(place.receptacle.id)
         if len(tried) > MOST_PLACES:

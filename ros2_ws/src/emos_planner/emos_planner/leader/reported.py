@@ -63,13 +63,13 @@ class ReportedThings:
 
         None: it is in a hand, brought where it was to go, stale, or was taken for a mistake.
         """
+        name = f"{report.robot}/{thing.id}"
+        known_as = self._alias.get(name, "")
+        self._sightings[name] = max(thing.sightings, self._sightings.get(name, 0))
         handled = [o for o in sub_tasks if o.object and o.object.id == thing.id]
         if thing.id and any(o.kind == "pick" and o.state in (_RUNNING, _DONE) for o in handled):
             if not any(o.kind == "place" and o.state is _FAILED for o in handled):
                 return None  # it is in somebody's hand, or already where it should be
-        name = f"{report.robot}/{thing.id}"
-        known_as = self._alias.get(name, "")
-        self._sightings[name] = max(thing.sightings, self._sightings.get(name, 0))
         if self._brought_there(thing, sub_tasks) or self._is_stale(name, thing):
             return None
         if known_as in self._doubted and thing.sightings < self._doubted[known_as] + SURE:

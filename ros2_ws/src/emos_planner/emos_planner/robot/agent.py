@@ -19,6 +19,7 @@ from coterie_core.skills import (
     Close,
     Detect,
     LookAround,
+    NavigateTo,
     Open,
     Outcome,
     Pick,
@@ -35,6 +36,7 @@ from coterie_core.tasks import (
     SubTaskState,
 )
 from coterie_core.team_map import TeamMap
+from emos_planner.geometry.things import FLOOR
 from emos_planner.resume.verbalize import resume_text
 from emos_planner.robot.choose import ChoiceState, ChooseSkill, Option, Tried
 from emos_planner.robot.clearing import HandClearing
@@ -96,7 +98,7 @@ class RobotAgent:
         self._time = 0.0
         self._position: Vec3 | None = None
         self._room = ""
-        self._noted: set[str] = set()
+        self._noted: dict[str, int] = {}  # what others have done -> own step then
         self._heading = 0.0
 
     # -- stage 1: reflection --------------------------------------------------------------------
@@ -128,7 +130,7 @@ class RobotAgent:
             self.share.clear()
             self._clearing.begin()
             self._looks.begin()
-            self._noted = set()
+            self._noted = {}
         self.words = words or self.words
         for one in sub_tasks:
             if one.robot == self.robot:
@@ -141,7 +143,7 @@ class RobotAgent:
     def _learn(self, one: SubTask) -> None:
         """Take over what an own sub-task says of the house, and of what others have searched."""
         for thing in (one.object, one.receptacle):
-            if thing is not None:
+            if thing is not None and thing.label != FLOOR:
                 self.map.learn(thing)
         for name in self._looks.search(one):
             self.map.set_open(name, True)
@@ -150,7 +152,7 @@ class RobotAgent:
         """What others have done changes what this robot knows."""
         if other.state is not _DONE or other.object is None or other.id in self._noted:
             return
-        self._noted.add(other.id)
+        self._noted[other.id] = self.witness.step
         thing = self.map.resolve(other.object)
         if thing is None:
             return
@@ -160,7 +162,8 @@ class RobotAgent:
             self.map.take(thing.id)
         elif other.kind == "place" and other.receptacle is not None:
             goal = self.map.resolve(other.receptacle)
-            if goal is not None and not self.witness.has_seen(thing.id):
+            taken = self._noted.get(other.same_robot_as, -1)
+            if goal is not None and not self.witness.has_seen(thing.id, taken):
                 top = next((r for r in goal.receptacles if not r.inside), None)
                 x, y, _ = goal.box.center
                 at = top.surface.center if top is not None else (x, y, goal.box.top)
@@ -354,6 +357,7 @@ class RobotAgent:
                 result.outcome,
                 result.reason,
                 self.witness.step,
+                skill.position if isinstance(skill, NavigateTo) else None,
             )
         )
         looked = isinstance(skill, Detect)

@@ -15,13 +15,17 @@ from emos_planner.robot.coverage import Coverage
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A skill that was tried for a sub-task: the option's id, the skill, how it ended, when."""
+    """A skill that was tried for a sub-task: the option's id, the skill, how it ended, when.
+
+    `goal` is where to [m], of one that goes somewhere.
+    """
 
     option: str
     skill: str
     outcome: Outcome
     reason: str
     step: int
+    goal: Vec3 | None = None
 
     @property
     def ok(self) -> bool:

@@ -84,9 +84,9 @@ class Witness:
             looks, spot = self._glimpsed[id]
             self._glimpsed[id] = (looks + 1, spot)
 
-    def has_seen(self, id: str) -> bool:
-        """Whether a thing was seen in this task."""
-        return id in self._seen
+    def has_seen(self, id: str, after: int = -1) -> bool:
+        """Whether a thing was seen in this task, later than in the observation of a step."""
+        return self._seen.get(id, -1) > after
 
     def seen_now(self) -> frozenset[str]:
         """Return the things that the last look shows."""

@@ -28,6 +28,8 @@ from emos_planner.robot.situation import Situation
 
 THERE = 0.1
 """A robot this near to a spot stands on it [m]."""
+ANOTHER_SPOT = 0.5
+"""A spot this far from where a robot went is another one [m]."""
 SAME_SPOT_TRIES = 2
 """How often the same thing is tried from the same spot."""
 APART = 0.35
@@ -55,6 +57,8 @@ def options_for(now: Situation) -> tuple[Option, ...]:
     Every list ends with the option to give the sub-task back, with the typed reason.
     """
     if now.tries_left <= 0:
+        if now.sub_task.kind == "place" and now.did("Place"):
+            return (_done("it was put down"),)  # whether it is there, others may see
         return (_give_up(now, "tried often enough"),)
     plans: Mapping[str, Callable[[Situation], Iterator[Option]]] = {
         "go_to": _go_to,
@@ -121,8 +125,11 @@ def _stands_at(now: Situation, spot: Vec3) -> bool:
     if here is None:
         return False
     went = [a for a in now.attempts if a.skill == "NavigateTo"]
-    # Where the way ended after a successful hop is where this spot is, whatever the map says.
+    # Where the way ended after a successful hop is where this spot is, whatever the map says,
+    # unless what was seen since says that another spot is better.
     arrived = bool(went) and went[-1].ok and not went[-1].option.startswith("room ")
+    if arrived and went[-1].option == "go" and went[-1].goal is not None:
+        arrived = math.dist(went[-1].goal, spot) <= ANOTHER_SPOT
     return arrived or (math.dist(here[:2], spot[:2]) <= THERE and abs(here[2] - spot[2]) < 1.0)
 
 
