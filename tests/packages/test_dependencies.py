@@ -58,6 +58,10 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
 # Imported by the worker alone, which runs in an interpreter of its own.
 WORKER_ONLY = {"habitat_sim", "magnum", "quaternion"}
 WORKER = SOURCES / "habitat_bridge" / "habitat_bridge" / "habitat"
+# Installed only when asked for: import -> (its file in requirements/, the folder that may import it).
+ASKED_FOR = {
+    "xllamacpp": ("local-model.txt", SOURCES / "coterie_core" / "coterie_core" / "local_model"),
+}
 # Modules of helpers for tests may import what tests do.
 TEST_ONLY = {"pytest": "python3-pytest"}
 # In a ROS installation and not among the wheels of requirements/ros.txt.
@@ -140,6 +144,10 @@ def test_every_import_is_declared(name):
         elif module in WORKER_ONLY:
             if WORKER not in (ROOT / file).parents:
                 problems.append(f"{file} imports {module}: only the worker may")
+        elif module in ASKED_FOR:
+            group, where = ASKED_FOR[module]
+            if module not in pinned(group) or where not in (ROOT / file).parents:
+                problems.append(f"{file} imports {module}: pin it in {group}, import it in {where}")
         elif module not in LIBRARIES:
             problems.append(f"{file} imports {module}: name its distribution in LIBRARIES here")
         else:

@@ -19,6 +19,8 @@ from coterie_bench.reveca.node import LockstepNode, NoTeam, Referee, make_nodes 
 from coterie_bench.reveca.ros_bench import ros_team  # noqa: E402
 from coterie_bench.reveca.trajectories import Course, follow, make_agents  # noqa: E402
 from coterie_core.cooperation import Metrics, Note, Send, Wait  # noqa: E402
+from coterie_core.language import ModelProfile  # noqa: E402
+from coterie_core.testing.endpoint import Endpoint, Hang  # noqa: E402
 from reveca_agent.agent import RevecaAgent  # noqa: E402
 
 
@@ -74,6 +76,34 @@ def test_the_agents_own_node_plays_as_the_agent(ros):
     over = Corner(ros, [], team=world.team).play(world, 2)
     plain = asyncio.run(follow(world, make_agents("reveca", world.team), 2))
     assert plain.difference(over) == "" and over.metrics.success
+
+
+def test_an_agent_whose_model_is_slow_acts_by_its_rules_in_its_turn(ros):
+    world = make_world("household", 2)
+    node = pytest.importorskip("reveca_agent.node").RevecaNode
+    with Endpoint() as endpoint:
+        endpoint.fail(*[Hang(seconds=300.0)] * 99)
+        slow = ModelProfile(
+            kind="openai", base_url=endpoint.url, model="m", timeout_s=600.0, max_retries=0
+        )
+        parameters = {
+            "team": list(world.team),
+            "model_profile": slow.model_dump_json(),
+            "step_timeout": 2.0,
+        }
+        for name in world.team:
+            ros.add(
+                node("agent", namespace=f"/t/{name}", context=ros.context, parameters=parameters)
+            )
+        corner = Corner(ros, [], team=world.team)
+        for agent in corner.referee.agents.values():
+            agent.timeout = 2.0
+        playing = corner.referee.run(corner.referee.play(world, 2))
+        ros.spin_until(lambda: world.steps >= 6, what="the first steps", timeout=60.0)
+        silent = {name: agent.silent_steps for name, agent in corner.referee.agents.items()}
+        playing.cancel()
+    assert endpoint.received
+    assert silent == {"Ada": 0, "Bob": 0}
 
 
 def test_a_node_that_dies_and_returns_does_not_stop_the_episode(ros):

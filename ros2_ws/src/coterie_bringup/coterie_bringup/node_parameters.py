@@ -144,6 +144,7 @@ def worker_parameters(team: Team, robot: RobotSpec, run_directory: Path | None) 
         "robot": robot.name,
         "robots": [r.name for r in team.workers],
         "model_profile": _profile(team, robot.model),
+        **({} if team.leader is None else {"reflect_timeout": team.leader.reflect_timeout}),
         "seed": _seed(team, robot),
         "state_directory": "" if run_directory is None else str(run_directory / "robots"),
         **memory_parameters(team, run_directory),

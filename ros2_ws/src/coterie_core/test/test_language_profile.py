@@ -212,3 +212,17 @@ def test_a_profile_in_a_file(tmp_path: Path) -> None:
         "kind: openai\nmodel: small\nbase_url: http://localhost:1/v1\n"
     )
     assert load_profile(tmp_path / "m.yaml").model == "small"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {**LOCAL, "timeout_s": 3.0},
+        {"kind": "local", "threads": 2},
+        {"kind": "replay", "cassette": "runs/a.jsonl"},
+    ],
+)
+def test_a_profile_written_out_in_full_is_read_again(given: dict[str, Any]) -> None:
+    profile = ModelProfile.model_validate(given)
+    assert ModelProfile.model_validate_json(profile.model_dump_json()) == profile

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from coterie_core.cooperation import Agent
+from coterie_core.language import due_in
 from coterie_msgs.srv import Act, BeginEpisode
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions import (
@@ -15,6 +16,8 @@ from coterie_ros.conversions import (
     briefing_from_msg,
 )
 
+TIMEOUT = 10.0
+"""How long an agent may take for a step [s of wall time]."""
 BEGIN = "begin_episode"
 ACT = "act"
 
@@ -29,13 +32,15 @@ class LockstepServer:
     Args:
         node: Where the services belong; in the robot's namespace.
         agent: Who decides.
+        timeout: How long whoever calls waits for a step [s of wall time]: what the agent asks a
+            model ends before that.
 
     Attributes:
         episodes: How many began.
     """
 
-    def __init__(self, node: AgentNode, agent: Agent) -> None:
-        self._node, self._agent = node, agent
+    def __init__(self, node: AgentNode, agent: Agent, timeout: float = TIMEOUT) -> None:
+        self._node, self._agent, self._timeout = node, agent, timeout
         self._reader = PerceptReader()
         self._turn: asyncio.Lock | None = None
         self._acting: asyncio.Task[Any] | None = None
@@ -106,8 +111,9 @@ class LockstepServer:
             return self._refusal(Act, str(error))
         try:
             self._agent.observe(seen)
-            action = self._agent.act()
-            return Act.Response(success=True, action=action_to_msg(await action))
+            with due_in(self._timeout):
+                action = await self._agent.act()
+            return Act.Response(success=True, action=action_to_msg(action))
         except Exception as error:
             return self._broken(Act, "act", error)
 

@@ -15,10 +15,8 @@ from coterie_ros.conversions import (
     action_from_msg,
     briefing_to_msg,
 )
-from coterie_ros.lockstep import ACT, BEGIN
+from coterie_ros.lockstep import ACT, BEGIN, TIMEOUT
 
-TIMEOUT = 10.0
-"""How long an agent may take for a step [s of wall time]."""
 PATIENCE = 2
 """Steps without an answer after which an agent is briefed anew, once it is back."""
 

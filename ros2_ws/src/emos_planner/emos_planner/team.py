@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from coterie_core.geometry import Vec3
+from coterie_core.language import due_in
 from coterie_core.observation import Observation
 from coterie_core.skills import Outcome as SkillOutcome
 from coterie_core.skills import Skill, SkillRefused, SkillResult
@@ -132,7 +133,8 @@ class LocalChannel:
             if agent is None:
                 return None
             try:
-                return await in_time(agent.reflect(proposal), deadline)
+                with due_in(deadline):
+                    return await in_time(agent.reflect(proposal), deadline)
             except asyncio.TimeoutError:
                 return None
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from coterie_core.language import Decider, ModelProfile, UsageMeter, build_model
+from coterie_core.language import Decider, ModelProfile, UsageMeter, build_decider, build_model
 from coterie_core.tasks import Proposal, Reflection, SubTask, Verdict
 from coterie_core.team_map import TeamMap
 from coterie_core.testing.endpoint import (
@@ -323,3 +323,30 @@ async def test_ten_robots_ask_their_models_at_the_same_time() -> None:
             await model.aclose()
     assert set(answers) == set(agents)
     assert endpoint.most_running == 10
+
+
+async def test_robots_whose_model_is_slow_answer_by_their_rules_before_the_leader_goes_on() -> None:
+    house, team = small_house(), small_team()
+    with Endpoint() as endpoint:
+        endpoint.fail(*[Hang(seconds=300.0)] * 50)
+        profile = ModelProfile(
+            kind="openai", base_url=endpoint.url, model="slow", timeout_s=600.0, max_retries=0
+        )
+        deciders = {robot: build_decider(profile, who=robot) for robot in team}
+        agents = {
+            robot: RobotAgent(robot, team[robot], deciders[robot], TeamMap(house, robot))
+            for robot in team
+        }
+        # Two each, so that more is asked than one answer: reflection and checks in code.
+        tasks = tuple(
+            SubTask(id=f"go-{room}-{r}", kind="go_to", rooms=(room,), robot=r)
+            for r in team
+            for room in ("hall", "kitchen")
+        )
+        proposal = Proposal(task="t", words="go there", sub_tasks=tasks)
+        answers = await LocalChannel(agents).reflect(list(agents), proposal, 2.0)
+        for decider in deciders.values():
+            await decider.aclose()
+    assert endpoint.received
+    assert set(answers) == set(team)  # nobody is left out as silent
+    assert all("ModelTimeout" in answer.without_model for answer in answers.values())  # type: ignore[attr-defined]

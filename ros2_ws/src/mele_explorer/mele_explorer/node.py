@@ -13,7 +13,8 @@ from std_msgs.msg import Bool
 from coterie_core.common_sense import load_common_sense
 from coterie_core.debate import LocalSpeaker
 from coterie_core.detector_vocabulary import DetectorVocabulary
-from coterie_core.language import Decider
+from coterie_core.language import Decider, due_in
+from coterie_core.language.due import time_to_think
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.parsing import NotAQuestion, understand
@@ -278,13 +279,14 @@ class ExplorerNode(AgentNode):
             question: What is asked.
             deadline: How long the asker waits [s]; 0: as long as the parameter says.
         """
-        seconds = _time_to_think(deadline or self.parameters["deadline"])
+        waits = deadline or self.parameters["deadline"]
         try:
-            answer = await in_time(self._with_model(question), seconds)
-        except asyncio.TimeoutError:
+            with due_in(waits):
+                answer = await in_time(self._with_model(question), _latest(waits))
+        except asyncio.TimeoutError:  # it waited for other questions all the time
             answer = replace(
                 self.answerer.answer_by_rule(await self._understood(question, None)),
-                reason=f"no reply from the model within {seconds:.1f} s, which the deadline left",
+                reason=f"the model was asked other things for {waits:.1f} s, the deadline",
             )
             self.diagnostics.count("late_models")
         if self.parameters["malicious"]:
@@ -328,16 +330,9 @@ class ExplorerNode(AgentNode):
         question, answer = first
         conversation = conversions.conversation_from_msg(turn)
         notes = rooms_text(self.memory.graph)
-        try:
-            said = await in_time(
-                LocalSpeaker(answer, notes, self.decider).speak(
-                    question, conversation, final=turn.yes
-                ),
-                _time_to_think(self.parameters["turn_timeout"]),
-            )
-        except asyncio.TimeoutError:
-            self.diagnostics.count("late_models")
-            said = await LocalSpeaker(answer).speak(question, conversation, final=turn.yes)
+        with due_in(self.parameters["turn_timeout"]):
+            speaker = LocalSpeaker(answer, notes, self.decider)
+            said = await speaker.speak(question, conversation, final=turn.yes)
         said = replace(said, round=turn.round)
         self._discussion.publish(
             conversions.utterance_to_msg(said, turn.topic, final=turn.yes, time=self.now())
@@ -382,13 +377,9 @@ class ExplorerNode(AgentNode):
             self.problem(f"memory not saved: {error}")
 
 
-def _time_to_think(deadline: float) -> float:
-    """Return how long a model may take where somebody waits for `deadline` [s].
-
-    A fifth of it, at least a third of a second of any deadline that has one to spare, is for the
-    way there and back.
-    """
-    return max(0.5 * deadline, deadline - max(0.2 * deadline, 0.33))
+def _latest(deadline: float) -> float:
+    """Return when the rule must begin to answer who waits for `deadline` [s]: models are done."""
+    return (deadline + time_to_think(deadline)) / 2.0
 
 
 def _bounded(request: Any) -> str | None:

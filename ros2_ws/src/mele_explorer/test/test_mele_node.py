@@ -230,7 +230,7 @@ def test_a_slow_model_does_not_cost_the_answer_of_a_question_with_a_deadline(ros
         ros.spin_until(lambda: site.answers)
         assert endpoint.received
     assert site.answers[0].decided_by == Answer.BY_RULE
-    assert "no reply from the model within 4.0 s" in site.answers[0].reason
+    assert "no reply within" in site.answers[0].reason
 
 
 def test_a_model_decides_and_a_wrong_place_is_asked_again(ros) -> None:

@@ -105,7 +105,8 @@ class RevecaNode(AgentNode):
     def on_start(self) -> None:
         """Offer the services and the action; listen to the driver and the others."""
         namespace = self.get_namespace()
-        LockstepServer(self, RevecaAgent(self.robot, self.decider, self.agent.settings))
+        stepped = RevecaAgent(self.robot, self.decider, self.agent.settings)
+        LockstepServer(self, stepped, self.parameters["step_timeout"])
         # A process that died in the middle of a skill must not hold up the others' time.
         self._takes_part.publish(Bool(data=False))
         self.subscribe(Clock, "/clock", "sensor_data", self._on_clock)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coterie_ros.lockstep import TIMEOUT
 from coterie_ros.model import MODEL_PARAMETER
 from coterie_ros.parameters import ParameterSpec
 from coterie_ros.team_memory import MEMORY_PARAMETERS
@@ -58,6 +59,14 @@ AGENT_PARAMETERS = (
     ),
     ParameterSpec(
         "skill_timeout", 300.0, "Time limit of one skill, in wall time.", "s", minimum=1.0
+    ),
+    ParameterSpec(
+        "step_timeout",
+        TIMEOUT,
+        "Time that whoever runs a world in lockstep waits for a step; a model that is slower is "
+        "not waited for.",
+        "s",
+        minimum=0.1,
     ),
     ParameterSpec("state_directory", "", "Folder of the agent's memory; empty: none is kept."),
     *MEMORY_PARAMETERS,

@@ -7,6 +7,7 @@ from coterie_core.language.cached import Cached
 from coterie_core.language.cassette import Recording, ReplayModel
 from coterie_core.language.decider import Decider
 from coterie_core.language.decision import Decided, Decision, decide_by_rule, messages_for
+from coterie_core.language.due import due_in
 from coterie_core.language.errors import (
     BadReply,
     BudgetExceeded,
@@ -59,6 +60,7 @@ __all__ = [
     "CircuitBreaker",
     "CircuitOpen",
     "DATA_RULE",
+    "due_in",
     "decide_by_rule",
     "Decided",
     "Decider",

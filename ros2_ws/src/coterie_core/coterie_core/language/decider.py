@@ -18,6 +18,7 @@ from coterie_core.language.decision import (
     read_reply,
     schema_for,
 )
+from coterie_core.language.due import time_left
 from coterie_core.language.errors import BadReply, CheckFailed, LanguageError, ReplayMiss
 from coterie_core.language.fence import as_data, inline_data
 from coterie_core.language.modes import Mode, Policy
@@ -31,6 +32,8 @@ ReplyT = TypeVar("ReplyT", bound=BaseModel)
 
 _LOG = logging.getLogger(__name__)
 _REASON_CHARS = 500
+_LEAST_S = 0.01
+"""With less than this left [s] no model is asked: it would be billed and could not answer."""
 _MOST_CALLS = 8
 """Tools that a model may call in one turn."""
 
@@ -40,10 +43,16 @@ class _Asked:
     """What one decision has taken so far, over all its models."""
 
     started: float
+    limit_s: float
     usage: Usage = field(default_factory=Usage)
     attempts: int = 0
     reason: str = ""
     uses: list[ToolUse] = field(default_factory=list)
+
+    @property
+    def left_s(self) -> float:
+        """Seconds that the decision may still take [s]."""
+        return self.limit_s - (time.perf_counter() - self.started)
 
     def note(self, words: str) -> None:
         self.reason = f"{self.reason}; then: {words}" if self.reason else words
@@ -59,7 +68,7 @@ class Decider:
     Args:
         model: What to ask. With a `RulesModel` every decision goes straight to its rule.
         timeout_s: Seconds that one decision may take in all, further questions and tools
-            included [s].
+            included [s]; less where somebody waits for the answer (`due_in`).
         who: The robot that decides, for meters and budgets.
         on_decided: Called with the decision's name and the outcome, in the loop's thread; must not
             block.
@@ -150,7 +159,7 @@ class Decider:
     async def _ask(
         self, decision: Decision[StateT, ReplyT], state: StateT, mode: Mode
     ) -> Decided[ReplyT]:
-        asked = _Asked(time.perf_counter())
+        asked = _Asked(time.perf_counter(), min(self.timeout_s, time_left()))
         decided_by: Literal["model", "rule"] = "rule"
         name = ""
         reply = None
@@ -191,9 +200,9 @@ class Decider:
         turns = self.policy.tool_turns if tools else 0
         attempts = 0
         while attempts < self.policy.attempts:
-            left_s = self.timeout_s - (time.perf_counter() - asked.started)
-            if left_s <= 0:
-                asked.reason = f"{asked.reason}; no time left to ask again"
+            left_s = asked.left_s
+            if left_s < _LEAST_S:
+                asked.note("no time left to ask" + (" again" if asked.attempts else ""))
                 return None
             request = ModelRequest(
                 messages=messages,
@@ -219,7 +228,7 @@ class Decider:
                     asked.attempts -= 1
                     looked_up = within(
                         _look_up(tools, answer, asked.uses, last=turns == 0),
-                        self.timeout_s - (time.perf_counter() - asked.started),
+                        asked.left_s,
                         f"tools of {decision.name}",
                     )
                     messages = (*messages, *await looked_up)

@@ -179,10 +179,10 @@ class ModelProfile(BaseModel):
 
     @model_validator(mode="after")
     def _complete(self) -> ModelProfile:
-        given = self.model_fields_set
+        # By value: a profile that was written out names every field.
         if self.kind == "rules":
-            needless = {"base_url", "model", "api_key_env", "cassette", "record_to", "larger"}
-            stray = sorted(given & needless)
+            needless = ("api_key_env", "base_url", "cassette", "larger", "model", "record_to")
+            stray = [name for name in needless if self._differs(name)]
             if stray:
                 raise ValueError(
                     f"kind 'rules' asks no model but {', '.join(stray)} is given; set kind: openai "
@@ -190,15 +190,16 @@ class ModelProfile(BaseModel):
                 )
         if self.larger is not None and self.larger.kind == "rules":
             raise ValueError("larger needs a model; leave it out where the rule decides next")
-        if self.kind != "local":
-            stray = sorted(given & {"file", "threads", "context", "parallel"})
-            if stray:
-                raise ValueError(f"{', '.join(stray)}: only for kind 'local'; remove it")
-        elif stray := sorted(given & {"base_url", "api_key_env", "cassette"}):
+        served = ("file", "threads", "context", "parallel")
+        elsewhere = ("base_url", "api_key_env", "cassette")
+        stray = [n for n in (elsewhere if self.kind == "local" else served) if self._differs(n)]
+        if stray and self.kind == "local":
             raise ValueError(
                 f"kind 'local' is served here, but {', '.join(stray)} is given; remove it, or set "
                 "kind: openai for an endpoint that runs elsewhere"
             )
+        if stray:
+            raise ValueError(f"{', '.join(stray)}: only for kind 'local'; remove it")
         if self.kind == "openai" and not self.model:
             raise ValueError("kind 'openai' needs model: the name of the model at the endpoint")
         if self.kind == "openai" and self.cassette is not None:
@@ -215,6 +216,9 @@ class ModelProfile(BaseModel):
                     "otherwise every call is free and the budget never ends"
                 )
         return self
+
+    def _differs(self, name: str) -> bool:
+        return bool(getattr(self, name) != type(self).model_fields[name].default)
 
     @property
     def policy(self) -> Policy:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from std_msgs.msg import Bool
 
 from coterie_core.files import write_atomically
+from coterie_core.language import due_in
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.plain_data import schema_problems
@@ -228,7 +229,11 @@ class RobotNode(AgentNode):
         except ConversionError as error:
             self.problem(f"discussion: {error}")
             return
-        self.run(self._reflect(proposal), "reflect")
+        self.run(self._reflect_in_time(proposal), "reflect")
+
+    async def _reflect_in_time(self, proposal: Proposal) -> None:
+        with due_in(self.parameters["reflect_timeout"]):
+            await self._reflect(proposal)
 
     async def _reflect(self, proposal: Proposal) -> None:
         try:

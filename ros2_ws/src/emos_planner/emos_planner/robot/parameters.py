@@ -22,6 +22,15 @@ ROBOT_PARAMETERS = (
         "skill_timeout", 300.0, "Time limit of one skill, in wall time.", "s", minimum=1.0
     ),
     ParameterSpec(
+        "reflect_timeout",
+        30.0,
+        "Time that the leader waits for an answer to a proposal; a model that is slower is not "
+        "waited for.",
+        "s",
+        minimum=0.1,
+        maximum=3600.0,
+    ),
+    ParameterSpec(
         "code_checks",
         3,
         "Number of sub-tasks for which a model writes code over the tools.",
