@@ -58,7 +58,7 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
 # Imported by the worker alone, which runs in an interpreter of its own.
 WORKER_ONLY = {"habitat_sim", "magnum", "quaternion"}
 WORKER = SOURCES / "habitat_bridge" / "habitat_bridge" / "habitat"
-# Installed only when asked for: import -> (its file in requirements/, the folder that may import it).
+# Installed when asked for: import -> (file in requirements/, the folder that may import it).
 ASKED_FOR = {
     "xllamacpp": ("local-model.txt", SOURCES / "coterie_core" / "coterie_core" / "local_model"),
 }
