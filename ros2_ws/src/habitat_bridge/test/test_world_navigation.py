@@ -216,6 +216,18 @@ def test_an_idle_robot_makes_way_and_comes_back() -> None:
     assert sim.state("idle").busy == ""
 
 
+def test_an_idle_robot_leaves_a_narrow_hallway_to_make_way() -> None:
+    rows = [
+        thing(f"row-{k}", "shelf", "r_living", (6.2, y), 0.0, (3.6, 0.1, 1.0), kind="furniture")
+        for k, y in enumerate((1.4, 2.6))
+    ]
+    sim = world(tiny_house(rows))
+    sim.add_robot("idle", LEGS, at((6.6, 2.0, 0.0)))
+    sim.add_robot("goer", WIDE, at((10.2, 2.6, 0.0)))
+    result = run_skill(sim, "goer", NavigateTo(position=(1.2, 2.6, 0.0)))
+    assert result.ok, result.reason
+
+
 def test_two_robots_pass_each_other_through_one_door() -> None:
     sim = world()
     sim.add_robot("a", WIDE, at((1.5, 2.0, 0.0)))

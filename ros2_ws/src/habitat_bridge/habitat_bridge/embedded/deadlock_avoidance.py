@@ -13,8 +13,11 @@ from habitat_bridge.embedded.body import Body, SkillFailed, Walk, YieldManeuver
 from habitat_bridge.embedded.navigation import BodySpace, NoWay
 from habitat_bridge.embedded.occupancy import CELL
 
-_FAR = 2.5  # [m] farthest a robot goes to make way
-_AHEAD = 3.0  # [m] of the other's route that is kept free
+_FAR = ((2.5, 3.0), (10.0, math.inf))
+"""How far a robot goes to make way, and how much of the other's route it keeps free then [m].
+
+A step aside is best; out of a narrow hallway it takes more.
+"""
 _ROOM = 0.12  # [m] left between two robots that pass
 _PATIENCE = 12.0  # [s] until a robot that made way comes back in any case
 
@@ -32,7 +35,6 @@ def make_way(asker: Body, blocker: Body, bodies: Sequence[Body]) -> bool:
         waiting = walk is not None and blocker.job.stages[0] is walk and walk.waited > 0.0
         if not waiting or bodies.index(blocker) < bodies.index(asker):
             return False
-    path = _ahead(asker)
     need = asker.embodiment.radius + blocker.embodiment.radius + _ROOM
     others = [
         (b.pose.position[0], b.pose.position[1], b.embodiment.radius + 0.03)
@@ -40,16 +42,18 @@ def make_way(asker: Body, blocker: Body, bodies: Sequence[Body]) -> bool:
         if b is not blocker and abs(b.pose.position[2] - blocker.pose.position[2]) < 1.0
     ]
     space = blocker.places.space
-    for spot in _spots(space, blocker.pose.position, path, need, others):
-        try:
-            route = space.plan(blocker.pose.position, spot, others)
-        except NoWay:
-            continue
-        if route.length > 2.0 * _FAR:
-            continue
-        walk = Walk(route, asker.walk.blocker, asker.walk.replan, asker.walk.ask)
-        blocker.aside = YieldManeuver(asker, walk, blocker.pose, blocker.glance)
-        return True
+    for far, ahead in _FAR:
+        path = _ahead(asker, ahead)
+        for spot in _spots(space, blocker.pose.position, far, path, need, others):
+            try:
+                route = space.plan(blocker.pose.position, spot, others)
+            except NoWay:
+                continue
+            if route.length > 2.0 * far:
+                continue
+            walk = Walk(route, asker.walk.blocker, asker.walk.replan, asker.walk.ask)
+            blocker.aside = YieldManeuver(asker, walk, blocker.pose, blocker.glance)
+            return True
     return False
 
 
@@ -86,14 +90,14 @@ def advance_aside(body: Body, dt: float) -> None:
     aside.returning = True
 
 
-def _ahead(asker: Body) -> list[Vec3]:
-    """Return the next metres of a robot's route."""
+def _ahead(asker: Body, ahead: float) -> list[Vec3]:
+    """Return a robot's route as far as `ahead` [m]."""
     assert asker.walk is not None
     points, length = [asker.pose.position], 0.0
     for point in asker.walk.route.points[asker.walk.at :]:
         length += math.dist(points[-1], point)
         points.append(point)
-        if length > _AHEAD:
+        if length > ahead:
             break
     return points
 
@@ -107,21 +111,22 @@ def _passed(aside: YieldManeuver, body: Body) -> bool:
     if asker.walk is None:
         return True
     home = np.array([aside.home.position[:2]])
-    return bool(_clearance(home, _ahead(asker))[0] > need)
+    return bool(_clearance(home, _ahead(asker, _FAR[0][1]))[0] > need)
 
 
 def _spots(
     space: BodySpace,
     here: Vec3,
+    far: float,
     path: Sequence[Vec3],
     need: float,
     others: Sequence[tuple[float, float, float]],
 ) -> list[Vec3]:
-    """Return a few free spots off the other's path, nearest first."""
+    """Return a few free spots within `far` [m] off the other's path, nearest first."""
     occ = space.occupancy
     floor = occ.floor_index(here[2])
     row, col = occ.cell(here[0], here[1])
-    reach = int(_FAR / CELL)
+    reach = int(far / CELL)
     r0, c0 = max(0, row - reach), max(0, col - reach)
     window = space.free[floor][r0 : row + reach + 1 : 2, c0 : col + reach + 1 : 2]
     cells = np.argwhere(window)
@@ -138,7 +143,7 @@ def _spots(
     for x, y, radius in others:
         ok &= np.hypot(xy[:, 0] - x, xy[:, 1] - y) > radius + space.key.radius
     away = np.hypot(xy[:, 0] - here[0], xy[:, 1] - here[1])
-    ok &= away <= _FAR
+    ok &= away <= far
     order = np.flatnonzero(ok)[np.argsort(away[ok], kind="stable")]
     spread = order[:: max(1, len(order) // 12)][:12]
     return [(float(xy[k, 0]), float(xy[k, 1]), here[2]) for k in spread]
