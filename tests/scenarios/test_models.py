@@ -37,7 +37,7 @@ def obliging(request: dict[str, Any]) -> Any:
     prompt = "\n".join(str(m["content"]) for m in request["messages"])
     if "'place'" in fields:
         return {"place": re.findall(r"\bp\d+\b", prompt)[-1], "reason": "why not"}
-    return {"answer": "yes", "confidence": 0.75, "explanation": "the model says so"}
+    return {"answer": "yes", "confidence": 0.75, "reason": "the model says so"}
 
 
 async def test_a_model_leads_until_its_endpoint_breaks(

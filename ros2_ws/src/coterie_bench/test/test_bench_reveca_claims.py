@@ -7,6 +7,7 @@ import re
 import pytest
 
 from coterie_bench.common.intervals import mean_interval
+from coterie_bench.oracle import question_of
 from coterie_bench.reveca import hypothesis_tests as claims
 from coterie_bench.reveca.bench import main
 from coterie_bench.reveca.methods import METHODS, WORLDS
@@ -119,11 +120,12 @@ def test_pictures_are_drawn_of_what_there_is(tmp_path):
 
 
 def good(request):
-    text = "\n".join(str(message["content"]) for message in request["messages"])
-    if "new information" not in text:
-        return {"number": 1}
-    ids = re.findall(r'"((?:message \d+|[\w-]+)): ', fenced(text, "new information"))
-    return {"ratings": [{"id": id_, "level": k % 2} for k, id_ in enumerate(ids)]}
+    question = question_of(request)
+    if question.title == "Ratings":
+        ids = question.choices("ratings[].id")
+        return {"ratings": [{"id": id_, "level": k % 2} for k, id_ in enumerate(ids)]}
+    field = {"PlanChoice": "plan", "ScenarioChoice": "who"}[question.title]
+    return {field: question.choices(field)[0]}
 
 
 def played(method, seed=1, world="household"):

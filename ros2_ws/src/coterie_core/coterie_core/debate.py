@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
@@ -63,9 +63,19 @@ class DebateState:
 class DebateReply(BaseModel):
     """One turn."""
 
+    reason: str = Field("", max_length=400, description="first think: whom to believe, and why")
     answer: Literal["yes", "no"] = Field(description="where you stand now")
     confidence: float = Field(ge=0.5, le=1.0, description="probability that this is right")
     statement: str = Field("", max_length=STATEMENT_LIMIT, description="what you say to the others")
+
+
+_GROUNDS: Mapping[EvidenceKind, str] = {
+    "seen": "saw it there",
+    "not_there": "looked into that room and did not see it",
+    "prior_only": "was not there",
+    "moved": "knows that it was taken away",
+    "nothing": "cannot tell",
+}
 
 
 class DebateTurn(Decision[DebateState, DebateReply]):
@@ -73,23 +83,31 @@ class DebateTurn(Decision[DebateState, DebateReply]):
 
     name: ClassVar[str] = "mele.debate"
     reply_type: ClassVar[type[BaseModel]] = DebateReply
-    max_tokens: ClassVar[int] = 250
+    max_tokens: ClassVar[int] = 350
 
     def prompt(self, state: DebateState) -> Sequence[Message]:
         """Give identity, notes, own first answer and the talk so far; ask to speak or to settle."""
         question = state.question
         asked = {"object": question.object, "room": question.room or "the whole house"}
+        evidence = state.first.evidence
         first = {
+            "robot": state.robot,
             "answer": "yes" if state.first.yes else "no",
             "confidence": round(state.first.confidence, 2),
-            "ground": state.first.evidence.kind,
+            "ground": f"you: {_GROUNDS[evidence.kind]}",
+            "views of that room": evidence.looks,
+            "share of it seen well": round(evidence.visited_fraction, 2),
+            "views that showed such a thing there": evidence.sightings,
+            "other rooms in which you saw one": list(evidence.elsewhere),
+            "words": state.first.explanation[:STATEMENT_LIMIT],
         }
         talk = [
             {
-                "robot": said.speaker,
+                "robot": f"{said.speaker} (you)" if said.speaker == state.robot else said.speaker,
                 "round": said.round + 1,
                 "says": "yes" if said.yes else "no",
                 "confidence": round(said.confidence, 2),
+                "ground": _GROUNDS[said.evidence],
                 "words": said.text,
             }
             for said in state.conversation
@@ -103,16 +121,17 @@ class DebateTurn(Decision[DebateState, DebateReply]):
             Message.system(
                 "You are one of several robots that walked through the same home by different "
                 "ways. A person wants to know whether an object is in a room, and the robots "
-                "disagree or are unsure. Weigh what each of you saw against what each of you only "
-                "supposes; a robot that saw the thing knows more than one that never was there. "
-                "Change your mind for a good reason, not because you are outnumbered."
+                "disagree or are unsure. You hear what the others say in their turns. Weigh what "
+                "each of you saw against what each of you only supposes; a robot that saw the "
+                "thing knows more than one that never was there, and one that looked well and saw "
+                "nothing knows more than one that supposes. Confidence goes from 0.5 (a toss-up) "
+                "to 1. Change your mind for a good reason, not because you are outnumbered."
             ),
             Message.user(
-                f"You are {as_data('robot', state.robot)}\n{as_data('question', asked)}\n"
-                f"{as_data('your notes', state.notes, limit=8000)}\n"
+                f"{as_data('question', asked)}\n"
+                f"{as_data('your notes', state.notes or 'none', limit=8000)}\n"
                 f"{as_data('your first answer', first)}\n"
-                + (f"{as_data('talk so far', talk)}\n" if talk else "Nobody has spoken yet.\n")
-                + task
+                f"{as_data('talk so far', talk or 'nobody has spoken yet', limit=8000)}\n{task}"
             ),
         )
 
@@ -146,7 +165,10 @@ class DebateTurn(Decision[DebateState, DebateReply]):
             "nothing": "I cannot tell",
         }[state.first.evidence.kind]
         return DebateReply(
-            answer="yes" if p > 0.5 else "no", confidence=max(p, 1.0 - p), statement=ground
+            reason="what each robot observed, added up",
+            answer="yes" if p > 0.5 else "no",
+            confidence=max(p, 1.0 - p),
+            statement=ground,
         )
 
 

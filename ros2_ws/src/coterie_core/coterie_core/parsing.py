@@ -63,6 +63,9 @@ class ParseState:
 class ParsedQuestion(BaseModel):
     """What is asked: is there an object in a room."""
 
+    reason: str = Field(
+        "", max_length=200, description="first: what the words mean, in one short sentence"
+    )
     object: str = Field(max_length=80, description="what is looked for: a noun in the singular")
     room: str = Field(
         "", max_length=80, description="the room's name, exactly as listed; '' for the whole house"
@@ -74,7 +77,7 @@ class ParseQuestion(Decision[ParseState, ParsedQuestion]):
 
     name: ClassVar[str] = "mele.parse_question"
     reply_type: ClassVar[type[BaseModel]] = ParsedQuestion
-    max_tokens: ClassVar[int] = 100
+    max_tokens: ClassVar[int] = 180
 
     def prompt(self, state: ParseState) -> Sequence[Message]:
         """Show the sentence, and the rooms and labels known."""
@@ -83,12 +86,14 @@ class ParseQuestion(Decision[ParseState, ParsedQuestion]):
                 "A person asks household robots whether something is in a room. Name the object "
                 "and the room the question is about. Use a room from the list where one fits, "
                 "and a known object label where one means the same; otherwise keep the person's "
-                "own words. An empty room stands for the whole house."
+                "own words, in the singular. The question may be in any language; object and "
+                "room are named in that of the lists. An empty room stands for the whole house; a "
+                "kind of room that several rooms are of is named by that kind."
             ),
             Message.user(
-                f"{as_data('question', state.text[:_MAX_TEXT])}\n"
                 f"{as_data('rooms', list(state.rooms))}\n"
-                f"{as_data('known object labels', list(state.objects[:400]))}"
+                f"{as_data('known object labels', list(state.objects))}\n"
+                f"{as_data('question', state.text[:_MAX_TEXT])}"
             ),
         )
 

@@ -362,3 +362,25 @@ async def test_a_tool_that_is_called_in_prose_is_a_bad_reply() -> None:
         done = await decided(endpoint)
     assert (done.decided_by, done.attempts) == ("model", 2)
     assert "response_format" in endpoint.received[1].body
+
+
+@pytest.mark.parametrize("context", [600, 128_000])
+async def test_a_prompt_is_cut_to_the_context_of_its_model(context: int) -> None:
+    class Crowd(WhoFetches):
+        max_tokens = 200
+
+        def options(self, state: Fetching) -> Mapping[str, Sequence[str]]:
+            return {}
+
+        def tools(self, state: Fetching) -> Sequence[Tool[Any]]:
+            return ()
+
+    state = Fetching({f"rover {k}": 2.0 for k in range(200)}, 1.0)
+    with Endpoint(lambda request: gives("rover 7"), usage=None) as endpoint:
+        decider = build_decider(profile(endpoint, context=context))
+        done = await decider.decide(Crowd(), state)
+        await decider.aclose()
+    assert done.decided_by == "model"
+    request = endpoint.received[0]
+    assert ("more entries are left out" in request.text) == (context < 128_000)
+    assert done.usage.prompt_tokens * 1.4 + request.body["max_tokens"] <= context

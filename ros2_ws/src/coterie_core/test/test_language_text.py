@@ -11,10 +11,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from coterie_core.language import BadReply, Message, as_data, extract_json, inline_data
+from coterie_core.language import (
+    BadReply,
+    Message,
+    as_data,
+    extract_json,
+    inline_data,
+    prompt_share,
+)
 from coterie_core.language.decision import with_data_rule
 from coterie_core.language.extract import LONGEST_REPLY_CHARS
-from coterie_core.language.fence import DATA_RULE
+from coterie_core.language.fence import DATA_RULE, shortened
 
 # The same examples in every run, and no limit on time: the machine may be busy.
 STEADY = settings(derandomize=True, deadline=None, max_examples=150)
@@ -128,6 +135,28 @@ def test_values_become_text() -> None:
     assert '{"label":"mug"}' in as_data("x", Item(label="mug"))
     assert '{"a": [1, "ä"]}' in as_data("x", {"a": [1, "ä"]})
     assert "[7 characters cut]" in as_data("x", "1234567890", limit=3)
+
+
+def test_lists_mappings_and_lines_are_cut_by_whole_entries() -> None:
+    rooms = [f"room {k}" for k in range(100)]
+    body = as_data("rooms", rooms, limit=60).splitlines()[1:-1]
+    assert json.loads(body[0]) == rooms[: len(json.loads(body[0]))]
+    assert body[1] == f"({100 - len(json.loads(body[0]))} more entries are left out)"
+    assert len(body[0]) <= 60
+    doors = {f"d{k}": "x" * 10 for k in range(9)}
+    body = as_data("doors", doors, limit=50).splitlines()[1:-1]
+    assert json.loads(body[0]) == {"d0": "x" * 10, "d1": "x" * 10}
+    assert as_data("doors", doors) == as_data("doors", json.dumps(doors))
+    body = as_data("lines", "\n".join(rooms), limit=30).splitlines()[1:-1]
+    assert body == [*rooms[:4], "(96 more lines are left out)"]
+
+
+def test_a_short_prompt_has_a_share_of_each_list() -> None:
+    rooms = [f"room {k}" for k in range(100)]
+    with shortened(0.1):
+        assert prompt_share() == 0.1
+        assert len(as_data("rooms", rooms, limit=1000)) < 200
+    assert "left out" not in as_data("rooms", rooms, limit=2000)
     assert "cut]" in as_data("x", "1" * 100_000, limit=10)
     assert as_data("<<>>", "y").startswith('<data label="value">')
 

@@ -3,7 +3,8 @@
 from coterie_core.common_sense import CommonSense, load_common_sense
 from coterie_core.confidence import DetectorModel, PriorModel
 from coterie_core.parsing import NotAQuestion, ParseQuestion, understand
-from mele_explorer.answering import Answerer, AnswerPresence
+from mele_explorer.answer_presence import AnswerPresence
+from mele_explorer.answering import Answerer
 from mele_explorer.bank import QuestionBank
 from mele_explorer.choose_place import ChoosePlace
 from mele_explorer.explorer import Explorer, ExplorerLimits, Feedback

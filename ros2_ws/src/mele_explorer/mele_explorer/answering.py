@@ -6,29 +6,31 @@ import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
-
-from pydantic import BaseModel, Field
+from typing import Literal
 
 from coterie_core.common_sense import CommonSense
 from coterie_core.confidence import DetectorModel, PriorModel, load_confidence
 from coterie_core.detector_vocabulary import DetectorVocabulary
-from coterie_core.language import Decider, Decision, Message, as_data, decide_by_rule, inline_data
+from coterie_core.language import Decider, decide_by_rule
 from coterie_core.parsing import unknown_room
 from coterie_core.questions import Answer, Evidence, Question
 from coterie_core.scene import Room
 from coterie_core.team_memory import TeamMemory
+from mele_explorer.answer_presence import (
+    ANYWHERE,
+    AnswerPresence,
+    PresenceReply,
+    PresenceState,
+    RoomNotes,
+)
 from mele_explorer.memory import Memory
-from mele_explorer.moves import after_moves, brought_text, moved_text
+from mele_explorer.moves import after_moves, brought_text
 from mele_explorer.team_map import Held, any_of, held_in, held_text, rooms_of
 
 _NUMBER = re.compile(r"\s*\d+$")
 SYNONYM = 0.7
 """Probability that a thing is what was asked for if the detector calls it by another word."""
 _SUREST = 0.999  # probability that the team's map can give at most
-
-ANYWHERE = ("", "house", "home", "anywhere", "the house", "the home")
-"""Room names that mean the whole house."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,105 +52,6 @@ class Findings:
     objects: tuple[tuple[str, float], ...]
     elsewhere: tuple[str, ...]
     sightings: int
-
-
-@dataclass(frozen=True, slots=True)
-class PresenceState:
-    """A question with all that the answer depends on; `p_yes` (0..1) is the Bayes estimate.
-
-    `told` says what others know of it, which this robot has not seen itself.
-    """
-
-    robot: str
-    question: Question
-    observations: tuple[tuple[str, tuple[str, ...]], ...]
-    evidence: Evidence
-    p_yes: float
-    note: str = ""
-    told: str = ""
-
-
-class PresenceReply(BaseModel):
-    """A definite answer."""
-
-    answer: Literal["yes", "no"] = Field(description="yes or no; there is no third choice")
-    confidence: float = Field(ge=0.5, le=1.0, description="probability that the answer is right")
-    explanation: str = Field("", max_length=400, description="one sentence")
-
-
-class AnswerPresence(Decision[PresenceState, PresenceReply]):
-    """Decide whether an object is in a room."""
-
-    name: ClassVar[str] = "mele.answer"
-    reply_type: ClassVar[type[BaseModel]] = PresenceReply
-    max_tokens: ClassVar[int] = 200
-
-    def prompt(self, state: PresenceState) -> Sequence[Message]:
-        """Give the robot's memory as room -> objects, then the question."""
-        memory = {room: list(labels) for room, labels in state.observations}
-        evidence = state.evidence
-        known = (
-            f"You looked into that room {evidence.looks} times and saw "
-            f"{evidence.visited_fraction:.0%} of the places you know in it well."
-            if evidence.looks
-            else "You have not looked into that room."
-        )
-        if state.told:
-            known += f" You did not see it yourself, but: {inline_data(state.told, limit=200)}."
-        asked = {"object": state.question.object, "room": state.question.room or "whole house"}
-        return (
-            Message.system(
-                "You are a household robot. You walked through a home and are now asked about it. "
-                "Your notes list what you saw in each room. They are incomplete: you did not see "
-                "everything, and your detector misses things. Where the notes do not decide, use "
-                "what is usual in homes; an object can be present although it is not in the "
-                "notes. Commit to yes or no."
-            ),
-            Message.user(
-                f"{as_data('notes of the robot', memory, limit=16000)}\n{known}\n"
-                f"{as_data('question', asked)}\nIs this object in this room?"
-            ),
-        )
-
-    def rule(self, state: PresenceState) -> PresenceReply:
-        """Answer with the likelier of yes and no, with its posterior probability."""
-        yes = state.p_yes > 0.5
-        evidence = state.evidence
-        where = "the house" if state.question.room in ANYWHERE else "that room"
-        if evidence.kind == "seen" and state.told:
-            text = state.told
-        elif evidence.kind == "seen":
-            text = (
-                f"seen there {_times(evidence.sightings)}"
-                if evidence.sightings
-                else "something seen there may be one"
-            )
-        elif evidence.kind == "moved":
-            text = moved_text(evidence)
-        elif evidence.kind == "nothing":
-            text = "cannot tell"
-        elif evidence.kind == "not_there":
-            share = f"{evidence.visited_fraction:.0%}"
-            text = (
-                f"looked into {where} {_times(evidence.looks)} ({share} of its places), not found"
-            )
-        elif state.told:
-            text = f"never been in {where}"
-        else:
-            text = f"never been in {where}: common sense gives {evidence.prior:.0%}"
-        if state.told and evidence.kind in ("not_there", "prior_only"):
-            text = f"{text}, but {state.told}"
-        if state.note and evidence.kind != "nothing":
-            text = f"{text} ({state.note})"
-        confidence = max(state.p_yes, 1.0 - state.p_yes)
-        if evidence.kind == "nothing":
-            yes, confidence = False, 0.5
-            text = state.note or text
-        return PresenceReply(answer="yes" if yes else "no", confidence=confidence, explanation=text)
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
 
 
 class Answerer:
@@ -182,7 +85,7 @@ class Answerer:
         self.prior = prior or load_confidence().prior
         self.vocabulary = vocabulary or DetectorVocabulary()
         self.rooms = tuple(rooms)
-        self._notes: tuple[tuple[str, tuple[str, ...]], ...] | None = None
+        self._notes: tuple[RoomNotes, ...] | None = None
         self._notes_at = -1
         self._alike_labels: dict[str, tuple[str, ...]] = {}
         self._alike_at = -1
@@ -196,7 +99,7 @@ class Answerer:
             return self.answer_by_rule(question)
         decided = await self.decider.decide(AnswerPresence(), state)
         if state.evidence.kind == "nothing" and decided.decided_by == "model":
-            state, decided.reply.explanation = _by_model_alone(state, decided.reply)
+            state, decided.reply.reason = _by_model_alone(state, decided.reply)
         return _answer(state, decided.reply, decided.decided_by, decided.reason)
 
     def answer_by_rule(self, question: Question) -> Answer:
@@ -238,8 +141,17 @@ class Answerer:
                 evidence = replace(evidence, kind="nothing", prior=0.5)
                 p_yes = 0.5
         note = "" if evidence.kind == "moved" else note
-        notes = self._dictionary()
-        return PresenceState(self.memory.robot, question, notes, evidence, p_yes, note, told)
+        return PresenceState(
+            self.memory.robot,
+            question,
+            self._noted(),
+            evidence,
+            p_yes,
+            note,
+            told,
+            self._reports(label),
+            self.detector.miss,
+        )
 
     def _cannot_tell(self, label: str, asked: str) -> str:
         """Return why not having seen such a thing there says nothing; empty where it says a lot."""
@@ -250,17 +162,35 @@ class Answerer:
         names = [*self.rooms, *(room.name for room in known)]
         return unknown_room(asked, names, all_known=self._knows_whole_house())
 
+    def _reports(self, label: str) -> str:
+        """Tell whether the detector can report such things; "" where that is not known."""
+        check = self.vocabulary.check(label, self.memory.labels)
+        if check.reportable:
+            return "yes" if self.vocabulary.labels is not None else ""
+        near = f"; words most like it: {', '.join(check.nearest)}" if check.nearest else ""
+        known = "no" if check.reporting == "never_reported" else "the word is not in its lists"
+        return known + near
+
     def _knows_whole_house(self) -> bool:
         """Tell whether the robot has been at every place: one seen from afar may have others."""
         places = self.memory.graph.places
         return len(places) > 1 and all(self.memory.visits.get(place) for place in places)
 
-    def _dictionary(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def _noted(self) -> tuple[RoomNotes, ...]:
         """Return the notes, remade only when the memory has changed."""
-        if self._notes is None or self.memory.revision != self._notes_at:
-            notes = self.memory.dictionary()
-            self._notes = tuple((room, tuple(labels)) for room, labels in notes.items())
-            self._notes_at = self.memory.revision
+        memory = self.memory
+        if self._notes is None or memory.revision != self._notes_at:
+            rooms = sorted(memory.graph.rooms.values(), key=lambda room: (room.name, room.id))
+            self._notes = tuple(
+                RoomNotes(
+                    room.name,
+                    memory.looks.get(room.id, 0),
+                    memory.visited_fraction(room.id),
+                    tuple(sorted(memory.sightings.get(room.id, {}).items())),
+                )
+                for room in rooms
+            )
+            self._notes_at = memory.revision
         return self._notes
 
     def _rooms(self, name: str) -> list[Room]:
@@ -412,7 +342,7 @@ def _by_model_alone(state: PresenceState, reply: PresenceReply) -> tuple[Presenc
     """
     p_yes = reply.confidence if reply.answer == "yes" else 1.0 - reply.confidence
     evidence = Evidence("prior_only", prior=p_yes)
-    said = f"the model alone answers ({state.note}): {reply.explanation}"
+    said = f"the model alone answers ({state.note}): {reply.reason}"
     return replace(state, evidence=evidence), said[:400]
 
 
@@ -425,7 +355,7 @@ def _answer(
         reply.answer == "yes",
         reply.confidence,
         state.evidence,
-        reply.explanation,
+        reply.reason,
         by,
         reason,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
@@ -15,6 +16,7 @@ from coterie_core.geometry import Pose
 from coterie_core.language import Decider, LanguageModel, ModelRequest, Reply
 from coterie_core.observation import Detection, Observation, PlaceView, RoomView
 from coterie_core.questions import Question
+from mele_explorer.answer_presence import AnswerPresence
 from mele_explorer.answering import Answerer
 from mele_explorer.memory import Memory
 
@@ -139,7 +141,7 @@ def test_a_room_that_a_wholly_known_house_lacks_is_unknown() -> None:
 
 
 async def test_a_model_may_know_a_word_that_the_lists_lack() -> None:
-    model = Fixed('{"answer": "no", "confidence": 0.9, "explanation": "an animal"}')
+    model = Fixed('{"answer": "no", "confidence": 0.9, "reason": "an animal"}')
     memory = memory_of(("a", KITCHEN, ["mug"]))
     answerer = Answerer(memory, HouseholdSense(), Decider(model))
     answer = await answerer.answer(Question("q", "quokka", "kitchen"))
@@ -292,13 +294,14 @@ class Fixed(LanguageModel):
 
 
 async def test_a_model_answers_with_the_evidence_of_the_memory() -> None:
-    model = Fixed('{"answer": "yes", "confidence": 0.8, "explanation": "kitchens have mugs"}')
+    model = Fixed('{"answer": "yes", "confidence": 0.8, "reason": "kitchens have mugs"}')
     memory = memory_of(("a", KITCHEN, ["oven"]))
     answerer = plain(memory, Sense(0.1), Decider(model))
     answer = await answerer.answer(Question("q", "mug", "kitchen"))
     assert (answer.yes, answer.confidence, answer.decided_by) == (True, 0.8, "model")
     assert answer.evidence.kind == "not_there"
-    assert '"kitchen": ["oven"]' in model.asked[0]
+    notes = json.loads(model.asked[0].partition('label="notes">')[2].partition("</data>")[0])
+    assert notes == [{"room": "kitchen", "views": 1, "seen well": 1.0, "objects": {"oven": 1}}]
 
 
 @pytest.mark.parametrize("text", ['{"answer": "perhaps", "confidence": 0.8}', "no idea", ""])
@@ -334,3 +337,14 @@ async def test_new_observations_reach_the_notes_at_once() -> None:
     memory.update(Observation("r", 9, 9.0, Pose((0, 0, 0)), "a", KITCHEN, (thing,)))
     await answerer.answer(Question("q", "mug", "kitchen"))
     assert "mug" in model.asked[1].partition('label="notes')[2].partition("</data>")[0]
+
+
+def test_a_model_is_told_what_was_seen_and_not_what_the_rule_makes_of_it() -> None:
+    memory = memory_of(("a", KITCHEN, ["oven", "mug"]), ("b", KITCHEN, ["oven"]), ("c", BED_1, []))
+    answerer = plain(memory, Sense(0.37))
+    state = answerer.assess(Question("q", "kettle", "kitchen"))
+    text = "\n".join(message.text for message in AnswerPresence().prompt(state))
+    assert '"objects": {"mug": 1, "oven": 2}' in text and '"views": 2' in text
+    assert f"{state.p_yes:.2f}" not in text and "0.37" not in text
+    assert AnswerPresence().rule(state).reason not in text
+    assert '"it can report this object": "not known"' in text

@@ -252,17 +252,17 @@ def test_a_model_leads() -> None:
     model = Scripted(neighbours_only([1, 2, 3]))
     (run,) = explore(Walk(nx.path_graph(9), {"a": 0}), steps=3, decider=Decider(model))
     assert run.path == ("0", "1", "2", "3")
-    assert run.chosen_by == {"model": 3, "rule": 0}
+    assert run.chosen_by == {"model": 2, "rule": 1}  # of the first place one way goes on
 
 
 def test_a_model_that_jumps_is_asked_again_and_then_overruled() -> None:
     model = Scripted(neighbours_only([7]))
-    world = Walk(nx.path_graph(9), {"a": 0})
+    world = Walk(nx.path_graph(9), {"a": 2})
     (run,) = explore(world, steps=2, decider=Decider(model))
-    assert run.path == ("0", "1", "2")
+    assert len(set(run.path)) == 3
     assert run.chosen_by == {"model": 0, "rule": 2}
     assert len(model.asked) == 4
-    assert "is not one hop away; choose one of: 1" in model.asked[1]
+    assert "is not one hop away; choose one of: 1, 3" in model.asked[1]
 
 
 def test_a_model_that_paces_up_and_down_does_not_go_on_for_ever() -> None:
@@ -273,9 +273,9 @@ def test_a_model_that_paces_up_and_down_does_not_go_on_for_ever() -> None:
 
 
 def test_what_was_seen_stays_within_the_fence() -> None:
-    model = Scripted(neighbours_only([1]))
+    model = Scripted(neighbours_only([2]))
     labels = {0: [INJECTION], 1: [INJECTION]}
-    explore(Walk(nx.path_graph(3), {"a": 0}, labels), steps=1, decider=Decider(model))
+    explore(Walk(nx.path_graph(3), {"a": 1}, labels), steps=1, decider=Decider(model))
     (prompt,) = model.asked
     assert "stop exploring" in prompt
     outside = ""

@@ -237,7 +237,7 @@ def test_a_model_decides_and_a_wrong_place_is_asked_again(ros) -> None:
     def reply(request):
         text = json.dumps(request["messages"])
         if "yes or no" in text.lower():
-            return json.dumps({"answer": "yes", "confidence": 0.77, "explanation": "so I think"})
+            return json.dumps({"answer": "yes", "confidence": 0.77, "reason": "so I think"})
         return json.dumps({"place": "the moon", "reason": "why not"})
 
     with Endpoint(responder=reply) as endpoint:

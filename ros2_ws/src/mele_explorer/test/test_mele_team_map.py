@@ -14,7 +14,8 @@ from coterie_core.permanence import DAY
 from coterie_core.questions import Answer, LabelledQuestion, Question
 from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject, Sighting
 from coterie_core.team_memory import TeamMemory
-from mele_explorer.answering import Answerer, AnswerPresence
+from mele_explorer.answer_presence import AnswerPresence
+from mele_explorer.answering import Answerer
 from mele_explorer.memory import Memory
 
 ATTIC, GARAGE = RoomView("r1", "attic", "attic"), RoomView("r2", "garage", "garage")
@@ -147,5 +148,5 @@ def test_what_somebody_carries_is_not_there_and_only_own_reports_are_no_map() ->
 def test_a_model_hears_of_the_map_as_what_others_tell() -> None:
     state = explorer("ada", 2).assess(Question("q", "trumpet", "attic"))
     text = "".join(message.text for message in AnswerPresence().prompt(state))
-    assert "You did not see it yourself" in text and "the team's map holds 2 there" in text
+    assert "told by others" in text and "the team's map holds 2 there" in text
     assert decide_by_rule(AnswerPresence(), state).reply.answer == "yes"

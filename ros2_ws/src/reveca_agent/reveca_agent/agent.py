@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -29,7 +28,14 @@ from reveca_agent.plans import Plan
 from reveca_agent.relevance import RateRelevance, RatingState
 from reveca_agent.settings import Settings
 from reveca_agent.transport_skills import transport_skills
-from reveca_agent.validation import JudgeScenario, ScenarioState, scenarios, shown, worth_asking
+from reveca_agent.validation import (
+    NOBODY,
+    JudgeScenario,
+    ScenarioState,
+    scenarios,
+    shown,
+    worth_asking,
+)
 
 StateT = TypeVar("StateT")
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
@@ -78,7 +84,6 @@ class RevecaAgent:
         self.observer = Observer(self.memory, briefing)
         self.communicator = Communicator(self.memory, briefing)
         self.plan = None
-        self._shuffle = random.Random(f"candidates {briefing.seed} {self.name}")
         self._result = self._action = None
         self._started = memory is not None
         self._brought: list[str] = []
@@ -197,12 +202,13 @@ class RevecaAgent:
         if len(options) == 1:
             self.plan = options[0].plan
             return
-        if not self.decider.rule_only:  # who answers by a list should not find the answer first
-            self._shuffle.shuffle(options)
+        if not self.decider.rule_only:
             with_others(options, self.memory, self.briefing)
         left = self.briefing.horizon - self.memory.step
-        choice = await self._decide(ChoosePlan(), PlanState(options, self.memory, left))
-        self.plan = options[choice.number - 1].plan
+        state = PlanState(options, self.memory, left, self.briefing.hands)
+        chosen = state.chosen(await self._decide(ChoosePlan(), state))
+        assert chosen is not None  # by its check
+        self.plan = chosen.plan
 
     def _end_plan(self, outcome: str) -> None:
         plan = self.plan
@@ -269,7 +275,7 @@ class RevecaAgent:
         if not self.decider.rule_only:
             state = shown(state, self.memory, self.briefing)
         choice = await self._decide(JudgeScenario(), state)
-        return state.scenarios[choice.number - 1].who
+        return "" if choice.who == NOBODY else choice.who
 
     def _due(self) -> Note | None:
         """Return what is to be said now: at the start, an answer owed, a sub-goal achieved."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from pydantic import BaseModel, Field
 
 from coterie_core.cooperation import Briefing
-from coterie_core.language import CheckFailed, Decision, Message, as_data
+from coterie_core.language import CheckFailed, Decision, Message, as_data, neutral_order
 from reveca_agent.candidates import Outlook, deliveries
 from reveca_agent.memory import Memory
 from reveca_agent.plans import Option, Plan, Task
@@ -26,24 +26,30 @@ class PlanChoice(BaseModel):
     """Which candidate to do next."""
 
     reason: str = Field("", max_length=600, description="first think, step by step, in short")
-    number: int = Field(ge=1, description="then the number of the candidate, from 1")
+    plan: str = Field(description="then the candidate's plan, exactly as given")
 
 
 @dataclass(frozen=True, slots=True)
 class PlanState:
-    """A choice between candidates, in any order, with what matters for it.
+    """A choice between candidates, best first by the rule, with what matters for it.
 
-    `left` is how many steps of the episode are left; None: nobody knows.
+    `left` is how many steps of the episode are left; None: nobody knows. `hands` are how many
+    things can be held.
     """
 
     options: Sequence[Option]
     memory: Memory
     left: int | None = None
+    hands: int = 2
 
     @property
     def spatial(self) -> bool:
         """Whether distances are shown."""
         return self.memory.settings.spatial
+
+    def chosen(self, reply: PlanChoice) -> Option | None:
+        """Return the candidate that a reply names, if there is such a one."""
+        return next((one for one in self.options if one.plan.text() == reply.plan), None)
 
 
 class ChoosePlan(Decision[PlanState, PlanChoice]):
@@ -51,73 +57,82 @@ class ChoosePlan(Decision[PlanState, PlanChoice]):
 
     name: ClassVar[str] = "reveca.choose_plan"
     reply_type: ClassVar[type[BaseModel]] = PlanChoice
-    max_tokens: ClassVar[int] = 256
+    max_tokens: ClassVar[int] = 300
 
     def prompt(self, state: PlanState) -> Sequence[Message]:
         """Show goal, own state, collaborators, and the candidates with distances in numbers."""
         memory = state.memory
         rated = memory.settings.relevance
         scale = f" {relevance_scale(memory.settings.levels)}" if rated else ""
-        lines = [
-            option_text(k, option, state.spatial, rated)
-            for k, option in enumerate(state.options, start=1)
-        ]
+        plans = [one.plan.text() for one in state.options]
+        order = neutral_order(range(len(plans)), lambda k: plans[k], salt=str(memory.step))
+        candidates = [candidate(state.options[k], state.spatial, rated) for k in order]
         mates = (
             [mate.text(memory.step, state.spatial) for mate in memory.collaborators.values()]
             if memory.settings.collaborators
             else []
         )
         needs = {str(goal): f"{lack} to go" for goal, lack in memory.needs().items()}
-        deeds = [f"{d.step}: {d.kind} {d.target}: {d.outcome}" for d in list(memory.deeds)[-5:]]
+        deeds = [f"{d.step}: {d.kind} {d.target}: {d.outcome}" for d in list(memory.deeds)[-8:]]
         return (
             Message.system(
-                f"You are {memory.name}, one of several robots that share a household task; each "
-                "decides for itself. Choose what to do next. Prefer what matters most for the "
-                "goal, and leave to others what they will reach sooner than you. Think step by "
-                "step about relevance, distances, what the others said and what they are doing; "
-                "then give the number of one candidate. The candidates are in no particular "
-                f"order.{scale}"
+                "You are one of several robots that share a household task; each decides for "
+                "itself, and what any of them brings counts for all. Choose what to do next. "
+                "Every action takes a step; distances are given in steps to where the plan is "
+                "carried out. A robot can hold several things at a time, and bringing many at "
+                "once saves ways. Prefer what matters most for the goal and is near, and leave to "
+                "others what they will reach sooner than you. Needed things that nobody has seen "
+                "yet are in rooms not seen or in closed containers. Think step by step about "
+                "relevance, distances, what the others said and what they are doing; then name "
+                f"one of the plans. The candidates are in no particular order.{scale}"
             ),
             Message.user(
                 f"{as_data('goal', needs)}\n"
-                f"{as_data('own state', _own(memory, state.left))}\n"
-                f"{as_data('own plans before', deeds)}\n"
+                f"{as_data('you', _own(memory, state.left, state.hands))}\n"
+                f"{as_data('own plans before', deeds or 'none')}\n"
                 f"{as_data('others', mates or 'nothing is known of them')}\n"
                 f"{as_data('messages', memory.dialogue() or 'none')}\n"
-                f"{as_data('candidates', lines)}\nWhich number?"
+                f"{as_data('candidates', candidates, limit=12_000)}\nWhich plan?"
             ),
         )
 
+    def options(self, state: PlanState) -> Mapping[str, Sequence[str]]:
+        """The candidates' plans."""
+        return {"plan": [one.plan.text() for one in state.options]}
+
+    def only_reply(self, state: PlanState) -> PlanChoice | None:
+        """The one candidate, where there is no other."""
+        return self.rule(state) if len(state.options) == 1 else None
+
     def check(self, state: PlanState, reply: PlanChoice) -> None:
-        """The number is that of a candidate."""
-        if reply.number > len(state.options):
-            raise CheckFailed(
-                f"there are candidates 1 to {len(state.options)}, not {reply.number}; "
-                "choose one of them"
-            )
+        """The plan is that of a candidate."""
+        if state.chosen(reply) is None:
+            known = "; ".join(one.plan.text() for one in state.options)
+            raise CheckFailed(f"{reply.plan[:80]!r} is no candidate; choose one of: {known}")
 
     def rule(self, state: PlanState) -> PlanChoice:
         """The candidate that comes first in the order in which they were made."""
-        best = min(range(len(state.options)), key=lambda k: state.options[k].rank)
-        return PlanChoice.model_construct(reason="first of the candidates", number=best + 1)
+        first = state.options[0].plan.text()
+        return PlanChoice.model_construct(reason="first of the candidates", plan=first)
 
 
-def option_text(number: int, option: Option, spatial: bool, rated: bool = True) -> str:
-    """Return a candidate in words: what, how relevant, how far for oneself and for others.
+def candidate(option: Option, spatial: bool, rated: bool = True) -> dict[str, object]:
+    """Return what is known of a candidate: what, how relevant, how far for oneself and others.
 
     Without `spatial` it tells no distances, without `rated` no relevance.
     """
-    parts = [f"{number}. {option.plan.text()}"]
+    told: dict[str, object] = {"plan": option.plan.text()}
     if option.about:
-        parts.append(option.about)
+        told["about"] = option.about
     if rated:
-        parts.append(f"relevance {option.level}")
+        told["relevance"] = option.level
     if spatial and option.steps is not None:
-        parts.append(f"{option.steps:.0f} steps for you")
-        parts += [f"{steps:.0f} steps for {name}" for name, steps in option.others]
+        told["steps for you"] = round(option.steps)
+        if option.others:
+            told["steps for others"] = {name: round(steps) for name, steps in option.others}
     if option.said_by:
-        parts.append(f"{option.said_by} said it makes for it")
-    return "; ".join(parts)
+        told["said to make for it"] = option.said_by
+    return told
 
 
 def relevance_scale(levels: int) -> str:
@@ -128,14 +143,14 @@ def relevance_scale(levels: int) -> str:
     return f"Relevance: 0 = none up to {levels - 1} = strong."
 
 
-def _own(memory: Memory, left: int | None) -> str:
+def _own(memory: Memory, left: int | None, hands: int) -> str:
     x, y = memory.spot.position[:2]
     held = ", ".join(memory.hands) or "nothing"
     where = f"in {memory.spot.room}"
     if memory.settings.spatial:
         where += f" at ({x:.1f}, {y:.1f})"
     time = f"step {memory.step}" + (f", {left} steps left" if left is not None else "")
-    return f"{time}, {where}, holding {held}"
+    return f"{memory.name}: {time}, {where}, holding {held} ({hands} hands)"
 
 
 def candidates(memory: Memory, briefing: Briefing) -> list[Option]:
@@ -148,7 +163,7 @@ def candidates(memory: Memory, briefing: Briefing) -> list[Option]:
     outlook = Outlook(memory, briefing)
     full = outlook.room_left <= 0
     if brought and (full or _late(memory, briefing, brought)):
-        return _numbered(brought, memory.settings.plans)
+        return brought[: memory.settings.plans]
     options = _options(outlook)
     if full:
         options = [one for one in options if one.plan.kind != "fetch"]
@@ -156,15 +171,7 @@ def candidates(memory: Memory, briefing: Briefing) -> list[Option]:
         options = _with_deliveries(outlook, options, brought)
     if not options:
         options = _last_resorts(memory, briefing)
-    return _numbered(options, memory.settings.plans)
-
-
-def _numbered(options: list[Option], most: int) -> list[Option]:
-    """Return the first K, with their ranks."""
-    chosen = options[:most]
-    for rank, option in enumerate(chosen):
-        option.rank = rank
-    return chosen
+    return options[: memory.settings.plans]
 
 
 def with_others(options: Sequence[Option], memory: Memory, briefing: Briefing) -> None:

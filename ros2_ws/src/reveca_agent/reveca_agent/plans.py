@@ -71,8 +71,6 @@ class Option:
     """Cost in steps when distances are unknown: all alike but for the actions."""
     doubted: bool = False
     """Less is hoped of it, for a collaborator likely did it already."""
-    rank: int = 0
-    """Place in the order of the candidates, from 0: what the rule goes by."""
     others: tuple[tuple[str, float], ...] = ()
     """Collaborators of whom one knows where they are, with the steps that it takes them."""
     said_by: str = ""

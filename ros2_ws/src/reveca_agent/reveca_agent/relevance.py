@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -34,7 +34,10 @@ class Rating(BaseModel):
 class Ratings(BaseModel):
     """A level for each piece of new information."""
 
-    ratings: list[Rating] = Field(description="one for every piece")
+    reason: str = Field(
+        "", max_length=400, description="first think, in short: what does the goal call for?"
+    )
+    ratings: list[Rating] = Field(description="then one for every piece")
 
     def by_piece(self, state: RatingState) -> list[int]:
         """Return the levels in the order of the pieces."""
@@ -82,7 +85,8 @@ class RateRelevance(Decision[RatingState, Ratings]):
                 "A robot shares a household task. Rate how much each new piece of information "
                 f"matters for it, on a scale of {scale}. What the goal names, and where it "
                 "belongs, matters most; closed containers in which it may lie matter less; "
-                "things without use for the goal do not matter."
+                "things without use for the goal do not matter. Of what others say, what they "
+                "did, will do, found or ask matters."
             ),
             Message.user(
                 f"{as_data('goal', state.goal.text())}\n"
@@ -90,6 +94,10 @@ class RateRelevance(Decision[RatingState, Ratings]):
                 "Give the id and the level of every piece."
             ),
         )
+
+    def options(self, state: RatingState) -> Mapping[str, Sequence[str | int]]:
+        """The ids of the pieces, and the levels."""
+        return {"ratings[].id": state.ids(), "ratings[].level": list(range(state.levels))}
 
     def check(self, state: RatingState, reply: Ratings) -> None:
         """One level for each piece, on the scale."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from pydantic import BaseModel, Field
 
 from coterie_core.cooperation import Briefing, Spot
-from coterie_core.language import CheckFailed, Decision, Message, as_data
+from coterie_core.language import CheckFailed, Decision, Message, as_data, neutral_order
 from reveca_agent.memory import Memory
 from reveca_agent.plans import Plan
 
@@ -43,16 +42,19 @@ class Scenario:
     text: str
 
 
+NOBODY = "nobody"
+
+
 class ScenarioChoice(BaseModel):
     """Which scenario is the likeliest."""
 
     reason: str = Field("", max_length=600, description="first think, step by step, in short")
-    number: int = Field(ge=1, description="then the number of the likeliest scenario, from 1")
+    who: str = Field(description=f"then who did it in the likeliest scenario, or '{NOBODY}'")
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioState:
-    """The scenarios about one plan's thing, in any order.
+    """The scenarios about one plan's thing.
 
     Attributes:
         plan: What one is about to do.
@@ -82,22 +84,24 @@ class JudgeScenario(Decision[ScenarioState, ScenarioChoice]):
 
     name: ClassVar[str] = "reveca.judge_scenario"
     reply_type: ClassVar[type[BaseModel]] = ScenarioChoice
-    max_tokens: ClassVar[int] = 256
+    max_tokens: ClassVar[int] = 300
 
     def prompt(self, state: ScenarioState) -> Sequence[Message]:
         """Show what was seen when, and the scenarios with times and distances."""
-        lines = [f"{k}. {one.text}" for k, one in enumerate(state.scenarios, start=1)]
+        order = neutral_order(state.scenarios, lambda one: one.who, salt=str(state.now))
+        told = [{"who": one.who or NOBODY, "what": one.text} for one in order]
         if state.plan.kind == "explore":
-            seen = f"The robot has not seen that room yet. Now it is step {state.now}."
+            seen = f"You have not seen that room yet. Now it is step {state.now}."
         else:
-            seen = f"The robot saw it last at step {state.seen}; now it is step {state.now}."
+            seen = f"You saw it last at step {state.seen}; now it is step {state.now}."
         return (
             Message.system(
-                "A robot is about to go and do something in a home in which others work for the "
-                "same goal. One of them may have done it already. Think step by step about who "
-                "had the time, who was near, what they said, and who has use for it by the goal; "
-                "then give the number of the likeliest scenario. The scenarios are in no "
-                "particular order."
+                "You are a robot that is about to go and do something in a home in which others "
+                "work for the same goal. One of them may have done it already; if that is likely, "
+                "it is worth asking instead of going there in vain. Every action takes a step. "
+                "Think step by step about who had the time, who was near, what they said, and who "
+                "has use for it by the goal; then name who did it in the likeliest scenario. The "
+                "scenarios are in no particular order."
             ),
             Message.user(
                 f"{as_data('goal', list(state.goal))}\n"
@@ -105,16 +109,19 @@ class JudgeScenario(Decision[ScenarioState, ScenarioChoice]):
                 f"{as_data('about', state.about)}\n{seen}\n"
                 f"{as_data('others since then', list(state.tracks))}\n"
                 f"{as_data('messages', list(state.messages) or 'none')}\n"
-                f"{as_data('scenarios', lines)}\nWhich number?"
+                f"{as_data('scenarios', told, limit=8000)}\nWho did it?"
             ),
         )
 
+    def options(self, state: ScenarioState) -> Mapping[str, Sequence[str]]:
+        """The collaborators that had the time, and nobody."""
+        return {"who": sorted(one.who or NOBODY for one in state.scenarios)}
+
     def check(self, state: ScenarioState, reply: ScenarioChoice) -> None:
-        """The number is that of a scenario."""
-        if reply.number > len(state.scenarios):
-            raise CheckFailed(
-                f"there are scenarios 1 to {len(state.scenarios)}, not {reply.number}"
-            )
+        """The name is that of a scenario."""
+        names = [one.who or NOBODY for one in state.scenarios]
+        if reply.who not in names:
+            raise CheckFailed(f"no scenario has {reply.who[:60]!r}; one of {', '.join(names)}")
 
     def rule(self, state: ScenarioState) -> ScenarioChoice:
         """The one with the greatest likelihood; nobody, if there is a tie."""
@@ -122,7 +129,8 @@ class JudgeScenario(Decision[ScenarioState, ScenarioChoice]):
             range(len(state.scenarios)),
             key=lambda k: (state.scenarios[k].likelihood, not state.scenarios[k].who, -k),
         )
-        return ScenarioChoice(reason="time, distance, reason and free hands", number=best + 1)
+        who = state.scenarios[best].who or NOBODY
+        return ScenarioChoice(reason="time, distance, reason and free hands", who=who)
 
 
 def scenarios(plan: Plan, memory: Memory, briefing: Briefing) -> ScenarioState | None:
@@ -154,15 +162,13 @@ def scenarios(plan: Plan, memory: Memory, briefing: Briefing) -> ScenarioState |
 
 
 def shown(state: ScenarioState, memory: Memory, briefing: Briefing) -> ScenarioState:
-    """Return a state with all that a model should be told, and its scenarios in any order."""
-    scenarios = list(state.scenarios)
-    random.Random(f"scenarios {briefing.seed} {memory.name} {state.now}").shuffle(scenarios)
+    """Return a state with all that a model should be told."""
     goal = [f"{one}, {lack} to go" for one, lack in memory.needs().items()]
     tracks = [
         mate.track(state.seen or 0, state.now, briefing, memory.settings.spatial)
         for mate in memory.collaborators.values()
     ]
-    return replace(state, scenarios=scenarios, goal=goal, tracks=tracks, messages=memory.dialogue())
+    return replace(state, goal=goal, tracks=tracks, messages=memory.dialogue())
 
 
 def _about(plan: Plan, memory: Memory, briefing: Briefing) -> tuple[str, Spot, int] | None:
@@ -209,7 +215,6 @@ def _chance(
         text += f", and was seen or heard from in {spot.room}"
     if plan.doubt == name:
         chance = max(chance, PREDICTED)
-        text += "; it was likely its next plan"
     return min(chance, 0.2 + 0.05 * slack, 0.95), text
 
 

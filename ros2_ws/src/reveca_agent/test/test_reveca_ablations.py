@@ -26,11 +26,11 @@ from reveca_agent.agent import RevecaAgent
 from reveca_agent.collaborators import Collaborator, Trace
 from reveca_agent.communication import looked, searched
 from reveca_agent.memory import Memory
-from reveca_agent.planning import ChoosePlan, PlanChoice, PlanState, candidates, with_others
+from reveca_agent.planning import ChoosePlan, PlanState, candidates, with_others
 from reveca_agent.plans import Plan
 from reveca_agent.relevance import RateRelevance, Rating, Ratings, RatingState
 from reveca_agent.settings import Settings
-from reveca_agent.validation import JudgeScenario, ScenarioChoice, scenarios, shown
+from reveca_agent.validation import JudgeScenario, scenarios, shown
 
 GOAL = Goal.parse("clear the desk", ["ON(book, shelf): 2"])
 ROOMS = ("study", "landing", "attic", "cellar")
@@ -206,7 +206,11 @@ async def test_messages_reach_planning_and_judging_by_their_relevance(ways):
     for text in (chosen, judged):
         assert "the lamp is in the cellar" in text and "idle talk 0" in text
         assert "idle talk 5" not in text
-    assert "190 steps left" in chosen and "3 = strong" in chosen and "steps for Bob" in chosen
+    assert (
+        "190 steps left" in chosen
+        and "3 = strong" in chosen
+        and '"steps for others": {"Bob": ' in chosen
+    )
     assert "ON(book, shelf)" in judged and "by its word" in judged
 
 
@@ -219,15 +223,15 @@ def test_where_one_was_between_two_sightings_is_told_as_such(ways):
 
 
 def test_who_reads_a_list_does_not_find_the_answer_first(ways):
-    """Reasons come before numbers, and the rule's choice does not depend on the list's order."""
-    for reply in (PlanChoice, ScenarioChoice):
-        assert next(iter(reply.model_json_schema()["properties"])) == "reason"
+    """The rule takes the first of its candidates; a model sees them in an order of names alone."""
     agent = settled(ways)
     options = candidates(agent.memory, agent.briefing)
-    turned = options[::-1]
-    first = decide_by_rule(ChoosePlan(), PlanState(options, agent.memory)).reply.number
-    last = decide_by_rule(ChoosePlan(), PlanState(turned, agent.memory)).reply.number
-    assert options[first - 1] is turned[last - 1] and first != last
+    state = PlanState(options, agent.memory)
+    assert state.chosen(decide_by_rule(ChoosePlan(), state).reply) is options[0]
+    assert text_of(ChoosePlan(), state) == text_of(
+        ChoosePlan(), PlanState(options[::-1], agent.memory)
+    )
+    assert set(ChoosePlan().options(state)["plan"]) == {one.plan.text() for one in options}
 
 
 def test_ratings_name_what_they_rate():

@@ -31,7 +31,7 @@ from reveca_agent.planning import ChoosePlan, PlanState, candidates
 from reveca_agent.plans import Plan
 from reveca_agent.relevance import RateRelevance, RatingState
 from reveca_agent.settings import Settings
-from reveca_agent.validation import JudgeScenario, scenarios
+from reveca_agent.validation import NOBODY, JudgeScenario, scenarios
 
 GOAL = Goal.parse("set the table", ["ON(plate, table): 2"])
 ROOMS = ("kitchen", "hallway", "bedroom")
@@ -291,9 +291,9 @@ async def test_scenarios_follow_from_time_and_distance(ways):
     free.memory.collaborators["Bob"] = Collaborator("Bob", [Trace(0, spot("hallway", 15.0))])
     state = state_of(free)
     assert [one.who for one in state.scenarios] == ["", "Bob"]
-    assert decide_by_rule(JudgeScenario(), state).reply.number == 1
+    assert decide_by_rule(JudgeScenario(), state).reply.who == NOBODY
     free.memory.collaborators["Bob"].heads_for("plate-2", spot("bedroom", 28.0), 1)
-    assert decide_by_rule(JudgeScenario(), state_of(free)).reply.number == 2
+    assert decide_by_rule(JudgeScenario(), state_of(free)).reply.who == "Bob"
 
 
 @pytest.mark.parametrize(("left_at", "likely"), [(30, False), (50, True)])
@@ -305,7 +305,7 @@ async def test_who_had_time_to_spare_where_a_thing_lay_likely_took_it(ways, left
     agent.memory.collaborators["Bob"] = Collaborator("Bob", traces)
     state = state_of(agent)
     assert state.scenarios[1].who == "Bob"
-    assert (decide_by_rule(JudgeScenario(), state).reply.number == 2) is likely
+    assert (decide_by_rule(JudgeScenario(), state).reply.who == "Bob") is likely
 
 
 async def test_a_question_is_asked_only_then_and_taken_means_another_plan(ways):
@@ -416,8 +416,8 @@ async def test_claims_are_checked_when_all_seems_done(ways):
 
 
 async def test_a_plan_that_is_not_on_the_list_is_not_taken(ways):
-    """The model names candidate 99 twice: the rule decides, and the agent goes on."""
-    answer = json.dumps({"number": 99, "reason": "because"})
+    """The model names another plan twice: the rule decides, and the agent goes on."""
+    answer = json.dumps({"reason": "because", "plan": "fetch plate-99"})
     with Endpoint(responder=lambda request: answer) as endpoint:
         profile = ModelProfile(
             kind="openai", model="test", base_url=endpoint.url, timeout_s=5.0, max_retries=0
@@ -432,7 +432,7 @@ async def test_a_plan_that_is_not_on_the_list_is_not_taken(ways):
         await agent._choose()
     assert agent.plan.target == "plate-1"
     assert told[0][1].decided_by == "rule"
-    assert "not 99" in told[0][1].reason
+    assert "'fetch plate-99' is no candidate" in told[0][1].reason
 
 
 async def test_decisions_see_only_the_top_of_a_large_memory(ways):

@@ -9,7 +9,7 @@ window: what does not fit any more is left out, the oldest first.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -27,7 +27,15 @@ from coterie_core.cooperation import (
     Whereabouts,
     compose,
 )
-from coterie_core.language import CheckFailed, Decider, Decision, Message, RulesModel, as_data
+from coterie_core.language import (
+    CheckFailed,
+    Decider,
+    Decision,
+    Message,
+    RulesModel,
+    as_data,
+    neutral_order,
+)
 from reveca_agent.communication import Communicator, looked, searched
 from reveca_agent.entries import thing_text
 from reveca_agent.plans import Plan
@@ -69,7 +77,7 @@ class Turn:
         dialogue: Messages of late.
         options: What can be done, in words.
         costs: Steps of each.
-        message: Number of the option that sends the message; 0: none is offered.
+        message: The message that can be sent instead; "": none is offered.
         news: Needed things that it tells of, as data.
     """
 
@@ -83,21 +91,26 @@ class Turn:
     dialogue: tuple[str, ...]
     options: tuple[str, ...] = ()
     costs: tuple[float, ...] = ()
-    message: int = 0
+    message: str = ""
     news: int = 0
+
+
+SEND = "send the message"
+"""The option that is no plan."""
 
 
 class Wording(BaseModel):
     """A message, before it is decided whether it is sent."""
 
-    text: str = Field(max_length=500, description="the message, at most 500 characters")
+    reason: str = Field("", max_length=400, description="first think: what would save steps?")
+    text: str = Field(max_length=500, description="then the message, at most 500 characters")
 
 
 class TurnReply(BaseModel):
     """What to do next."""
 
     reason: str = Field("", max_length=600, description="first think, step by step, in short")
-    option: int = Field(ge=1, description="then the number of the option, from 1")
+    option: str = Field(description="then the option, exactly as given")
 
 
 def _told(state: Turn) -> str:
@@ -147,33 +160,44 @@ class ActOrSpeak(Decision[Turn, TurnReply]):
 
     def prompt(self, state: Turn) -> Sequence[Message]:
         """Show all that is known, and the options with their steps."""
-        lines = [
-            f"{k}. {text}" + (f"; {cost:.0f} steps" if k != state.message else "; one step")
-            for k, (text, cost) in enumerate(zip(state.options, state.costs, strict=True), start=1)
-        ]
+        order = neutral_order(range(len(state.options)), lambda k: state.options[k], state.me)
+        steps = [{"option": state.options[k], "steps": round(state.costs[k])} for k in order]
+        drafted = as_data("message that you could send", state.message or "none now")
         return (
             Message.system(
-                f"You are {state.name}, a robot in a team that does household work together, each "
-                "robot deciding for itself. Choose the option with which the team reaches its goal "
-                "in the fewest steps. Think step by step about what is still to be brought, where "
-                "it may be, what you hold, what your teammates do and know. Sending a message "
-                "takes a step, as every action does. The options are in no particular order."
+                f"You are {state.name}, a robot in a team that does household work together. "
+                "Choose what brings the team nearest to its goal for the fewest steps: think step "
+                "by step about what is still to be brought, where it may be, what you hold, how "
+                "far things are and what the others do. Needed things that nobody has seen yet "
+                "are in rooms not seen or in closed containers. A message takes a step, as every "
+                "action does. The options are in no particular order."
             ),
-            Message.user(f"{_told(state)}\n{as_data('options', lines)}\nWhich option?"),
+            Message.user(
+                f"{_told(state)}\n{drafted}\n{as_data('options', steps, limit=8000)}\nWhich option?"
+            ),
         )
+
+    def options(self, state: Turn) -> Mapping[str, Sequence[str]]:
+        """The plans, and the message if one may be sent."""
+        return {"option": list(state.options)}
+
+    def only_reply(self, state: Turn) -> TurnReply | None:
+        """The one option, where there is no other."""
+        return TurnReply(option=state.options[0]) if len(state.options) == 1 else None
 
     def check(self, state: Turn, reply: TurnReply) -> None:
         """The option must be on the list."""
-        if reply.option > len(state.options):
-            raise CheckFailed(f"there is no option {reply.option}; 1 to {len(state.options)}")
+        if reply.option not in state.options:
+            known = "; ".join(state.options)
+            raise CheckFailed(f"{reply.option[:80]!r} is no option; choose one of: {known}")
 
     def rule(self, state: Turn) -> TurnReply:
         """The message where it tells of needed things that nobody was told of; else the nearest."""
         if state.message and state.news:
-            return TurnReply.model_construct(reason="this is news", option=state.message)
-        acts = [k for k in range(len(state.options)) if k + 1 != state.message]
+            return TurnReply.model_construct(reason="this is news", option=SEND)
+        acts = [k for k in range(len(state.options)) if state.options[k] != SEND]
         best = min(acts, key=lambda k: (state.costs[k], state.options[k]))
-        return TurnReply.model_construct(reason="the nearest", option=best + 1)
+        return TurnReply.model_construct(reason="the nearest", option=state.options[best])
 
 
 class TextAgent(BaselineAgent):
@@ -239,26 +263,23 @@ class TextAgent(BaselineAgent):
         costs = [cost for _, cost in plans]
         note = await self._draft(state)
         if note is not None:
-            texts.append(f"send the message: {note.text}")
+            texts.append(SEND)
             costs.append(1.0)
-        order = list(range(len(texts)))
-        if not self.decider.rule_only:
-            self.random.shuffle(order)
         state = replace(
             state,
-            options=tuple(texts[k] for k in order),
-            costs=tuple(costs[k] for k in order),
-            message=1 + order.index(len(plans)) if note is not None else 0,
+            options=tuple(texts),
+            costs=tuple(costs),
+            message=note.text if note is not None else "",
             news=len(note.facts.seen) if note is not None and note.facts is not None else 0,
         )
         if self.decider.rule_only:
             reply = self.decider.decide_by_rule(ActOrSpeak(), state).reply
         else:
             reply = (await self.decider.decide(ActOrSpeak(), state)).reply
-        chosen = order[reply.option - 1]
-        if chosen == len(plans):
+        if reply.option == SEND:
             self._send(note)
             return None
+        chosen = texts.index(reply.option)
         plan = plans[chosen][0]
         self.deeds.append(f"step {self.memory.step}: {plan.text()}")
         return plan

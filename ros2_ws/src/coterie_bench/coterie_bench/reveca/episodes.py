@@ -22,7 +22,6 @@ from coterie_core.files import write_atomically
 from coterie_core.language import (
     Decider,
     LanguageModel,
-    Metered,
     ModelProfile,
     RulesModel,
     UsageMeter,
@@ -58,6 +57,9 @@ _FIELDS = (
     "house",
     "episode",
 )
+
+
+_HOW = ("asked_again", "at_once", "overruled", "tool_uses")
 
 
 class ClusterError(RuntimeError):
@@ -109,34 +111,58 @@ async def _episode(job: Job, decider: Decider | None) -> Record:
     return out if job.prior == "household" else out | {"prior": job.prior}
 
 
-async def play_with(model: LanguageModel, name: str, job: Job, timeout_s: float) -> Record:
-    """Play one episode whose decisions a model makes; the record tells what they took.
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """The models of a profile, shared by all episodes: their limits hold for all together."""
 
-    Args:
-        model: The model; the limits of its profile hold for all episodes that share it.
-        name: Its name, for the record.
-        job: The episode.
-        timeout_s: Seconds that a decision may take [s].
+    settings: ModelProfile
+    model: LanguageModel
+    larger: LanguageModel | None
+    meter: UsageMeter
 
-    Raises:
-        ReplayMiss: The model is a cassette without such a question.
-    """
-    meter = UsageMeter()
-    decider = Decider(
-        Metered(model, meter), timeout_s=timeout_s, who="team", on_decided=meter.watch("team")
-    )
-    out = await _episode(job, decider)
-    rows = meter.as_json()
-    return out | {
-        "model": name,
-        "calls": sum(row["calls"] for row in rows),
-        "failed_calls": sum(sum(row["failures"].values()) for row in rows),
-        "prompt_tokens": sum(row["prompt_tokens"] for row in rows),
-        "completion_tokens": sum(row["completion_tokens"] for row in rows),
-        "decisions": sum(row["by_model"] + row["by_rule"] for row in rows),
-        "by_rule": sum(row["by_rule"] for row in rows),
-        "asked_again": sum(row["asked_again"] for row in rows),
-    }
+    @staticmethod
+    def of(settings: ModelProfile) -> Answering:
+        """Build the models.
+
+        Raises:
+            LanguageError: The profile cannot be used.
+        """
+        meter = UsageMeter()
+        larger = build_model(settings.larger, meter) if settings.larger else None
+        return Answering(settings, build_model(settings, meter), larger, meter)
+
+    async def aclose(self) -> None:
+        """Close the models' connections."""
+        await self.model.aclose()
+        if self.larger is not None:
+            await self.larger.aclose()
+
+    async def play(self, job: Job) -> Record:
+        """Play one episode whose decisions the models make; the record tells what they took.
+
+        Raises:
+            ReplayMiss: The model is a cassette without such a question.
+        """
+        who = f"{job.world} {job.method} {job.seed} {job.agents} {job.prior}"
+        decider = Decider(
+            self.model,
+            timeout_s=self.settings.timeout_s,
+            who=who,
+            on_decided=self.meter.watch(who),
+            policy=self.settings.policy,
+            larger=self.larger,
+        )
+        out = await _episode(job, decider)
+        rows = [row for row in self.meter.as_json() if row["who"] == who]
+        counts = ("calls", "prompt_tokens", "completion_tokens", "by_rule", *_HOW)
+        return out | {
+            "model": self.settings.model or self.settings.kind,
+            "mode": self.settings.mode,
+            **({"modes": dict(self.settings.modes)} if self.settings.modes else {}),
+            "failed_calls": sum(sum(row["failures"].values()) for row in rows),
+            "decisions": sum(row["by_model"] + row["by_rule"] for row in rows),
+            **{name: sum(row[name] for row in rows) for name in counts},
+        }
 
 
 def record(world: str, method: str, seed: int, agents: int, metrics: Metrics) -> Record:
@@ -212,19 +238,17 @@ async def _play_told(
     jobs: int,
     on_played: Callable[[], None],
 ) -> list[Record]:
-    settings = ModelProfile.model_validate_json(profile)
-    model = build_model(settings)
-    name = settings.model or settings.kind
+    answering = Answering.of(ModelProfile.model_validate_json(profile))
     slots = asyncio.Semaphore(jobs)
 
     async def one(job: Job) -> Record:
         async with slots:
             known = _kept(job, cache)
             if known is None:
-                if isinstance(model, RulesModel):
+                if isinstance(answering.model, RulesModel):
                     known = await _episode(job, None)
                 else:
-                    known = await play_with(model, name, job, settings.timeout_s)
+                    known = await answering.play(job)
                 _keep(job, known, cache)
             on_played()
             return known
@@ -236,7 +260,7 @@ async def _play_told(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await model.aclose()
+        await answering.aclose()
 
 
 def play(job: Job, cache: Path | None = None) -> Record:

@@ -13,7 +13,7 @@ from coterie_core.language.decision import Decided, decide_by_rule
 from coterie_core.language.types import Usage
 from reveca_agent.planning import ChoosePlan, PlanChoice
 from reveca_agent.relevance import RateRelevance, Rating, Ratings
-from reveca_agent.validation import JudgeScenario, ScenarioChoice
+from reveca_agent.validation import NOBODY, JudgeScenario, ScenarioChoice
 
 StateT = TypeVar("StateT")
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
@@ -40,11 +40,12 @@ class Guesser(Decider):
     def _guess(self, decision: Any, state: Any) -> Any:
         pick = self._draw.randint
         if isinstance(decision, ChoosePlan):
-            return PlanChoice(number=pick(1, len(state.options)), reason="")
+            return PlanChoice(plan=state.options[pick(1, len(state.options)) - 1].plan.text())
         if isinstance(decision, JudgeScenario):
-            return ScenarioChoice(number=pick(1, len(state.scenarios)), reason="")
+            one = state.scenarios[pick(1, len(state.scenarios)) - 1]
+            return ScenarioChoice(who=one.who or NOBODY)
         if isinstance(decision, ActOrSpeak):
-            return TurnReply(option=pick(1, len(state.options)), reason="")
+            return TurnReply(option=state.options[pick(1, len(state.options)) - 1])
         if isinstance(decision, RateRelevance):
             levels = ((id_, pick(0, state.levels - 1)) for id_ in state.ids())
             return Ratings(ratings=[Rating(id=id_, level=level) for id_, level in levels])

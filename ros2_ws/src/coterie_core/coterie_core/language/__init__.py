@@ -6,7 +6,13 @@ from coterie_core.language.build import build_decider, build_model
 from coterie_core.language.cached import Cached
 from coterie_core.language.cassette import Recording, ReplayModel
 from coterie_core.language.decider import Decider
-from coterie_core.language.decision import Decided, Decision, decide_by_rule, messages_for
+from coterie_core.language.decision import (
+    Decided,
+    Decision,
+    decide_by_rule,
+    messages_for,
+    request_for,
+)
 from coterie_core.language.due import due_in
 from coterie_core.language.errors import (
     BadReply,
@@ -25,7 +31,7 @@ from coterie_core.language.errors import (
     ServerFault,
 )
 from coterie_core.language.extract import extract_json
-from coterie_core.language.fence import DATA_RULE, as_data, inline_data
+from coterie_core.language.fence import DATA_RULE, as_data, inline_data, prompt_share
 from coterie_core.language.limited import Limited
 from coterie_core.language.meter import Metered, UsageMeter
 from coterie_core.language.modes import DECISIONS, Mode, Policy, neutral_order
@@ -89,11 +95,13 @@ __all__ = [
     "Policy",
     "Prices",
     "ProfileError",
+    "prompt_share",
     "RateLimited",
     "Recording",
     "ReplayMiss",
     "ReplayModel",
     "Reply",
+    "request_for",
     "RequestRejected",
     "Retrying",
     "RulesModel",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -14,9 +15,8 @@ from coterie_core.language.decision import (
     Decided,
     Decision,
     decide_by_rule,
-    messages_for,
     read_reply,
-    schema_for,
+    request_for,
 )
 from coterie_core.language.due import time_left
 from coterie_core.language.errors import BadReply, CheckFailed, LanguageError, ReplayMiss
@@ -24,7 +24,7 @@ from coterie_core.language.fence import as_data, inline_data
 from coterie_core.language.modes import Mode, Policy
 from coterie_core.language.rules_model import RulesModel
 from coterie_core.language.tools import Tool, ToolUse, use_tool
-from coterie_core.language.types import LanguageModel, Message, ModelRequest, Reply, Sampled, Usage
+from coterie_core.language.types import LanguageModel, Message, Reply, Sampled, Usage
 from coterie_core.language.waiting import within
 
 StateT = TypeVar("StateT")
@@ -194,8 +194,8 @@ class Decider:
         asked: _Asked,
     ) -> ReplyT | None:
         """Return one model's valid reply, or None with the reason noted in `asked`."""
-        messages = messages_for(decision, state, mode)
-        schema = schema_for(decision, state)
+        begin = request_for(decision, state, mode, self.policy.context)
+        messages = begin.messages
         tools = {tool.name: tool for tool in decision.tools(state)}
         turns = self.policy.tool_turns if tools else 0
         attempts = 0
@@ -204,12 +204,10 @@ class Decider:
             if left_s < _LEAST_S:
                 asked.note("no time left to ask" + (" again" if asked.attempts else ""))
                 return None
-            request = ModelRequest(
+            request = dataclasses.replace(
+                begin,
                 messages=messages,
-                schema=schema,
-                tools=tuple(tool.spec for tool in tools.values()) if turns > 0 else (),
-                temperature=decision.temperature,
-                max_tokens=decision.max_tokens,
+                tools=begin.tools if turns > 0 else (),
                 # A little less than the limit here: the model's own time-out comes first, so that
                 # breaker and meter see a time-out and not a cancellation.
                 timeout_s=left_s - min(0.1 * left_s, 0.5),

@@ -16,10 +16,11 @@ from pydantic import BaseModel, ValidationError
 
 from coterie_core.language.errors import BadReply, CheckFailed
 from coterie_core.language.extract import extract_json
-from coterie_core.language.fence import DATA_RULE, FENCE_OPENING, as_data
+from coterie_core.language.fence import DATA_RULE, FENCE_OPENING, as_data, shortened
 from coterie_core.language.modes import Mode
+from coterie_core.language.tokens import estimate_prompt
 from coterie_core.language.tools import Tool, ToolUse
-from coterie_core.language.types import Message, Reply, Usage
+from coterie_core.language.types import Message, ModelRequest, Reply, Usage
 from coterie_core.plain_data import schema_problems
 
 StateT = TypeVar("StateT")
@@ -178,6 +179,41 @@ def messages_for(
         )
         messages = (*messages[:-1], dataclasses.replace(last, text=text))
     return with_data_rule(messages)
+
+
+_SHARES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
+_CAREFUL = 1.4
+"""Tokens of a strange tokenizer for each of the estimate's: numbers and ids take more."""
+
+
+def request_for(
+    decision: Decision[StateT, ReplyT], state: StateT, mode: Mode, context: int | None = None
+) -> ModelRequest:
+    """Return the request that puts a decision to a model, before any look-up.
+
+    Args:
+        decision: What is asked.
+        state: What about.
+        mode: Decides whether advice is shown.
+        context: Tokens of prompt and reply together; None: as many as the decision likes. A
+            prompt that would be longer is made again, with less of every list in it.
+    """
+    schema = schema_for(decision, state)
+    tools = tuple(tool.spec for tool in decision.tools(state))
+    most = decision.max_tokens if context is None else min(decision.max_tokens, context // 3)
+    for share in _SHARES:
+        with shortened(share):
+            messages = messages_for(decision, state, mode)
+        request = ModelRequest(
+            messages=messages,
+            schema=schema,
+            tools=tools,
+            temperature=decision.temperature,
+            max_tokens=most,
+        )
+        if context is None or estimate_prompt(request) * _CAREFUL + most <= context:
+            break
+    return request
 
 
 def decide_by_rule(decision: Decision[StateT, ReplyT], state: StateT) -> Decided[ReplyT]:

@@ -74,7 +74,7 @@ def server_for(profile: ModelProfile) -> LocalServer:
         file = model_file(profile.file)
     except FileTrouble as trouble:
         raise NoLocalModel(str(trouble)) from None
-    settings = ["--threads", profile.threads, "--context", profile.context]
+    settings = ["--threads", profile.threads, "--context", profile.conversation_tokens]
     settings += ["--parallel", profile.parallel]
     if profile.file is not None:
         settings += ["--file", file]
@@ -93,7 +93,7 @@ def served_name(profile: ModelProfile) -> str:
 def identity_of(profile: ModelProfile) -> str:
     """Return a hash of what a profile is served with: profiles with the same one share a server."""
     file = None if profile.file is None else str(profile.file.resolve())
-    settings = [file, profile.threads, profile.context, profile.parallel]
+    settings = [file, profile.threads, profile.conversation_tokens, profile.parallel]
     return hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:16]
 
 

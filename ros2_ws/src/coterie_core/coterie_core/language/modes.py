@@ -54,12 +54,14 @@ class Policy:
         modes: Decision -> its mode.
         attempts: Most replies that one model may give to one decision.
         tool_turns: Most turns with tools before the reply is due.
+        context: Tokens of prompt and reply together; None: no limit is known.
     """
 
     mode: Mode = "model"
     modes: Mapping[str, Mode] = field(default_factory=dict)
     attempts: int = 2
     tool_turns: int = 6
+    context: int | None = None
 
     def of(self, decision: str) -> Mode:
         """Return the mode of a decision."""

@@ -40,6 +40,10 @@ _HINT = (
 )
 
 
+LOCAL_CONTEXT = 4096
+"""Tokens of one conversation with a model that is served here, unless its profile says more."""
+
+
 class ModelProfile(BaseModel):
     """Which model, where, and within which limits. The default is no model: the rules decide."""
 
@@ -123,8 +127,12 @@ class ModelProfile(BaseModel):
         le=256,
         description="Number of threads of kind local; more than free cores makes it far slower.",
     )
-    context: int = Field(
-        4096, ge=256, le=1_000_000, description="Tokens of one conversation with kind local."
+    context: int | None = Field(
+        None,
+        ge=256,
+        le=10_000_000,
+        description="Number of tokens of one conversation, to which prompts are cut; left "
+        f"out: {LOCAL_CONTEXT} with kind local, else unlimited.",
     )
     parallel: int = Field(
         2, ge=1, le=64, description="Number of conversations at a time with kind local."
@@ -190,7 +198,7 @@ class ModelProfile(BaseModel):
                 )
         if self.larger is not None and self.larger.kind == "rules":
             raise ValueError("larger needs a model; leave it out where the rule decides next")
-        served = ("file", "threads", "context", "parallel")
+        served = ("file", "threads", "parallel")
         elsewhere = ("base_url", "api_key_env", "cassette")
         stray = [n for n in (elsewhere if self.kind == "local" else served) if self._differs(n)]
         if stray and self.kind == "local":
@@ -223,7 +231,14 @@ class ModelProfile(BaseModel):
     @property
     def policy(self) -> Policy:
         """How decisions are put to the model."""
-        return Policy(self.mode, self.modes, self.attempts, self.tool_turns)
+        return Policy(
+            self.mode, self.modes, self.attempts, self.tool_turns, self.conversation_tokens
+        )
+
+    @property
+    def conversation_tokens(self) -> int | None:
+        """Tokens of prompt and reply together; None: no limit is known."""
+        return self.context or (LOCAL_CONTEXT if self.kind == "local" else None)
 
     @property
     def chain(self) -> tuple[ModelProfile, ...]:

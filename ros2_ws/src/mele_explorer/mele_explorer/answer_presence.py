@@ -1,0 +1,163 @@
+"""Decision `mele.answer`: is there such a thing in that room, by what one robot has seen (3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from pydantic import BaseModel, Field
+
+from coterie_core.language import Decision, Message, as_data
+from coterie_core.questions import Evidence, Question
+from mele_explorer.moves import moved_text
+
+ANYWHERE = ("", "house", "home", "anywhere", "the house", "the home")
+"""Room names that mean the whole house."""
+
+_MANY = 12
+"""Rooms from which on the one that is asked about comes first; else all prompts begin alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoomNotes:
+    """What a robot noted of a room.
+
+    `views` of it, the share `seen` (0..1) of its known places that it saw well, and for every
+    label in how many views the detector reported it.
+    """
+
+    name: str
+    views: int
+    seen: float
+    labels: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PresenceState:
+    """A question with all that the answer depends on; `p_yes` (0..1) is the Bayes estimate.
+
+    `told` says what others know of it, which this robot has not seen itself. `reports` tells
+    whether its detector can report such things; "": that is not known. `misses` (0..1) is how
+    often a look at a thing does not show it.
+    """
+
+    robot: str
+    question: Question
+    notes: tuple[RoomNotes, ...]
+    evidence: Evidence
+    p_yes: float
+    note: str = ""
+    told: str = ""
+    reports: str = ""
+    misses: float = 0.0
+
+
+class PresenceReply(BaseModel):
+    """A definite answer."""
+
+    reason: str = Field("", max_length=400, description="first think, in one or two sentences")
+    answer: Literal["yes", "no"] = Field(description="yes or no; there is no third choice")
+    confidence: float = Field(ge=0.5, le=1.0, description="probability that the answer is right")
+
+
+class AnswerPresence(Decision[PresenceState, PresenceReply]):
+    """Decide whether an object is in a room."""
+
+    name: ClassVar[str] = "mele.answer"
+    reply_type: ClassVar[type[BaseModel]] = PresenceReply
+    max_tokens: ClassVar[int] = 250
+
+    def prompt(self, state: PresenceState) -> Sequence[Message]:
+        """Give the robot's notes of every room, what others told, then the question."""
+        asked = {"object": state.question.object, "room": state.question.room or "whole house"}
+        others = state.told
+        if state.evidence.kind == "moved":
+            others = f"{others}; {moved_text(state.evidence)}".strip("; ")
+        return (
+            Message.system(
+                "You are a household robot. You walked through a home and are now asked about it. "
+                "Your notes tell for each room that you know how many views of it you had, what "
+                "share of its places you saw well (0 to 1), and which objects your detector "
+                "reported there, each with the number of views that showed it. Views are "
+                "incomplete: things are hidden or missed, and a thing reported in one view only "
+                "may be a mistake. The detector may call a thing by another word that means the "
+                "same. That a thing was not reported tells the more, the better the room was "
+                "seen; of a kind that the detector cannot report it tells nothing. What others "
+                "told you did not see yourself. Where all that does not decide, use what is usual "
+                "in homes. Commit to yes or no."
+            ),
+            Message.user(
+                f"{as_data('notes', _noted(state), limit=16000)}\n"
+                f"{as_data('your detector', _detector(state))}\n"
+                f"{as_data('told by others', others or 'nothing')}\n"
+                f"{as_data('question', asked)}\nIs this object in this room?"
+            ),
+        )
+
+    def rule(self, state: PresenceState) -> PresenceReply:
+        """Answer with the likelier of yes and no, with its posterior probability."""
+        yes = state.p_yes > 0.5
+        evidence = state.evidence
+        where = "the house" if state.question.room in ANYWHERE else "that room"
+        if evidence.kind == "seen" and state.told:
+            text = state.told
+        elif evidence.kind == "seen":
+            text = (
+                f"seen there {_times(evidence.sightings)}"
+                if evidence.sightings
+                else "something seen there may be one"
+            )
+        elif evidence.kind == "moved":
+            text = moved_text(evidence)
+        elif evidence.kind == "nothing":
+            text = "cannot tell"
+        elif evidence.kind == "not_there":
+            share = f"{evidence.visited_fraction:.0%}"
+            text = (
+                f"looked into {where} {_times(evidence.looks)} ({share} of its places), not found"
+            )
+        elif state.told:
+            text = f"never been in {where}"
+        else:
+            text = f"never been in {where}: common sense gives {evidence.prior:.0%}"
+        if state.told and evidence.kind in ("not_there", "prior_only"):
+            text = f"{text}, but {state.told}"
+        if state.note and evidence.kind != "nothing":
+            text = f"{text} ({state.note})"
+        confidence = max(state.p_yes, 1.0 - state.p_yes)
+        if evidence.kind == "nothing":
+            yes, confidence = False, 0.5
+            text = state.note or text
+        return PresenceReply(
+            reason=text[:400], answer="yes" if yes else "no", confidence=confidence
+        )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _detector(state: PresenceState) -> dict[str, object]:
+    """Return what is known of the detector."""
+    return {
+        "share of looks at a thing that miss it": round(state.misses, 2),
+        "it can report this object": state.reports or "not known",
+    }
+
+
+def _noted(state: PresenceState) -> list[dict[str, object]]:
+    """Return the notes; where they must be cut, those of the room that is asked about stay."""
+    asked = state.question.room.lower()
+    rooms: list[RoomNotes] = list(state.notes)
+    if len(rooms) > _MANY:
+        rooms.sort(key=lambda one: asked not in one.name.lower())
+    return [
+        {
+            "room": one.name,
+            "views": one.views,
+            "seen well": round(one.seen, 2),
+            "objects": dict(one.labels),
+        }
+        for one in rooms
+    ]
