@@ -142,7 +142,7 @@ class Verdict(_Part):
     time: float = Field(0.0, ge=0.0, description="that it would take [s]")
     source: Literal["tool", "model", "rule"] = "tool"
     disagreement: str = Field(
-        "", description="what the model or its code said against the tool, which won"
+        "", description="what was said against it: by the tools, by a model, or by its code"
     )
 
 
@@ -153,6 +153,9 @@ class Proposal(_Part):
     words: str = Field(description="the task as it was given; treated as data")
     round: int = Field(0, ge=0)
     sub_tasks: tuple[SubTask, ...]
+    sole: tuple[str, ...] = Field(
+        (), description="sub-tasks that no other robot could take, as far as the leader knows"
+    )
 
 
 class Reflection(_Part):

@@ -55,6 +55,10 @@ class Agent(Protocol):
         """Judge the own share of a proposal."""
         ...
 
+    def overhear(self, reflection: Reflection) -> None:
+        """Take in what another robot answered to a proposal."""
+        ...
+
     def assign(self, task: str, words: str, sub_tasks: Sequence[SubTask]) -> None:
         """Take over who does what."""
         ...
@@ -139,6 +143,10 @@ class LocalChannel:
                 return None
 
         answers = await asyncio.gather(*(ask(robot) for robot in robots))
+        for reflection in filter(None, answers):
+            for robot, agent in self.agents.items():
+                if robot != reflection.robot:
+                    agent.overhear(reflection)
         return {r: answer for r, answer in zip(robots, answers, strict=True) if answer is not None}
 
 

@@ -23,7 +23,7 @@ from coterie_core.scene import (
     SceneObject,
 )
 from coterie_core.tasks import Obstacle, SubTask, SubTaskState, Thing
-from emos_planner.allocation.checks import Trouble, check_plan, choose
+from emos_planner.allocation.checks import Trouble, check_plan
 from emos_planner.allocation.problem import Problem, Robots
 from emos_planner.allocation.schedule import Plan, greedy, improve, play
 from emos_planner.allocation.solver import assign, plan_times
@@ -335,27 +335,6 @@ def test_plans_with_mistakes_are_named(tools):
     assert [p.trouble for p in found] == [Trouble.CONFLICT]
     ghost = SubTask(id="g", kind="pick", object=Thing(label="ghost", id="g-1"), robot="w1")
     assert [p.trouble for p in check_plan([ghost], tools)] == [Trouble.UNKNOWN_THING]
-
-
-def test_the_checks_decide_between_model_and_solver(tools):
-    tasks = [*move("a", "cup-0", "table-0"), *move("b", "cup-2", "table-2")]
-    solver = assign(tasks, STARTS, tools).sub_tasks
-
-    def with_robots(**robots: str) -> list[SubTask]:
-        return [t.model_copy(update={"robot": robots[t.id[0]]}) for t in tasks]
-
-    same = choose(with_robots(a="w1", b="w2"), solver, tools, starts=STARTS)
-    assert same.agree and same.source == "solver"
-    drone = choose(with_robots(a="d1", b="w2"), solver, tools, starts=STARTS)
-    assert not drone.agree and drone.source == "solver"
-    assert "no arm" in drone.report and drone.model
-    slow = choose(with_robots(a="w2", b="w1"), solver, tools, starts=STARTS)
-    assert slow.source == "solver" and slow.times[0] > slow.times[1]
-    poor = [t.model_copy(update={"robot": "w1"}) for t in tasks]
-    quick = choose(with_robots(a="w1", b="w2"), poor, tools, starts=STARTS)
-    assert quick.source == "model" and "ends sooner" in quick.report
-    broken = [t.model_copy(update={"robot": "d1"}) for t in tasks]
-    assert choose(with_robots(a="w1", b="w2"), broken, tools, starts=STARTS).source == "model"
 
 
 def test_times_of_a_plan_that_cannot_be_done_are_infinite(tools):

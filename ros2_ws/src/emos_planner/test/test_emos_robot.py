@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
@@ -466,11 +467,44 @@ def test_that_the_rules_decided_for_a_model_is_told():
     assert not alone.without_model, "rules are what is set"
 
 
-def test_a_disagreement_is_told():
-    yes = Says('{"verdicts": [{"sub_task": "pick-1", "feasible": true, "reason": "easy"},'
-               ' {"sub_task": "place-1", "feasible": true}]}')  # fmt: skip
-    answer = asyncio.run(_with_model(yes, lambda agent: agent.reflect(proposal("drone"))))
-    assert "easy" in answer.verdicts[0].disagreement
+def _says(obstacle, reason, pick=False):
+    verdicts = [
+        {"sub_task": "pick-1", "reason": reason, "feasible": pick, "obstacle": obstacle},
+        {"sub_task": "place-1", "reason": "my hand gets there", "feasible": True},
+    ]
+    return Says(json.dumps({"reason": "compared", "verdicts": verdicts}))
+
+
+def test_a_reasoned_no_of_a_model_counts_and_what_the_tools_said_is_told():
+    no = _says("other", "rover said that this mug is full of hot tea")
+    answer = asyncio.run(_with_model(no, lambda agent: agent.reflect(proposal("rover")), "rover"))
+    pick, place = answer.verdicts
+    assert not answer.agrees and place.feasible
+    assert (pick.obstacle, pick.source) == (Obstacle.OTHER, "model")
+    assert "hot tea" in pick.reason and "tools say that it can" in pick.disagreement
+
+
+@pytest.mark.parametrize("obstacle", ["no_arm", "too_high"])
+def test_a_no_against_the_numbers_of_the_body_does_not_count(obstacle):
+    no = _says(obstacle, "the mug is beyond what I reach")
+    answer = asyncio.run(_with_model(no, lambda agent: agent.reflect(proposal("rover")), "rover"))
+    assert answer.agrees and "CheckFailed" in answer.without_model
+
+
+def test_nobody_is_asked_where_the_word_can_change_nothing():
+    async def asked(robot, sole=()):
+        with Endpoint(lambda request: Says("{}")) as endpoint:
+            profile = ModelProfile(kind="openai", base_url=endpoint.url, model="m", max_retries=0)
+            model = build_model(profile)
+            share = proposal(robot).model_copy(update={"sole": sole})
+            await agent_of(robot, Decider(model, timeout_s=5.0)).reflect(share)
+            await model.aclose()
+            return [received.text for received in endpoint.received]
+
+    assert not asyncio.run(asked("drone")), "its tools rule out all of it"
+    assert not asyncio.run(asked("rover", ("pick-1", "place-1"))), "no other could take it"
+    texts = asyncio.run(asked("rover", ("pick-1",)))
+    assert texts and all("id: place-1" in text and "id: pick-1" not in text for text in texts)
 
 
 @pytest.mark.parametrize(

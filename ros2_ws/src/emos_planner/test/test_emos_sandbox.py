@@ -9,7 +9,7 @@ import pytest
 
 from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Box
-from coterie_core.language import decision as language
+from coterie_core.language.decider import Decider
 from coterie_core.language.errors import CheckFailed
 from coterie_core.language.rules_model import RulesModel
 from coterie_core.language.types import LanguageModel, ModelRequest, Reply, Usage
@@ -192,7 +192,7 @@ class Says(LanguageModel):
 
 
 def opinion(tools: Toolbox, model: LanguageModel) -> tuple[Verdict, CodeResult | None]:
-    decider = language.Decider(model, timeout_s=10.0)
+    decider = Decider(model, timeout_s=10.0)
     estimate = tools.estimate("w", JAR, START)
     return asyncio.run(
         second_opinion(decider, tools, "w", JAR, estimate, start=START, limits=ROOMY)

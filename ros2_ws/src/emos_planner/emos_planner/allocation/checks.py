@@ -1,20 +1,15 @@
-"""What is wrong with a plan, and which of two plans counts: the model's or the solver's."""
+"""What is wrong with a plan: ids, order, robots, and what a body cannot do."""
 
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from coterie_core.geometry import Vec3
 from coterie_core.tasks import Obstacle, SubTask
 from emos_planner.allocation.problem import OPEN, depths
-from emos_planner.allocation.solver import plan_times
 from emos_planner.geometry.toolbox import Toolbox
-
-_NEARLY = 1.02  # a plan that takes hardly longer is as good
 
 
 class Trouble(str, enum.Enum):
@@ -40,29 +35,6 @@ class Problem:
     trouble: Trouble
     reason: str
     obstacle: Obstacle | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Which plan counts and why.
-
-    Attributes:
-        sub_tasks: The plan.
-        source: Whose it is.
-        agree: Whether both gave every sub-task to the same robot.
-        report: One or two sentences for the report.
-        model: What is wrong with the model's plan.
-        solver: What is wrong with the solver's.
-        times: Makespans of the two [s], 0 where it does not matter.
-    """
-
-    sub_tasks: tuple[SubTask, ...]
-    source: Literal["model", "solver"]
-    agree: bool
-    report: str
-    model: tuple[Problem, ...] = ()
-    solver: tuple[Problem, ...] = ()
-    times: tuple[float, float] = (0.0, 0.0)
 
 
 def check_plan(
@@ -104,82 +76,6 @@ def check_plan(
         else:
             problems += _body(task, toolbox, team[task.robot], sub_tasks, opened)
     return problems + _order(sub_tasks, known) + _conflicts(sub_tasks)
-
-
-def choose(
-    model_plan: Sequence[SubTask],
-    solver_plan: Sequence[SubTask],
-    toolbox: Toolbox,
-    *,
-    starts: Mapping[str, Vec3 | None] | None = None,
-    solver_time: float = math.inf,
-) -> Choice:
-    """Return the plan that counts: without mistakes, then the one that ends sooner.
-
-    The solver's counts if both have mistakes or take about as long. `solver_time` [s] is what the
-    solver itself has found for its plan, whose order within robots a list does not tell.
-    """
-    model, solver = tuple(model_plan), tuple(solver_plan)
-    who = {s.id: s.robot for s in model}
-    differ = [s for s in solver if who.get(s.id, "") != s.robot]
-    if not differ and len(who) == len(solver) == len(model):
-        return Choice(solver, "solver", True, "model and solver agree on who does what")
-    # What nobody can do the solver leaves open: no mistake of either.
-    open_ones = {s.id for s in solver if not s.robot}
-    wrong = [
-        p
-        for p in check_plan(model, toolbox, starts=starts, wanted=solver)
-        if not (p.sub_task in open_ones and p.trouble is Trouble.FORGOTTEN)
-    ]
-    own = [
-        p for p in check_plan(solver, toolbox, starts=starts) if p.trouble is not Trouble.FORGOTTEN
-    ]
-    names = ", ".join(s.id for s in differ[:4]) + (" and others" if len(differ) > 4 else "")
-    differs = f"model and solver differ on {names or 'the sub-tasks'}"
-    if wrong:
-        first = wrong[0]
-        more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-        return Choice(
-            solver,
-            "solver",
-            False,
-            f"{differs}; the solver's plan counts: in the model's, {first.sub_task}: "
-            f"{first.reason}{more}",
-            tuple(wrong),
-            tuple(own),
-        )
-    if own:
-        first = own[0]
-        return Choice(
-            model,
-            "model",
-            False,
-            f"{differs}; the model's plan counts: in the solver's, {first.sub_task}: "
-            f"{first.reason}",
-            (),
-            tuple(own),
-        )
-    team = dict.fromkeys(toolbox.robots) if starts is None else dict(starts)
-    times = plan_times(model, team, toolbox), plan_times(solver, team, toolbox)
-    if 0.0 < solver_time < times[1]:
-        times = times[0], solver_time
-    if times[0] * _NEARLY < times[1]:
-        return Choice(
-            model,
-            "model",
-            False,
-            f"{differs}; both can be done, the model's ends sooner: {times[0]:.0f} s against "
-            f"{times[1]:.0f} s",
-            times=times,
-        )
-    return Choice(
-        solver,
-        "solver",
-        False,
-        f"{differs}; both can be done, the solver's plan counts: {times[1]:.0f} s against "
-        f"{times[0]:.0f} s",
-        times=times,
-    )
 
 
 def _ids(sub_tasks: Sequence[SubTask], wanted: Sequence[SubTask] | None) -> list[Problem]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from coterie_core.scene import SceneGraph, SceneObject
@@ -72,6 +72,21 @@ class Board:
         self._search_of = {(o.object.label, o.rooms): o.id for o in searches if o.object}
         self._detect_of = _first(self.sub_tasks.values(), "detect")
         self._open_of = _first(self.sub_tasks.values(), "open")
+
+    def with_enough(self, plan: Iterable[SubTask]) -> Iterator[SubTask]:
+        """Yield a model's plan, each search with how much it may leave unseen."""
+        plan = tuple(plan)
+        looked: dict[str, set[str]] = {}
+        for one in plan:
+            if one.kind == "search" and one.object is not None:
+                rooms = one.rooms or tuple(self.book.scene.rooms)
+                looked.setdefault(one.object.label, set()).update(rooms)
+        for one in plan:
+            if one.kind == "search" and one.object is not None and not one.enough:
+                rooms = one.rooms or tuple(self.book.scene.rooms)
+                enough = self.book.share(rooms, len(looked[one.object.label]))
+                one = one.model_copy(update={"enough": enough})
+            yield one
 
     def note(self, text: str) -> None:
         """Remember something to tell the person, once."""

@@ -1,90 +1,38 @@
-"""What a leader's prompts say of the map and of bodies: short, and only what the task is about."""
+"""What a leader's prompts say of bodies: short, in one of four formats, and where robots are."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
-from textwrap import shorten
 from xml.sax.saxutils import escape
 
 from coterie_core.geometry import Vec3
 from coterie_core.language import inline_data
 from coterie_core.resume import Resume
-from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.tasks import SubTask
+from coterie_core.scene import SceneGraph
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.resume.verbalize import ResumeFormat
 
-MOST_THINGS = 60
-"""Things of the map that a prompt names at most."""
 
-
-def things_named(
-    words: str, sub_tasks: Iterable[SubTask], scene: SceneGraph
-) -> dict[str, SceneObject]:
-    """Return what a task is about: things of its sub-tasks, things whose label is said.
-
-    What holds them comes along.
-    """
-    said = words.lower()
-    ids: dict[str, None] = {}
-    for one in sub_tasks:
-        for thing in (one.object, one.receptacle):
-            if thing is not None and thing.id in scene.objects:
-                ids[thing.id] = None
-    for known in scene.objects.values():
-        label = known.label.top
-        if len(label) > 2 and (label in said or label.rstrip("s") in said):
-            ids[known.id] = None
-    for id in list(ids)[:MOST_THINGS]:
-        for holder in (scene.objects[id].support, scene.objects[id].container):
-            if holder in scene.objects:
-                ids[holder] = None
-    return {id: scene.objects[id] for id in list(ids)[: 2 * MOST_THINGS]}
-
-
-def scene_text(scene: SceneGraph, things: Collection[SceneObject]) -> str:
-    """Return rooms, ways between them, and things, one line each."""
-    lines = ["rooms (id: name, floor):"]
-    lines += [f"{r.id}: {inline_data(r.name)}, {r.floor or '?'}" for r in scene.rooms.values()]
-    lines.append("ways:")
-    for way in scene.connections.values():
-        riser = f", risers {way.riser:.2f} m" if way.riser else ""
-        lines.append(f"{way.room_a} - {way.room_b}: {way.kind}, {way.width:.2f} m wide{riser}")
-    lines.append("things (id: label, room, centre [m]):")
-    for thing in things:
-        x, y, z = thing.box.center
-        above = z - _floor_height(scene, thing)
-        parts = [f"{inline_data(thing.id)}: {inline_data(thing.label.top)}, {thing.room or '?'}"]
-        parts.append(f"({x:.2f}, {y:.2f}, {z:.2f}), {above:.2f} m above the floor")
-        for word, other in (("on", thing.support), ("inside", thing.container)):
-            if other:
-                parts.append(f"{word} {inline_data(other)}")
-        if thing.is_open is not None:
-            parts.append("open" if thing.is_open else "closed")
-        if thing.receptacles:
-            tops = ", ".join(
-                f"{r.surface.center[2] - _floor_height(scene, thing):.2f}"
-                for r in thing.receptacles[:6]
-            )
-            parts.append(f"surfaces at {tops} m above the floor")
-        lines.append(", ".join(parts))
-    return "\n".join(lines)
-
-
-def _floor_height(scene: SceneGraph, thing: SceneObject) -> float:
-    room = scene.rooms.get(thing.room)
-    floor = scene.floors.get(room.floor) if room is not None else None
-    return floor.elevation if floor is not None else 0.0
-
-
-def robot_text(resume: Resume, options: LeaderOptions, start: Vec3 | None, room: str = "") -> str:
-    """Return one robot's body and where it is."""
-    where = f"at ({start[0]:.1f}, {start[1]:.1f}, {start[2]:.1f})" if start else "place unknown"
-    where += f" in {room}" if room else ""
+def body_text(resume: Resume, options: LeaderOptions) -> str:
+    """Return what a prompt says of one robot's body; the same as long as the body is."""
     if not options.resume:
-        return f"{resume.summary}\n{where}"
-    return f"{resume_text(resume, options.resume_format, numbers=options.numbers)}\n{where}"
+        return resume.summary
+    return resume_text(resume, options.resume_format, numbers=options.numbers)
+
+
+def where_text(scene: SceneGraph, robot: str, start: Vec3 | None) -> str:
+    """Return where a robot stands [m] and what it holds, as far as it is known."""
+    agent = scene.agents.get(robot)
+    room = scene.rooms.get(agent.room) if agent is not None else None
+    parts = [f"at ({start[0]:.1f}, {start[1]:.1f})" if start else "place unknown"]
+    if start is not None and scene.floors:
+        floor = min(scene.floors.values(), key=lambda f: abs(f.elevation - start[2]))
+        parts.append(f"floor {floor.id}")
+    if room is not None:
+        parts.append(f"room {room.id}")
+    holding = agent.holding if agent is not None else ""
+    parts.append(f"holds {inline_data(holding)}" if holding else "hands empty")
+    return ", ".join(parts)
 
 
 def resume_text(resume: Resume, format: ResumeFormat, *, numbers: bool = True) -> str:
@@ -131,19 +79,21 @@ def _facts(resume: Resume, *, numbers: bool) -> dict[str, object]:
             }
         cameras.append(told)
     for arm in resume.manipulation.arms[:3]:
-        grip: dict[str, object] = {"gripper": arm.gripper is not None}
+        # A model of a robot may name no finger joints; that is no hand without fingers.
+        grip: dict[str, object] = {"gripper": "yes" if arm.gripper is not None else "not told"}
         if numbers:
             space = arm.workspace
             grip |= {
                 "reach m": round(space.reach, 2),
                 "heights m": [round(space.min_height, 2), round(space.max_height, 2)],
             }
+            if arm.payload:
+                grip["payload kg"] = round(arm.payload, 1)
         arms.append(grip)
     return {
         "mobility": mobility,
         "cameras": cameras or "none",
         "arms": arms or "none",
-        **({"summary": shorten(resume.summary, 400)} if resume.summary and numbers else {}),
     }
 
 

@@ -11,10 +11,11 @@ from typing import Protocol
 from coterie_core.language import Decider, inline_data
 from coterie_core.tasks import Obstacle, Proposal, Reflection, SubTask, Verdict
 from emos_planner.allocation.solver import Share
-from emos_planner.leader.decisions import Reassign, ReassignState
 from emos_planner.leader.groups import groups_of
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.transcript import Transcript
+from emos_planner.leader.reassign import Reassign, ReassignState, able_robots
+from emos_planner.leader.transcript import Transcript, answer_line
+from emos_planner.lookups import Lookups
 
 Pair = tuple[str, str]
 """A sub-task and a robot."""
@@ -34,8 +35,6 @@ Solver = Callable[
     [Sequence[SubTask], Collection[str], Mapping[str, float], Collection[Pair]], Share
 ]
 """Gives sub-tasks to robots (names): with load [s] and forbidden pairs."""
-Judge = Callable[[Sequence[SubTask], Sequence[SubTask], str], tuple[tuple[SubTask, ...], str]]
-"""Decides between a model's plan and the solver's; returns the better and why."""
 
 
 @dataclass(slots=True)
@@ -48,6 +47,7 @@ class Talk:
     left_out: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
     rounds: int = 0
 
     def refuse(self, robot: str, verdict: Verdict) -> None:
@@ -60,17 +60,18 @@ class Talk:
 class Setting:
     """What stays the same through a discussion.
 
-    `robots` are those that may take part, `bodies` what prompts say of them, `floors` where each
-    is, for grouping.
+    `robots` are those that may take part, `bodies` and `now` what prompts say of them and of where
+    they are, `floors` where each is, for grouping. `lookups` returns the tools.
     """
 
     task: str
     words: str
     robots: tuple[str, ...]
     bodies: Mapping[str, str]
+    now: Mapping[str, str]
     floors: Mapping[str, str]
     solve: Solver
-    judge: Judge
+    lookups: Callable[[], Lookups]
     decider: Decider
     channel: Channel
     options: LeaderOptions
@@ -176,7 +177,13 @@ async def _ask(
     setting: Setting, robots: Sequence[str], plan: Sequence[SubTask], round_: int, talk: Talk
 ) -> None:
     """Put a plan before robots, all at once, and take down what they say."""
-    proposal = Proposal(task=setting.task, words=setting.words, round=round_, sub_tasks=tuple(plan))
+    proposal = Proposal(
+        task=setting.task,
+        words=setting.words,
+        round=round_,
+        sub_tasks=tuple(plan),
+        sole=_sole(setting, robots, plan, talk),
+    )
     setting.transcript.propose(proposal, robots, setting.clock())
     timeout = setting.options.reflect_timeout
     answers = await setting.channel.reflect(robots, proposal, timeout)
@@ -212,6 +219,22 @@ async def _ask(
                 talk.notes.append(f"{robot}: {verdict.disagreement}")
             if not verdict.feasible:
                 talk.refuse(robot, verdict)
+        talk.said.append(answer_line(reflection))
+
+
+def _sole(
+    setting: Setting, robots: Sequence[str], plan: Sequence[SubTask], talk: Talk
+) -> tuple[str, ...]:
+    """Return what no other robot could take over: there a model need not be asked whether it will.
+
+    With the rules nobody is asked anyway, and large teams are not looked through for it.
+    """
+    team = [robot for robot in setting.robots if robot not in talk.left_out]
+    if setting.decider.rule_only or len(team) > setting.options.group_size:
+        return ()
+    given = [one for one in plan if one.robot in robots]
+    able = able_robots(given, team, talk.forbidden, setting.lookups())
+    return tuple(one.id for one in given if set(able[one.id]) <= {one.robot})
 
 
 def checked(
@@ -277,38 +300,41 @@ async def _again(
     open_ = tuple(one for one in plan if agreed.get(one.id) != one)
     if not open_:
         return plan
+    lookups = setting.lookups()
+    refused = frozenset(talk.forbidden)
     state = ReassignState(
         words=setting.words,
         robots={robot: setting.bodies[robot] for robot in robots},
+        now={robot: setting.now[robot] for robot in robots if robot in setting.now},
+        lookups=lookups,
         second=open_,
-        refused=frozenset(talk.forbidden),
-        verdicts=tuple((r, v) for by in talk.verdicts.values() for r, v in by.items()),
-        load=busy(share),
+        refused=refused,
+        said=tuple(talk.said),
+        busy=_agreed_work(robots, [o for o in plan if o not in open_]),
+        able={} if setting.decider.rule_only else able_robots(open_, robots, refused, lookups),
     )
     decided = await setting.decider.decide(Reassign(), state)
     if decided.decided_by == "model":
         chosen = {item.sub_task: item.robot for item in decided.reply.assignments}
-        model = tuple(
-            one.model_copy(update={"robot": chosen[one.id]}) if one.id in chosen else one
-            for one in plan
+        plan = tuple(
+            one.model_copy(update={"robot": chosen.get(one.id, one.robot)}) for one in plan
         )
-        if model != plan:
-            plan, why = setting.judge(tuple(o for o in model if o.robot), plan, "reassignment")
-            talk.notes.append(why)
-            setting.transcript.say("statement", "leader", why, round=round_, time=setting.clock())
-    elif decided.reason:
+        why = inline_data(decided.reply.reason, limit=400) or "no reason given"
+        said = f"who takes over is the model's choice ({decided.model}): {why}"
+        setting.transcript.say("statement", "leader", said, round=round_, time=setting.clock())
+        talk.said.append(f"round {round_ + 1}, leader: {why}")
+        return tuple(one for one in plan if one.robot)
+    if decided.reason:
         talk.notes.append(f"reassignment by rule: {decided.reason}")
     return plan
 
 
-def busy(share: Share) -> dict[str, float]:
-    """Return when each robot is done [s]."""
-    found: dict[str, float] = {}
-    for one in share.sub_tasks:
-        end = share.finish.get(one.id)
-        if one.robot and end is not None:
-            found[one.robot] = max(found.get(one.robot, 0.0), end)
-    return found
+def _agreed_work(robots: Iterable[str], agreed: Sequence[SubTask]) -> dict[str, list[str]]:
+    """Return what each robot has agreed to do, in words."""
+    return {
+        robot: [inline_data(o.description or o.id) for o in agreed if o.robot == robot]
+        for robot in robots
+    }
 
 
 def _whole(agreed: dict[str, SubTask], open_tasks: Mapping[str, SubTask]) -> dict[str, SubTask]:

@@ -8,30 +8,31 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from coterie_core.geometry import Vec3
-from coterie_core.language import Decider, RulesModel
+from coterie_core.language import Decider, RulesModel, inline_data
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
-from coterie_core.sightings import as_thing
 from coterie_core.tasks import Predicate, RobotReport, SubTask, Verdict
 from coterie_core.understanding import NotUnderstood
 from emos_planner.allocation.problem import RULED_OUT
 from emos_planner.allocation.solver import Share, assign
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.ablation import believed
-from emos_planner.leader.briefing import robot_text, scene_text, things_named
+from emos_planner.leader.briefing import body_text, where_text
 from emos_planner.leader.changes import Change
-from emos_planner.leader.decisions import SplitState, SplitTask, sub_tasks_of_reply
 from emos_planner.leader.discussion import Channel, Pair, Setting, Talk, discuss
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.plan_selection import judge
-from emos_planner.leader.plans import same_plan, with_offers
+from emos_planner.leader.plans import with_offers
 from emos_planner.leader.progress import Progress
 from emos_planner.leader.round_robin import deal
 from emos_planner.leader.saved_task import state_of, task_of
+from emos_planner.leader.split_state import sub_tasks_of_reply
+from emos_planner.leader.split_task import SplitTask
+from emos_planner.leader.splitting import meant_by_order, split_state
 from emos_planner.leader.state_file import Kept, LeaderState
 from emos_planner.leader.task import Agreement, TaskInWork
 from emos_planner.leader.transcript import Transcript, Turn
 from emos_planner.leader.understand import Understanding, from_goals, understand
+from emos_planner.lookups import Lookups
 
 ToolboxFactory = Callable[[SceneGraph, Mapping[str, Resume]], Toolbox]
 
@@ -204,16 +205,7 @@ class Leader:
         if len(robots) > self.options.group_size:
             # No prompt may grow with the team: groups ask the model for their shares only.
             return basis, second, "rule"
-        named = things_named(work.words, basis, self.scene)
-        state = SplitState(
-            words=work.words,
-            scene=scene_text(self.scene, list(named.values())),
-            things={id: as_thing(thing) for id, thing in named.items()},
-            rooms={room.id: room.name for room in self.scene.rooms.values()},
-            robots={robot: self._body(robot, starts.get(robot)) for robot in robots},
-            basis=basis,
-            second=second.sub_tasks,
-        )
+        state = split_state(work, second, starts, self.resumes, self.options, self.toolbox())
         decided = await self.decider.decide(SplitTask(), state)
         if decided.decided_by == "rule":
             if decided.reason:
@@ -221,17 +213,15 @@ class Leader:
             return basis, second, "rule"
         plan = sub_tasks_of_reply(state, decided.reply)
         if not basis:
-            work.meant.board.adopt(plan)
-            return plan, Share(plan), "model"
-        if same_plan(plan, second.sub_tasks):
-            return basis, second, "model and solver"
-        chosen, why = judge(plan, second.sub_tasks, self.toolbox(), "plan", starts, second.makespan)
-        work.notes.append(why)
-        work.transcript.say("statement", "leader", why, time=self.clock())
-        if chosen == tuple(second.sub_tasks):
-            return basis, second, "solver"
-        work.meant.board.adopt(chosen)
-        return chosen, Share(chosen), "model"
+            plan = meant_by_order(work, state, decided.reply, self.scene, self.options)
+        plan = tuple(work.meant.board.with_enough(plan))
+        work.meant.board.adopt(plan)
+        why = inline_data(decided.reply.reason, limit=400) or "no reason given"
+        said = f"the plan is the model's ({decided.model}): {why}"
+        work.transcript.say("statement", "leader", said, time=self.clock())
+        nobody = {one.id for one in plan if not one.robot}
+        unassigned = {id: by for id, by in second.unassigned.items() if id in nobody}
+        return plan, Share(plan, unassigned), "model"
 
     def _only(self, work: TaskInWork, robots: Iterable[str]) -> set[Pair]:
         """Return what must not be because the person named another robot for it."""
@@ -241,11 +231,6 @@ class Leader:
             for robot in robots
             if robot != wanted
         }
-
-    def _body(self, robot: str, start: Vec3 | None) -> str:
-        agent = self.scene.agents.get(robot)
-        room = self.scene.rooms.get(agent.room) if agent else None
-        return robot_text(self.resumes[robot], self.options, start, room.name if room else "")
 
     def _solve(self, work: TaskInWork, starts: Mapping[str, Vec3 | None]) -> Callable[..., Share]:
         """Return the solver for what is still open; what is done or running stays as it is."""
@@ -297,10 +282,11 @@ class Leader:
                 task=work.id,
                 words=work.words,
                 robots=robots,
-                bodies={robot: self._body(robot, starts.get(robot)) for robot in robots},
+                bodies={robot: body_text(self.resumes[robot], self.options) for robot in robots},
+                now={robot: where_text(self.scene, robot, at) for robot, at in starts.items()},
                 floors={robot: self._floor(starts.get(robot)) for robot in robots},
                 solve=self._solve(work, starts),
-                judge=lambda model, rule, what: judge(model, rule, self.toolbox(), what, starts),
+                lookups=lambda: Lookups(self.toolbox(), starts),
                 decider=self.decider,
                 channel=self.channel,
                 options=self.options,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from emos_planner.leader.searches import ENOUGH
+from emos_planner.map_view import MAP_CHARS
 from emos_planner.resume.verbalize import ResumeFormat
 
 
@@ -27,6 +28,9 @@ class LeaderOptions(BaseModel):
     )
     unseen: float = Field(
         ENOUGH, gt=0.0, le=10.0, description="expected number of unseen things that ends a search"
+    )
+    map_chars: int = Field(
+        MAP_CHARS, ge=500, le=400_000, description="of the map in a prompt [characters]"
     )
     numbers: bool = True
     resume: bool = True

@@ -1,11 +1,10 @@
-"""Plans: two of them compared, and what the solver leaves open given to robots that offered it."""
+"""What the solver leaves open, given to robots that offered to do it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from coterie_core.tasks import SubTask
 from emos_planner.allocation.solver import Share
 from emos_planner.leader.discussion import Pair
 
@@ -45,21 +44,3 @@ def with_offers(
         ),
         unassigned={id: by for id, by in share.unassigned.items() if id not in given},
     )
-
-
-def same_plan(a: Iterable[SubTask], b: Iterable[SubTask]) -> bool:
-    """Whether two plans give the same work to the same robots."""
-
-    def work(plan: Iterable[SubTask]) -> set[tuple[str, ...]]:
-        return {
-            (
-                one.kind,
-                one.object.id or one.object.label if one.object else "",
-                one.receptacle.id if one.receptacle else "",
-                ",".join(one.rooms),
-                one.robot,
-            )
-            for one in plan
-        }
-
-    return work(a) == work(b)

@@ -23,6 +23,7 @@ def state_of(work: TaskInWork) -> LeaderState:
     return LeaderState(
         task=work.id,
         words=work.words,
+        order=work.order,
         robots=board.robots,
         goals=work.goals,
         round=work.round,
@@ -85,7 +86,7 @@ def task_of(
         waits=dict(state.waits),
     )
     board.adopt(state.sub_tasks)
-    meant = Understanding(state.words, _wants(state, scene), board, scene)
+    meant = Understanding(state.order or state.words, _wants(state, scene), board, scene)
     progress = Progress(
         state.task,
         meant,
@@ -111,6 +112,7 @@ def task_of(
         set(state.forbidden),
         list(state.notes),
         state.goals,
+        order=state.order,
     )
 
 
@@ -118,7 +120,7 @@ def _wants(state: LeaderState, scene: SceneGraph) -> list[Want]:
     """Return the wants of a state: the words (or goals) again, and what has become of each."""
     try:
         wants = (
-            wants_of(parse_task(state.words, Vocabulary.of(scene, state.robots)))
+            wants_of(parse_task(state.order or state.words, Vocabulary.of(scene, state.robots)))
             if state.goals is None
             else wants_of_goals(state.goals)
         )

@@ -57,6 +57,7 @@ class LeaderState(BaseModel):
     format: str = FORMAT
     task: str
     words: str
+    order: str = ""
     robots: tuple[str, ...]
     goals: tuple[Predicate, ...] | None = None
     round: int = 0

@@ -39,6 +39,7 @@ class TaskInWork:
 
     `words` are the person's, `goals` count instead of them where given. `forbidden` are pairs of
     sub-task and robot that must not come again; `refused` says what a robot had against a sub-task.
+    `order` is how a model put words that the rule did not understand ("": it did).
     """
 
     id: str
@@ -51,3 +52,4 @@ class TaskInWork:
     notes: list[str] = field(default_factory=list)
     goals: tuple[Predicate, ...] | None = None
     refused: dict[Pair, str] = field(default_factory=dict)
+    order: str = ""

@@ -138,6 +138,21 @@ def share_text(sub_tasks: Sequence[SubTask]) -> str:
     )
 
 
+def answer_line(reflection: Reflection) -> str:
+    """Return what a robot answered, in a line for prompts of the leader and of other robots."""
+    told = [
+        f"no to {inline_data(v.sub_task)} ({v.obstacle.value if v.obstacle else 'no'}): "
+        f"{inline_data(v.reason, limit=240)}"
+        for v in reflection.verdicts
+        if not v.feasible
+    ]
+    yes = [inline_data(v.sub_task) for v in reflection.verdicts if v.feasible]
+    if yes:
+        told.append(f"yes to {', '.join(yes)}")
+    said = "; ".join(told) or "yes"
+    return f"round {reflection.round + 1}, {inline_data(reflection.robot)}: {said}"
+
+
 def reflection_text(reflection: Reflection) -> str:
     """Return a robot's answer in words, and why no model gave it where one should have."""
     why = inline_data(reflection.without_model, limit=200)
@@ -153,5 +168,5 @@ def reflection_text(reflection: Reflection) -> str:
             why = inline_data(verdict.reason, limit=240)
             told.append(f"no to {inline_data(verdict.sub_task)}{kind}: {why}")
         if verdict.disagreement:
-            told.append(f"(tool against model: {inline_data(verdict.disagreement, limit=240)})")
+            told.append(f"(against it: {inline_data(verdict.disagreement, limit=240)})")
     return "\n".join(told) or "no, without a reason"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 
 from coterie_core.geometry import Vec3
 from coterie_core.language import Decider, inline_data
@@ -16,6 +17,7 @@ from coterie_core.observation import Observation
 from coterie_core.resume import Resume
 from coterie_core.sightings import kind_of
 from coterie_core.skills import (
+    Ask,
     Close,
     Detect,
     LookAround,
@@ -26,6 +28,7 @@ from coterie_core.skills import (
     Place,
     Skill,
     SkillResult,
+    Wait,
 )
 from coterie_core.tasks import (
     Obstacle,
@@ -38,12 +41,14 @@ from coterie_core.tasks import (
 from coterie_core.team_map import TeamMap
 from emos_planner.geometry.things import FLOOR
 from emos_planner.resume.verbalize import resume_text
-from emos_planner.robot.choose import ChoiceState, ChooseSkill, Option, Tried
+from emos_planner.robot.choose import ChooseSkill, Option, SkillChoice, Tried
 from emos_planner.robot.clearing import HandClearing
-from emos_planner.robot.helping import HelpTalk
+from emos_planner.robot.helping import ANSWER_WAIT, HelpTalk
 from emos_planner.robot.limits import AgentLimits
 from emos_planner.robot.looks import Looks
 from emos_planner.robot.messages import HelpMessage
+from emos_planner.robot.others_work import OthersWork
+from emos_planner.robot.outlook import outlook
 from emos_planner.robot.own_tools import OwnTools
 from emos_planner.robot.reflection import reflection_on
 from emos_planner.robot.searching import LOOK_AGAIN
@@ -98,7 +103,7 @@ class RobotAgent:
         self._time = 0.0
         self._position: Vec3 | None = None
         self._room = ""
-        self._noted: dict[str, int] = {}  # what others have done -> own step then
+        self._others = OthersWork(team_map, self.witness)
         self._heading = 0.0
 
     # -- stage 1: reflection --------------------------------------------------------------------
@@ -117,7 +122,12 @@ class RobotAgent:
             self.tools.toolbox(),
             self._position,
             self.limits.code_checks,
+            self.talk.lines,
         )
+
+    def overhear(self, reflection: Reflection) -> None:
+        """Take in what another robot answered to a proposal."""
+        self.talk.overhear(reflection)
 
     # -- what comes in --------------------------------------------------------------------------
 
@@ -130,7 +140,7 @@ class RobotAgent:
             self.share.clear()
             self._clearing.begin()
             self._looks.begin()
-            self._noted = {}
+            self._others.begin()
         self.words = words or self.words
         for one in sub_tasks:
             if one.robot == self.robot:
@@ -138,7 +148,7 @@ class RobotAgent:
         self.share.take(sub_tasks)
         for one in sub_tasks:
             if one.robot != self.robot:
-                self._note_others(one)
+                self._others.note(one)
 
     def _learn(self, one: SubTask) -> None:
         """Take over what an own sub-task says of the house, and of what others have searched."""
@@ -147,27 +157,6 @@ class RobotAgent:
                 self.map.learn(thing)
         for name in self._looks.search(one):
             self.map.set_open(name, True)
-
-    def _note_others(self, other: SubTask) -> None:
-        """What others have done changes what this robot knows."""
-        if other.state is not _DONE or other.object is None or other.id in self._noted:
-            return
-        self._noted[other.id] = self.witness.step
-        thing = self.map.resolve(other.object)
-        if thing is None:
-            return
-        if other.kind in ("open", "close"):
-            self.map.set_open(thing.id, other.kind == "open")
-        elif other.kind == "pick":
-            self.map.take(thing.id)
-        elif other.kind == "place" and other.receptacle is not None:
-            goal = self.map.resolve(other.receptacle)
-            taken = self._noted.get(other.same_robot_as, -1)
-            if goal is not None and not self.witness.has_seen(thing.id, taken):
-                top = next((r for r in goal.receptacles if not r.inside), None)
-                x, y, _ = goal.box.center
-                at = top.surface.center if top is not None else (x, y, goal.box.top)
-                self.map.put(thing.id, goal.id, at)
 
     def observe(self, observation: Observation) -> None:
         """Take in what is perceived."""
@@ -214,16 +203,22 @@ class RobotAgent:
             if work is None:
                 self._chosen, self._doing = None, ""
                 return self._put_down_leftover()
-            option = await self._choose(work)
+            option, said = await self._choose(work)
             if option.effect == "done":
                 self._end(work, _DONE, "", seen=option.id == "seen")
                 continue
             if option.effect == "give up":
-                self._give_up(work, option)
+                self._give_up(work, option, said.words)
                 continue
-            self._chosen, self._doing = option, type(option.skill).__name__
             if option.asks_help:
-                self.talk.ask(work.sub_task, option.reason)
+                self.talk.ask(work.sub_task, option.reason, said.words)
+            elif isinstance(option.skill, Ask):
+                # Messages go between robots, not through the world; then it waits for an answer.
+                self.talk.say(work.sub_task, said.words, said.to)
+                words = f"said to {said.to or 'all'}: {inline_data(said.words, limit=200)}"
+                option = replace(option, words=words, skill=Wait(ANSWER_WAIT))
+            self._chosen, self._doing = option, type(option.skill).__name__
+            self.talk.spoken_to = False
             return option.skill
         return None
 
@@ -254,21 +249,23 @@ class RobotAgent:
         meant = self.map.resolve(one.object) if one.object is not None else None
         return meant is not None and meant.id == self.holding
 
-    async def _choose(self, work: Work) -> Option:
+    async def _choose(self, work: Work) -> tuple[Option, SkillChoice]:
         situation = self._situation(work)
         options = options_for(situation)
-        state = ChoiceState(
-            self.robot,
-            work.sub_task,
-            options,
-            tuple(work.tried[-12:]),
-            situation.holding_label,
-            self._room,
-        )
         if len(options) == 1:
-            return options[0]
+            return options[0], SkillChoice(option=options[0].id)
+        state = outlook(
+            situation,
+            options,
+            work.tried,
+            words=self.words,
+            room=self._room,
+            share=self.share.all,
+            heard=self.talk.lines,
+        )
         decided = await self.decider.decide(ChooseSkill(), state)
-        return next(o for o in options if o.id == decided.reply.option)
+        chosen = next(o for o in options if o.id == decided.reply.option)
+        return chosen, decided.reply
 
     def _searched(self) -> str:
         """Return the kind of thing that is searched now ("": none)."""
@@ -302,6 +299,8 @@ class RobotAgent:
             stood=tuple(work.stood),
             placed_in_view=one.receptacle is not None and self.witness.in_view_on(meant, goal),
             coverage=self._looks.coverage(one),
+            mates=self.share.mates,
+            spoken_to=self.talk.spoken_to,
         )
 
     def _tried(self, work: Work) -> int:
@@ -400,13 +399,14 @@ class RobotAgent:
             self.talk.asked = ""
         self.share.current = ""
 
-    def _give_up(self, work: Work, option: Option) -> None:
+    def _give_up(self, work: Work, option: Option, words: str = "") -> None:
         obstacle = option.obstacle.value if option.obstacle else "other"
         reason = option.reason or option.words
         doubted = option.obstacle is Obstacle.NOT_THERE
         self.witness.not_there(work.sub_task, work.attempts, self._position, doubted)
-        self.talk.ask(work.sub_task, reason)
-        self._end(work, _FAILED, f"{obstacle}: {reason}")
+        self.talk.ask(work.sub_task, reason, words)
+        told = f"; {inline_data(words, limit=150)}" if words else ""
+        self._end(work, _FAILED, f"{obstacle}: {reason}{told}")
 
     # -- what goes out --------------------------------------------------------------------------
 

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import CheckFailed, Decision, Message, as_data
-from coterie_core.skills import Outcome, Skill
+from coterie_core.language import (
+    CheckFailed,
+    Decision,
+    Message,
+    Tool,
+    as_data,
+    inline_data,
+    neutral_order,
+)
+from coterie_core.skills import Ask, Outcome, Skill
 from coterie_core.tasks import Obstacle, SubTask
+from emos_planner.lookups import Lookups
 
 Effect = Literal["act", "done", "give up"]
+SAID_CHARS = 300
+"""Most characters that a robot says at a time."""
+_MOST_TRIED = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +51,51 @@ class Tried:
 
 @dataclass(frozen=True)
 class ChoiceState:
-    """A sub-task, what was tried for it, and what can be done now; the first option is best."""
+    """What a robot knows when it chooses its next skill.
+
+    Attributes:
+        robot: Its name.
+        sub_task: What it works on.
+        options: What can be done now; the rule takes the first.
+        tried: What was tried for this sub-task, with the true results.
+        words: The whole task as a person gave it.
+        facts: Numbers of the sub-task: see `share_facts`.
+        now: The robot itself: where it is, what its hand holds.
+        near: What is near to it, a line each.
+        others: Robot -> what it does, a line each.
+        heard: What other robots said, the latest last.
+        lookups: Its tools; None: none are offered.
+    """
 
     robot: str
     sub_task: SubTask
     options: tuple[Option, ...]
-    tried: tuple[Tried, ...]
-    holding: str
-    room: str
+    tried: tuple[Tried, ...] = ()
+    words: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    now: Mapping[str, Any] = field(default_factory=dict)
+    near: tuple[str, ...] = ()
+    others: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    heard: tuple[str, ...] = ()
+    lookups: Lookups | None = None
+
+    @property
+    def speaks(self) -> bool:
+        """Whether one of the options is to say something."""
+        return any(isinstance(option.skill, Ask) for option in self.options)
 
 
 class SkillChoice(BaseModel):
     """The next thing to do."""
 
-    option: str = Field(description="id of one of the offered options, exactly as given")
-    reason: str = Field("", max_length=300, description="one sentence")
+    reason: str = Field("", max_length=600, description="why, from what is known; two sentences")
+    option: str = Field(max_length=120, description="id of one of the options, exactly as given")
+    to: str = Field("", max_length=60, description="say: name of a robot; empty: all robots")
+    words: str = Field(
+        "",
+        max_length=SAID_CHARS,
+        description="say, give up: what you tell the others, in your own words",
+    )
 
 
 class ChooseSkill(Decision[ChoiceState, SkillChoice]):
@@ -61,38 +103,79 @@ class ChooseSkill(Decision[ChoiceState, SkillChoice]):
 
     name: ClassVar[str] = "emos.choose_skill"
     reply_type: ClassVar[type[BaseModel]] = SkillChoice
-    max_tokens: ClassVar[int] = 250
+    max_tokens: ClassVar[int] = 400
 
     def prompt(self, state: ChoiceState) -> Sequence[Message]:
-        """Show the sub-task, what was tried with its true results, and the options."""
-        tried = [{"did": t.words, "result": t.outcome.name, "why": t.reason} for t in state.tried]
-        options = [{"id": o.id, "what": o.words} for o in state.options]
-        doing = {
-            "what": state.sub_task.kind,
-            "words": state.sub_task.description,
-            "hand holds": state.holding or "nothing",
-            "room": state.room or "unknown",
-        }
+        """Show task, sub-task, surroundings, others, what was tried, and the options."""
+        tried = [_told(one) for one in state.tried[-_MOST_TRIED:]]
+        salt = f"{state.sub_task.id} {len(state.tried)}"
+        options = [
+            {"id": option.id, "what": option.words}
+            for option in neutral_order(state.options, name=lambda o: o.id, salt=salt)
+        ]
+        others = {robot: list(work)[:6] for robot, work in sorted(state.others.items())}
+        parts = [
+            as_data("task", state.words, limit=1000),
+            as_data("sub-task", dict(state.facts) or state.sub_task.description, limit=3000),
+            as_data("what others do", others, limit=2000),
+            as_data("what others said", list(state.heard), limit=2500),
+            as_data("near you", "\n".join(state.near) or "nothing", limit=3000),
+            as_data("you now", dict(state.now), limit=600),
+            as_data("so far", tried, limit=5000),
+            as_data("options", options, limit=6000),
+        ]
         return (
             Message.system(
-                "You steer one household robot through one sub-task, a skill at a time. After each "
-                "skill you see its true result: a skill that failed has not happened. Choose what "
-                "brings the sub-task forward; do not repeat what failed twice for the same reason; "
-                "give it back when there is no way."
+                f"You steer the household robot {inline_data(state.robot)} through one sub-task, a "
+                "skill at a time. After each skill you see its true result: a skill that failed "
+                "has not happened. The options stand in no order. Think first: what was tried, "
+                "what came of it, what is different now. Then take the option that brings the "
+                "sub-task forward soonest; do not repeat what failed twice for the same reason; "
+                "ask others where they know or can do what you cannot; give the sub-task up when "
+                "there is no way left. Lengths are in metres, heights count from the floor."
             ),
-            Message.user(
-                f"{as_data('sub-task', doing, limit=2000)}\n"
-                f"{as_data('so far', tried[-12:], limit=5000)}\n"
-                f"{as_data('options', options, limit=6000)}\nWhich option?"
-            ),
+            Message.user("\n".join(parts) + "\nWhich option?"),
         )
 
+    def options(self, state: ChoiceState) -> Mapping[str, Sequence[str]]:
+        """Return the ids of the options, and who can be spoken to."""
+        salt = f"{state.sub_task.id} {len(state.tried)}"
+        ids = neutral_order((option.id for option in state.options), salt=salt)
+        return {"option": ids, "to": ["", *sorted(state.others)]}
+
+    def tools(self, state: ChoiceState) -> Sequence[Tool[Any]]:
+        """Return look-ups on the own map, and of what the own body reaches, sees and gets to."""
+        return state.lookups.tools() if state.lookups is not None else ()
+
+    def only_reply(self, state: ChoiceState) -> SkillChoice | None:
+        """Nothing to choose where there is one option."""
+        return self.rule(state) if len(state.options) == 1 else None
+
     def check(self, state: ChoiceState, reply: SkillChoice) -> None:
-        """The option is one of those offered."""
-        if all(option.id != reply.option for option in state.options):
-            offered = ", ".join(option.id for option in state.options)
+        """The option is one of those offered; who says something says it to somebody.
+
+        Raises:
+            CheckFailed: It is not; names the options.
+        """
+        chosen = next((option for option in state.options if option.id == reply.option), None)
+        if chosen is None:
+            offered = ", ".join(sorted(option.id for option in state.options))
             raise CheckFailed(f"there is no option {reply.option[:60]!r}; one of: {offered}")
+        if isinstance(chosen.skill, Ask):
+            if not reply.words.strip():
+                raise CheckFailed("words are empty: write what you tell the others")
+            if reply.to and reply.to not in state.others:
+                known = ", ".join(sorted(state.others))
+                raise CheckFailed(f"to: there is no robot {inline_data(reply.to)}; one of: {known}")
 
     def rule(self, state: ChoiceState) -> SkillChoice:
         """Take the first: options come best first."""
-        return SkillChoice(option=state.options[0].id, reason=state.options[0].words)
+        return SkillChoice(reason=state.options[0].words, option=state.options[0].id)
+
+
+def _told(one: Tried) -> dict[str, str]:
+    return {
+        "did": inline_data(one.words, limit=250),
+        "result": one.outcome.name.lower().replace("_", " "),
+        "why": inline_data(one.reason, limit=300),
+    }

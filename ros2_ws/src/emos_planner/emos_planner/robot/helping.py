@@ -1,21 +1,29 @@
-"""Help among the robots of a task: who asks for it, and who has offered its hand."""
+"""Talk among the robots of a task: who asks for help, who has offered its hand, what was said."""
 
 from __future__ import annotations
 
 from collections import deque
 
-from coterie_core.tasks import SubTask
+from coterie_core.language import inline_data
+from coterie_core.tasks import Reflection, SubTask
+from emos_planner.leader.transcript import answer_line
 from emos_planner.robot.messages import HelpMessage, Kind
 
 MOST_OFFERS = 100
 """Offers that a report tells, the latest ones."""
+ANSWER_WAIT = 2.0
+"""How long a robot that has said something waits for an answer [s]."""
+_MOST_LINES = 20
 
 
 class HelpTalk:
-    """What one robot says and hears of help.
+    """What one robot says and hears.
 
     Args:
         robot: Its name.
+
+    Attributes:
+        spoken_to: Whether another robot has spoken to this one by name since it last chose.
     """
 
     def __init__(self, robot: str) -> None:
@@ -26,21 +34,56 @@ class HelpTalk:
         self._outbox: list[HelpMessage] = []
         self._heard: deque[str] = deque(maxlen=200)
         self._count = 0
+        self.spoken_to = False
+        self._lines: deque[str] = deque(maxlen=_MOST_LINES)
+        self._lines_of = ""
 
     def begin(self, task: str) -> None:
         """Begin a task: nothing is asked for, nothing offered."""
         self.task, self.asked, self._offers = task, "", {}
+        self.spoken_to = False
+        self._take_down(task)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What other robots said of this task, the latest last; for prompts."""
+        return tuple(self._lines)
+
+    def overhear(self, reflection: Reflection) -> None:
+        """Take in what another robot answered to the leader's proposal."""
+        if reflection.robot != self.robot:
+            self._take_down(reflection.task, answer_line(reflection))
+
+    def _take_down(self, task: str, line: str = "") -> None:
+        if task != self._lines_of:
+            self._lines.clear()
+            self._lines_of = task
+        if line:
+            self._lines.append(line)
 
     @property
     def offers(self) -> tuple[str, ...]:
         """Ids of the sub-tasks that this robot has offered to do."""
         return tuple(self._offers)[-MOST_OFFERS:]
 
-    def ask(self, one: SubTask, reason: str) -> None:
-        """Ask everybody for help with a sub-task."""
+    def ask(self, one: SubTask, reason: str, words: str = "") -> None:
+        """Ask everybody for help with a sub-task, in a model's words if there are any."""
         text = f"{self.robot} cannot {one.description or one.kind}: {reason}"
+        if words:
+            text = f"{text}. {inline_data(words, limit=300)}"
         self.asked = text[:300]
         self._say("ask", one.id, text)
+
+    def say(self, one: SubTask, words: str, to: str = "") -> None:
+        """Say something in a model's words: an answer if it was spoken to, else a request.
+
+        Args:
+            one: What the robot works on.
+            words: What it says.
+            to: Name of a robot; empty: all.
+        """
+        kind: Kind = "say" if self.spoken_to else "ask"
+        self._say(kind, one.id, inline_data(words, limit=400), (to,) if to else ())
 
     def hear(self, message: object) -> HelpMessage | None:
         """Return a message that asks this robot for help; None for others, or one heard before."""
@@ -50,6 +93,10 @@ class HelpTalk:
         concerned = not message.recipients or self.robot in message.recipients
         if not concerned or message.sender == self.robot or message.task != self.task:
             return None
+        whom = "you" if message.recipients else "all"
+        told = f"{inline_data(message.sender)} to {whom}: {inline_data(message.text, limit=400)}"
+        self._take_down(message.task, told)
+        self.spoken_to = self.spoken_to or (bool(message.recipients) and message.kind != "offer")
         return message if message.kind == "ask" else None
 
     def offer(self, request: HelpMessage) -> None:

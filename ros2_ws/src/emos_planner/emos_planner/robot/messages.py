@@ -1,4 +1,4 @@
-"""What robots of a task say to one another: requests for help, and offers."""
+"""What robots of a task say to one another: requests for help, offers, and plain words."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 LONGEST = 500
-Kind = Literal["ask", "offer"]
+Kind = Literal["ask", "offer", "say"]
 
 
 class HelpMessage(BaseModel):
-    """A request for help with a sub-task (TeamMessage HELP), or the offer to do it (OFFER).
+    """A request for help with a sub-task (TeamMessage HELP), the offer to do it (OFFER), or words.
 
     `recipients` empty: everybody.
     """

@@ -18,7 +18,7 @@ from coterie_core.observation import Observation
 from coterie_core.plain_data import schema_problems
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
-from coterie_core.skills import Ask, NavigateTo, Outcome, Skill, SkillResult
+from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
 from coterie_core.tasks import Proposal, RobotReport
 from coterie_core.team_map import TeamMap
 from coterie_core.waiting import in_time
@@ -39,6 +39,7 @@ from coterie_ros.conversions.checks import ConversionError
 from coterie_ros.conversions.tasks import (
     assignment_from_msg,
     proposal_from_msg,
+    reflection_from_msg,
     reflection_to_msg,
     report_to_msg,
 )
@@ -54,7 +55,11 @@ from emos_planner.robot.limits import AgentLimits
 from emos_planner.robot.messages import HelpMessage, Kind
 from emos_planner.robot.parameters import ROBOT_PARAMETERS
 
-_HELP: dict[int, Kind] = {TeamMessage.HELP: "ask", TeamMessage.OFFER: "offer"}
+_HELP: dict[int, Kind] = {
+    TeamMessage.HELP: "ask",
+    TeamMessage.OFFER: "offer",
+    TeamMessage.TEXT: "say",
+}
 OBSERVATION_TIMEOUT = 10.0
 """How long to wait for the observation that follows a skill [s of wall time]."""
 REFLECT_PATIENCE = 20.0
@@ -220,6 +225,9 @@ class RobotNode(AgentNode):
         self._observed.clear()
 
     def _on_turn(self, turn: DiscussionTurn) -> None:
+        if turn.kind in (DiscussionTurn.ACCEPT, DiscussionTurn.REJECT):
+            self._overhear(turn)
+            return
         if turn.kind != DiscussionTurn.PROPOSE or turn.speaker != conversions.LEADER:
             return
         if turn.recipients and self.robot not in turn.recipients:
@@ -234,6 +242,15 @@ class RobotNode(AgentNode):
     async def _reflect_in_time(self, proposal: Proposal) -> None:
         with due_in(self.parameters["reflect_timeout"]):
             await self._reflect(proposal)
+
+    def _overhear(self, turn: DiscussionTurn) -> None:
+        """Take in what another robot answers to the leader."""
+        if self.agent is None or turn.speaker == self.robot:
+            return
+        try:
+            self.agent.overhear(reflection_from_msg(turn))
+        except ConversionError as error:
+            self.problem(f"discussion: answer of {turn.speaker!r} dropped: {error}")
 
     async def _reflect(self, proposal: Proposal) -> None:
         try:
@@ -336,9 +353,6 @@ class RobotNode(AgentNode):
 
     async def _do(self, skill: Skill) -> SkillResult:
         """Have the bridge (or the robot's driver) carry out a skill; return how it ended."""
-        if isinstance(skill, Ask):
-            self._send(skill.whom, skill.text)
-            return SkillResult(Outcome.SUCCEEDED)
         timeout = self.parameters["skill_timeout"]
         try:
             if isinstance(skill, NavigateTo):
@@ -395,19 +409,6 @@ class RobotNode(AgentNode):
                     sub_task=said.sub_task,
                 )
             )
-
-    def _send(self, whom: str, text: str) -> None:
-        self._count = getattr(self, "_count", 0) + 1
-        self._messages.publish(
-            TeamMessage(
-                header=conversions.header(self._now(), ""),
-                id=f"{self.robot}-said-{self._count}",
-                sender=self.robot,
-                recipients=[whom] if whom else [],
-                kind=TeamMessage.TEXT,
-                text=text[:500],
-            )
-        )
 
     # -- keeping --------------------------------------------------------------------------------
 

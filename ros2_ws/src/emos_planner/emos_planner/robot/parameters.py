@@ -32,8 +32,9 @@ ROBOT_PARAMETERS = (
     ),
     ParameterSpec(
         "code_checks",
-        3,
-        "Number of sub-tasks for which a model writes code over the tools.",
+        0,
+        "Number of sub-tasks for which a model writes code over the tools; its verdict is noted "
+        "only.",
         minimum=0,
     ),
     ParameterSpec(

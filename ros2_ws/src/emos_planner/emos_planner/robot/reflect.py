@@ -4,39 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import CheckFailed, Decision, Message, as_data
+from coterie_core.language import CheckFailed, Decision, Message, Tool, as_data, inline_data
+from coterie_core.resume import Resume
 from coterie_core.tasks import Obstacle, SubTask, Verdict
 from emos_planner.geometry.results import Estimate
+from emos_planner.lookups import Lookups
+
+_SHORTEST_REASON = 10  # characters
 
 
 class ShareVerdict(BaseModel):
     """Yes or no to one sub-task."""
 
-    sub_task: str = Field(description="its id, exactly as given")
+    sub_task: str = Field(max_length=60, description="its id, exactly as given")
+    reason: str = Field("", max_length=300, description="the numbers compared, in a sentence")
     feasible: bool
     obstacle: Obstacle | None = Field(None, description="what rules it out, if it is not feasible")
-    reason: str = Field("", max_length=300, description="one sentence with the numbers compared")
 
 
 class ShareReply(BaseModel):
     """A robot's word on its share."""
 
+    reason: str = Field("", max_length=600, description="what your body can and cannot do here")
     verdicts: list[ShareVerdict] = Field(max_length=200)
 
 
 @dataclass(frozen=True)
 class ShareState:
-    """A robot's share, its body in words, and what its tools say."""
+    """A robot's share before it answers.
+
+    Attributes:
+        robot: Its name.
+        words: The task as a person gave it.
+        resume: What it believes of its body.
+        body: The same in words.
+        sub_tasks: Those of its share that its word can change.
+        facts: Numbers for each of them, in their order.
+        estimates: What the tools say: for the rule and the check, not for the prompt.
+        heard: What was said in the discussion so far, a line each.
+        lookups: Its tools.
+    """
 
     robot: str
     words: str
+    resume: Resume
     body: str
     sub_tasks: tuple[SubTask, ...]
+    facts: tuple[Mapping[str, Any], ...]
     estimates: Mapping[str, Estimate]
+    heard: tuple[str, ...]
+    lookups: Lookups
 
 
 class ReflectOnShare(Decision[ShareState, ShareReply]):
@@ -47,37 +68,47 @@ class ReflectOnShare(Decision[ShareState, ShareReply]):
     max_tokens: ClassVar[int] = 1200
 
     def prompt(self, state: ShareState) -> Sequence[Message]:
-        """Show body, share and what the tools computed."""
-        share = [
-            {
-                "id": one.id,
-                "what": one.kind,
-                "object": one.object.model_dump(exclude_defaults=True) if one.object else None,
-                "onto": one.receptacle.model_dump(exclude_defaults=True)
-                if one.receptacle
-                else None,
-                "words": one.description,
-                "computed": state.estimates[one.id].reason,
-            }
-            for one in state.sub_tasks
+        """Show the body, what others said, and the share with its numbers."""
+        share = "\n".join(_lines(state.facts))
+        parts = [
+            as_data("your body", state.body, limit=9000),
+            as_data("task", state.words, limit=600),
+            as_data("what was said so far", list(state.heard), limit=4000),
+            as_data("your share", share, limit=20000),
         ]
         return (
             Message.system(
-                "You are the mind of one household robot. A leader proposes a share of a task to "
-                "you. For every sub-task say whether your own body can do it: can you get there, "
-                "see it, reach it at its height and distance, hold it? Compare numbers, do not "
-                "guess; what your tools have computed is given with each sub-task. Say no only for "
-                "a reason in your body or in the way, and name it."
+                f"You are the mind of the household robot {inline_data(state.robot)}. A leader "
+                "proposes a share of a task to you. For every sub-task say whether your own body "
+                "can do it: can you get there, see it, reach it at its height and distance, hold "
+                "it? Compare the numbers of your body with those of the sub-task, do not guess: "
+                "first the reason, then yes or no. Say no only for a reason in your body, in the "
+                "way, or in what you have heard, and name it; another robot gets the sub-task "
+                "then. Your hands will be free, or hold what is to be placed, when its turn comes. "
+                "Lengths are in metres, heights count from the floor you would stand on, angles in "
+                "degrees."
             ),
-            Message.user(
-                f"{as_data('your body', state.body, limit=9000)}\n"
-                f"{as_data('task', state.words, limit=600)}\n"
-                f"{as_data('your share', share, limit=20000)}\nYour verdict on each sub-task?"
-            ),
+            Message.user("\n".join(parts) + "\nYour verdict on each sub-task?"),
         )
 
+    def options(self, state: ShareState) -> Mapping[str, Sequence[str]]:
+        """Return the ids of the sub-tasks."""
+        return {"verdicts[].sub_task": [one.id for one in state.sub_tasks]}
+
+    def tools(self, state: ShareState) -> Sequence[Tool[Any]]:
+        """Return look-ups on the own map, and of what the own body reaches, sees and gets to."""
+        return state.lookups.tools()
+
+    def only_reply(self, state: ShareState) -> ShareReply | None:
+        """Nothing to judge: no word of a model could change anything."""
+        return None if state.sub_tasks else ShareReply(verdicts=[])
+
     def check(self, state: ShareState, reply: ShareReply) -> None:
-        """One verdict for each sub-task, none for others; a no has its obstacle."""
+        """One verdict for each; no yes against the tools, no no against the body's plain facts.
+
+        Raises:
+            CheckFailed: Names the verdict and the numbers that are against it.
+        """
         wanted = {one.id for one in state.sub_tasks}
         given = [verdict.sub_task for verdict in reply.verdicts]
         unknown = [id_ for id_ in given if id_ not in wanted]
@@ -85,12 +116,16 @@ class ReflectOnShare(Decision[ShareState, ShareReply]):
         if unknown or missing or len(given) != len(set(given)):
             raise CheckFailed(
                 f"give exactly one verdict for each of {', '.join(sorted(wanted))}"
-                + (f"; unknown: {unknown[0][:60]!r}" if unknown else "")
+                + (f"; unknown: {inline_data(unknown[0])}" if unknown else "")
                 + (f"; missing: {', '.join(missing)}" if missing else "")
             )
-        for verdict in reply.verdicts:
-            if not verdict.feasible and verdict.obstacle is None:
-                raise CheckFailed(f"{verdict.sub_task}: say which obstacle rules it out")
+        problems = [
+            f"{verdict.sub_task}: {problem}"
+            for verdict in reply.verdicts
+            if (problem := _against(state, verdict))
+        ]
+        if problems:
+            raise CheckFailed("; ".join(problems[:12]))
 
     def rule(self, state: ShareState) -> ShareReply:
         """What the tools say."""
@@ -107,15 +142,58 @@ class ReflectOnShare(Decision[ShareState, ShareReply]):
         )
 
 
-def settled(estimate: Estimate, said: ShareVerdict, by_model: bool) -> Verdict:
-    """Return the verdict that counts: the tool's; what a model said against it is noted."""
-    verdict = estimate.verdict(said.sub_task)
-    if not by_model or said.feasible == estimate.feasible:
-        return verdict
-    words = said.reason or (said.obstacle.value if said.obstacle else "")
-    says = "can be done" if said.feasible else "cannot be done"
-    return verdict.model_copy(
-        update={"disagreement": f"the model says it {says}: {words}; the tool counts"[:500]}
+def _lines(facts: Sequence[Mapping[str, Any]]) -> list[str]:
+    return ["; ".join(f"{key}: {_value(value)}" for key, value in one.items()) for one in facts]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{reach} at {height}" for height, reach in value.items())
+    return ", ".join(str(v) for v in value) if isinstance(value, list) else str(value)
+
+
+def _against(state: ShareState, said: ShareVerdict) -> str:
+    """Return what is against a verdict of a model ("": nothing)."""
+    tools = state.estimates[said.sub_task]
+    if said.feasible:
+        if tools.feasible:
+            return ""
+        return f"your body cannot: {inline_data(tools.reason, limit=300)}; so the answer is no"
+    if said.obstacle is None:
+        return "say which obstacle rules it out"
+    if len(said.reason.strip()) < _SHORTEST_REASON:
+        return "a no needs its reason in a sentence"
+    body = state.resume
+    wrong = ""
+    if said.obstacle is Obstacle.NO_ARM and body.manipulation.arms:
+        wrong = f"you have {len(body.manipulation.arms)} arm(s)"
+    elif said.obstacle is Obstacle.NO_CAMERA and body.perception.cameras:
+        wrong = f"you have {len(body.perception.cameras)} camera(s)"
+    elif said.obstacle in (Obstacle.TOO_HIGH, Obstacle.TOO_LOW) and tools.feasible:
+        wrong = f"your hand or camera gets to that height: {inline_data(tools.reason, limit=300)}"
+    elif said.obstacle is Obstacle.NO_ANSWER:
+        wrong = "you have just answered; name another obstacle"
+    return wrong
+
+
+def settled(id: str, estimate: Estimate, said: ShareVerdict | None) -> Verdict:
+    """Return the verdict that counts: the tool's, or a model's reasoned no.
+
+    Args:
+        id: Of the sub-task.
+        estimate: What the tools say.
+        said: What a model said; its yes has passed the check. None: no model was asked.
+    """
+    if said is None or said.feasible or not estimate.feasible:
+        return estimate.verdict(id)
+    return Verdict(
+        sub_task=id,
+        feasible=False,
+        obstacle=said.obstacle,
+        reason=inline_data(said.reason, limit=400),
+        source="model",
+        disagreement=f"its tools say that it can: {inline_data(estimate.reason, limit=300)}; its "
+        "own word counts",
     )
 
 

@@ -1,4 +1,4 @@
-"""A robot's answer to a proposal: its share judged by its tools, by a model, and by its code."""
+"""A robot's answer to a proposal: its share judged by its tools and by a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from coterie_core.language import Decider, inline_data
 from coterie_core.tasks import Proposal, Reflection, SubTask
 from emos_planner.geometry.results import Estimate
 from emos_planner.geometry.toolbox import Toolbox
+from emos_planner.lookups import Lookups
 from emos_planner.robot.reflect import ReflectOnShare, ShareState, settled, with_code
+from emos_planner.robot.share_facts import share_facts
 from emos_planner.sandbox.write_check import second_opinion
 
 
@@ -23,8 +25,12 @@ async def reflection_on(
     tools: Toolbox,
     start: Vec3 | None,
     code_checks: int,
+    heard: Sequence[str] = (),
 ) -> Reflection:
     """Return yes, or no with typed reasons, to what a proposal gives to a robot.
+
+    A model judges what its word can change: not what the tools rule out, nor what no other robot
+    could take over.
 
     Args:
         proposal: Who is to do what.
@@ -35,20 +41,32 @@ async def reflection_on(
         tools: For what the robot knows now.
         start: Where it stands [m].
         code_checks: Sub-tasks for which a model also writes code over the tools.
+        heard: What was said in the discussion so far.
     """
     mine = tuple(s for s in proposal.sub_tasks if s.robot == robot)
     if not mine:
         return Reflection(task=proposal.task, round=proposal.round, robot=robot, agrees=True)
-    state = ShareState(robot, proposal.words, body, mine, estimates)
+    open_ = tuple(s for s in mine if estimates[s.id].feasible and s.id not in proposal.sole)
+    state = ShareState(
+        robot,
+        proposal.words,
+        tools.resumes[robot],
+        body,
+        open_,
+        tuple(share_facts(tools, robot, s, start) for s in open_),
+        estimates,
+        tuple(heard),
+        Lookups(tools, {robot: start}, own=robot),
+    )
     chosen = () if decider.rule_only else mine[:code_checks]
     decided, coded = await asyncio.gather(
         decider.decide(ReflectOnShare(), state),
         _by_code(chosen, robot, estimates, decider, tools, start),
     )
     by_model = decided.decided_by == "model"
-    said = {verdict.sub_task: verdict for verdict in decided.reply.verdicts}
+    said = {verdict.sub_task: verdict for verdict in decided.reply.verdicts} if by_model else {}
     verdicts = tuple(
-        with_code(settled(estimates[one.id], said[one.id], by_model), coded.get(one.id, ""))
+        with_code(settled(one.id, estimates[one.id], said.get(one.id)), coded.get(one.id, ""))
         for one in mine
     )
     return Reflection(
@@ -57,7 +75,7 @@ async def reflection_on(
         robot=robot,
         agrees=all(verdict.feasible for verdict in verdicts),
         verdicts=verdicts,
-        without_model="" if by_model else inline_data(decided.reason, limit=300),
+        without_model="" if by_model else inline_data(decided.reason, limit=300)[:300],
     )
 
 

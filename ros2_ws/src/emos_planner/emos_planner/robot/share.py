@@ -57,6 +57,11 @@ class Share:
         return tuple(work.sub_task for work in self._own.values())
 
     @property
+    def mates(self) -> tuple[str, ...]:
+        """The other robots that have sub-tasks of the task."""
+        return tuple(sorted({one.robot for one in self.all} - {"", self.robot}))
+
+    @property
     def over(self) -> bool:
         """Whether all own sub-tasks are at an end."""
         return all(one.state in (_DONE, _FAILED) for one in self.sub_tasks)

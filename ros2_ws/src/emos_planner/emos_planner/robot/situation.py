@@ -35,7 +35,11 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Situation:
-    """All that the next skill for a sub-task depends on."""
+    """All that the next skill for a sub-task depends on.
+
+    `mates` are the other robots of the task (names); `spoken_to`: one of them has spoken to this
+    robot by name, and it has not answered yet.
+    """
 
     robot: str
     sub_task: SubTask
@@ -55,6 +59,8 @@ class Situation:
     stood: tuple[Vec3, ...] = ()
     coverage: Coverage | None = None
     placed_in_view: bool = False
+    mates: tuple[str, ...] = ()
+    spoken_to: bool = False
 
     @property
     def last(self) -> Attempt | None:

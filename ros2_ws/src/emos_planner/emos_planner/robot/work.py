@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from coterie_core.geometry import Vec3
 from coterie_core.scene import SceneObject
 from coterie_core.skills import (
+    Ask,
     Close,
     Detect,
     LookAround,
+    MoveArmTo,
     NavigateTo,
     Open,
     Outcome,
@@ -36,6 +38,9 @@ APART = 0.35
 """Spots nearer to one another than this are the same try [m]."""
 LOOKS = 4
 """How often a thing is looked at before it is said not to be there."""
+MOST_SAID = 3
+"""How often a robot says something in its own words for one sub-task."""
+ARM_KINDS = ("pick", "place", "open", "close")
 _PATIENCE = 6
 """How often a robot waits for others to go out of its way."""
 
@@ -54,7 +59,8 @@ _OBSTACLES: Mapping[Outcome, Obstacle] = {
 def options_for(now: Situation) -> tuple[Option, ...]:
     """Return what can be done now for a sub-task, best first; never empty.
 
-    Every list ends with the option to give the sub-task back, with the typed reason.
+    Once something has failed there is more to choose from: the hand may be tried out, others may
+    be spoken to, and the sub-task may be given back with the typed reason.
     """
     if now.tries_left <= 0:
         if now.sub_task.kind == "place" and now.did("Place"):
@@ -70,12 +76,39 @@ def options_for(now: Situation) -> tuple[Option, ...]:
         "close": _swing,
     }
     options = list(_waits(now)) or list(plans[now.sub_task.kind](now))
-    if not options or options[-1].effect == "act":
+    if options and options[-1].effect == "act":
+        options += _besides(now)
+    if not options or (options[-1].effect == "act" and _has_failed(now)):
         options.append(_give_up(now))
     unique: dict[str, Option] = {}
     for option in options:
         unique.setdefault(option.id, option)
     return tuple(unique.values())
+
+
+def _has_failed(now: Situation) -> bool:
+    return any(not attempt.ok for attempt in now.attempts)
+
+
+def _besides(now: Situation) -> Iterator[Option]:
+    """What may help where something went wrong, and an answer to who has asked."""
+    failed, last = _has_failed(now), now.last
+    goal = now.receptacle if now.sub_task.kind == "place" else now.thing
+    at = now.estimate.target or (goal.box.center if goal is not None else None)
+    if failed and now.sub_task.kind in ARM_KINDS and goal is not None and at is not None:
+        near = now.position is not None and math.dist(now.position[:2], at[:2]) <= _far(now)
+        if near and (last is None or last.skill != "MoveArmTo"):
+            words = f"move the hand to the {goal.label.top}, to see whether it gets there from here"
+            yield Option("arm", words, skill=MoveArmTo(at))
+    said = sum(attempt.option == "say" for attempt in now.attempts)
+    if now.mates and (failed or now.spoken_to) and said < MOST_SAID:
+        words = "say something to another robot, or to all: ask, answer, warn (fill `words`)"
+        yield Option("say", words, skill=Ask("", ""))
+
+
+def _far(now: Situation) -> float:
+    """Return how far hands get from the middle of the robot at most [m]."""
+    return max((hand.reach for hand in now.tools.kind(now.robot).body.hands), default=0.0)
 
 
 def _waits(now: Situation) -> Iterator[Option]:
@@ -98,7 +131,8 @@ def _give_up(now: Situation, why: str = "") -> Option:
     else:
         obstacle, reason = Obstacle.OTHER, "there is nothing more that it can try"
     text = f"{why}: {reason}" if why else reason
-    return Option("give up", f"hand it back: {text}", "give up", None, obstacle, text)
+    words = "give the sub-task back to the leader, for another robot or for nobody"
+    return Option("give up", words, "give up", None, obstacle, text)
 
 
 def _done(words: str) -> Option:

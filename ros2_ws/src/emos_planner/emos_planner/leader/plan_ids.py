@@ -1,39 +1,10 @@
-"""Which plan counts where a model and the solver differ: the checks decide, and say why."""
+"""Ids of a model's plan: a sub-task that means the same as a known one has its id."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
-from coterie_core.geometry import Vec3
 from coterie_core.tasks import SubTask
-from emos_planner.allocation.checks import choose
-from emos_planner.geometry.toolbox import Toolbox
-
-
-def judge(
-    model: Sequence[SubTask],
-    solver: Sequence[SubTask],
-    toolbox: Toolbox,
-    what: str,
-    starts: Mapping[str, Vec3 | None] | None = None,
-    solver_time: float = math.inf,
-) -> tuple[tuple[SubTask, ...], str]:
-    """Return the better of two plans and why, as a sentence for the report.
-
-    What both give no robot to is left out of the comparison. `solver_time` [s]: the solver's own
-    estimate of its plan (infinity: not known).
-    """
-    idle = {one.id for one in solver if not one.robot} & {one.id for one in model if not one.robot}
-    choice = choose(
-        [one for one in model if one.id not in idle],
-        [one for one in solver if one.id not in idle],
-        toolbox,
-        starts=starts,
-        solver_time=solver_time,
-    )
-    nobody = tuple(one for one in solver if one.id in idle)
-    return (*choice.sub_tasks, *nobody), f"{what}: {choice.report}"
 
 
 def with_known_ids(

@@ -1,0 +1,97 @@
+"""What a leader does around a model's split of a task: what it is told, what its reply means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from coterie_core.geometry import Vec3
+from coterie_core.language import inline_data
+from coterie_core.resume import Resume
+from coterie_core.scene import SceneGraph
+from coterie_core.sightings import as_thing
+from coterie_core.tasks import SubTask
+from coterie_core.understanding import NotUnderstood
+from emos_planner.allocation.solver import Share
+from emos_planner.geometry.toolbox import Toolbox
+from emos_planner.leader.briefing import body_text, where_text
+from emos_planner.leader.options import LeaderOptions
+from emos_planner.leader.progress import Progress
+from emos_planner.leader.split_checks import mistakes
+from emos_planner.leader.split_state import SplitReply, SplitState, sub_tasks_of_reply
+from emos_planner.leader.task import TaskInWork
+from emos_planner.leader.understand import understand
+from emos_planner.lookups import Lookups
+from emos_planner.map_view import map_view
+
+
+def split_state(
+    work: TaskInWork,
+    second: Share,
+    starts: Mapping[str, Vec3 | None],
+    resumes: Mapping[str, Resume],
+    options: LeaderOptions,
+    toolbox: Toolbox,
+) -> SplitState:
+    """Return what a model is told of a task.
+
+    Args:
+        work: The task, as far as the rule understood it.
+        second: The solver's plan, which the rule replies with.
+        starts: The robots that take part -> where they are [m].
+        resumes: What is believed of their bodies.
+        options: Of the leader.
+        toolbox: Bodies in the scene.
+    """
+    basis, scene = work.meant.sub_tasks, toolbox.scene
+    meant = [t.id for one in basis for t in (one.object, one.receptacle) if t is not None]
+    return SplitState(
+        words=work.words,
+        view=map_view(scene, work.words, meant, options.map_chars),
+        things={id: as_thing(thing) for id, thing in scene.objects.items()},
+        rooms={room.id: room.name for room in scene.rooms.values()},
+        robots={robot: body_text(resumes[robot], options) for robot in starts},
+        now={robot: where_text(scene, robot, at) for robot, at in starts.items()},
+        lookups=Lookups(toolbox, starts),
+        basis=basis,
+        second=second.sub_tasks,
+        only=work.meant.board.only,
+        map_chars=options.map_chars,
+    )
+
+
+def meant_by_order(
+    work: TaskInWork,
+    state: SplitState,
+    reply: SplitReply,
+    scene: SceneGraph,
+    options: LeaderOptions,
+) -> tuple[SubTask, ...]:
+    """Return a plan for words that the rule did not understand, with what they want.
+
+    What the model says they mean, in plain English, is read by the rule where that fits its own
+    plan: then the leader knows what to claim, and what to do with things that are found on the
+    way. Else the plan is all that there is.
+
+    Args:
+        work: The task; its wants and `order` are filled where the order is understood.
+        state: What the model was told.
+        reply: What it replied, checked.
+        scene: The map that grows with the task.
+        options: Of the leader.
+    """
+    plan = sub_tasks_of_reply(state, reply)
+    order = inline_data(reply.order, limit=400)
+    if not order:
+        return plan
+    try:
+        meant = understand(order, scene, tuple(state.robots), unseen=options.unseen)
+    except NotUnderstood:
+        return plan
+    known = replace(state, basis=meant.sub_tasks, second=(), only=meant.board.only)
+    if not meant.sub_tasks or mistakes(known, reply):
+        return plan
+    work.notes.append(f"taken to mean: {order}")
+    work.order, work.meant = order, meant
+    work.progress = Progress(work.id, meant, scene, options)
+    return sub_tasks_of_reply(known, reply)
