@@ -14,6 +14,7 @@ from coterie_core.language import (
     Decider,
     Decision,
     LanguageModel,
+    Policy,
     RulesModel,
     estimate_tokens,
 )
@@ -48,8 +49,17 @@ class CountingDecider(Decider):
         timeout_s: float = 30.0,
         who: str = "",
         on_decided: Callable[[str, Decided[Any]], None] | None = None,
+        policy: Policy | None = None,
+        larger: LanguageModel | None = None,
     ) -> None:
-        super().__init__(model or RulesModel(), timeout_s=timeout_s, who=who, on_decided=on_decided)
+        super().__init__(
+            model or RulesModel(),
+            timeout_s=timeout_s,
+            who=who,
+            on_decided=on_decided,
+            policy=policy,
+            larger=larger,
+        )
         self.costs: dict[str, Cost] = {}
 
     async def decide(self, decision: Decision[StateT, ReplyT], state: StateT) -> Decided[ReplyT]:

@@ -14,7 +14,7 @@ from coterie_core.sightings import as_thing
 from coterie_core.tasks import SubTask
 from emos_planner.geometry.results import Estimate
 from emos_planner.geometry.toolbox import Toolbox
-from emos_planner.map_view import ranks, thing_line
+from emos_planner.map_view import SAID, ranks, thing_line
 
 _MOST_FOUND = 15
 
@@ -133,7 +133,7 @@ class Lookups:
         found = sorted(
             (rank, id)
             for id, rank in ranked.items()
-            if rank <= 1 and (not wanted.room or scene.objects[id].room == wanted.room)
+            if rank <= SAID and (not wanted.room or scene.objects[id].room == wanted.room)
         )
         return {
             "found": len(found),

@@ -19,7 +19,7 @@ MAP_CHARS = 9000
 """Most characters that a prompt spends on a map, unless told otherwise."""
 _HOUSE, _DETAIL = 0.35, 0.4  # shares of the bound
 _NAME_WORDS = 3  # a thing's name has at most so many words
-_MEANT, _SAID, _HOLDER, _NEAR, _OTHER = range(5)
+_MEANT, _SAID_HERE, SAID, _HOLDER, _NEAR, _OTHER = range(6)
 _LONG = 60
 
 
@@ -59,7 +59,7 @@ def map_view(
     """
     house = whole_lines(house_lines(scene), int(_HOUSE * limit), "lines")
     ranked = ranks(scene, words, meant)
-    understood = any(rank <= _SAID for rank in ranked.values())
+    understood = any(rank <= SAID for rank in ranked.values())
     variety = _variety(scene)
     order = sorted(ranked, key=lambda id: (ranked[id], *variety[id]))
     wanted = [id for id in order if not understood or ranked[id] < _OTHER]
@@ -81,7 +81,11 @@ def map_view(
 
 
 def ranks(scene: SceneGraph, words: str, meant: Iterable[str] = ()) -> dict[str, int]:
-    """Return thing -> how near it is to what words are about (0: meant, 4: not at all)."""
+    """Return thing -> how near it is to what words are about.
+
+    0: known to be meant; 1, 2: named by its label, kind or use, in a room that is named or
+    elsewhere; 3: holds such a thing; 4: in a room that is named; 5: none of these.
+    """
     household = load_household()
     said = words_of(words)
     text = f" {' '.join(said)} "
@@ -97,10 +101,10 @@ def ranks(scene: SceneGraph, words: str, meant: Iterable[str] = ()) -> dict[str,
         if id in chosen or f" {id.lower()} " in text or id.lower() in words.lower().split():
             found[id] = _MEANT
         elif kind_of(label) in kinds or f" {label} " in text:
-            found[id] = _SAID
+            found[id] = _SAID_HERE if thing.room in rooms else SAID
         else:
             found[id] = _NEAR if thing.room in rooms else _OTHER
-    for id in [id for id, rank in found.items() if rank <= _SAID]:
+    for id in [id for id, rank in found.items() if rank <= SAID]:
         for holder in (scene.objects[id].support, scene.objects[id].container):
             if holder in found:
                 found[holder] = min(found[holder], _HOLDER)

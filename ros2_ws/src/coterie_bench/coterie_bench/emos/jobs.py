@@ -13,7 +13,7 @@ from typing import Any
 from coterie_bench.common.processes import spread
 from coterie_bench.emos.episodes import Episode, WorldKind
 from coterie_bench.emos.run import Method, run_episode
-from coterie_core.language import ModelProfile, build_model
+from coterie_core.language import ModelProfile
 from emos_planner.resume.verbalize import ResumeFormat
 from habitat_bridge.factory import NoiseLevel
 from habitat_bridge.prior import PriorMap
@@ -55,7 +55,6 @@ class Job:
 
 def run_job(job: Job) -> dict[str, Any]:
     """Return the record of a run; what goes wrong in it is the record's `error`."""
-    model, close = None, None
     record: dict[str, Any] = {
         "key": job.key,
         "episode": job.episode.id,
@@ -72,30 +71,19 @@ def run_job(job: Job) -> dict[str, Any]:
         "prior": job.prior,
         "noise": job.noise,
     }
-    if job.profile:
-        profile = ModelProfile.model_validate_json(job.profile)
-        model = build_model(profile)
-        close = getattr(model, "aclose", None)
-
-    async def work() -> dict[str, Any]:
-        try:
-            done = await run_episode(
-                job.episode,
-                job.method,
-                model=model,
-                seed=job.seed,
-                form=job.form,
-                kind=job.world,
-                prior=job.prior,
-                noise=job.noise,
-            )
-        finally:
-            if close is not None:
-                await close()
-        return asdict(done)
-
+    profile = ModelProfile.model_validate_json(job.profile) if job.profile else None
+    work = run_episode(
+        job.episode,
+        job.method,
+        profile=profile,
+        seed=job.seed,
+        form=job.form,
+        kind=job.world,
+        prior=job.prior,
+        noise=job.noise,
+    )
     try:
-        found = asyncio.run(work())
+        found = asdict(asyncio.run(work))
     except Exception as error:  # one episode must not end the bench
         blank = {"success": False, "goals": {}, "tokens": 0, "prompt_tokens": 0, "steps": 0}
         return record | blank | {"rounds": 0, "seconds": 0.0, "error": _line(error)}

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from coterie_bench.emos.episodes import Episode, Goal, WorldKind, world_of
 from coterie_bench.emos.goals import GoalProblem
-from coterie_core.language import Decider, LanguageModel
+from coterie_core.language import Decider, ModelProfile, UsageMeter, build_model
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
 from coterie_core.skills import Skill, SkillRefused, SkillResult
@@ -53,6 +53,8 @@ DT = 0.25
 """Length of a step [s]."""
 MAX_STEPS = 2400
 """Steps after which an episode ends."""
+_ATTEMPTS_IN_TIME = 2.0  # a decision may take so many of the model's time-outs
+_COUNTED = ("calls", "by_model", "by_rule", "at_once", "asked_again", "overruled", "tool_uses")
 _QUIET = 8  # steps with nothing going on after which nothing will happen any more
 
 _OPTIONS: Mapping[str, LeaderOptions] = {
@@ -74,7 +76,7 @@ class EpisodeResult:
     `subgoals` is the share of the sub-goals reached (0..1), `goals` tells it for each, `steps` of
     the simulation, `rounds` of discussion, `skills` begun by all robots, `tokens` of prompts and
     replies (estimated where a rule decided), `seconds` of wall time. `refused`: the words were not
-    understood.
+    understood. `decisions` counts who decided: see `UsageMeter`.
     """
 
     episode: str
@@ -91,6 +93,7 @@ class EpisodeResult:
     message: str = ""
     refused: bool = False
     goals: Mapping[str, bool] = field(default_factory=dict)
+    decisions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass
@@ -124,7 +127,7 @@ async def run_episode(
     episode: Episode,
     method: Method,
     *,
-    model: LanguageModel | None = None,
+    profile: ModelProfile | None = None,
     form: ResumeFormat = "json",
     seed: int = 0,
     max_steps: int = MAX_STEPS,
@@ -140,7 +143,7 @@ async def run_episode(
     Args:
         episode: The episode.
         method: The method.
-        model: What leader and robots think with; None: the rules.
+        profile: Of the model that leader and robots think with; None: the rules.
         form: Of the resumes that a model is shown.
         seed: Of `random` and `dealt`; with the episode's id, so that each has lots of its own.
         max_steps: Steps after which it ends.
@@ -152,12 +155,30 @@ async def run_episode(
     world, resumes = world_of(episode, kind, noise)
     watch = _Watch(world, GoalProblem(episode), resumes, {robot: set() for robot in resumes}, set())
     rounds, skills, message, refused = 0, 0, "", False
-    deciders = {name: CountingDecider(model, who=name) for name in (*resumes, "leader")}
+    profile, meter = profile or ModelProfile(kind="rules"), UsageMeter()
+    model = build_model(profile, meter)
+    larger = build_model(profile.larger, meter) if profile.larger is not None else None
+    deciders = {
+        name: CountingDecider(
+            model,
+            who=name,
+            timeout_s=_ATTEMPTS_IN_TIME * profile.timeout_s,
+            on_decided=meter.watch(name),
+            policy=profile.policy,
+            larger=larger,
+        )
+        for name in (*resumes, "leader")
+    }
     try:
         scene = prior_map(world.truth(), prior)
         lot = random.Random(f"{seed}-{episode.id}").randrange(2**31)
         options = _OPTIONS.get(method, LeaderOptions()).model_copy(
-            update={"resume_format": form, "seed": lot}
+            update={
+                "resume_format": form,
+                "seed": lot,
+                # Time stands still meanwhile: a slow model is no worse here than a quick one.
+                "reflect_timeout": max(30.0, 2.0 * _ATTEMPTS_IN_TIME * profile.timeout_s),
+            }
         )
         agents = {
             name: RobotAgent(
@@ -199,6 +220,7 @@ async def run_episode(
         steps = world.steps
     finally:
         world.close()
+        await deciders["leader"].aclose()
     costs = [decider.total for decider in deciders.values()]
     return EpisodeResult(
         episode.id,
@@ -218,7 +240,18 @@ async def run_episode(
             f"{predicate.name} {k + 1}": is_so
             for k, (predicate, is_so) in enumerate(zip(episode.checked, reached, strict=True))
         },
+        _by_decision(meter),
     )
+
+
+def _by_decision(meter: UsageMeter) -> dict[str, dict[str, int]]:
+    """Return decision -> how often it was made, and by whom, over all robots."""
+    counts: dict[str, dict[str, int]] = {}
+    for row in meter.as_json():
+        told = counts.setdefault(row["decision"], dict.fromkeys(_COUNTED, 0))
+        for name in _COUNTED:
+            told[name] += row[name]
+    return counts
 
 
 async def each_alone(

@@ -47,6 +47,7 @@ _PLAIN_NAME = re.compile(r"[\w.\-/]{1,40}", re.ASCII)
 class BodyWords(BaseModel):
     """The three summaries of a resume."""
 
+    reason: str = Field("", max_length=600, description="what kind of robot this is, and why")
     mobility: str = Field(max_length=600, description="how it moves, and where it cannot go")
     perception: str = Field(max_length=600, description="what it sees with, from which heights")
     manipulation: str = Field(max_length=600, description="what it grasps with, and where")

@@ -69,12 +69,11 @@ class ReflectOnShare(Decision[ShareState, ShareReply]):
 
     def prompt(self, state: ShareState) -> Sequence[Message]:
         """Show the body, what others said, and the share with its numbers."""
-        share = "\n".join(_lines(state.facts))
         parts = [
             as_data("your body", state.body, limit=9000),
             as_data("task", state.words, limit=600),
             as_data("what was said so far", list(state.heard), limit=4000),
-            as_data("your share", share, limit=20000),
+            as_data("your share", [dict(one) for one in state.facts], limit=20000),
         ]
         return (
             Message.system(
@@ -140,16 +139,6 @@ class ReflectOnShare(Decision[ShareState, ShareReply]):
                 for one in state.sub_tasks
             ]
         )
-
-
-def _lines(facts: Sequence[Mapping[str, Any]]) -> list[str]:
-    return ["; ".join(f"{key}: {_value(value)}" for key, value in one.items()) for one in facts]
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{reach} at {height}" for height, reach in value.items())
-    return ", ".join(str(v) for v in value) if isinstance(value, list) else str(value)
 
 
 def _against(state: ShareState, said: ShareVerdict) -> str:

@@ -71,10 +71,10 @@ def _views(now: Situation, room: str, left: float) -> list[tuple[float, str, Opt
         key = f"room {room} {spot[0]:.1f},{spot[1]:.1f}"
         if _spent(now, key):
             continue
-        skill = NavigateTo.near(spot)
-        option = Option(key, f"look for it in the {name}", skill=skill)
+        words = f"look for it in the {name}{_told(now, spot, gain, cover.whole(now.tools, room))}"
+        option = Option(key, words, skill=NavigateTo.near(spot))
         if now.position is not None and math.dist(now.position, spot) < 0.1:
-            option = Option(f"{key} here", f"look for it in the {name}", skill=LookAround())
+            option = Option(f"{key} here", words, skill=LookAround())
         found.append((gain / (_time(now, spot) + LOOK_TIME), key, option))
     return found
 
@@ -99,16 +99,29 @@ def _containers(now: Situation, room: str, left: float) -> list[tuple[float, str
             continue
         x, y, _ = thing.box.center
         spot = estimate.spot
-        words = f"open the {thing.label.top} to look inside"
+        inside = _told(now, spot, gain, cover.whole(now.tools, room))
+        words = f"open the {thing.label.top} to look inside{inside}"
         there = now.last is not None and now.last.ok and now.last.option == f"go {name}"
         if not there and len(went) < 2 * TRIES and not _at(now.position, spot):
             skill = NavigateTo.near(spot, yaw=math.atan2(y - spot[1], x - spot[0]))
-            option = Option(f"go {name}", f"go to the {thing.label.top}", skill=skill)
+            words = f"go to the {thing.label.top}, to open it and look inside{inside}"
+            option = Option(f"go {name}", words, skill=skill)
         else:
             target = Target(thing.label.top, thing.box.center, name)
             option = Option(f"open {name}", words, skill=Open(target))
         found.append((gain / (_time(now, spot) + OPEN_TIME), f"open {name}", option))
     return found
+
+
+def _told(now: Situation, spot: Vec3, gain: float, whole: float) -> str:
+    """Return where a look is from, how far that is, and what it may show, for a choice."""
+    x, y, _ = spot
+    away = "" if now.position is None else f", {math.dist(now.position, spot):.1f} m away"
+    share = 100.0 * gain / whole if whole > 0.0 else 0.0
+    return (
+        f" from ({x:.1f}, {y:.1f}){away}; shows {share:.0f} % of where it may be in this room; "
+        f"expected there in all {whole:.2f}"
+    )
 
 
 def _spent(now: Situation, key: str) -> bool:

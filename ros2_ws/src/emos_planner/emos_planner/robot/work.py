@@ -40,7 +40,10 @@ LOOKS = 4
 """How often a thing is looked at before it is said not to be there."""
 MOST_SAID = 3
 """How often a robot says something in its own words for one sub-task."""
+GIVE_UP = "give the sub-task back to the leader, for another robot or for nobody"
 ARM_KINDS = ("pick", "place", "open", "close")
+_FIRST = ("go", "open")
+"""Options that come before what the sub-task is about."""
 _PATIENCE = 6
 """How often a robot waits for others to go out of its way."""
 
@@ -59,8 +62,9 @@ _OBSTACLES: Mapping[Outcome, Obstacle] = {
 def options_for(now: Situation) -> tuple[Option, ...]:
     """Return what can be done now for a sub-task, best first; never empty.
 
-    Once something has failed there is more to choose from: the hand may be tried out, others may
-    be spoken to, and the sub-task may be given back with the typed reason.
+    As long as all goes well there is one step to take, and a search has several places to look
+    from. Once something has failed there is more to choose from: the hand may be tried out, others
+    may be spoken to, and the sub-task may be given back with the typed reason.
     """
     if now.tries_left <= 0:
         if now.sub_task.kind == "place" and now.did("Place"):
@@ -76,9 +80,11 @@ def options_for(now: Situation) -> tuple[Option, ...]:
         "close": _swing,
     }
     options = list(_waits(now)) or list(plans[now.sub_task.kind](now))
+    if options and options[0].id in _FIRST and not _in_trouble(now):
+        options = options[:1]  # the rest is for when it is there, or has opened it
     if options and options[-1].effect == "act":
         options += _besides(now)
-    if not options or (options[-1].effect == "act" and _has_failed(now)):
+    if not options or (options[-1].effect == "act" and _in_trouble(now)):
         options.append(_give_up(now))
     unique: dict[str, Option] = {}
     for option in options:
@@ -86,22 +92,24 @@ def options_for(now: Situation) -> tuple[Option, ...]:
     return tuple(unique.values())
 
 
-def _has_failed(now: Situation) -> bool:
-    return any(not attempt.ok for attempt in now.attempts)
+def _in_trouble(now: Situation) -> bool:
+    """Whether something has failed, or was looked for and not seen."""
+    looked = now.sub_task.kind == "detect" and any(a.skill == "Detect" for a in now.attempts)
+    return looked or any(not attempt.ok for attempt in now.attempts)
 
 
 def _besides(now: Situation) -> Iterator[Option]:
     """What may help where something went wrong, and an answer to who has asked."""
-    failed, last = _has_failed(now), now.last
+    trouble, last = _in_trouble(now), now.last
     goal = now.receptacle if now.sub_task.kind == "place" else now.thing
     at = now.estimate.target or (goal.box.center if goal is not None else None)
-    if failed and now.sub_task.kind in ARM_KINDS and goal is not None and at is not None:
+    if trouble and now.sub_task.kind in ARM_KINDS and goal is not None and at is not None:
         near = now.position is not None and math.dist(now.position[:2], at[:2]) <= _far(now)
         if near and (last is None or last.skill != "MoveArmTo"):
             words = f"move the hand to the {goal.label.top}, to see whether it gets there from here"
             yield Option("arm", words, skill=MoveArmTo(at))
     said = sum(attempt.option == "say" for attempt in now.attempts)
-    if now.mates and (failed or now.spoken_to) and said < MOST_SAID:
+    if now.mates and (trouble or now.spoken_to) and said < MOST_SAID:
         words = "say something to another robot, or to all: ask, answer, warn (fill `words`)"
         yield Option("say", words, skill=Ask("", ""))
 
@@ -131,8 +139,7 @@ def _give_up(now: Situation, why: str = "") -> Option:
     else:
         obstacle, reason = Obstacle.OTHER, "there is nothing more that it can try"
     text = f"{why}: {reason}" if why else reason
-    words = "give the sub-task back to the leader, for another robot or for nobody"
-    return Option("give up", words, "give up", None, obstacle, text)
+    return Option("give up", GIVE_UP, "give up", None, obstacle, text)
 
 
 def _done(words: str) -> Option:
@@ -231,7 +238,7 @@ def _not_there(now: Situation, looks: int) -> Option:
             spots.append(spot)
     name = now.thing.label.top if now.thing is not None else "it"
     text = f"looked {looks} times from {max(len(spots), 1)} spots and saw no {name} there"
-    return Option("give up", f"hand it back: {text}", "give up", None, Obstacle.NOT_THERE, text)
+    return Option("give up", GIVE_UP, "give up", None, Obstacle.NOT_THERE, text)
 
 
 def _pick(now: Situation) -> Iterator[Option]:

@@ -44,6 +44,7 @@ class WrittenCheck(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    reason: str = Field("", max_length=600, description="which numbers decide it, and how")
     code: str = Field("", max_length=LONGEST, description="Python; its last line is the verdict")
 
 
