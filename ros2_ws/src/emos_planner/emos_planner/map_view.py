@@ -169,7 +169,7 @@ def thing_line(thing: SceneObject, scene: SceneGraph, here: Vec3 | None = None) 
     if tops:
         parts.append(f"surfaces at {', '.join(tops)} m")
     if inner:
-        parts.append(f"room inside at {', '.join(inner)} m")
+        parts.append(f"space inside at {', '.join(inner)} m")
     for name in ("mass", "mass_kg"):
         if thing.properties.get(name):
             parts.append(f"weighs {inline_data(thing.properties[name], limit=20)} kg")
