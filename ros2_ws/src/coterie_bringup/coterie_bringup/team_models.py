@@ -21,6 +21,7 @@ from coterie_core.local_model.files import SETUP, installed
 from coterie_core.yaml_checks import suggestion
 
 _SECTIONS = ("leader", "planner", "open_questions")
+_FILES = (".yaml", ".yml")
 
 
 def with_model(team: Team, name: str | None) -> Team:
@@ -39,7 +40,7 @@ def with_model(team: Team, name: str | None) -> Team:
         return team
     changes: dict[str, Any] = {}
     known = {*BUILT_IN, *team.models}
-    if name not in known and Path(name).suffix in (".yaml", ".yml"):
+    if name not in known and Path(name).suffix in _FILES:
         # Its files lie where it lies, not where the team file does.
         profile, name = load_profile(Path(name)), Path(name).stem
         changes["models"] = {**team.models, name: profile}
@@ -53,6 +54,32 @@ def with_model(team: Team, name: str | None) -> Team:
         if (spec := getattr(team, section)) is not None:
             changes[section] = spec.model_copy(update={"model": name})
     return team.model_copy(update=changes)
+
+
+def named_profile(name: str | None) -> ModelProfile:
+    """Return the model profile of a name that always exists, or of a file (.yaml).
+
+    What serves a local model is set up where it is not.
+
+    Args:
+        name: `tiny`, `rules`, or a path; None: the rules.
+
+    Raises:
+        CommandError: There is no such profile, or its local model cannot be set up.
+        ProfileError: The file holds none.
+    """
+    if name is None or name in BUILT_IN:
+        profile = BUILT_IN[name or "rules"]
+    elif Path(name).suffix in _FILES:
+        profile = load_profile(Path(name))
+    else:
+        raise CommandError(
+            f"--model {name}: no such model profile{suggestion(name, BUILT_IN)}; give "
+            f"{' or '.join(sorted(BUILT_IN))}, or the path of a profile (.yaml)"
+        )
+    if any(one.kind == "local" for one in profile.chain):
+        ensure_set_up()
+    return profile
 
 
 def local_servers(specs: Sequence[ProcessSpec]) -> dict[str, LocalServer]:

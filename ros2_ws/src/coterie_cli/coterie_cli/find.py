@@ -14,13 +14,12 @@ from rich.markup import escape
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, running_teams
+from coterie_bringup.team_models import named_profile
 from coterie_cli.ask import choose_team, objects_table
 from coterie_core.language import (
     Decider,
     LanguageError,
-    ModelProfile,
     build_decider,
-    load_profile,
 )
 from coterie_core.scene import SceneError, SceneGraph, SceneObject
 from object_planner.embedding import Embedder, EmbeddingError, most_alike, read_picture
@@ -42,7 +41,7 @@ def find(
     mode: str = "uncertainty",
     method: str = "grounded",
     limit: int = 10,
-    profile: Path | None = None,
+    model: str | None = None,
     as_json: bool = False,
 ) -> int:
     """Print the objects of a map that fit a request; return 0, or 1 if none does.
@@ -53,7 +52,7 @@ def find(
         mode: certainty or uncertainty.
         method: The workflow.
         limit: Most objects.
-        profile: Model profile (YAML); none: the rules.
+        model: Name of a model profile, or the path of one (YAML); none: the rules.
         as_json: Print JSON and nothing else.
 
     Raises:
@@ -67,7 +66,7 @@ def find(
         scene = load_map(file)
     except SceneError as error:
         raise CommandError(str(error)) from None
-    decider = _decider(profile)
+    decider = _decider(model)
     options = Options(mode=mode, limit=limit)  # type: ignore[arg-type]
     answer = asyncio.run(plan_objects(scene, text, Roles(decider), method, options))  # type: ignore[arg-type]
     ids = answer.plan.relevant_objects
@@ -202,10 +201,9 @@ def _checked(words: str) -> str:
     return text
 
 
-def _decider(profile: Path | None) -> Decider:
+def _decider(model: str | None) -> Decider:
     try:
-        read = load_profile(profile) if profile else ModelProfile()
-        return build_decider(read, who="find", timeout_s=120.0)
+        return build_decider(named_profile(model), who="find", timeout_s=120.0)
     except (OSError, LanguageError) as error:
         raise CommandError(str(error)) from None
 

@@ -47,5 +47,26 @@ AsJson = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON on stdout and nothing else.")
 ]
 
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        "--profile",
+        metavar="NAME",
+        help="Language model that all think with: a profile of the team file, tiny (the model in "
+        "the box), rules, or the path of a profile (.yaml); default: as the team file says.",
+    ),
+]
+ModelForFiles = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        "--profile",
+        metavar="NAME",
+        help="Language model: tiny (the model in the box), or the path of a profile (.yaml); "
+        "default: the rules decide.",
+    ),
+]
+
 PASS_THROUGH = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 """Settings of a command that hands its arguments to a program with a command line of its own."""

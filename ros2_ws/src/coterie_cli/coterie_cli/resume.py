@@ -16,9 +16,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from coterie_bringup.errors import CommandError
+from coterie_bringup.team_models import named_profile
 from coterie_cli.resume_tables import comparison, table_of
 from coterie_core.files import write_atomically
-from coterie_core.language import Decider, ModelProfile, build_decider, load_profile
+from coterie_core.language import Decider, build_decider
 from coterie_core.resume import Resume
 from emos_planner.resume.builder import SAMPLES, Analysis, analyse, resume_from
 from emos_planner.resume.compare import Stated, StatedError, compare, load_stated
@@ -43,7 +44,8 @@ class ResumeOptions:
         samples: Postures sampled per arm.
         seed: Of the sampling.
         picture: Whether to draw.
-        profile: A model that writes the summaries; none: the rule.
+        model: Name of the model profile, or the path of one, that writes the summaries; none:
+            the rule.
         packages: Folders of packages whose meshes the URDF names.
         compare: Folder of resumes as Habitat-MAS states them, to compare with.
     """
@@ -55,7 +57,7 @@ class ResumeOptions:
     samples: int = SAMPLES
     seed: int = 0
     picture: bool = True
-    profile: Path | None = None
+    model: str | None = None
     packages: tuple[Path, ...] = ()
     compare: Path | None = None
 
@@ -77,9 +79,8 @@ def resume(files: Sequence[Path], options: ResumeOptions) -> None:
     """
     if options.name is not None and len(files) > 1:
         raise CommandError("--name is for one robot; give one file, or leave --name out")
-    profile = load_profile(options.profile) if options.profile else None
     stated = _stated(options.compare) if options.compare is not None else []
-    decider = build_decider(profile or ModelProfile())
+    decider = build_decider(named_profile(options.model))
     console = Console(highlight=False)
     made: list[_Made] = []
     folders: set[Path] = set()

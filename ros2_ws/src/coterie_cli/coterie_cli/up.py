@@ -14,6 +14,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.running_team import TeamRun, prepared
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import load_team
+from coterie_bringup.team_models import with_model
 
 if TYPE_CHECKING:
     from coterie_bringup.team_client import Operator
@@ -60,11 +61,19 @@ class Printer:
             self._lines = False
 
 
-def up(file: Path, *, domain: int | None = None, quiet: bool = False, explore: bool = False) -> int:
+def up(
+    file: Path,
+    *,
+    model: str | None = None,
+    domain: int | None = None,
+    quiet: bool = False,
+    explore: bool = False,
+) -> int:
     """Run the team of a file until Ctrl-C; return the exit code.
 
     Args:
         file: Team file.
+        model: Name of the model profile that all think with; None: as the team file says.
         domain: ROS domain; None: see `prepared`.
         quiet: Show only what happens to processes, not what they write.
         explore: Let the robots explore once the team is up, as the team file limits it.
@@ -73,7 +82,7 @@ def up(file: Path, *, domain: int | None = None, quiet: bool = False, explore: b
         CommandError: Robots are to explore, and none of the team does.
     """
     begin = time.monotonic()
-    team = load_team(file)
+    team = with_model(load_team(file), model)
     if explore and not team.explorers:
         raise CommandError(f"--explore: no robot of {file} has `role: explorer`")
     printer = Printer(lines=not quiet)

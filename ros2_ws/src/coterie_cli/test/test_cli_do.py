@@ -13,8 +13,7 @@ import pytest
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
-from coterie_bringup.team import parse_team
-from coterie_cli.do.command import DEFAULT_TEAM, DoOptions, do, with_profile
+from coterie_cli.do.command import DEFAULT_TEAM, DoOptions, do
 from coterie_cli.do.record import TaskRecord
 from coterie_cli.do.view import TaskView, result_panel, sub_task_table
 from coterie_cli.figures.task import save_task
@@ -75,14 +74,6 @@ def test_the_view_shows_who_does_what() -> None:
     console.print(result_panel(made))
     text = console.export_text()
     assert "DONE" in text and "walker" in text and "too high" in text and "nobody" in text
-
-
-def test_a_profile_must_be_one_of_the_team_file() -> None:
-    team = parse_team(TEAM)
-    assert with_profile(team, "own").robots[0].model == "own"
-    assert with_profile(team, None) is team
-    with pytest.raises(CommandError, match="own, rules"):
-        with_profile(team, "other")
 
 
 def test_an_empty_task_is_refused() -> None:

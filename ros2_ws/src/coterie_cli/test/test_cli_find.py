@@ -40,7 +40,7 @@ def test_an_endpoint_that_is_down_is_said(home, tmp_path, capsys):
     profile.write_text(
         "{kind: openai, model: m, base_url: 'http://127.0.0.1:9/v1', max_retries: 0, timeout_s: 2}"
     )
-    assert find("a chair", file=home, profile=profile, as_json=True) == 0
+    assert find("a chair", file=home, model=str(profile), as_json=True) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["by_rule"] and data["trouble"]
 
@@ -62,7 +62,7 @@ def test_mistakes(home, words, options, says):
 def test_a_file_without_a_profile_is_one_line(home, tmp_path, content):
     (tmp_path / "model.yaml").write_bytes(content)
     with pytest.raises(CommandError, match=r"model\.yaml") as caught:
-        find("a chair", file=home, profile=tmp_path / "model.yaml")
+        find("a chair", file=home, model=str(tmp_path / "model.yaml"))
     assert "\n" not in str(caught.value)
 
 

@@ -18,9 +18,9 @@ from rclpy.context import Context
 from coterie_bench.reveca.trajectories import Course, follow, make_agents
 from coterie_core.cooperation import Agent, Environment
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.lockstep import ACT, LockstepServer
+from coterie_ros.lockstep import ACT, TIMEOUT, LockstepServer
 from coterie_ros.main import ProcessOptions, run_nodes
-from coterie_ros.remote_agent import TIMEOUT, RosAgent
+from coterie_ros.remote_agent import RosAgent
 
 
 class NoTeam(ConnectionError):

@@ -21,6 +21,7 @@ from coterie_bringup.rundir import RunState, running_teams
 from coterie_bringup.running_team import TeamRun, ended_by_signals, prepared
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
+from coterie_bringup.team_models import with_model
 from coterie_cli.ask import choose_team
 from coterie_cli.cooperate.record import CooperationRecord
 from coterie_core.cooperation import Goal, GoalError
@@ -48,6 +49,7 @@ class CooperateOptions:
     name: str = ""
     team_file: Path | None = None
     world: str | None = None
+    model: str | None = None
     out: Path = Path("out/cooperate")
     domain: int | None = None
     max_time: float = 0.0
@@ -64,7 +66,8 @@ def cooperate(options: CooperateOptions) -> int:
     console = Console(stderr=options.as_json)
     given = _goal(options.name, options.predicates) if options.predicates else None
     kept: list[CooperationRecord] = []
-    running = [] if options.team_file or options.world else _running(options.domain)
+    own = options.team_file or options.world or options.model
+    running = [] if own else _running(options.domain)
     try:
         if running:
             state = choose_team(running, options.domain, os.environ.get("ROS_DOMAIN_ID", ""))
@@ -132,6 +135,7 @@ def _with_own(
 ) -> None:
     """Start a team for the goal; its record goes into `kept` at once."""
     team = load_team(options.team_file or shipped_team(DEFAULT_TEAM))
+    team = with_model(team, options.model)
     if options.world:
         team = _in_world(team, options.world)
     spec = team.cooperation

@@ -18,6 +18,7 @@ from coterie_bringup.resources import shipped_team
 from coterie_bringup.running_team import TeamRun, ended_by_signals, prepared
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
+from coterie_bringup.team_models import with_model
 from coterie_cli.demo.progress import DemoProgress, Timings
 from coterie_cli.demo.quiz import Examiner
 from coterie_cli.demo.referee import Examination, bank_of_file, bank_of_house, examination
@@ -35,6 +36,7 @@ class DemoOptions:
     team_file: Path | None = None
     seed: int | None = None
     world: str = "embedded"
+    model: str | None = None
     out: Path = Path("out/demo")
     domain: int | None = None
 
@@ -98,7 +100,7 @@ def demo_team(options: DemoOptions) -> Team:
     Raises:
         CommandError: `--world` names no world, or the data of the graph world are missing.
     """
-    team = load_team(options.team_file or shipped_team("demo"))
+    team = with_model(load_team(options.team_file or shipped_team("demo")), options.model)
     changes: dict[str, Any] = {}
     world = team.world
     if options.world == "graph":

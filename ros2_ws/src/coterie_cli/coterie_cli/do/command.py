@@ -16,7 +16,8 @@ from coterie_bringup.resources import shipped_team
 from coterie_bringup.rundir import RunState, running_teams
 from coterie_bringup.running_team import TeamRun, ended_by_signals, prepared
 from coterie_bringup.supervisor import Event
-from coterie_bringup.team import Team, load_team
+from coterie_bringup.team import load_team
+from coterie_bringup.team_models import with_model
 from coterie_cli.ask import choose_team
 from coterie_cli.do.record import TaskRecord
 from coterie_cli.do.view import TaskView, result_panel
@@ -36,12 +37,12 @@ class DoOptions:
     """What `./coterie do` is asked for.
 
     `team_file`: start this team; None: use the one that runs, or start config/teams/emos.yaml.
-    `profile`: model profile of the team file that all think with; None: as the file says.
+    `model`: name of the model profile that all think with; None: as the team file says.
     """
 
     words: str
     team_file: Path | None = None
-    profile: str | None = None
+    model: str | None = None
     out: Path = Path("out/do")
     domain: int | None = None
     max_time: float = 0.0
@@ -69,10 +70,10 @@ def do(options: DoOptions) -> int:
     try:
         if running:
             state = choose_team(running, options.domain, os.environ.get("ROS_DOMAIN_ID", ""))
-            if options.profile:
+            if options.model:
                 raise CommandError(
                     f"team {state.team} runs already with models of its own; end it to use "
-                    "--profile, or leave that out"
+                    "--model, or leave that out"
                 )
             record.team = state.team
             asyncio.run(_with_running(state, options, record, console))
@@ -113,7 +114,7 @@ async def _with_running(
 
 
 def _with_own(options: DoOptions, record: TaskRecord, console: Console) -> None:
-    team = with_profile(load_team(options.team_file or shipped_team(DEFAULT_TEAM)), options.profile)
+    team = with_model(load_team(options.team_file or shipped_team(DEFAULT_TEAM)), options.model)
     record.team = team.name
 
     def on_event(event: Event) -> None:
@@ -180,24 +181,3 @@ def _wait_stopped(watcher: Any) -> None:
         if reports and all(report.waiting or not report.skill for report in reports):
             return
         time.sleep(0.1)
-
-
-def with_profile(team: Team, profile: str | None) -> Team:
-    """Return the team with all its robots, and its leader, thinking with one model profile.
-
-    Raises:
-        CommandError: The team file has no such profile.
-    """
-    if profile is None:
-        return team
-    known = {"rules", *team.models}
-    if profile not in known:
-        raise CommandError(
-            f"--profile {profile}: the team file has the profiles {', '.join(sorted(known))}"
-        )
-    changes: dict[str, Any] = {
-        "robots": tuple(robot.model_copy(update={"model": profile}) for robot in team.robots)
-    }
-    if team.leader is not None:
-        changes["leader"] = team.leader.model_copy(update={"model": profile})
-    return team.model_copy(update=changes)

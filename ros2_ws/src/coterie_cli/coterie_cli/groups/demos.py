@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from coterie_cli.options import PASS_THROUGH, TEAM, Domain, Out
+from coterie_cli.options import PASS_THROUGH, TEAM, Domain, Model, Out
 
 app = typer.Typer()
 
@@ -31,6 +31,7 @@ def demo(
     team: Annotated[
         Path | None, typer.Option(**TEAM, help="Path or name of the team file; default: demo.")
     ] = None,
+    model: Model = None,
     domain: Domain = None,
     open_report: Annotated[
         bool, typer.Option("--open", help="Open the report in the browser.")
@@ -41,7 +42,12 @@ def demo(
     from coterie_cli.demo.command import demo as run
 
     options = DemoOptions(
-        team_file=team, seed=seed, world=world, out=out or Path("out/demo"), domain=domain
+        team_file=team,
+        seed=seed,
+        world=world,
+        model=model,
+        out=out or Path("out/demo"),
+        domain=domain,
     )
     raise typer.Exit(run(options, open_report=open_report))
 
@@ -76,6 +82,7 @@ def tour(
             "chosen by the house."
         ),
     ] = None,
+    model: Model = None,
     out: Out = None,
     domain: Domain = None,
 ) -> None:
@@ -88,6 +95,7 @@ def tour(
         seed=seed,
         steps=steps,
         world=world,
+        model=model,
         out=out or Path("out/tour"),
         domain=domain,
         ask=tuple(ask or ()),

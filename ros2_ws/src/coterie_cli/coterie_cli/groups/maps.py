@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from coterie_cli.options import AsJson, Domain, Out
+from coterie_cli.options import AsJson, Domain, ModelForFiles, Out
 
 app = typer.Typer()
 
@@ -237,13 +237,7 @@ def resume(
     picture: Annotated[
         bool, typer.Option(help="Draw pictures of the workspace and the fields of view.")
     ] = True,
-    profile: Annotated[
-        Path | None,
-        typer.Option(
-            help="Path of the model profile (YAML) that writes the summaries; default: rules "
-            "write them."
-        ),
-    ] = None,
+    model: ModelForFiles = None,
     packages: Annotated[
         list[Path] | None,
         typer.Option(
@@ -267,7 +261,7 @@ def resume(
         samples=samples,
         seed=seed,
         picture=picture,
-        profile=profile,
+        model=model,
         packages=tuple(packages or ()),
         compare=compare,
     )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from coterie_cli.options import TEAM, AsJson, Domain, Namespace, Out
+from coterie_cli.options import TEAM, AsJson, Domain, Model, ModelForFiles, Namespace, Out
 
 app = typer.Typer()
 
@@ -55,9 +55,7 @@ def find(
     limit: Annotated[
         int, typer.Option(min=1, max=50, help="Largest number of objects found.")
     ] = 10,
-    profile: Annotated[
-        Path | None, typer.Option(help="Path of a model profile (YAML); default: the rules decide.")
-    ] = None,
+    model: ModelForFiles = None,
     domain: Domain = None,
     namespace: Namespace = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Time to wait for the team [s].")] = 60.0,
@@ -75,7 +73,7 @@ def find(
 ) -> None:
     """Find the objects of a semantic map that a request calls for; exit code 1 if none does.
 
-    Mode, method and profile are for a map file: a team has its own in its team file.
+    Mode, method and model are for a map file: a team has its own in its team file.
     """
     from coterie_bringup.errors import CommandError
     from coterie_cli.find import find as run
@@ -107,7 +105,7 @@ def find(
         mode=mode,
         method=method,
         limit=limit,
-        profile=profile,
+        model=model,
         as_json=as_json,
     )
     raise typer.Exit(found)
@@ -124,12 +122,7 @@ def do_task(
             **TEAM, help="Path or name of a team to start; default: the running team, or emos."
         ),
     ] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            help="Name of a model profile of the team file that leader and robots think with."
-        ),
-    ] = None,
+    model: Model = None,
     out: Out = None,
     domain: Domain = None,
     max_time: Annotated[
@@ -143,7 +136,7 @@ def do_task(
     options = DoOptions(
         words=task,
         team_file=team,
-        profile=profile,
+        model=model,
         out=out or Path("out/do"),
         domain=domain,
         max_time=max_time,
@@ -174,6 +167,7 @@ def cooperate(
         str | None,
         typer.Option(help="Kind of world instead of the team file's: embedded or habitat."),
     ] = None,
+    model: Model = None,
     out: Out = None,
     domain: Domain = None,
     max_time: Annotated[
@@ -190,6 +184,7 @@ def cooperate(
         name=name,
         team_file=team,
         world=world,
+        model=model,
         out=out or Path("out/cooperate"),
         domain=domain,
         max_time=max_time,

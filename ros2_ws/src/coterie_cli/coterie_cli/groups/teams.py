@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from coterie_cli.options import TEAM, Domain, TeamFile
+from coterie_cli.options import TEAM, Domain, Model, TeamFile
 
 app = typer.Typer()
 team_app = typer.Typer(help="Checks of team files.", no_args_is_help=True)
@@ -17,6 +17,7 @@ team_app = typer.Typer(help="Checks of team files.", no_args_is_help=True)
 @app.command()
 def up(
     team: TeamFile,
+    model: Model = None,
     domain: Domain = None,
     quiet: Annotated[
         bool, typer.Option(help="Only the events of processes are shown, not their output.")
@@ -31,7 +32,7 @@ def up(
     """Run a team until Ctrl-C."""
     from coterie_cli.up import up as run
 
-    raise typer.Exit(run(team, domain=domain, quiet=quiet, explore=explore))
+    raise typer.Exit(run(team, model=model, domain=domain, quiet=quiet, explore=explore))
 
 
 @app.command()

@@ -21,6 +21,7 @@ from coterie_bringup.spinning import in_loop
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.team_client import Operator, exploration_goal, operating
+from coterie_bringup.team_models import with_model
 from coterie_cli.ask import plain, way_length
 from coterie_cli.demo.command import habitat_world
 from coterie_cli.demo.progress import DemoProgress, Timings
@@ -55,6 +56,7 @@ class TourOptions:
     seed: int | None = None
     steps: int | None = None
     world: str = "embedded"
+    model: str | None = None
     out: Path = Path("out/tour")
     domain: int | None = None
     ask: tuple[str, ...] = ()
@@ -107,7 +109,7 @@ def tour_team(options: TourOptions) -> Team:
     Raises:
         CommandError: It has no mapper or no robots that explore, or the world is unknown.
     """
-    team = load_team(options.team_file or shipped_team("home"))
+    team = with_model(load_team(options.team_file or shipped_team("home")), options.model)
     where = team.file or options.team_file
     if team.mapper is None:
         raise CommandError(f"{where}: no `mapper`; add `mapper: {{}}`, as home.yaml has it")

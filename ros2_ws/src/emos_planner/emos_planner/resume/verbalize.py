@@ -329,7 +329,9 @@ def _numbers_of(resume: Resume) -> dict[str, list[float]]:
     moving += [body.step_height] if body.step_height is not None else []
     seeing: list[float] = []
     for camera in resume.perception.cameras:
-        seeing += [camera.height, *camera.heights, camera.hfov, camera.vfov, abs(camera.forward)]
+        # A camera below the frame's origin has a negative height; words tell it without its sign.
+        seeing += [abs(camera.height), *(abs(h) for h in camera.heights)]
+        seeing += [camera.hfov, camera.vfov, abs(camera.forward)]
         seeing += [*(abs(v) for v in (*camera.pitches, *camera.yaws)), *camera.range]
         seeing += [abs(camera.pitch), camera.heights[1] - camera.heights[0]]
     holding: list[float] = []
