@@ -37,7 +37,7 @@ from coterie_core.tasks import SubTask, Thing
 from coterie_core.team_map import TeamMap
 from emos_planner.counting import CountingDecider
 from emos_planner.leader.ablation import without_numbers
-from emos_planner.leader.briefing import robot_text
+from emos_planner.leader.briefing import body_text
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.round_robin import deal
 from emos_planner.robot.agent import RobotAgent
@@ -145,12 +145,12 @@ def test_an_ablation_takes_away_just_what_it_names():
     assert bool(bare.manipulation.arms[0].gripper) is bool(resume.manipulation.arms[0].gripper)
     assert len(bare.manipulation.arms) == len(resume.manipulation.arms)
     options = LeaderOptions(numbers=False)
-    text = robot_text(bare, options, None)
+    text = body_text(bare, options)
     assert not re.search(r"\d\.\d", text), text
-    flyer = robot_text(resume_of_kind("m100_indoor"), LeaderOptions(), None)
-    heights = json.loads(flyer.split("\n")[0])["cameras"][0]["heights m"]
+    flyer = body_text(resume_of_kind("m100_indoor"), LeaderOptions())
+    heights = json.loads(flyer)["cameras"][0]["heights m"]
     assert min(heights) > 1.0  # above the floor, not above the body
-    ET.fromstring(robot_text(resume, LeaderOptions(resume_format="xml"), None).split("\n")[0])
+    ET.fromstring(body_text(resume, LeaderOptions(resume_format="xml")))
 
 
 def test_an_episode_that_both_assignments_solve_is_not_verified(monkeypatch, episode):

@@ -186,7 +186,7 @@ async def run_episode(
                 believed(resume, options),
                 deciders[name],
                 TeamMap(scene, name),
-                limits=AgentLimits(form=form, numbers=options.numbers and options.resume),
+                limits=AgentLimits(form=form, numbers=options.numbers, resume=options.resume),
             )
             for name, resume in resumes.items()
         }

@@ -40,7 +40,6 @@ from coterie_core.tasks import (
 )
 from coterie_core.team_map import TeamMap
 from emos_planner.geometry.things import FLOOR
-from emos_planner.resume.verbalize import resume_text
 from emos_planner.robot.choose import ChooseSkill, Option, SkillChoice, Tried
 from emos_planner.robot.clearing import HandClearing
 from emos_planner.robot.helping import ANSWER_WAIT, HelpTalk
@@ -116,13 +115,14 @@ class RobotAgent:
         return await reflection_on(
             proposal,
             self.robot,
-            resume_text(self.tools.resume, self.limits.form, numbers=self.limits.numbers),
+            self.limits.body_text(self.tools.resume),
             estimates,
             self.decider,
             self.tools.toolbox(),
             self._position,
             self.limits.code_checks,
             self.talk.lines,
+            self.limits.tells_numbers,
         )
 
     def overhear(self, reflection: Reflection) -> None:
@@ -262,6 +262,7 @@ class RobotAgent:
             room=self._room,
             share=self.share.all,
             heard=self.talk.lines,
+            numbers=self.limits.tells_numbers,
         )
         decided = await self.decider.decide(ChooseSkill(), state)
         chosen = next(o for o in options if o.id == decided.reply.option)

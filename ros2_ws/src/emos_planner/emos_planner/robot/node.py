@@ -187,7 +187,8 @@ class RobotNode(AgentNode):
         limits = AgentLimits(
             tries=self.parameters["tries"],
             form=self.parameters["resume_format"],
-            numbers=self.parameters["numbers"] and self.parameters["resume"],
+            numbers=self.parameters["numbers"],
+            resume=self.parameters["resume"],
             code_checks=self.parameters["code_checks"],
         )
         self.agent = RobotAgent(
@@ -225,14 +226,15 @@ class RobotNode(AgentNode):
         self._observed.clear()
 
     def _on_turn(self, turn: DiscussionTurn) -> None:
-        if turn.kind in (DiscussionTurn.ACCEPT, DiscussionTurn.REJECT):
-            self._overhear(turn)
-            return
-        if turn.kind != DiscussionTurn.PROPOSE or turn.speaker != conversions.LEADER:
-            return
         if turn.recipients and self.robot not in turn.recipients:
             return
         try:
+            if turn.kind in (DiscussionTurn.ACCEPT, DiscussionTurn.REJECT):
+                if self.agent is not None:
+                    self.agent.overhear(reflection_from_msg(turn))
+                return
+            if turn.kind != DiscussionTurn.PROPOSE or turn.speaker != conversions.LEADER:
+                return
             proposal = proposal_from_msg(turn)
         except ConversionError as error:
             self.problem(f"discussion: {error}")
@@ -242,15 +244,6 @@ class RobotNode(AgentNode):
     async def _reflect_in_time(self, proposal: Proposal) -> None:
         with due_in(self.parameters["reflect_timeout"]):
             await self._reflect(proposal)
-
-    def _overhear(self, turn: DiscussionTurn) -> None:
-        """Take in what another robot answers to the leader."""
-        if self.agent is None or turn.speaker == self.robot:
-            return
-        try:
-            self.agent.overhear(reflection_from_msg(turn))
-        except ConversionError as error:
-            self.problem(f"discussion: answer of {turn.speaker!r} dropped: {error}")
 
     async def _reflect(self, proposal: Proposal) -> None:
         try:

@@ -28,6 +28,7 @@ def outlook(
     room: str,
     share: Iterable[SubTask],
     heard: Iterable[str],
+    numbers: bool = True,
 ) -> ChoiceState:
     """Return the state of the choice.
 
@@ -39,6 +40,7 @@ def outlook(
         room: Where the robot is (id).
         share: All sub-tasks of the task, those of others too.
         heard: What others said.
+        numbers: Whether those of the body are told.
     """
     others: dict[str, list[str]] = {robot: [] for robot in now.mates}
     for one in share:
@@ -63,7 +65,7 @@ def outlook(
         options=options,
         tried=tuple(tried)[-_MOST_TRIED:],
         words=words,
-        facts=share_facts(now.tools, now.robot, now.sub_task, now.position),
+        facts=share_facts(now.tools, now.robot, now.sub_task, now.position, numbers=numbers),
         now=self_told,
         near=_near(now),
         others=others,

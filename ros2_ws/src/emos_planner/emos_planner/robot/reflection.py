@@ -26,6 +26,7 @@ async def reflection_on(
     start: Vec3 | None,
     code_checks: int,
     heard: Sequence[str] = (),
+    numbers: bool = True,
 ) -> Reflection:
     """Return yes, or no with typed reasons, to what a proposal gives to a robot.
 
@@ -42,6 +43,7 @@ async def reflection_on(
         start: Where it stands [m].
         code_checks: Sub-tasks for which a model also writes code over the tools.
         heard: What was said in the discussion so far.
+        numbers: Whether a model is told those of the body.
     """
     mine = tuple(s for s in proposal.sub_tasks if s.robot == robot)
     if not mine:
@@ -53,7 +55,7 @@ async def reflection_on(
         tools.resumes[robot],
         body,
         open_,
-        tuple(share_facts(tools, robot, s, start) for s in open_),
+        tuple(share_facts(tools, robot, s, start, numbers=numbers) for s in open_),
         estimates,
         tuple(heard),
         Lookups(tools, {robot: start}, own=robot),

@@ -18,7 +18,12 @@ _MOST_WAYS = 12
 
 
 def share_facts(
-    toolbox: Toolbox, robot: str, one: SubTask, position: Vec3 | None
+    toolbox: Toolbox,
+    robot: str,
+    one: SubTask,
+    position: Vec3 | None,
+    *,
+    numbers: bool = True,
 ) -> dict[str, Any]:
     """Return what is known of a sub-task, for a robot's model: lengths in metres, rounded.
 
@@ -27,6 +32,7 @@ def share_facts(
         robot: Its name.
         one: The sub-task.
         position: Where the robot is [m]; None: not known.
+        numbers: Whether those of the body are told (the paper's ablation takes them away).
     """
     scene = toolbox.scene
     told: dict[str, Any] = {"id": one.id, "what": one.kind.replace("_", " ")}
@@ -42,7 +48,7 @@ def share_facts(
     goal = found.room if found is not None else next(iter(one.rooms), "")
     if position is not None and goal:
         told["way there"] = way_there(scene, toolbox.plan.room_at(position), goal)
-    if found is not None:
+    if found is not None and numbers:
         told |= _numbers(toolbox, robot, one, found, position)
     if one.depends_on:
         told["after"] = list(one.depends_on)
