@@ -74,7 +74,7 @@ def test_right_assignment_succeeds_and_swapped_fails(records):
 def test_emos_finds_the_right_assignment_and_dealing_out_does_not_check(records):
     assert records["emos"]["success"] and records["emos"]["rounds"] >= 1
     assert records["dealt"]["rounds"] == 0
-    assert records["emos"]["prompt_tokens"] > records["dealt"]["prompt_tokens"] > 0
+    assert records["emos"]["prompt_tokens"] > records["dealt"]["prompt_tokens"]
 
 
 def test_a_leader_gets_the_words_and_not_the_goal(episode):
