@@ -60,6 +60,10 @@ WORKER_ONLY = {"habitat_sim", "magnum", "quaternion"}
 WORKER = SOURCES / "habitat_bridge" / "habitat_bridge" / "habitat"
 # Installed when asked for: import -> (file in requirements/, the folder that may import it).
 ASKED_FOR = {
+    **dict.fromkeys(
+        ("safetensors", "tokenizers", "wordllama"),
+        ("embeddings.txt", SOURCES / "coterie_core" / "coterie_core" / "meaning"),
+    ),
     "xllamacpp": ("local-model.txt", SOURCES / "coterie_core" / "coterie_core" / "local_model"),
 }
 # Modules of helpers for tests may import what tests do.

@@ -32,7 +32,7 @@ docs/INSTALL.md tells what is installed where, and how to undo it."""
 
 #: Groups of requirements that a command needs beside that of its own name: a test builds the site,
 #: and puts a decision to the model in the box.
-MORE_GROUPS = {"test": ("docs", "local-model")}
+MORE_GROUPS = {"test": ("docs", "embeddings", "local-model")}
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -26,7 +26,10 @@ AFTER_INSTALLING = ("relocate_cmake_exports", "write_setup_files")
 #: What numba compiles at the first image, below ros2_ws.
 RENDERER = "src/habitat_bridge/habitat_bridge/render/raster.py"
 #: Groups that no command has the name of, as the set-up's screen has them.
-MORE_TITLES = {"local-model": "the model in the box"}
+MORE_TITLES = {
+    "embeddings": "what compares words by meaning",
+    "local-model": "the model in the box",
+}
 #: How long steps take on two cores that do little else [s].
 EXPECTED = {"venv": 8, "build": 10, "run": 15, "messages": 190, "more": 15, "renderer": 23}
 

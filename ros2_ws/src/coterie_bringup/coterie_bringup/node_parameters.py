@@ -211,6 +211,7 @@ def planner_parameters(team: Team, spec: PlannerSpec, run_directory: Path | None
         "method": spec.method,
         "mode": spec.mode,
         "model_profile": _profile(team, spec.model),
+        "embedder": spec.embedder.model_dump_json(exclude_unset=True),
         **memory_parameters(team, run_directory),
     }
 
@@ -228,6 +229,7 @@ def open_parameters(
     return {
         "method": spec.method,
         "model_profile": _profile(team, spec.model),
+        "embedder": spec.embedder.model_dump_json(exclude_unset=True),
         "robot": "" if robot == "none" else robot,
         "max_distance": spec.max_distance,
         "seed": team.seed,

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from coterie_bringup.team_checks import MAX_ROBOTS
 from coterie_bringup.team_robots import RobotName, Section
 from coterie_core.cooperation import SubGoal
+from coterie_core.meaning import EmbedderOptions
 
 Method = Literal[
     "majority_vote",
@@ -224,6 +225,10 @@ class PlannerSpec(Section):
     model: str = Field(
         "rules", description="Name of a profile of `models` that the planner thinks with."
     )
+    embedder: EmbedderOptions = Field(
+        default_factory=EmbedderOptions,
+        description="Embedder that compares words outside the tables with the map's labels.",
+    )
 
 
 class OpenQuestionsSpec(Section):
@@ -234,6 +239,10 @@ class OpenQuestionsSpec(Section):
     )
     model: str = Field(
         "rules", description="Name of a profile of `models` that answers are made with."
+    )
+    embedder: EmbedderOptions = Field(
+        default_factory=EmbedderOptions,
+        description="Embedder that compares questions with labels, to choose a prompt's objects.",
     )
     robot: str = Field(
         "",

@@ -21,6 +21,7 @@ from coterie_core.language import (
     LanguageError,
     build_decider,
 )
+from coterie_core.meaning import EmbedderError, EmbedderOptions, Meanings, load_embedder
 from coterie_core.scene import SceneError, SceneGraph, SceneObject
 from object_planner.embedding import Embedder, EmbeddingError, most_alike, read_picture
 from object_planner.ground import Mode
@@ -29,6 +30,9 @@ from semantic_mapper.files import load_map
 
 if TYPE_CHECKING:
     from coterie_bringup.team_client import FoundObjects
+
+LOCAL_EMBEDDERS = ("none", "wordllama", "minilm")
+"""Embedders that a command can use without further settings."""
 
 MAX_REQUEST_CHARS = 600
 """Longest request [characters]."""
@@ -42,6 +46,7 @@ def find(
     method: str = "grounded",
     limit: int = 10,
     model: str | None = None,
+    meaning: str = "none",
     as_json: bool = False,
 ) -> int:
     """Print the objects of a map that fit a request; return 0, or 1 if none does.
@@ -53,13 +58,19 @@ def find(
         method: The workflow.
         limit: Most objects.
         model: Name of a model profile, or the path of one (YAML); none: the rules.
+        meaning: Embedder for words that no table lists.
         as_json: Print JSON and nothing else.
 
     Raises:
         CommandError: The request, an option, the map or the profile cannot be used.
     """
     text = _checked(words)
-    for name, value, known in (("--mode", mode, get_args(Mode)), ("--method", method, METHODS)):
+    choices = (
+        ("--mode", mode, get_args(Mode)),
+        ("--method", method, METHODS),
+        ("--meaning", meaning, LOCAL_EMBEDDERS),
+    )
+    for name, value, known in choices:
         if value not in known:
             raise CommandError(f"{name}: {value!r}; one of {', '.join(known)}")
     try:
@@ -67,7 +78,12 @@ def find(
     except SceneError as error:
         raise CommandError(str(error)) from None
     decider = _decider(model)
-    options = Options(mode=mode, limit=limit)  # type: ignore[arg-type]
+    try:
+        embedder = load_embedder(EmbedderOptions(kind=meaning))
+    except EmbedderError as error:
+        raise CommandError(f"--meaning: {error}") from None
+    meanings = Meanings(embedder) if embedder is not None else None
+    options = Options(mode=mode, limit=limit, meanings=meanings)  # type: ignore[arg-type]
     answer = asyncio.run(plan_objects(scene, text, Roles(decider), method, options))  # type: ignore[arg-type]
     ids = answer.plan.relevant_objects
     if as_json:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from coterie_core.language import Decider, ModelProfile, UsageMeter, build_decider
+from coterie_core.meaning import EmbedderOptions, Meanings, load_embedder
 from coterie_core.plain_data import schema_problems
 from coterie_ros.parameters import ParameterSpec
 
@@ -18,6 +19,14 @@ MODEL_PARAMETER = ParameterSpec(
     "model_profile", "", "Model profile as JSON; empty: the rules decide.", json=True
 )
 """The parameter of every node that a language model may think for."""
+
+EMBEDDER_PARAMETER = ParameterSpec(
+    "embedder",
+    "",
+    "Embedder that compares words outside the tables, as JSON; empty: they stay unknown.",
+    json=True,
+)
+"""The parameter of nodes that compare words by meaning."""
 
 _ATTEMPTS_IN_TIME = 2.0
 """A decision may take so many of the model's time-outs: one hang leaves time for another try."""
@@ -66,3 +75,20 @@ def node_decider(node: AgentNode, profile: Any, who: str) -> Decider:
     node.diagnostics.add_source("model", usage)
     node.at_end(close)
     return decider
+
+
+def node_meanings(options: Any) -> Meanings | None:
+    """Return what compares words by meaning for a node; None where none is set.
+
+    Args:
+        options: EmbedderOptions as parsed JSON; None or empty: none.
+
+    Raises:
+        ValueError: The options are wrong, or the embedder is not installed; says what to do.
+    """
+    try:
+        embedder = load_embedder(EmbedderOptions.model_validate(options or {}))
+    except ValidationError as error:
+        problems = schema_problems(error, "embedder", most=5)
+        raise ValueError(f"parameter 'embedder': {problems}") from None
+    return Meanings(embedder) if embedder is not None else None

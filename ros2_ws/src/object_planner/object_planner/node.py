@@ -7,7 +7,12 @@ from dataclasses import replace
 from coterie_msgs.srv import QueryObjects
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import ProcessOptions, run_nodes
-from coterie_ros.model import MODEL_PARAMETER, node_decider
+from coterie_ros.model import (
+    EMBEDDER_PARAMETER,
+    MODEL_PARAMETER,
+    node_decider,
+    node_meanings,
+)
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from object_planner.workflows import METHODS, Options, Roles, plan_objects
@@ -50,6 +55,7 @@ class PlannerNode(AgentNode):
             "limit", 10, "Largest number of objects in an answer.", minimum=1, maximum=50
         ),
         MODEL_PARAMETER,
+        EMBEDDER_PARAMETER,
         *MEMORY_PARAMETERS,
     )
 
@@ -63,6 +69,7 @@ class PlannerNode(AgentNode):
             temperature=parameters["ensemble_temperature"],
             seed=parameters["ensemble_seed"],
             reason_first=parameters["reason_first"],
+            meanings=node_meanings(parameters.json("embedder")),
         )
         self.keeper = MemoryKeeper(self, "object_planner")
         self._has_map = False

@@ -48,7 +48,8 @@ _SLOT = re.compile(
     r"(?P<word>[a-z][a-z'-]+)(?:\s+(?P<next>[a-z][a-z'-]+))?"
 )
 _HEAD = re.compile(
-    r"^(?:(?:a|an|the|any|some|another|every|each)\s+)+(?P<phrase>[a-z][a-z' -]*?)"
+    r"^(?:(?:a|an|the|any|some|another|every|each|all|both|my|your|our|his|her|their|this|these"
+    r"|those|two|three|four|five|six|seven|eight|nine|ten|\d+)\s+)+(?P<phrase>[a-z][a-z' -]*?)"
     r"(?=\s+(?:to|that|which|who|with|without|for|from|in|on|at|by|near|next|beside|under|above|over"
     r"|behind|between|of|close|not|made|where|is|are|nearest|closest|farthest|furthest|and|or|but"
     r"|i|we|you)\b|[,;.?!]|$)"

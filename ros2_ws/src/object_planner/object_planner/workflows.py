@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from coterie_core.language import Decided, Decider, Usage
+from coterie_core.meaning import Meanings
 from coterie_core.scene import SceneGraph
+from object_planner.by_meaning import by_meaning
 from object_planner.ground import Grounder, Mode
 from object_planner.map_text import MAP_TOKENS
 from object_planner.plan import (
@@ -66,6 +68,7 @@ class Options:
         reason_first: Planners write their explanation before the ids; False: after them, as in
             the paper.
         limit: Most objects of the answer.
+        meanings: Compares a word that no table lists with the map's labels; None: it stays unknown.
     """
 
     mode: Mode = "uncertainty"
@@ -78,6 +81,7 @@ class Options:
     seed: int = 0
     reason_first: bool = False
     limit: int = MOST
+    meanings: Meanings | None = None
 
 
 @dataclass(slots=True)
@@ -126,7 +130,15 @@ async def plan_objects(
         method: The workflow.
         options: Rounds, members, mode.
     """
-    return await _WORKFLOWS[method](_Run(scene, words, roles, options))
+    run = _Run(scene, words, roles, options)
+    answer = await _WORKFLOWS[method](run)
+    if options.meanings is not None and not answer.plan.relevant_objects:
+        perhaps = await asyncio.to_thread(by_meaning, run.state(), options.meanings)
+        if perhaps is not None:
+            reply = {"by": "rule", "reason": "", "reply": perhaps.model_dump()}
+            answer.steps.append({"step": "by meaning", **reply})
+            return run.done(perhaps)
+    return answer
 
 
 class _Run:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import logging
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.language import Decided, Decider, Image, estimate_tokens
+from coterie_core.meaning import EmbedderError, Meanings
 from coterie_core.recording import RecordedFrame, Recording, RecordingError, sample_evenly
 from coterie_core.scene import SceneGraph
 from openeqa_agent.answers import OpenReply
@@ -46,6 +48,7 @@ from openeqa_agent.question import parse_open
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import STATES, OpenQuestion
 
+_LOG = logging.getLogger(__name__)
 METHODS = ("blind", "captions", "scene_graph", "frames", "ours")
 _MEASURED = ("how_many", "size", "space")
 """Kinds of questions on which a sure measurement stands whatever the model says."""
@@ -73,6 +76,8 @@ class AgentOptions:
             guess), "usual" (only what is understood and could be known; else the reply says why
             nobody can tell), or "never". What is no English at all is refused in any case.
         calibrate: Whether confidences are brought to the share that is right; off to fit that.
+        meanings: Compares the question with labels, so that the objects of a prompt are those that
+            bear on it by meaning too; None: by words and tables alone.
     """
 
     frames: int = 50
@@ -84,6 +89,7 @@ class AgentOptions:
     looks: int = 8
     guesses: Literal["always", "usual", "never"] = "usual"
     calibrate: bool = True
+    meanings: Meanings | None = None
 
 
 @dataclass(slots=True)
@@ -235,7 +241,7 @@ class OpenAgent:
     async def _from_map(self, question: OpenQuestion, index: MapIndex | None) -> OpenReply:
         if index is None or not index.scene.objects:
             return _nothing(question, "the map is empty" if index else "there is no map")
-        text = "" if self.decider.rule_only else self._text(index, question)
+        text = "" if self.decider.rule_only else await self._text(index, question)
         state = Asked(question, index=index, text=text)
         return _open_reply(question, await self.decider.decide(AnswerFromMap(), state))
 
@@ -269,7 +275,7 @@ class OpenAgent:
             read, _ = await _read(recording, self.options.frames)
             images, names, more = self._encoded([f for f in read if f.name in wanted])
             left_out = f"{left_out} {more}".strip()
-        text = self._text(index, question) if index is not None else ""
+        text = await self._text(index, question) if index is not None else ""
         state = Asked(question, chosen, index, text, images, names, left_out, tools)
         decided = await self.decider.decide(AnswerWithTools(), state)
         reply = _open_reply(question, decided)
@@ -298,8 +304,17 @@ class OpenAgent:
             self._index.coverage = Coverage(scene, seen)
         return self._index
 
-    def _text(self, index: MapIndex, question: OpenQuestion) -> str:
-        return map_text(index, question, objects=self.options.objects, tokens=self.options.tokens)
+    async def _text(self, index: MapIndex, question: OpenQuestion) -> str:
+        options, likeness = self.options, None
+        if options.meanings is not None:
+            labels = sorted({t.label.top for t in index.scene.objects.values() if t.label.top})
+            try:
+                likeness = await asyncio.to_thread(options.meanings.ranked, question.text, labels)
+            except EmbedderError as error:
+                _LOG.warning("objects for the prompt are chosen by words alone: %s", error)
+        return map_text(
+            index, question, objects=options.objects, tokens=options.tokens, likeness=likeness
+        )
 
     def _encoded(
         self, frames: list[RecordedFrame]

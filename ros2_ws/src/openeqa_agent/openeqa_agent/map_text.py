@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from coterie_core.colors import stated_color
 from coterie_core.household import normalized
@@ -18,11 +18,18 @@ from openeqa_agent.understood import OpenQuestion
 _LABELS = 3
 
 
-def relevance(index: MapIndex, question: OpenQuestion) -> dict[str, float]:
+def relevance(
+    index: MapIndex, question: OpenQuestion, likeness: Mapping[str, float] | None = None
+) -> dict[str, float]:
     """Return id -> how much an object bears on a question, by labels, uses, words and rooms.
 
     Words that few objects share count more (inverse document frequency), as a word like "desk"
     tells more in a map with one desk.
+
+    Args:
+        index: The map.
+        question: What is asked.
+        likeness: Top label -> cosine of its meaning with the question's; None: not compared.
     """
     spoken = _spoken(question)
     grades = grades_for(question) if question.use else {}
@@ -48,6 +55,8 @@ def relevance(index: MapIndex, question: OpenQuestion) -> dict[str, float]:
             score += 0.7
         if question.target.color and stated_color(thing.properties) == question.target.color:
             score += 0.5
+        if likeness is not None:
+            score += max(0.0, likeness.get(thing.label.top, 0.0))
         scores[thing.id] = score + 0.01 * min(thing.observations, 20)
     return _with_neighbours(index, scores)
 
@@ -84,7 +93,12 @@ def _words(thing: SceneObject) -> set[str]:
 
 
 def map_text(
-    index: MapIndex, question: OpenQuestion, *, objects: int = 75, tokens: int = 6000
+    index: MapIndex,
+    question: OpenQuestion,
+    *,
+    objects: int = 75,
+    tokens: int = 6000,
+    likeness: Mapping[str, float] | None = None,
 ) -> str:
     """Return rooms and objects as lines, most relevant objects first, and what was left out.
 
@@ -93,8 +107,9 @@ def map_text(
         question: What is asked.
         objects: Most objects (the paper's N).
         tokens: Most tokens, as estimated.
+        likeness: Top label -> cosine of its meaning with the question's; None: not compared.
     """
-    scores = relevance(index, question)
+    scores = relevance(index, question, likeness)
     ranked = sorted(index.scene.objects.values(), key=lambda t: (-scores[t.id], t.id))
     lines, used = [], 0
     rooms = [_room_line(index, room.id) for room in index.scene.rooms.values()]

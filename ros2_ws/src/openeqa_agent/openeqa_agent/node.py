@@ -22,7 +22,12 @@ from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.main import ProcessOptions, run_nodes
-from coterie_ros.model import MODEL_PARAMETER, node_decider
+from coterie_ros.model import (
+    EMBEDDER_PARAMETER,
+    MODEL_PARAMETER,
+    node_decider,
+    node_meanings,
+)
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
@@ -47,6 +52,7 @@ class OpenNode(AgentNode):
     PARAMETERS = (
         ParameterSpec("method", "ours", "Method that answers open questions.", choices=METHODS),
         MODEL_PARAMETER,
+        EMBEDDER_PARAMETER,
         ParameterSpec("vision", False, "The model is shown images."),
         ParameterSpec(
             "recording",
@@ -115,7 +121,9 @@ class OpenNode(AgentNode):
         self.agent = OpenAgent(
             decider,
             parameters["method"],
-            AgentOptions(vision=parameters["vision"]),
+            AgentOptions(
+                vision=parameters["vision"], meanings=node_meanings(parameters.json("embedder"))
+            ),
             DetectorVocabulary.of(parameters["detector_vocabulary"]),
         )
         self._seen = PlacesSeen()

@@ -69,11 +69,18 @@ def find(
     image: Annotated[
         Path | None, typer.Option(help="Path of a picture of what is looked for, with --embedder.")
     ] = None,
+    meaning: Annotated[
+        str,
+        typer.Option(
+            help="Embedder that guesses what words outside the tables mean: none, wordllama or "
+            "minilm."
+        ),
+    ] = "none",
     as_json: AsJson = False,
 ) -> None:
     """Find the objects of a semantic map that a request calls for; exit code 1 if none does.
 
-    Mode, method and model are for a map file: a team has its own in its team file.
+    Mode, method, model and meaning are for a map file: a team has its own in its team file.
     """
     from coterie_bringup.errors import CommandError
     from coterie_cli.find import find as run
@@ -106,6 +113,7 @@ def find(
         method=method,
         limit=limit,
         model=model,
+        meaning=meaning,
         as_json=as_json,
     )
     raise typer.Exit(found)

@@ -1,0 +1,106 @@
+"""The labels nearest to a word by meaning, with the probability that the word means one of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+import numpy as np
+import yaml
+
+from coterie_core.meaning.embedders import Rows, TextEmbedder
+
+_PHRASE = "a {}, a household object"
+"""Sets single words among household things ("plant" is not a factory then)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A label near a word.
+
+    Attributes:
+        label: The label.
+        likeness: Cosine of the two (-1..1).
+        probability: How often such a likeness means that the word is that label, or a kind of it
+            (0..1), by words that the tables lack and a dictionary places.
+    """
+
+    label: str
+    likeness: float
+    probability: float
+
+
+class Meanings:
+    """Compares words with labels by an embedder; what it has embedded it keeps.
+
+    Args:
+        embedder: The embedder.
+    """
+
+    def __init__(self, embedder: TextEmbedder) -> None:
+        self.embedder = embedder
+        self._rows: dict[str, Rows] = {}
+
+    def likeness(self, word: str, labels: Sequence[str]) -> Rows:
+        """Return the cosines of a word with labels (n,).
+
+        Raises:
+            EmbedderError: The endpoint did not answer.
+        """
+        rows = self._embedded((word, *labels))
+        found: Rows = rows[1:] @ rows[0]
+        return found
+
+    def nearest(self, word: str, labels: Sequence[str], limit: int = 3) -> list[Near]:
+        """Return the labels nearest to a word, the nearest first.
+
+        Raises:
+            EmbedderError: The endpoint did not answer.
+        """
+        if not labels:
+            return []
+        cosines = self.likeness(word, labels)
+        order = np.argsort(-cosines, kind="stable")
+        best = [float(cosines[k]) for k in order[: limit + 1]]
+        found = []
+        for rank, k in enumerate(order[:limit]):
+            gap = best[rank] - (best[rank + 1] if rank + 1 < len(best) else 0.0)
+            probability = _probability(self.embedder.name, best[rank], gap if rank == 0 else 0.0)
+            found.append(Near(labels[k], best[rank], probability * (1.0 if rank == 0 else 0.5)))
+        return found
+
+    def ranked(self, text: str, labels: Sequence[str]) -> dict[str, float]:
+        """Return label -> cosine with a whole text, such as a question.
+
+        Raises:
+            EmbedderError: The endpoint did not answer.
+        """
+        rows = self.embedder.embed([text])
+        known = self._embedded(labels)
+        return dict(zip(labels, (known @ rows[0]).tolist(), strict=True))
+
+    def _embedded(self, words: Sequence[str]) -> Rows:
+        new = [w for w in dict.fromkeys(words) if w not in self._rows]
+        if new:
+            made = self.embedder.embed([_PHRASE.format(word) for word in new])
+            self._rows.update(zip(new, made, strict=True))
+        return np.stack([self._rows[word] for word in words])
+
+
+def _probability(embedder: str, likeness: float, gap: float) -> float:
+    """Logistic in likeness and its lead; 0 for an embedder that nothing was measured of."""
+    fitted = _fitted().get(embedder)
+    if fitted is None:
+        return 0.0
+    z = fitted["base"] + fitted["likeness"] * likeness + fitted["lead"] * gap
+    return 1.0 / (1.0 + math.exp(-z))
+
+
+@lru_cache(maxsize=1)
+def _fitted() -> dict[str, dict[str, float]]:
+    text = resources.files("coterie_core").joinpath("data/meaning.yaml").read_text("utf-8")
+    data: dict[str, dict[str, float]] = yaml.safe_load(text)
+    return data
