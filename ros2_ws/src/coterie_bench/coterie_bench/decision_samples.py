@@ -214,12 +214,14 @@ def _mele(seed: int) -> list[Sample]:
 def _emos(seed: int) -> list[Sample]:
     """Robots of different bodies split a task, judge their shares, refuse, and carry it out."""
     from coterie_bench.emos.episodes import world_of
+    from coterie_bench.emos.scaling import with_robots
     from coterie_core.tasks import Obstacle, Proposal, Reflection
     from coterie_core.team_map import TeamMap
     from emos_planner.leader.leader import Leader
     from emos_planner.robot.agent import RobotAgent
     from emos_planner.robot.limits import AgentLimits
     from emos_planner.team import LocalChannel, run_team
+    from habitat_bridge.prior import prior_map
 
     class _OneRefuses(LocalChannel):
         """In the first round a robot cannot do what it was given: the leader finds another."""
@@ -242,9 +244,10 @@ def _emos(seed: int) -> list[Sample]:
 
     async def work(catch: _Catch) -> None:
         episode = _episode(seed)
+        episode = with_robots(episode, 4) or episode  # so that there is somebody to choose from
         world, resumes = world_of(episode, "embedded", "none")
         try:
-            scene = world.truth()
+            scene = prior_map(world.truth(), "furniture")
             agents = {
                 name: RobotAgent(
                     name,

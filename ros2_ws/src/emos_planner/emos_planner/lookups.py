@@ -65,6 +65,10 @@ class Lookups:
     def __init__(self, toolbox: Toolbox, starts: Mapping[str, Vec3 | None], own: str = "") -> None:
         self.toolbox, self.starts, self.own = toolbox, dict(starts), own
 
+    def __deepcopy__(self, memo: dict[int, object]) -> Lookups:
+        """Return itself: neither toolbox nor starts ever change."""
+        return self
+
     def estimates(
         self, one: SubTask, robots: Iterable[str], opened: Collection[str] = ()
     ) -> dict[str, Estimate]:

@@ -6,6 +6,7 @@ from coterie_ros.model import MODEL_PARAMETER
 from coterie_ros.parameters import ParameterSpec
 from coterie_ros.team_memory import MEMORY_PARAMETERS
 from emos_planner.leader.searches import ENOUGH
+from emos_planner.map_view import MAP_CHARS
 
 LEADER_PARAMETERS = (
     ParameterSpec("robots", [], "Names of the robots that the leader leads; empty is refused."),
@@ -27,6 +28,13 @@ LEADER_PARAMETERS = (
         "Largest number of robots that discuss with one another; more are split into groups.",
         minimum=1,
         maximum=100,
+    ),
+    ParameterSpec(
+        "map_chars",
+        MAP_CHARS,
+        "Largest number of characters that a prompt spends on the map; four are about one token.",
+        minimum=500,
+        maximum=400_000,
     ),
     ParameterSpec(
         "reassign_limit",
