@@ -24,6 +24,8 @@ CELL = 1.0
 """Size of the squares that a floor is looked over in [m]."""
 TABLE = 0.85
 """Height above the floor at which surfaces are looked for where no furniture is known [m]."""
+LITTLE = 0.5
+"""Where less than this share of a room's part is left, a search looks no further (0..1)."""
 SAME_CONTAINER = 0.8
 """Containers of one label that robots report nearer than this are one [m]."""
 ON_FURNITURE = 2.0

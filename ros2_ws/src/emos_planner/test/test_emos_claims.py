@@ -504,6 +504,55 @@ def test_one_looks_into_a_basin_that_was_found_from_above(tools) -> None:
     assert key not in cover.report(), "what is not there any more does not count"
 
 
+def test_furniture_that_one_look_alone_has_shown_hides_less_with_every_look_that_does_not(tools):
+    scene = small_house(items=False)
+    box = Box((2.0, 2.0, 0.45), (0.5, 0.6, 0.9))
+    chest = SceneObject("rover-chest-1", LabelBelief.of("toy chest"), box, "kitchen", "furniture")
+    scene.add_object(chest)
+    key = container_key(chest)
+    views = [Look((x, 0.4, 0.0)) for x in (1.0, 2.0, 3.0)]
+    for chest.observations, least, most in ((1, 0.0, 0.3), (2, 1.0, 1.0)):
+        here = tools.with_scene(scene, tools.resumes)
+        cover = looked(here, "rover", views[0])
+        assert cover.report()[key] > 0.9, "nothing speaks against it yet"
+        for view in views:
+            cover.look(here, view, ["kitchen"])
+        assert least <= cover.report()[key] <= most
+    chest.observations = 1
+    cover = looked(here := tools.with_scene(scene, tools.resumes), "rover", *views)
+    chest.observations = 2
+    cover.look(tools.with_scene(scene, tools.resumes), Look((3.0, 1.0, 0.0)), ["kitchen"])
+    assert cover.report()[key] == 1.0, here
+
+
+async def test_closer_looks_elsewhere_make_up_for_what_nobody_can_see(make) -> None:
+    """A room that a robot left because little enough was unseen is looked at further."""
+    leader = make(robots=("rover",))
+    await leader.discuss("t", "check whether there are mugs downstairs", starts(leader))
+    book, want = leader.progress.meant.board.book, leader.progress.meant.wants[0]
+    rooms = want.rooms
+    assert set(rooms) == {"kitchen", "hall", "living"}
+    whole = {room: book.belief("mug").whole(room) for room in rooms}
+    # The kitchen has nearly all that may be left, and no look there shows more.
+    missed = {"kitchen": 0.92 * book.enough / whole["kitchen"]}
+    missed |= {r: 0.1 * book.enough / whole[r] for r in rooms if r != "kitchen"}
+    seen = {
+        region.key: missed[room]
+        for room in rooms
+        for region in regions_of(leader.scene, leader.scene.rooms[room], "mug")
+    }
+    searches = [o for o in leader.assignment if o.kind == "search"]
+    done = tuple(o.model_copy(update={"state": DONE}) for o in searches)
+    looks = {"mug": seen}
+    leader.update(RobotReport(robot="rover", task="t", looked=looks, sub_tasks=done))
+    assert book.left("mug", rooms) > book.enough
+    await leader.replan(starts(leader))
+    further = [o for o in leader.assignment if o.kind == "search" and o.state is PENDING]
+    assert {o.rooms for o in further} == {("hall",), ("living",)}
+    for one in further:
+        assert one.robot == "rover" and one.enough < book.left("mug", one.rooms)
+
+
 async def test_why_nobody_places_a_thing_is_why_it_is_not_picked(make) -> None:
     leader = make(house=small_house())
     await leader.discuss("t", "bring the books to the kitchen counter", starts(leader))

@@ -11,6 +11,9 @@ from coterie_core.tasks import SubTask, SubTaskKind, Thing
 from emos_planner.leader.searches import Searches
 from emos_planner.leader.wants import Want
 
+FURTHER = 0.25
+"""Share of what is left unseen in a room that closer looks shall leave (0..1)."""
+
 
 @dataclass(slots=True)
 class Board:
@@ -160,16 +163,24 @@ class Board:
         return [self._search_of[key]]
 
     def search_again(self, want: Want, scene: SceneGraph) -> list[str]:
-        """Add searches of rooms in which too much is unseen, by robots that have not been there.
+        """Add searches of rooms in which too much is unseen, by robots that may see more there.
 
-        Whoever comes next goes on from what the others' looks have left open.
+        Whoever comes next goes on from what the others' looks have left open. Where nobody sees
+        more in those rooms, closer looks at others may make up for it.
         """
         label, added = want.label, []
         tried = self.book.tried.get(kind_of(label), {})
         fit = (want.robot,) if want.robot else self.robots
-        for room in self.book.open_rooms(label, want.rooms):
-            if set(fit) <= tried.get(room, set()):
-                continue
+        share = self.book.share(want.rooms[:1], len(want.rooms))
+        most = {
+            room: share
+            for room in self.book.open_rooms(label, want.rooms)
+            if not set(fit) <= tried.get(room, set())
+        } or {
+            room: FURTHER * self.book.left(label, (room,))
+            for room in self.book.rest(label, want.rooms, fit)
+        }
+        for room, enough in most.items():
             id = self.add(
                 "search",
                 f"look for {label} in {scene.rooms[room].name}, where more may be",
@@ -177,7 +188,7 @@ class Board:
                 receptacle=self._owner(label, room, scene),
                 rooms=(room,),
                 robot=want.robot,
-                enough=self.book.share((room,), len(want.rooms)),
+                enough=enough,
             )
             looked = self.book.looked(label)
             self.sub_tasks[id] = self.sub_tasks[id].model_copy(update={"looked": looked})

@@ -97,7 +97,7 @@ class Progress:
             else:
                 self.given_up.pop(one.id, None)
             self._tasks[one.id] = one.model_copy(update={"state": _PENDING, "reason": reason})
-            if not one.robot and self._glimpsed(one):
+            if not one.robot and self.things.is_glimpsed(self._looked_for(one)):
                 self._drop(one, "nobody: seen in one look, and from nowhere again", [])
             if not one.robot and one.kind == "place" and one.same_robot_as:
                 if is_full(unassigned.get(one.id, {}).values()):
@@ -105,11 +105,11 @@ class Progress:
         for robot in left_out:
             self.heartbeats.lost(robot)
 
-    def _glimpsed(self, one: SubTask) -> bool:
-        """Whether a look is about a thing that one look of this task has shown and no other."""
+    def _looked_for(self, one: SubTask) -> str:
+        """Return the thing that a sub-task looks at, as it was reported ("": it does not)."""
         if one.kind != "detect" or one.object is None or one.id in self.meant.board.checks:
-            return False
-        return self.things.is_glimpsed(one.object.id)
+            return ""
+        return one.object.id
 
     def _elsewhere(self, place: SubTask) -> str:
         """Have a thing put on another place; return the new sub-task's id ("": there is none)."""
@@ -193,7 +193,7 @@ class Progress:
         if told.state is _DONE:
             self._done(self._tasks[mine.id])
             changes.append(Change("state", f"{report.robot} did: {what}", report.robot, mine.id))
-        elif told.state is _FAILED and self._doubts(mine, reason):
+        elif self._looked_for(mine) and reason.startswith(Obstacle.NOT_THERE.value):
             self._drop(mine, reason, changes)
         elif told.state is _FAILED:
             if mine.kind == "search":
@@ -217,14 +217,9 @@ class Progress:
     def _searched(self, one: SubTask) -> None:
         """Take down that a robot has searched rooms as well as it can."""
         if one.object is not None:
-            self.meant.board.book.ended(one.object.label, one.robot, one.rooms)
+            enough = one.enough if one.state is _DONE else -1.0
+            self.meant.board.book.ended(one.object.label, one.robot, one.rooms, enough)
         self._grown = True
-
-    def _doubts(self, one: SubTask, reason: str) -> bool:
-        """Whether a thing that was reported turns out not to be there."""
-        if one.id in self.meant.board.checks or one.kind != "detect" or one.object is None:
-            return False
-        return reason.startswith(Obstacle.NOT_THERE.value)
 
     def _drop(self, one: SubTask, reason: str, changes: list[Change]) -> None:
         """Forget a thing that is not where it was reported: it blocks nothing any longer."""
@@ -251,7 +246,7 @@ class Progress:
             return
         found, news = noted
         first = found.id not in self.meant.board.seen
-        if thing.sightings >= SURE:
+        if found.observations >= SURE:
             self.meant.board.seen.add(found.id)
             self._looked_at(found.id)
         elif not news:
@@ -266,9 +261,7 @@ class Progress:
     def _looked_at(self, thing: str) -> None:
         """End the looks that were to show a thing: looks on the way have shown it."""
         for one in list(self._tasks.values()):
-            if one.kind != "detect" or one.object is None or one.object.id != thing:
-                continue
-            if one.state is _DONE or one.id in self.meant.board.checks or one.id in self.dropped:
+            if self._looked_for(one) != thing or one.state is _DONE or one.id in self.dropped:
                 continue
             if one.robot and one.state is not _FAILED and one.id not in self.given_up:
                 continue  # somebody is about to look
@@ -396,7 +389,7 @@ class Progress:
         self._grown = False
         board = self.meant.board
         self._take_new(self.meant.grow())
-        self._take_new(search_on(self.meant.wants, self._tasks, self.given_up, self.scene, board))
+        self._search_on()
         wait_for_new(board, self._tasks)
         for id in unused(board, self.meant.wants):
             one = self._tasks.get(id)
@@ -405,6 +398,12 @@ class Progress:
                     update={"state": _DONE, "reason": "no longer needed: found"}
                 )
                 self.given_up.pop(id, None)
+
+    def _search_on(self) -> bool:
+        wants, board = self.meant.wants, self.meant.board
+        added = search_on(wants, self._tasks, self.given_up, self.scene, board)
+        self._take_new(added)
+        return bool(added)
 
     def _take_new(self, ids: Iterable[str]) -> None:
         """Take over sub-tasks that the board has made."""
@@ -427,6 +426,8 @@ class Progress:
         if not all(one.state is _DONE or id in ended for id, one in self._tasks.items()):
             self._over = -1.0
             return False
+        if self._search_on():
+            return False  # what was found since may hide more than was known
         if self._over < 0.0:
             self._over = self.heartbeats.now
         # Nothing stays in a hand: robots put down what nobody wants any more.

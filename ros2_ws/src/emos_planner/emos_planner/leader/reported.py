@@ -40,6 +40,11 @@ class ReportedThings:
     _alias: dict[str, str] = field(default_factory=dict)
     _sightings: dict[str, int] = field(default_factory=dict)
     _taken: dict[str, tuple[Vec3, dict[str, int]]] = field(default_factory=dict)
+    _of_map: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Take down what the map has shown before anybody has looked."""
+        self._of_map = frozenset(self.scene.objects)
 
     def state(self) -> ReportedState:
         """Return what another leader needs to go on; ids are those of this map."""
@@ -80,18 +85,24 @@ class ReportedThings:
             return None
         found, _ = noted
         self._alias[name] = found.id
-        found.observations = max(found.observations, thing.sightings)
+        found.observations = sum(self._looks_at(found.id))  # each look once, told ever so often
         return noted
 
+    def _looks_at(self, id: str) -> list[int]:
+        """Return how many looks of each robot have shown a thing."""
+        return [self._sightings.get(name, 0) for name, known in self._alias.items() if known == id]
+
     def is_glimpsed(self, id: str) -> bool:
-        """Whether one look of this task has shown a thing and no other."""
+        """Whether one look of this task has shown a thing, and neither another one nor the map."""
         thing = self.scene.objects.get(id)
-        return id in self._alias.values() and thing is not None and thing.observations < SURE
+        if thing is None or id in self._of_map:
+            return False
+        return id in self._alias.values() and thing.observations < SURE
 
     def forget(self, id: str) -> None:
         """Take a thing for a mistake; so many looks as before do not bring it back."""
-        known = self.scene.objects.pop(id, None)
-        self._doubted[id] = known.observations if known is not None else 0
+        self.scene.objects.pop(id, None)
+        self._doubted[id] = max(self._looks_at(id), default=0)
 
     def changed(self, one: SubTask) -> None:
         """Take down what a sub-task that is done has changed in the house."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from coterie_core.scene import SceneGraph
-from coterie_core.search_belief import Missed, SearchBelief
+from coterie_core.search_belief import LITTLE, Missed, SearchBelief
 from coterie_core.sightings import kind_of
 
 ENOUGH = 0.05
 """Expected number of unseen things below which a search is enough [things]."""
 LOOKED_OVER = 0.6
 """Share of a room that nobody has looked at above which nothing is said of it (0..1)."""
+HARDLY_ANY = 0.01
+"""Share of what may be left in all that is not worth a look in one room (0..1)."""
 UNSEARCHED = 0.7
 """Share of what a room may hold above which it counts as not searched at all (0..1)."""
 
@@ -50,9 +53,17 @@ class Searches:
         for label, missed in looked.items():
             self.belief(label).hear(robot, missed)
 
-    def ended(self, label: str, robot: str, rooms: Iterable[str]) -> None:
-        """Take down that a robot has searched rooms as well as it can, or cannot at all."""
+    def ended(self, label: str, robot: str, rooms: Sequence[str], enough: float = -1.0) -> None:
+        """Take down that a robot has searched rooms as well as it can, or cannot at all.
+
+        It could go on where it has stopped because little was left: no more than `enough` in all
+        rooms (expected number of things; negative: whatever is left), or little of that in one.
+        """
+        belief = self.belief(label, rooms)
+        most = math.inf if belief.total() <= enough else LITTLE * enough / max(len(rooms), 1)
         for room in rooms:
+            if belief.left(room) <= most and belief.unseen_share(room) <= LOOKED_OVER:
+                continue
             self.tried.setdefault(kind_of(label), {}).setdefault(room, set()).add(robot)
 
     def left(self, label: str, rooms: Sequence[str]) -> float:
@@ -70,7 +81,10 @@ class Searches:
         return 0.8 * self.enough * len(rooms) / max(of, 1)
 
     def open_rooms(self, label: str, rooms: Sequence[str]) -> list[str]:
-        """Return the rooms in which too much is unseen, what may hold most first."""
+        """Return the rooms in which too much is unseen, what may hold most first.
+
+        See `rest` for where else looks may help.
+        """
         belief = self.belief(label, rooms)
         most = self.enough / max(len(rooms), 1)
         left = {room: belief.left(room) for room in rooms}
@@ -78,6 +92,22 @@ class Searches:
         return sorted(
             (r for r in rooms if (much and left[r] > most) or belief.unseen_share(r) > LOOKED_OVER),
             key=lambda r: (-left[r], r),
+        )
+
+    def rest(self, label: str, rooms: Sequence[str], robots: Iterable[str]) -> list[str]:
+        """Return the rooms where more looks could make up for what nobody can see elsewhere.
+
+        That is where any of the `robots` has not looked as well as it can, what may hold most
+        first; none, where too much is left in the other rooms.
+        """
+        belief, tried = self.belief(label, rooms), self.tried.get(kind_of(label), {})
+        fit = set(robots)
+        left = {room: belief.left(room) for room in rooms}
+        more = [room for room in rooms if not fit <= tried.get(room, set())]
+        if sum(left.values()) - sum(left[room] for room in more) > self.enough:
+            return []
+        return sorted(
+            (r for r in more if left[r] > HARDLY_ANY * self.enough), key=lambda r: (-left[r], r)
         )
 
     def all_looked(self) -> dict[str, dict[str, dict[str, float]]]:

@@ -21,6 +21,7 @@ from coterie_core.search_belief import (
     is_found,
     merged,
     regions_of,
+    spread_over,
 )
 from emos_planner.geometry.toolbox import Toolbox
 
@@ -36,8 +37,8 @@ FADE = 0.5
 """Share of the recall that is lost at the end of the range; grows with the square of distance."""
 LEAST_PIXELS = 3.0
 """Smaller things are not seen [px]."""
-CLEAR = 0.02
-"""Regions of which less is open are looked at enough (0..1)."""
+MISTAKE = 0.1
+"""Odds that furniture which one look alone has shown is a mistake of the detector."""
 _SPOTS = 28  # viewpoints that are compared in a room
 _ITEM = 0.1  # [m] taken for the size of a thing that the household does not know
 
@@ -81,6 +82,7 @@ class Coverage:
     _seen_from: dict[str, list[tuple[Vec3, float]]] = field(default_factory=dict)
     _rooms: dict[str, _Room] = field(default_factory=dict)
     _names: dict[tuple[str, str], str] = field(default_factory=dict)
+    _doubts: dict[str, float] = field(default_factory=dict)
 
     def hear(self, looked: Mapping[str, Missed]) -> None:
         """Take in what other robots' looks have left open."""
@@ -98,6 +100,7 @@ class Coverage:
         for room in rooms or _near(tools, look.position):
             if room not in tools.scene.rooms or tools.plan.room_floor(room) != floor:
                 continue
+            self._doubt(tools, room, look)
             known = self._room(tools, room)
             hits = self._hits(tools, known.regions, [look.position], look.heading)[0]
             full = filled(tools.scene, known.regions)
@@ -111,6 +114,33 @@ class Coverage:
                 self._seen_from.setdefault(region.key, []).append((look.position, float(hit)))
                 more = (1.0 - float(hit)) / (1.0 - before)
                 self.missed[region.key] = self.missed.get(region.key, 1.0) * more
+
+    def _doubt(self, tools: Toolbox, room: str, look: Look) -> None:
+        """Take down which furniture that one look alone has shown this look does not show again."""
+        here = [t for t in tools.scene.objects.values() if t.room == room]
+        once = [t for t in here if t.observations == 1 and not t.receptacles and holds_things(t)]
+        self._doubts = {
+            id: chance
+            for id, chance in self._doubts.items()
+            if id not in {t.id for t in here} or id in {t.id for t in once}
+        }
+        again = [thing for thing in once if thing.id in self._doubts]
+        fronts = [Region(t.id, room, 1.0, spread_over(t.box, 0.0), t.id) for t in again]
+        if fronts:
+            hits = self._hits(tools, fronts, [look.position], look.heading)[0]
+            for thing, hit in zip(again, hits, strict=True):
+                self._doubts[thing.id] *= 1.0 - float(hit)
+        for thing in once:
+            self._doubts.setdefault(thing.id, 1.0)  # this look may be the one that has shown it
+
+    def _there(self, id: str) -> float:
+        """Return how likely furniture (id) that was found on the way is there (0..1).
+
+        What several looks have shown is. What one look has shown may be a mistake of the detector;
+        looks that should show it again and do not make that likely (Bayes' rule).
+        """
+        missed = self._doubts.get(id)
+        return 1.0 if missed is None else missed / (missed + MISTAKE)
 
     def _near_hit(self, key: str, position: Vec3) -> float:
         """Return how well a region was seen from nearby at best: such looks count as one."""
@@ -191,20 +221,27 @@ class Coverage:
         """Return what this robot's own looks leave open, region by region."""
         # The others do not know of containers that were found on the way: shut ones count, too.
         found = {
-            region.key: 1.0
+            region.key: self._there(region.owner)
             for room in self._rooms.values()
             for region in room.regions
             if is_found(region.key)
         }
         # What is not there as it was told before (renamed, moved, dropped) does not count any more.
         missed = {k: v for k, v in self.missed.items() if k in found or not is_found(k)}
-        return found | {key: round(left, 3) for key, left in missed.items() if left < 0.98}
+        return {key: round(there, 3) for key, there in found.items()} | {
+            key: round(left * found.get(key, 1.0), 3) for key, left in missed.items() if left < 0.98
+        }
 
     # -- one room -------------------------------------------------------------------------------
 
     def _open(self, regions: Sequence[Region]) -> Floats:
         others = merged(self.others.values())
-        return np.array([self.missed.get(r.key, 1.0) * others.get(r.key, 1.0) for r in regions])
+        return np.array(
+            [
+                self.missed.get(r.key, 1.0) * others.get(r.key, 1.0) * self._there(r.owner)
+                for r in regions
+            ]
+        )
 
     def _room(self, tools: Toolbox, room: str) -> _Room:
         scene = tools.scene

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from coterie_core.geometry import Vec3
+from coterie_core.search_belief import LITTLE
 from coterie_core.skills import LookAround, NavigateTo, Open, Outcome, Target
 from coterie_core.tasks import SubTask, Thing
 from emos_planner.robot.choose import Option
@@ -50,7 +51,7 @@ def search(now: Situation) -> Iterator[Option]:
         return
     ranked: list[tuple[float, str, Option]] = []
     for room in rooms:
-        if not over[room] or left[room] > 0.5 * now.sub_task.enough / max(len(rooms), 1):
+        if not over[room] or left[room] > LITTLE * now.sub_task.enough / max(len(rooms), 1):
             ranked += _views(now, room, left[room])
             ranked += _containers(now, room, left[room])
     for _, _, option in sorted(ranked, key=lambda one: (-one[0], one[1]))[:5]:
