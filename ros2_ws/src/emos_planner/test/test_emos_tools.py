@@ -255,6 +255,18 @@ def test_what_is_put_down_can_be_seen_from_there():
     assert tools.lines.clear(np.array([eye]), np.array([point]), 0)[0, 0]
 
 
+def test_of_two_boards_the_one_counts_first_where_it_sees_what_it_puts_down():
+    """From where the hand gets to the lower one, the camera looks over it."""
+    scene = house()
+    scene.add_object(furniture("rack-1", box(3.0, 3.0, 0.0, 0.8, 0.3, 0.9), 0.3, 0.8))
+    tools = Toolbox(scene, {"wheels": Resume.of_embodiment(BODIES["wheels"])})
+    lower, upper = (r.surface.center[2] for r in scene.objects["rack-1"].receptacles)
+    assert lower < upper
+    answer = tools.estimate("wheels", task("place", "vase-1", on="rack-1"), START)
+    assert answer.feasible and answer.target is not None
+    assert answer.target[2] == pytest.approx(upper)
+
+
 def test_what_lies_somewhere_on_a_table_is_looked_for_all_over_it(tools):
     scene = house()
     for x, y, w, d in ((4.0, 0.62, 0.4, 0.02), (4.0, 0.98, 0.4, 0.02), (3.82, 0.8, 0.02, 0.4),

@@ -176,14 +176,15 @@ def place(
             if trouble is None or trouble.obstacle is Obstacle.CLOSED:
                 trouble = answer
             continue
-        grip, k, (x, y) = put
+        grip, k, (x, y), seen = put
         reach = reach_of(grip, k, tools.plan.elevation(floor), f"the {meant.name}")
         answer = done("place", reach.reason, reach.spot, (x, y, z), name)
         if surface.closed and name not in opened:
             work = WORK["place"] + WORK["open"]
             answer = replace(answer, opens=name, work=work, time=work)
-        answers.append((-reach.margin - 10.0 * (not surface.closed), answer))
-        if not surface.closed:
+        # What stands open comes first, then what the robot sees itself put the thing down on.
+        answers.append((-reach.margin - 10.0 * (not surface.closed) - 5.0 * seen, answer))
+        if seen and not surface.closed:
             break
     if answers:
         return min(answers, key=lambda a: a[0])[1]
@@ -193,12 +194,13 @@ def place(
 
 def _put_down(
     tools: BodiesInScene, robot: str, found: list[Grip], points: Floats, item: Box, surface: Box
-) -> tuple[Grip, int, tuple[float, float]] | None:
+) -> tuple[Grip, int, tuple[float, float], bool] | None:
     """Return the grip and spot from which an item gets to one of the points (n, 2), and which.
 
-    Where the robot sees from that spot what it has put down comes first; the nearest point else.
+    Where the robot sees from that spot what it has put down (the last of what is returned) comes
+    first; the nearest point else.
     """
-    blind: tuple[Grip, int, tuple[float, float]] | None = None
+    blind: tuple[Grip, int, tuple[float, float], bool] | None = None
     for grip in found:
         row = grip.hand.row(grip.height)
         if row is None:
@@ -211,10 +213,10 @@ def _put_down(
             near = points[ok[np.argsort(gaps[ok], kind="stable")][:_POINTS]]
             if not len(near):
                 continue
-            blind = blind or (grip, k, (float(near[0, 0]), float(near[0, 1])))
+            blind = blind or (grip, k, (float(near[0, 0]), float(near[0, 1])), False)
             seen = _in_view(tools, robot, grip.floor, (float(x), float(y)), near, item, surface)
             if seen is not None:
-                return grip, k, seen
+                return grip, k, seen, True
     return blind
 
 

@@ -387,11 +387,10 @@ class Progress:
     def _grow(self) -> None:
         """Make sub-tasks of what was found; end searches that nobody needs any longer."""
         self._grown = False
-        board = self.meant.board
         self._take_new(self.meant.grow())
         self._search_on()
-        wait_for_new(board, self._tasks)
-        for id in unused(board, self.meant.wants):
+        wait_for_new(self.meant.board, self._tasks)
+        for id in unused(self.meant.board, self.meant.wants):
             one = self._tasks.get(id)
             if one is not None and one.state in _OPEN:
                 self._tasks[id] = one.model_copy(
@@ -400,8 +399,8 @@ class Progress:
                 self.given_up.pop(id, None)
 
     def _search_on(self) -> bool:
-        wants, board = self.meant.wants, self.meant.board
-        added = search_on(wants, self._tasks, self.given_up, self.scene, board)
+        meant = self.meant
+        added = search_on(meant.wants, self._tasks, self.given_up, self.scene, meant.board)
         self._take_new(added)
         return bool(added)
 
