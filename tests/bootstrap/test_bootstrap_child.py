@@ -38,8 +38,8 @@ lock = (folder / "lock").open("a+")
 import fcntl
 fcntl.flock(lock, fcntl.LOCK_EX)
 os.set_inheritable(lock.fileno(), True)
-terminal.run([sys.executable, "-c", sys.argv[3], str(folder)], title="step",
-             log=folder / "step.log", environ=dict(os.environ), marker=folder / "marker")
+terminal.Job([sys.executable, "-c", sys.argv[3], str(folder)], title="step",
+             log=folder / "step.log", environ=dict(os.environ), marker=folder / "marker").wait()
 """
 
 

@@ -214,13 +214,13 @@ def test_colcon_progress_counts_finished_packages() -> None:
 def test_failed_command_shows_its_log_and_advice(tmp_path: Path) -> None:
     log = tmp_path / "log" / "step.log"
     with pytest.raises(SetupError, match="exit code 3") as caught:
-        terminal.run(
+        terminal.Job(
             [sys.executable, "-c", "print('the reason'); raise SystemExit(3)"],
             title="step",
             log=log,
             environ={},
             advise=lambda output: [f"saw {'the reason' in output}"],
-        )
+        ).wait()
     text = caught.value.render()
     assert "| the reason" in text
     assert "saw True" in text
@@ -228,19 +228,19 @@ def test_failed_command_shows_its_log_and_advice(tmp_path: Path) -> None:
 
 def test_command_that_does_not_exist_is_a_setup_error(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="cannot start"):
-        terminal.run(
+        terminal.Job(
             [str(tmp_path / "absent")], title="step", log=tmp_path / "step.log", environ={}
-        )
+        ).wait()
 
 
 def test_commands_never_wait_for_input(tmp_path: Path) -> None:
     log = tmp_path / "step.log"
-    terminal.run(
+    terminal.Job(
         [sys.executable, "-c", "import sys; print(repr(sys.stdin.read()))"],
         title="step",
         log=log,
         environ={},
-    )
+    ).wait()
     assert log.read_text().splitlines()[-1] == "''"
 
 
@@ -257,13 +257,13 @@ def test_interrupting_ends_what_the_command_started(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        terminal.run(
+        terminal.Job(
             [sys.executable, "-c", script],
             title="step",
             log=tmp_path / "step.log",
             environ={},
             describe=interrupt,
-        )
+        ).wait()
     child = int((tmp_path / "step.log").read_text().split()[-1])
     deadline = time.monotonic() + 30
     while _runs(child):

@@ -133,9 +133,9 @@ def ensure_uv(layout: Layout, python: Path, environ: Mapping[str, str]) -> Path 
         "--no-deps", "--only-binary", ":all:", "--target", str(scratch), f"uv=={UV}",
     ]  # fmt: skip
     try:
-        terminal.run(
+        terminal.Job(
             command, title="installer (uv)", log=layout.log("uv"), environ=environ, expected=4
-        )
+        ).wait()
     except SetupError as error:
         print(
             f"coterie: uv {UV} cannot be had ({error.problem}; {layout.log('uv')} tells why); "

@@ -124,15 +124,15 @@ def set_up(plan: steps.Plan, base: Mapping[str, str]) -> None:
     if not plan.build_ready:
         steps.install_what_builds(plan, base)
     with contextlib.ExitStack() as beside:
-        if not plan.venv_ready:
-            beside.enter_context(steps.installing_what_runs(plan, base))
         if not plan.workspace_ready:
-            workspace.ensure(plan, steps.underlay(plan, base))
-    for name in plan.missing:
-        steps.install_more(plan, name, base)
-    activation = steps.record_activation(plan, base)
-    if not plan.renderer_ready:
-        steps.compile_renderer(plan, activation, base)
+            beside.enter_context(workspace.building(plan, steps.underlay(plan, base)))
+        if not plan.venv_ready:
+            steps.install_what_runs(plan, base)
+        for name in plan.missing:
+            steps.install_more(plan, name, base)
+        if not plan.renderer_ready:
+            steps.compile_renderer(plan, base)
+    steps.record_activation(plan, base)
 
 
 def _ready_text(plan: steps.Plan) -> str:

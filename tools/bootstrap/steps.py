@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import subprocess
 import sysconfig
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -238,14 +237,14 @@ def ensure_system_packages(layout: Layout, environ: Mapping[str, str]) -> None:
         ("apt-update", ["update"]),
         ("apt-install", ["install", "-y", "--no-install-recommends", *packages]),
     ):
-        terminal.run(
+        terminal.Job(
             [*apt, *arguments],
             title=f"system packages ({arguments[0]})",
             log=layout.log(step),
             environ=environ,
             describe=lambda line: line[:60],
             advise=lambda _: refused.advice,
-        )
+        ).wait()
     still = machine.missing_system_packages()
     if still:
         raise machine.refuse_missing(still)
@@ -265,13 +264,13 @@ def ensure_venv(plan: Plan, environ: Mapping[str, str]) -> None:
         command = [base, "-E", "-s", "-m", "venv", "--clear", str(layout.venv)]
         if not plan.installation.wheels:
             command.insert(-1, "--system-site-packages")
-        terminal.run(
+        terminal.Job(
             command,
             title="environment .venv",
             log=layout.log("venv"),
             environ=environ,
             expected=EXPECTED["venv"],
-        )
+        ).wait()
         made_for.write_text(origin)
 
 
@@ -288,11 +287,10 @@ def _site_packages(layout: Layout) -> Path:
     return Path(sysconfig.get_path("purelib", "posix_prefix", vars=base))
 
 
-@contextlib.contextmanager
-def installing(
+def install(
     plan: Plan, groups: Sequence[str], environ: Mapping[str, str], *, title: str, expected: float
-) -> Iterator[None]:
-    """Install groups of requirements beside what is done in this context.
+) -> None:
+    """Install groups of requirements.
 
     What is installed already is left alone. Where uv fails, pip tries: mirrors that are fit for
     pip are not always fit for uv.
@@ -323,40 +321,35 @@ def installing(
 
     first = job(uv)
     try:
-        with first:
-            yield
+        first.wait()
     except SetupError as error:
         if uv is None or error.log != first.log:
             raise
         print(f"coterie: uv could not install them ({first.log}); pip tries", flush=True)
-        with job(None):
-            pass
+        job(None).wait()
 
 
 def install_what_builds(plan: Plan, environ: Mapping[str, str]) -> None:
     """Install ROS (where it comes from wheels) and what builds the workspace."""
     layout = plan.layout
     title = "ROS and build tools"
-    with installing(plan, BUILD, environ, title=title, expected=EXPECTED["build"]):
-        pass
+    install(plan, BUILD, environ, title=title, expected=EXPECTED["build"])
     if plan.installation.wheels:
         for tool in AFTER_INSTALLING:
-            terminal.run(
+            terminal.Job(
                 [str(layout.python), str(layout.root / "tools" / f"{tool}.py")],
                 title=tool.replace("_", " "),
                 log=layout.log(tool),
                 environ=environ,
-            )
+            ).wait()
     stamps.write(layout.group_stamp("build"), plan.build_digest)
 
 
-@contextlib.contextmanager
-def installing_what_runs(plan: Plan, environ: Mapping[str, str]) -> Iterator[None]:
-    """Install what Coterie imports, beside what is done in this context."""
+def install_what_runs(plan: Plan, environ: Mapping[str, str]) -> None:
+    """Install what Coterie imports."""
     plan.layout.venv_stamp.unlink(missing_ok=True)
     title = "Python packages"
-    with installing(plan, ["run"], environ, title=title, expected=EXPECTED["run"]):
-        yield
+    install(plan, ["run"], environ, title=title, expected=EXPECTED["run"])
     # 200 MB of C++ headers that come with pinocchio; nothing here is compiled with them.
     headers = _site_packages(plan.layout) / "cmeel.prefix" / "include"
     shutil.rmtree(headers, ignore_errors=True)
@@ -366,8 +359,7 @@ def installing_what_runs(plan: Plan, environ: Mapping[str, str]) -> Iterator[Non
 def install_more(plan: Plan, name: str, environ: Mapping[str, str]) -> None:
     """Install a group that is asked for."""
     title = MORE_TITLES.get(name, f"what ./coterie {name} needs")
-    with installing(plan, [name], environ, title=title, expected=EXPECTED["more"]):
-        pass
+    install(plan, [name], environ, title=title, expected=EXPECTED["more"])
     stamps.write(plan.layout.group_stamp(name), plan.more[name])
 
 
@@ -378,12 +370,10 @@ def expected(plan: Plan) -> float:
         seconds += EXPECTED["venv"]
     if not plan.build_ready:
         seconds += EXPECTED["build"]
-    seconds += max(
-        0.0 if plan.venv_ready else EXPECTED["run"],
-        0.0 if plan.workspace_ready else EXPECTED["messages"],
-    )
-    seconds += 0.0 if plan.renderer_ready else EXPECTED["renderer"]
-    return seconds + EXPECTED["more"] * len(plan.missing)
+    beside = EXPECTED["more"] * len(plan.missing)
+    beside += 0.0 if plan.venv_ready else EXPECTED["run"]
+    beside += 0.0 if plan.renderer_ready else EXPECTED["renderer"]
+    return seconds + max(beside, 0.0 if plan.workspace_ready else EXPECTED["messages"])
 
 
 def drop_damaged(layout: Layout) -> None:
@@ -416,16 +406,19 @@ def record_activation(plan: Plan, clean: Mapping[str, str]) -> ros.Activation:
     return activation
 
 
-def compile_renderer(plan: Plan, activation: ros.Activation, clean: Mapping[str, str]) -> None:
-    """Compile the renderer of images, which the first image would have to wait for."""
+def compile_renderer(plan: Plan, clean: Mapping[str, str]) -> None:
+    """Compile the renderer of images, which the first image would have to wait for.
+
+    It needs the modules that are linked, and no ROS: messages may be built meanwhile.
+    """
     try:
-        terminal.run(
+        terminal.Job(
             [str(plan.layout.python), "-m", "habitat_bridge.render.painter"],
             title="renderer of images",
             log=plan.layout.log("renderer"),
-            environ=activation.apply(clean),
+            environ={**clean, "PYTHONPATH": str(plan.layout.install / "modules")},
             expected=EXPECTED["renderer"],
-        )
+        ).wait()
     except SetupError as error:
         # Images are then made in another way, which says so.
         print(f"coterie: {error.problem}; {error.log} tells why", flush=True)

@@ -215,27 +215,3 @@ class Job:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._progress.fail()
-
-
-def run(
-    command: Sequence[str],
-    *,
-    title: str,
-    log: Path,
-    environ: Mapping[str, str],
-    cwd: Path | None = None,
-    describe: Callable[[str], str | None] = lambda _: None,
-    advise: Callable[[str], Sequence[str]] = lambda _: (),
-    marker: Path | None = None,
-    expected: float = 0.0,
-) -> None:
-    """Run ``command`` to its end; see ``Job``.
-
-    Raises:
-        SetupError: The command cannot be started or fails.
-    """
-    with Job(
-        command, title=title, log=log, environ=environ, cwd=cwd, describe=describe, advise=advise,
-        marker=marker, expected=expected,
-    ):  # fmt: skip
-        pass

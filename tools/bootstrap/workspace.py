@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bootstrap import stamps, terminal
 from bootstrap.steps import EXPECTED, Layout, Plan
 
 
-def ensure(plan: Plan, environ: Mapping[str, str]) -> None:
-    """Link the Python packages of ``ros2_ws`` and build the others with colcon.
+@contextlib.contextmanager
+def building(plan: Plan, environ: Mapping[str, str]) -> Iterator[None]:
+    """Link the Python packages of ``ros2_ws``, and build the others beside what is done here.
 
     Modules, launch files and configurations are linked and not copied: editing needs no build.
+
+    Raises:
+        SetupError: A package cannot be linked or built.
     """
     layout = plan.layout
     origin = layout.workspace / "build" / "coterie-origin"
-    # A build tree knows its place and its interpreter; made for others, it is of no use.
-    made_for = f"{layout.root}\n{plan.installation.name}\n{os.path.realpath(layout.python)}"
+    # A build tree knows its place, its interpreter and its builder; of others it is of no use.
+    python = os.path.realpath(layout.python)
+    made_for = f"{layout.root}\n{plan.installation.name}\n{python}\nninja"
     # Left where a build could not be ended in order; what it wrote may be incomplete.
     unfinished = layout.workspace / "build" / "coterie-unfinished"
     if unfinished.exists():
@@ -36,28 +42,27 @@ def ensure(plan: Plan, environ: Mapping[str, str]) -> None:
     compiled = [path for path in packages if (path / "CMakeLists.txt").is_file()]
     stand_ins = missing_stand_ins(source / "compat", _ament_prefixes(environ, layout))
     _drop_removed(layout, {path.name for path in [*packages, *stand_ins]})
-    terminal.run(
+    terminal.Job(
         [str(layout.python), str(layout.root / "tools" / "link_packages.py"), str(source),
          str(layout.install)],
         title="programs of ros2_ws",
         log=layout.log("link_packages"),
         environ=environ,
-    )  # fmt: skip
+    ).wait()  # fmt: skip
     built = [*compiled, *stand_ins]
     command = [
         str(layout.venv / "bin" / "colcon"), "--log-base", str(layout.workspace / "log"),
         "build", "--symlink-install",
         "--base-paths", *(str(path.relative_to(layout.workspace)) for path in built),
-        "--cmake-args", "-DBUILD_TESTING=OFF",
+        "--cmake-args", "-GNinja", "-DBUILD_TESTING=OFF",
         f"-DPython3_EXECUTABLE={layout.python}",
         f"-DCOTERIE_ROS_FROM_WHEELS={'ON' if plan.installation.wheels else 'OFF'}",
     ]  # fmt: skip
-    terminal.run(
+    with terminal.Job(
         command,
         title="messages of ros2_ws",
         log=layout.log("colcon"),
-        # colcon's own choice holds compilers back while anything else keeps the machine busy.
-        environ={"MAKEFLAGS": f"-j{os.cpu_count() or 1}", **environ},
+        environ=environ,
         cwd=layout.workspace,
         marker=unfinished,
         expected=EXPECTED["messages"],
@@ -66,7 +71,8 @@ def ensure(plan: Plan, environ: Mapping[str, str]) -> None:
             "mend what the log names, then run ./coterie setup again",
             "if the build tree is broken:  rm -rf ros2_ws/build ros2_ws/install ros2_ws/log",
         ),
-    )
+    ):
+        yield
     stamps.write(layout.workspace_stamp, plan.workspace_digest)
 
 
