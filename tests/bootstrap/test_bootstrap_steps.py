@@ -87,6 +87,7 @@ def test_editing_a_module_needs_no_build(clone: steps.Layout) -> None:
         ("one_msgs/msg/A.msg", "int64 a\n"),
         ("one_msgs/msg/B.msg", "int32 b\n"),
         ("one_msgs/action/C.action", "---\n---\n"),
+        ("one_msgs/cmake/generate.py", "x = 1\n"),
         ("two_py/setup.py", "setup(version=2)\n"),
         ("two_py/setup.cfg", "[develop]\n"),
         ("three_py/package.xml", "<package/>"),

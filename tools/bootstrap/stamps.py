@@ -8,7 +8,7 @@ from pathlib import Path
 
 #: Files of a Python package that end up in the build; its modules are linked, not copied.
 _PACKAGE_FILES = ("package.xml", "setup.py", "setup.cfg", "CMakeLists.txt", "colcon.pkg")
-_PATTERNS = ("msg/*.msg", "srv/*.srv", "action/*.action", "hook/*")
+_PATTERNS = ("msg/*.msg", "srv/*.srv", "action/*.action", "hook/*", "cmake/*.py")
 
 
 def digest(facts: Iterable[str], files: Iterable[Path], root: Path) -> str:
