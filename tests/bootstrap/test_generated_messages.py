@@ -21,6 +21,7 @@ GENERATORS = {
     "rosidl_generator_c": [],
     "rosidl_typesupport_c": ["--typesupports", "rosidl_typesupport_fastrtps_c"],
     "rosidl_typesupport_fastrtps_c": [],
+    "rosidl_typesupport_introspection_c": [],
     "rosidl_generator_py": ["--typesupport-impls", "rosidl_typesupport_c"],
 }
 
