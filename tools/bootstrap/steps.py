@@ -30,7 +30,7 @@ MORE_TITLES = {
     "local-model": "the model in the box",
 }
 #: How long steps take on two cores that do little else [s].
-EXPECTED = {"venv": 8, "build": 10, "run": 15, "messages": 190, "more": 15, "renderer": 23}
+EXPECTED = {"venv": 8, "build": 12, "run": 10, "messages": 65, "more": 15, "renderer": 15}
 
 
 @dataclass(frozen=True)
