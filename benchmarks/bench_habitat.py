@@ -21,9 +21,9 @@ from typing import Any
 
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.geometry import Pose
+from coterie_fixtures.habitat_python import find_habitat
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
-from habitat_bridge.habitat.testing import find_habitat
 from habitat_bridge.habitat.world import HabitatWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.simulator import FrameRequest, Start

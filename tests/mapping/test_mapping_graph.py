@@ -15,6 +15,7 @@ from rclpy.action import ActionClient
 from coterie_bench.mapping.bench import compare
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.skills import NavigateTo as GoTo
+from coterie_fixtures.tiny_house import tiny_house
 from coterie_msgs.action import NavigateTo
 from coterie_msgs.msg import SemanticMap
 from coterie_ros import conversions
@@ -22,7 +23,6 @@ from coterie_ros.qos import profile
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.node import BridgeNode
-from habitat_bridge.testing import tiny_house
 from semantic_mapper.node import MapperNode
 
 pytestmark = pytest.mark.ros

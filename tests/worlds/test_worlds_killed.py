@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from habitat_bridge.habitat.testing import VARIABLE, habitat_python, left_in_memory
+from coterie_fixtures.habitat_python import VARIABLE, habitat_python, left_in_memory
 
 pytestmark = [pytest.mark.habitat, pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -27,15 +27,15 @@ from coterie_core.skills import (
     Target,
     Wait,
 )
+from coterie_fixtures.habitat_python import habitat_python
+from coterie_fixtures.tiny_house import UPPER, tiny_house
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
-from habitat_bridge.habitat.testing import habitat_python
 from habitat_bridge.habitat.world import HabitatWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.house.house import House
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import FrameRequest, Start, run_skill
-from habitat_bridge.testing import UPPER, tiny_house
 
 KINDS = [
     pytest.param("embedded"),

@@ -11,7 +11,7 @@ from coterie_bench.claims.cases import DETECTORS, PRIORS, TEAMS, Case, _ambiguou
 from coterie_bench.claims.run import run_case
 from coterie_bench.claims.tables import can_be_done, can_be_known, claims_table, summary
 from coterie_bench.claims.truth import Truth, false_claim, possible
-from emos_planner.leader.testing import small_house, small_team
+from coterie_fixtures.two_floor_home import small_house, small_team
 
 CASE = Case(
     3, "bring_all", "furniture", "perfect", "mixed", "Bring all mugs", "mug", targets=("t",)

@@ -15,9 +15,9 @@ from coterie_bench.openeqa.world import Home, Seeker
 from coterie_core.language import ModelProfile, build_model
 from coterie_core.testing.endpoint import Endpoint
 from coterie_core.testing.faults import server_error
-from habitat_bridge.habitat.testing import habitat_python
+from coterie_fixtures.habitat_python import habitat_python
+from coterie_fixtures.tiny_house import tiny_house
 from habitat_bridge.house.export import save_habitat
-from habitat_bridge.testing import tiny_house
 from openeqa_agent.judge_official import OfficialPrompts, PromptError, mark_in, official_mark
 
 STARTS = Path(__file__).resolve().parents[5] / "shared" / "data" / "open_eqa"

@@ -18,7 +18,7 @@ from coterie_cli.do.record import TaskRecord
 from coterie_cli.do.view import TaskView, result_panel, sub_task_table
 from coterie_cli.figures.task import save_task
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing
-from emos_planner.leader.testing import STARTS, small_house, small_team
+from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 
 DONE = SubTaskState.DONE
 TEAM = """

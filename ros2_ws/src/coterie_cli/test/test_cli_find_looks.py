@@ -13,10 +13,10 @@ from coterie_bringup.errors import CommandError
 from coterie_cli.find import find_alike
 from coterie_core.colors import COLOR_NAMES, color_names
 from coterie_core.scene import merge
+from coterie_fixtures.drawn_scenes import SIDES, view
 from object_planner.embedding import EmbeddingError, most_alike
 from semantic_mapper.files import load_map, save_map
 from semantic_mapper.mapper import MapperOptions, SemanticMapper
-from semantic_mapper.testing import SIDES, view
 
 PAINT = {"vase": (200, 30, 30), "jug": (40, 60, 190)}
 BOXES = {

@@ -14,9 +14,9 @@ from coterie_cli.record_live import LiveRecorder
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.recording import open_recording
 from coterie_core.recording.mcap_log import McapLog
+from coterie_fixtures.tiny_house import tiny_house
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.node import BridgeNode
-from habitat_bridge.testing import tiny_house
 
 pytestmark = pytest.mark.ros
 

@@ -9,7 +9,7 @@ import pytest
 
 from coterie_cli.cli import main
 from coterie_core.resume import Resume
-from emos_planner.resume.testing import diff_drive, with_arm
+from coterie_fixtures.urdfs import diff_drive, with_arm
 
 STATED = Path(__file__).resolve().parents[5] / "shared" / "data" / "urdf"
 

@@ -9,11 +9,11 @@ import pytest
 import websockets
 
 from coterie_console.annotate import default_files, open_page
-from coterie_console.testing import Browser, chromium
 from coterie_console.web import PageError, WebPage
 from coterie_console.widgets import ButtonList, Row
 from coterie_core.geometry import Box
 from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject, save
+from coterie_fixtures.browser import Browser, chromium
 
 EVIL = '<img src=x onerror="window.hacked=1">'
 QUERIES = f"""\

@@ -14,7 +14,7 @@ from coterie_bench.reveca.methods import WORLDS
 from coterie_console.play_page import PlayPage, Seat
 from coterie_console.play_record import PlayError, Record, read_record
 from coterie_console.play_session import PlaySession
-from coterie_console.testing import Browser, chromium
+from coterie_fixtures.browser import Browser, chromium
 
 EVIL = '<img src=x onerror="window.hacked=1">'
 

@@ -13,12 +13,12 @@ from coterie_core.scene import LabelBelief, SceneObject
 from coterie_core.search_belief import container_key, regions_of
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing, Verdict
 from coterie_core.team_map import TeamMap
+from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import TaskState
 from emos_planner.leader.state_file import load_state, save_state
-from emos_planner.leader.testing import STARTS, small_house, small_team
 from emos_planner.robot.coverage import Coverage, Look
 
 DONE, FAILED, PENDING = SubTaskState.DONE, SubTaskState.FAILED, SubTaskState.PENDING

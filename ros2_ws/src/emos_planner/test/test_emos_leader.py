@@ -19,11 +19,11 @@ from coterie_core.tasks import (
     Verdict,
 )
 from coterie_core.understanding import NotUnderstood
+from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.state_file import StateError, load_state, save_state
-from emos_planner.leader.testing import STARTS, small_house, small_team
 
 DONE, FAILED, RUNNING = SubTaskState.DONE, SubTaskState.FAILED, SubTaskState.RUNNING
 

@@ -19,11 +19,11 @@ from coterie_core.testing.endpoint import (
     rate_limit,
     server_error,
 )
+from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.briefing import resume_text
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.testing import STARTS, small_house, small_team
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.team import LocalChannel
 

@@ -18,6 +18,7 @@ from coterie_core.tasks import (  # noqa: E402
     SubTaskState,
     Verdict,
 )
+from coterie_fixtures.two_floor_home import STARTS, small_house, small_team  # noqa: E402
 from coterie_msgs.action import ExecuteTask  # noqa: E402
 from coterie_msgs.msg import (  # noqa: E402
     Assignment,
@@ -35,7 +36,6 @@ from coterie_ros.conversions.tasks import (  # noqa: E402
 )
 from coterie_ros.qos import profile  # noqa: E402
 from emos_planner.leader.node import LeaderNode  # noqa: E402
-from emos_planner.leader.testing import STARTS, small_house, small_team  # noqa: E402
 
 DONE, PENDING, RUNNING = SubTaskState.DONE, SubTaskState.PENDING, SubTaskState.RUNNING
 ABORTED, CANCELED, SUCCEEDED = 6, 5, 4

@@ -23,8 +23,8 @@ from coterie_core.skills import (
 from coterie_core.tasks import Obstacle, Proposal, SubTask, SubTaskState, Thing
 from coterie_core.team_map import TeamMap
 from coterie_core.testing.endpoint import BROKEN_JSON, Endpoint, Obey, Says, server_error
+from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from emos_planner.geometry.toolbox import Toolbox
-from emos_planner.leader.testing import STARTS, small_house, small_team
 from emos_planner.leader.transcript import reflection_text
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.robot.messages import HelpMessage
@@ -592,7 +592,7 @@ async def test_code_of_a_model_is_run_and_the_tool_wins():
     from coterie_core.tasks import Proposal, SubTask, Thing
     from coterie_core.team_map import TeamMap
     from coterie_core.testing.endpoint import Endpoint
-    from emos_planner.leader.testing import small_house, small_team
+    from coterie_fixtures.two_floor_home import small_house, small_team
     from emos_planner.robot.agent import RobotAgent
     from emos_planner.robot.limits import AgentLimits
 
@@ -624,7 +624,7 @@ async def test_what_runs_and_is_not_this_agents_doing_is_begun_anew():
     from coterie_core.language import Decider, RulesModel
     from coterie_core.tasks import SubTask, SubTaskState, Thing
     from coterie_core.team_map import TeamMap
-    from emos_planner.leader.testing import small_house, small_team
+    from coterie_fixtures.two_floor_home import small_house, small_team
     from emos_planner.robot.agent import RobotAgent
 
     agent = RobotAgent(

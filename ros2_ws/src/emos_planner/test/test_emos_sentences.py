@@ -17,8 +17,8 @@ import pytest
 from coterie_core.understanding import NotUnderstood
 from coterie_core.understanding.phrases import Phrase
 from coterie_core.understanding.vocabulary import Vocabulary
+from coterie_fixtures.two_floor_home import small_house
 from emos_planner.leader.commands import Wish, parse_task
-from emos_planner.leader.testing import small_house
 
 DATA = Path(__file__).parent / "data"
 ROBOTS = ("rover", "walker", "drone")

@@ -7,15 +7,15 @@ import pytest
 from coterie_core.geometry import Pose
 from coterie_core.skills import Outcome, Pick, SkillRefused
 from coterie_core.team_map import TeamMap
+from coterie_fixtures.tiny_house import tiny_house
+from coterie_fixtures.two_floor_home import body
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.testing import body
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.team import run_team
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.simulator import Start
-from habitat_bridge.testing import tiny_house
 
 WORDS = "bring the mug to the coffee table"
 SPOTS = {"ann": (2.0, 2.0, 0.0), "bob": (9.0, 2.5, 0.0)}

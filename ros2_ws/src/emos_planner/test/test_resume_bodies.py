@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coterie_fixtures.urdfs import Urdf, diff_drive, with_arm
 from emos_planner.resume.builder import resume_of
 from emos_planner.resume.collision import _convex
 from emos_planner.resume.errors import UrdfError
 from emos_planner.resume.overrides import overrides_for, skeleton_digest
 from emos_planner.resume.reading import read_description
-from emos_planner.resume.testing import Urdf, diff_drive, with_arm
 from emos_planner.resume.tree import build_tree
 
 

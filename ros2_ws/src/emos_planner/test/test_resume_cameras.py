@@ -6,8 +6,8 @@ import math
 
 import pytest
 
+from coterie_fixtures.urdfs import Urdf, diff_drive, with_arm
 from emos_planner.resume.builder import resume_of
-from emos_planner.resume.testing import Urdf, diff_drive, with_arm
 
 OPTICAL = (-math.pi / 2, 0, -math.pi / 2)
 

@@ -7,9 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from emos_planner.resume.builder import analyse, resume_of
-from emos_planner.resume.sampling import postures
-from emos_planner.resume.testing import (
+from coterie_fixtures.urdfs import (
     Urdf,
     diff_drive,
     humanoid,
@@ -22,6 +20,8 @@ from emos_planner.resume.testing import (
     with_arm,
     without_names,
 )
+from emos_planner.resume.builder import analyse, resume_of
+from emos_planner.resume.sampling import postures
 
 BOTH = pytest.mark.parametrize("named", [True, False], ids=["named", "nameless"])
 

@@ -9,13 +9,13 @@ import pinocchio as pin
 import pytest
 from scipy.ndimage import binary_fill_holes
 
+from coterie_fixtures.urdfs import Urdf, diff_drive, on_table, telescope, with_arm
 from emos_planner.resume.builder import analyse, resume_of
 from emos_planner.resume.chain import Chain
 from emos_planner.resume.inverse import Target, solve
 from emos_planner.resume.kinematics import Kinematics
 from emos_planner.resume.reading import read_description
 from emos_planner.resume.sampling import postures
-from emos_planner.resume.testing import Urdf, diff_drive, on_table, telescope, with_arm
 from emos_planner.resume.tree import build_tree
 
 ROVER = with_arm(diff_drive()).text()

@@ -6,10 +6,10 @@ import math
 
 import pytest
 
+from coterie_fixtures.urdfs import Urdf, diff_drive, on_table, replaced, with_arm
 from emos_planner.resume.builder import resume_of
 from emos_planner.resume.errors import UrdfError
 from emos_planner.resume.reading import read_description
-from emos_planner.resume.testing import Urdf, diff_drive, on_table, replaced, with_arm
 from emos_planner.resume.tree import build_tree
 
 ARM = on_table().text()

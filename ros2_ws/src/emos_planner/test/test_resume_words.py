@@ -13,6 +13,7 @@ import pytest
 from coterie_core.language import Decider, ModelProfile, build_model
 from coterie_core.testing.endpoint import Endpoint, server_error
 from coterie_core.yaml_marks import FileProblem
+from coterie_fixtures.urdfs import diff_drive, with_arm
 from emos_planner.resume.builder import analyse, resume_from, resume_of
 from emos_planner.resume.compare import StatedError, compare, load_stated
 from emos_planner.resume.errors import UrdfError
@@ -20,7 +21,6 @@ from emos_planner.resume.outline import outline_of
 from emos_planner.resume.overrides import load_overrides, overrides_for
 from emos_planner.resume.picture import draw_resume
 from emos_planner.resume.skeleton import skeleton_text
-from emos_planner.resume.testing import diff_drive, with_arm
 from emos_planner.resume.verbalize import describe, resume_text, with_words
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -10,13 +10,13 @@ import pytest
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
 from coterie_core.skills import LookAround, NavigateTo, Outcome, Wait
+from coterie_fixtures.tiny_house import tiny_house
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.goal_scheduler import Goal, GoalScheduler
 from habitat_bridge.guard import Guard
 from habitat_bridge.lockstep_barrier import LockstepBarrier, Part
 from habitat_bridge.sim_thread import SimThread
 from habitat_bridge.simulator import Start
-from habitat_bridge.testing import tiny_house
 
 WHEELS = Embodiment(name="wheels", radius=0.2)
 LEGS = Embodiment(name="legs", mobility="legs", radius=0.2, step_height=0.2)

@@ -28,6 +28,7 @@ from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Pose
 from coterie_core.skills import NavigateTo as NavigateSkill
 from coterie_core.skills import Outcome
+from coterie_fixtures.tiny_house import tiny_house
 from coterie_msgs.action import Manipulate, NavigateTo
 from coterie_msgs.msg import ImageDetections, Observation, RobotResume, SemanticMap
 from coterie_ros import conversions
@@ -35,7 +36,6 @@ from coterie_ros.qos import profile
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.node import BridgeNode
 from habitat_bridge.simulator import FrameRequest
-from habitat_bridge.testing import tiny_house
 from tf2_msgs.msg import TFMessage
 
 pytestmark = pytest.mark.ros

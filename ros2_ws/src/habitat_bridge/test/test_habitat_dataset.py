@@ -14,10 +14,11 @@ import pytest
 
 from coterie_core.geometry import Pose
 from coterie_core.skills import Close, NavigateTo, Open, Target
+from coterie_fixtures.habitat_python import habitat_python
+from coterie_fixtures.tiny_house import tiny_house
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.factory import WorldSpec, make_world
 from habitat_bridge.habitat.dataset_world import open_scene
-from habitat_bridge.habitat.testing import habitat_python
 from habitat_bridge.habitat.world import HabitatWorld
 from habitat_bridge.house.export import save_habitat
 from habitat_bridge.house.generator import generate_house
@@ -26,7 +27,6 @@ from habitat_bridge.render.mesh import ObjectMesh
 from habitat_bridge.render.mesh_parts import Parts
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import FrameRequest, Start, WorldError, run_skill
-from habitat_bridge.testing import tiny_house
 
 pytestmark = pytest.mark.habitat
 HOUSE = generate_house(5)

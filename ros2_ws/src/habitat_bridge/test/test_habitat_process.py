@@ -16,16 +16,16 @@ import pytest
 
 from coterie_core.geometry import Pose
 from coterie_core.skills import NavigateTo, Outcome, SkillResult
+from coterie_fixtures.habitat_python import habitat_python, left_in_memory
+from coterie_fixtures.tiny_house import tiny_house
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.habitat import backend as backend_module
 from habitat_bridge.habitat import worker
 from habitat_bridge.habitat.backend import HabitatBackend, Timeouts
 from habitat_bridge.habitat.process import WorkerLost, WorkerProcess, version_of
-from habitat_bridge.habitat.testing import habitat_python, left_in_memory
 from habitat_bridge.habitat.world import HabitatWorld
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import FrameRequest, Start, WorldError, run_skill
-from habitat_bridge.testing import tiny_house
 
 KITCHEN, LIVING = (2.0, 2.0, 0.0), (5.5, 2.0, 0.0)
 

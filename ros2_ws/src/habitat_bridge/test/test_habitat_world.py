@@ -11,12 +11,12 @@ import pytest
 
 from coterie_core.geometry import Pose
 from coterie_core.skills import Close, NavigateTo, Open, Outcome, Pick, Place, SkillRefused, Target
+from coterie_fixtures.habitat_python import habitat_python
+from coterie_fixtures.tiny_house import UPPER, tiny_house
 from habitat_bridge.embedded.detector import DetectorNoise
-from habitat_bridge.habitat.testing import habitat_python
 from habitat_bridge.habitat.world import HabitatWorld
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import FrameRequest, Start, WorldError, run_skill
-from habitat_bridge.testing import UPPER, tiny_house
 
 pytestmark = pytest.mark.habitat
 KITCHEN, LIVING = (2.0, 2.0, 0.0), (5.5, 2.0, 0.0)

@@ -22,9 +22,9 @@ from coterie_core.skills import (
     Target,
     Wait,
 )
+from coterie_fixtures.tiny_house import UPPER, tiny_house
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.guard import AllowedArea, Guard
-from habitat_bridge.testing import UPPER, tiny_house
 
 BODY = Embodiment(name="body", arm=Arm())
 POST = Embodiment(name="post", mobility="fixed")

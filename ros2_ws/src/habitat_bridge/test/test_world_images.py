@@ -13,6 +13,7 @@ from scipy import ndimage
 
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.geometry import Pose
+from coterie_fixtures.tiny_house import tiny_house
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
@@ -21,7 +22,6 @@ from habitat_bridge.render.rays import RayPainter, RayScene
 from habitat_bridge.render.solids import Surface, make_soup
 from habitat_bridge.render.views import Image, Pillar, Shot, View
 from habitat_bridge.simulator import Frame, FrameRequest, Start
-from habitat_bridge.testing import tiny_house
 
 EYE = Camera(name="eye", width=160, height=120, mount_height=1.2, pitch=0.2, far=9.0)
 BODY = Embodiment(name="body", radius=0.2, height=1.4, cameras=(EYE,))

@@ -11,13 +11,13 @@ import shapely
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Box, Pose
 from coterie_core.skills import NavigateTo, Outcome, SkillRefused, Wait
+from coterie_fixtures.tiny_house import UPPER, thing, tiny_house
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.house.house import House
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import Start, WorldError, run_skill
-from habitat_bridge.testing import UPPER, thing, tiny_house
 
 WIDE = Embodiment(name="wide", mobility="wheels", radius=0.28)
 SLIM = Embodiment(name="slim", mobility="wheels", radius=0.2)

@@ -16,13 +16,13 @@ from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Box, Pose
 from coterie_core.household import load_household
 from coterie_core.skills import Detect, LookAround, NavigateTo, Open, Outcome, Target
+from coterie_fixtures.tiny_house import UPPER, tiny_house
 from habitat_bridge.embedded.detector import Detector, DetectorNoise, Sighting
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.house.house import House
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import FrameRequest, Start, WorldError, run_skill
-from habitat_bridge.testing import UPPER, tiny_house
 
 EYE = Camera(name="eye", width=160, height=120, mount_height=1.3, pitch=0.2, far=9.0)
 BODY = Embodiment(name="body", radius=0.2, height=1.4, cameras=(EYE,), arm=Arm(reach=1.0))

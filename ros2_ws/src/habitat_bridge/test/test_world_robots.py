@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from coterie_fixtures.tiny_house import tiny_house
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import WorldSpec, make_world
 from habitat_bridge.house.export import house_to_json
 from habitat_bridge.robots import EMBODIMENTS, RobotError, load_embodiment, load_embodiments
 from habitat_bridge.simulator import WorldError
-from habitat_bridge.testing import tiny_house
 
 
 def test_the_robots_that_come_along() -> None:

@@ -23,12 +23,12 @@ from coterie_core.skills import (
     Target,
     Wait,
 )
+from coterie_fixtures.tiny_house import thing, tiny_house
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import Start, run_skill
-from habitat_bridge.testing import thing, tiny_house
 
 EYE = Camera(name="eye", mount_height=1.3, pitch=0.2)
 ARMED = Embodiment(

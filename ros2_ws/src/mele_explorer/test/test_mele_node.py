@@ -16,6 +16,7 @@ from coterie_core.embodiment import Embodiment
 from coterie_core.language import ModelProfile
 from coterie_core.questions import Question
 from coterie_core.testing.endpoint import Endpoint, Hang
+from coterie_fixtures.tiny_house import tiny_house
 from coterie_msgs.action import Explore
 from coterie_msgs.msg import Answer
 from coterie_msgs.msg import Question as QuestionMsg
@@ -25,7 +26,6 @@ from coterie_ros.qos import profile
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.node import BridgeNode
-from habitat_bridge.testing import tiny_house
 from mele_explorer.node import ExplorerNode
 
 pytestmark = pytest.mark.ros

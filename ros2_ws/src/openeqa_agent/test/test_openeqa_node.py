@@ -17,6 +17,7 @@ from coterie_core.geometry import Box
 from coterie_core.language import ModelProfile
 from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject
 from coterie_core.testing.endpoint import Endpoint, server_error
+from coterie_fixtures.tiny_house import tiny_house
 from coterie_msgs.action import AskOpen
 from coterie_msgs.msg import AskProgress, Observation, SemanticMap
 from coterie_ros import conversions
@@ -24,7 +25,6 @@ from coterie_ros.qos import profile
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.node import BridgeNode
-from habitat_bridge.testing import tiny_house
 from openeqa_agent.node import OpenNode
 
 pytestmark = pytest.mark.ros

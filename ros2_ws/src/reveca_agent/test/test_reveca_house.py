@@ -24,6 +24,15 @@ from coterie_core.skills import Close as CloseSkill
 from coterie_core.skills import Open as OpenSkill
 from coterie_core.skills import Outcome, Pick, Place, SkillResult
 from coterie_core.skills import Wait as Idle
+from coterie_fixtures.two_room_map import (
+    KITCHEN,
+    LIVING,
+    SHAPE,
+    Eyes,
+    detected,
+    furniture,
+    two_rooms,
+)
 from reveca_agent.entries import Entry
 from reveca_agent.house import (
     MISSES,
@@ -35,7 +44,6 @@ from reveca_agent.house import (
 from reveca_agent.memory import Memory
 from reveca_agent.motions import Motion
 from reveca_agent.settings import Settings
-from reveca_agent.testing import KITCHEN, LIVING, SHAPE, Eyes, detected, furniture, two_rooms
 
 MUG = detected("mug", 2.0, 0.4, 0.9)
 ON_TABLE = detected("mug", 6.5, 1.7, 0.75)

@@ -3,9 +3,9 @@
 import pytest
 
 from coterie_core.cooperation import Facts, Note, Sighting, Whereabouts
+from coterie_fixtures.two_room_map import KITCHEN, LIVING, SHAPE, Eyes, detected, two_rooms
 from reveca_agent.house import HouseBody
 from reveca_agent.naming import MOST, MOST_SEEN, Naming
-from reveca_agent.testing import KITCHEN, LIVING, SHAPE, Eyes, detected, two_rooms
 
 MUG = detected("mug", 2.0, 0.4, 0.9)
 OTHER_MUG = detected("mug", 1.3, 0.3, 0.9)

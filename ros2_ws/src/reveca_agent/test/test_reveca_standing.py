@@ -7,8 +7,8 @@ from shapely import Point, Polygon
 
 from coterie_core.geometry import Box
 from coterie_core.scene import Connection, Floor, Room, SceneGraph
+from coterie_fixtures.two_room_map import furniture, two_rooms
 from reveca_agent.standing import FreeFloor
-from reveca_agent.testing import furniture, two_rooms
 
 RADIUS, REACH = 0.2, 0.7
 

@@ -6,10 +6,10 @@ import pytest
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.geometry import iou
 from coterie_core.scene import Floor, Room, SceneGraph
+from coterie_fixtures.drawn_scenes import COLS, MUG, SIDES, TABLE, looking, view
 from semantic_mapper.backprojection import LiftOptions, lift
 from semantic_mapper.mapper import MapperOptions, SemanticMapper
 from semantic_mapper.regions import Regions
-from semantic_mapper.testing import COLS, MUG, SIDES, TABLE, looking, view
 from semantic_mapper.views import seen_through
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from coterie_core.geometry import Box
 from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject, load
+from coterie_fixtures.drawn_scenes import MUG, SIDES, TABLE, view
 from semantic_mapper.builder import (
     BuilderOptions,
     FrameMismatch,
@@ -17,7 +18,6 @@ from semantic_mapper.builder import (
 from semantic_mapper.files import load_map
 from semantic_mapper.mapper import MapperOptions
 from semantic_mapper.state import StateError
-from semantic_mapper.testing import MUG, SIDES, TABLE, view
 
 HOUSE = {"table": TABLE, "mug": MUG}
 

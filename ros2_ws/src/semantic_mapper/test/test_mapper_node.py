@@ -23,12 +23,12 @@ from visualization_msgs.msg import Marker, MarkerArray
 from coterie_core.embodiment import Camera
 from coterie_core.recording.images import encode_color, encode_depth
 from coterie_core.scene import Floor, Room, SceneGraph
+from coterie_fixtures.drawn_scenes import COLS, FOCAL, MUG, ROWS, SIDES, TABLE, view
 from coterie_msgs.msg import ImageDetections, SemanticMap
 from coterie_msgs.srv import SaveMap
 from coterie_ros import conversions
 from coterie_ros.qos import profile
 from semantic_mapper.node import MapperNode
-from semantic_mapper.testing import COLS, FOCAL, MUG, ROWS, SIDES, TABLE, view
 from tf2_msgs.msg import TFMessage
 
 pytestmark = pytest.mark.ros
