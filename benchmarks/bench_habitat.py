@@ -21,7 +21,6 @@ from typing import Any
 
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.geometry import Pose
-from coterie_fixtures.habitat_python import find_habitat
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.habitat.world import HabitatWorld
@@ -29,6 +28,10 @@ from habitat_bridge.house.generator import generate_house
 from habitat_bridge.simulator import FrameRequest, Start
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "fixtures"))
+
+from coterie_fixtures.habitat_python import find_habitat  # noqa: E402
+
 CHANNELS = {"RGB-D": ("color", "depth"), "RGB-D-semantic": ("color", "depth", "semantic")}
 SIZES = ((256, 256), (640, 480))
 

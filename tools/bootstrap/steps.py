@@ -370,7 +370,7 @@ def expected(plan: Plan) -> float:
         seconds += EXPECTED["venv"]
     if not plan.build_ready:
         seconds += EXPECTED["build"]
-    beside = EXPECTED["more"] * len(plan.missing)
+    beside = float(EXPECTED["more"] * len(plan.missing))
     beside += 0.0 if plan.venv_ready else EXPECTED["run"]
     beside += 0.0 if plan.renderer_ready else EXPECTED["renderer"]
     return seconds + max(beside, 0.0 if plan.workspace_ready else EXPECTED["messages"])
