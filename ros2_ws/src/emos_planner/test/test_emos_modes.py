@@ -17,6 +17,7 @@ from coterie_core.skills import MoveArmTo, NavigateTo, Outcome, Pick, SkillResul
 from coterie_core.tasks import Obstacle, SubTask, Thing
 from coterie_core.team_map import TeamMap
 from coterie_core.testing.endpoint import Endpoint, Obey
+from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from emos_planner.allocation.solver import assign
 from emos_planner.geometry.results import Estimate
 from emos_planner.geometry.toolbox import Toolbox
@@ -27,7 +28,6 @@ from emos_planner.leader.reassign import Reassign, ReassignState, able_robots
 from emos_planner.leader.split_task import SplitTask
 from emos_planner.leader.splitting import split_state
 from emos_planner.leader.task import TaskInWork
-from emos_planner.leader.testing import STARTS, small_house, small_team
 from emos_planner.leader.transcript import Transcript
 from emos_planner.leader.understand import understand
 from emos_planner.lookups import Lookups
