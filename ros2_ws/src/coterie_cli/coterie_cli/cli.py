@@ -9,7 +9,7 @@ from typing import NoReturn
 import typer
 
 from coterie_bench.figures.catalog import BENCHES
-from coterie_cli.groups import demos, machine, maps, requests, teams
+from coterie_cli.groups import demos, machine, maps, models, requests, teams
 from coterie_cli.options import PASS_THROUGH
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ for group in (demos, teams, requests, maps, machine):
     app.add_typer(group.app)
 app.add_typer(bench_app, name="bench")
 app.add_typer(teams.team_app, name="team")
+app.add_typer(models.model_app, name="model")
 
 
 def _add_bench(name: str, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from coterie_core.language.breaker import CircuitBreaker
 from coterie_core.language.budget import Budget, Budgeted
@@ -73,9 +74,12 @@ def build_model(
         model = Metered(model, meter)
     if profile.cache:
         model = Cached(model, profile.cache)
-    if profile.temperature is not None or profile.seed is not None:
-        model = Sampled(model, temperature=profile.temperature, seed=profile.seed)
-    return model
+    settings: dict[str, Any] = {
+        name: value
+        for name in ("temperature", "seed", "reply_factor", "thinking_tokens", "reasoning_effort")
+        if (value := getattr(profile, name)) != ModelProfile.model_fields[name].default
+    }
+    return Sampled(model, **settings) if settings else model
 
 
 def build_decider(

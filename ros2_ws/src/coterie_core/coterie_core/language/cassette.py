@@ -75,6 +75,7 @@ def canonical_request(model: str, request: ModelRequest) -> dict[str, Any]:
             "temperature": None if request.temperature is None else float(request.temperature),
             "seed": request.seed,
             "max_tokens": request.max_tokens,
+            **({"reasoning_effort": request.reasoning_effort} if request.reasoning_effort else {}),
         },
     }
 
@@ -277,7 +278,7 @@ class _Request(_Part):
     messages: list[_Message]
     schema_: dict[str, Any] | None = Field(alias="schema")
     tools: list[dict[str, Any]]
-    sampling: dict[str, float | int | None]
+    sampling: dict[str, float | int | str | None]
 
 
 class _Usage(_Part):

@@ -19,7 +19,7 @@ from coterie_core.language.decision import (
     request_for,
 )
 from coterie_core.language.due import time_left
-from coterie_core.language.errors import BadReply, CheckFailed, LanguageError, ReplayMiss
+from coterie_core.language.errors import BadReply, CheckFailed, CutOff, LanguageError, ReplayMiss
 from coterie_core.language.fence import as_data, inline_data
 from coterie_core.language.modes import Mode, Policy
 from coterie_core.language.rules_model import RulesModel
@@ -32,6 +32,9 @@ ReplyT = TypeVar("ReplyT", bound=BaseModel)
 
 _LOG = logging.getLogger(__name__)
 _REASON_CHARS = 500
+_CUT_OFF_FACTOR = 4
+_MOST_TOKENS = 32_768
+"""How much longer a reply may be after one that was cut off, and how long at most [tokens]."""
 _LEAST_S = 0.01
 """With less than this left [s] no model is asked: it would be billed and could not answer."""
 _MOST_CALLS = 8
@@ -199,6 +202,7 @@ class Decider:
         tools = {tool.name: tool for tool in decision.tools(state)}
         turns = self.policy.tool_turns if tools else 0
         attempts = 0
+        most = begin.max_tokens
         while attempts < self.policy.attempts:
             left_s = asked.left_s
             if left_s < _LEAST_S:
@@ -207,6 +211,7 @@ class Decider:
             request = dataclasses.replace(
                 begin,
                 messages=messages,
+                max_tokens=most,
                 tools=begin.tools if turns > 0 else (),
                 # A little less than the limit here: the model's own time-out comes first, so that
                 # breaker and meter see a time-out and not a cancellation.
@@ -237,7 +242,10 @@ class Decider:
                 if isinstance(error, BadReply):
                     turns = 0  # without tools the endpoint can enforce the form
                 asked.note(_line(error) if asked.reason else f"asked again: {_line(error)}")
-                messages = (*messages, *_second_question(error))
+                if isinstance(error, CutOff):
+                    most = min(_CUT_OFF_FACTOR * most, max(_MOST_TOKENS, most))
+                if not (isinstance(error, CutOff) and error.thought):  # nothing to mend in words
+                    messages = (*messages, *_second_question(error))
             except ReplayMiss as error:
                 if error.fatal:
                     raise

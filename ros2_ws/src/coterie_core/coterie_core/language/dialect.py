@@ -58,6 +58,8 @@ class Dialect:
         body[self._tokens_name] = request.max_tokens
         if request.temperature is not None and "temperature" not in self._dropped:
             body["temperature"] = request.temperature
+        if request.reasoning_effort is not None and "reasoning_effort" not in self._dropped:
+            body["reasoning_effort"] = request.reasoning_effort
         if request.seed is not None and "seed" not in self._dropped:
             body["seed"] = request.seed
         if tools:
@@ -74,6 +76,11 @@ class Dialect:
             ]
         return body
 
+    def form_of(self, schema: Mapping[str, Any]) -> str:
+        """Return how the form of a reply is asked for: as JSON schema, JSON object or in words."""
+        form = self._form.get(_name_of(schema), _JSON_SCHEMA)
+        return ("JSON schema", "JSON object", "words")[form]
+
     def learn(self, request: ModelRequest, refusal: str) -> bool:
         """Learn from a refusal (HTTP 400 or 422).
 
@@ -84,7 +91,7 @@ class Dialect:
         if "max_completion_tokens" in words and self._tokens_name == "max_tokens":
             self._tokens_name = "max_completion_tokens"
             return True
-        for name in ("temperature", "seed"):
+        for name in ("temperature", "seed", "reasoning_effort"):
             sent = getattr(request, name) is not None and name not in self._dropped
             if sent and re.search(rf"\b{name}\b", words):
                 self._dropped.add(name)

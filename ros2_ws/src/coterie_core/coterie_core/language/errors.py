@@ -128,6 +128,28 @@ class BadReply(LanguageError):
         self.usage = usage
 
 
+class CutOff(BadReply):
+    """The reply ended at its limit of tokens.
+
+    Attributes:
+        limit: That limit [tokens].
+        thought: Nothing of a reply had come: all of it went into thinking.
+    """
+
+    def __init__(
+        self, limit: int, *, thought: bool, text: str = "", usage: Usage = _NOTHING_USED
+    ) -> None:
+        said = (
+            f"no reply came within {limit} tokens: all went into thinking; raise thinking_tokens "
+            "of the model's profile, or lower its reasoning_effort"
+            if thought
+            else f"the reply was cut off after {limit} tokens; be brief"
+        )
+        super().__init__(said, text=text, usage=usage)
+        self.limit = limit
+        self.thought = thought
+
+
 class CheckFailed(LanguageError):
     """A reply that fits its schema but not the state. Raised by `Decision.check`.
 

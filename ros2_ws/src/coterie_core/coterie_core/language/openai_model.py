@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from coterie_core.language.dialect import Dialect
 from coterie_core.language.errors import (
     BadReply,
+    CutOff,
     LanguageError,
     MissingKey,
     ModelTimeout,
@@ -58,6 +59,46 @@ def read_key(api_key_env: str, env: Mapping[str, str]) -> Secret:
             "set it to the key alone"
         )
     return Secret(value)
+
+
+async def list_models(
+    base_url: str,
+    api_key_env: str | None = None,
+    *,
+    timeout_s: float = 20.0,
+    env: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Return the ids of the models that an endpoint lists; empty where it lists none.
+
+    Raises:
+        MissingKey: The variable named is not set.
+        LanguageError: It is not reached, or refuses.
+    """
+    import openai
+
+    asked = OpenAIModel("", base_url=base_url, api_key_env=api_key_env, env=env)
+
+    async def ask() -> list[str]:
+        try:
+            listed = await asked._client().models.with_raw_response.list()
+            data = json.loads(listed.http_response.content).get("data")
+        except openai.APIConnectionError as failure:
+            error: LanguageError = asked._from_connection(failure)
+        except openai.APIStatusError as failure:
+            if failure.status_code == 404:
+                return []  # not every endpoint has this
+            error = asked._from_status(failure)
+        except (openai.OpenAIError, ValueError, AttributeError, RecursionError):
+            return []
+        else:
+            found = [one.get("id") for one in data or () if isinstance(one, dict)]
+            return [inline_data(name, limit=120) for name in found if isinstance(name, str)]
+        raise error
+
+    try:
+        return await within(ask(), timeout_s, f"models of {base_url}")
+    finally:
+        await asked.aclose()
 
 
 class OpenAIModel(LanguageModel):
@@ -134,6 +175,10 @@ class OpenAIModel(LanguageModel):
         if request.timeout_s is not None:
             timeout_s = min(timeout_s, request.timeout_s)
         return await within(self._ask(request), timeout_s, f"{self.name} at {self._host}")
+
+    def form_of(self, schema: Mapping[str, Any]) -> str:
+        """Return how the endpoint was last asked for the form of such a reply."""
+        return self._dialect.form_of(schema)
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
@@ -271,8 +316,9 @@ class OpenAIModel(LanguageModel):
             raise BadReply(f"the model refused: {words}", text=content[:2000], usage=usage)
         finish = str(choice.get("finish_reason") or "stop")
         if finish == "length":
-            raise BadReply(
-                f"the reply was cut off after {request.max_tokens} tokens; be brief",
+            raise CutOff(
+                request.max_tokens,
+                thought=not content.strip(),
                 text=content[:2000],
                 usage=usage,
             )

@@ -118,6 +118,21 @@ class ModelProfile(BaseModel):
         description="Profile of the model that is asked when the replies of this one cannot be "
         "used; left out: the rule decides then.",
     )
+    reply_factor: float = Field(
+        1.0,
+        ge=0.1,
+        le=100.0,
+        description="Factor on the limit of tokens that each decision sets for its reply.",
+    )
+    thinking_tokens: int = Field(
+        0,
+        ge=0,
+        le=1_000_000,
+        description="Tokens for thinking on top of a reply's limit; for models that reason.",
+    )
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = Field(
+        None, description="How much a model that reasons shall think; left out: its default."
+    )
     file: Path | None = Field(
         None, description="Path of the GGUF file of kind local; left out: the model in the box."
     )
@@ -291,5 +306,9 @@ def _key_problem(name: str, value: Any) -> str:
     return ""
 
 
-#: Profiles that every team has, by name: no model, and the model in the box.
-BUILT_IN = {"rules": ModelProfile(), "tiny": ModelProfile.model_validate({"kind": "local"})}
+#: Profiles that every team has, by name: no model, and the model in the box. That is weak and on
+#: few cores slow: robots should not stand about for it.
+BUILT_IN = {
+    "rules": ModelProfile(),
+    "tiny": ModelProfile.model_validate({"kind": "local", "timeout_s": 10.0}),
+}

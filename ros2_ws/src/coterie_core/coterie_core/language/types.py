@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -148,6 +149,7 @@ class ModelRequest:
         temperature: Sampling temperature, or None for the endpoint's default.
         seed: Sampling seed, or None.
         max_tokens: Most tokens that may be produced. Always sent: budgets rely on it.
+        reasoning_effort: How much a model that reasons shall think, or None for its default.
         timeout_s: Seconds within which the caller needs the reply, retries and queues included [s];
             None: no limit.
         tags: Who asks what: `who` (robot) and `decision`. Not sent to the endpoint, not part of a
@@ -160,6 +162,7 @@ class ModelRequest:
     temperature: float | None = 0.0
     seed: int | None = None
     max_tokens: int = 1024
+    reasoning_effort: str | None = None
     timeout_s: float | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
 
@@ -238,19 +241,39 @@ class Sampled(Wrapper):
         inner: The model.
         temperature: Replaces the request's temperature; None leaves it.
         seed: Used where the request has no seed of its own.
+        reply_factor: Replies may be so many times as long as the decision says.
+        thinking_tokens: Tokens for thinking, on top of that.
+        reasoning_effort: Used where the request has none of its own.
     """
 
     def __init__(
-        self, inner: LanguageModel, *, temperature: float | None = None, seed: int | None = None
+        self,
+        inner: LanguageModel,
+        *,
+        temperature: float | None = None,
+        seed: int | None = None,
+        reply_factor: float = 1.0,
+        thinking_tokens: int = 0,
+        reasoning_effort: str | None = None,
     ) -> None:
         super().__init__(inner)
         self._temperature = temperature
         self._seed = seed
+        self._reply_factor = reply_factor
+        self._thinking_tokens = thinking_tokens
+        self._reasoning_effort = reasoning_effort
 
     async def complete(self, request: ModelRequest) -> Reply:
         """Answer the request with the profile's sampling."""
         temperature = request.temperature if self._temperature is None else self._temperature
         seed = self._seed if request.seed is None else request.seed
         return await self.inner.complete(
-            dataclasses.replace(request, temperature=temperature, seed=seed)
+            dataclasses.replace(
+                request,
+                temperature=temperature,
+                seed=seed,
+                max_tokens=math.ceil(request.max_tokens * self._reply_factor)
+                + self._thinking_tokens,
+                reasoning_effort=request.reasoning_effort or self._reasoning_effort,
+            )
         )

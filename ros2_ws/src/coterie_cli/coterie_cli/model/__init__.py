@@ -1,0 +1,1 @@
+"""`./coterie model check`: is a language model fit for this stack?"""
