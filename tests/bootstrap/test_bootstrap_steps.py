@@ -157,7 +157,10 @@ def test_what_is_asked_for_is_due_only_where_it_is_asked_for(clone: steps.Layout
         ([], []),
         (["demo"], []),
         (["docs", "--build"], ["docs"]),
-        (["test"], ["docs", "local-model", "test"]),  # it builds the site and runs the model, too
+        (
+            ["test"],
+            ["docs", "embeddings", "local-model", "test"],
+        ),  # it builds the site, runs models
         (["setup", "--with", "local-model"], ["local-model"]),
         (["setup", "--with", "docs"], ["docs"]),
         (["setup", "--with=test,docs"], ["test", "docs"]),

@@ -13,6 +13,9 @@ import typer
 import yaml
 
 import docs_site
+from bootstrap import steps
+from bootstrap.errors import SetupError
+from bootstrap.main import asked_for
 from coterie_bench.figures.catalog import BENCHES
 from coterie_bringup.team import load_team
 from coterie_cli import cli
@@ -129,6 +132,12 @@ def shown_commands() -> list[tuple[str, str]]:
 def wrong(line: str) -> str:
     """What the command line does not know of a command; empty if it would begin to run it."""
     words = shlex.split(line, comments=True)[1:]
+    if words[:1] == ["setup"]:  # the bootstrap's own
+        try:
+            asked_for(words, steps.groups(steps.Layout(ROOT)))
+        except SetupError as error:
+            return str(error)
+        return ""
     app = typer.main.get_command(cli.app)
     while isinstance(app, click.Group) or hasattr(app, "commands"):
         if not words:
@@ -159,6 +168,8 @@ def wrong(line: str) -> str:
         ("./coterie aks 'Is there a mug?'", "no command 'aks'"),
         ("./coterie bench map --hoses 2", "map has no option --hoses"),
         ("./coterie team chek x.yaml", "no command 'chek'"),
+        ("./coterie setup --with docs", ""),
+        ("./coterie setup dosc", "setup: expected --with NAME, got dosc"),
     ],
 )
 def test_wrong_commands_are_found(line, problem):
