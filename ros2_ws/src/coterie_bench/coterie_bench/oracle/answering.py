@@ -6,9 +6,9 @@ import importlib
 import pkgutil
 from collections import Counter
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
-import coterie_bench.oracle
 from coterie_bench.oracle.request import Question, question_of
 
 Answerer = Callable[[Question], dict[str, Any]]
@@ -52,7 +52,7 @@ def all_answers() -> dict[str, Answerer]:
         ValueError: Two modules answer one kind of question.
     """
     found: dict[str, Answerer] = {}
-    for module in pkgutil.iter_modules(coterie_bench.oracle.__path__):
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         loaded = importlib.import_module(f"coterie_bench.oracle.{module.name}")
         table: Mapping[str, Answerer] = getattr(loaded, "ANSWERS", {})
         twice = found.keys() & table.keys()
