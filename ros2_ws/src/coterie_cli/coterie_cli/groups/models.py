@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-model_app = typer.Typer(help="Language models.", no_args_is_help=True)
+model_app = typer.Typer(help="Checks of language models.", no_args_is_help=True)
 
 
 @model_app.callback()
 def _models() -> None:
-    """Language models."""
+    """Checks of language models."""
 
 
 @model_app.command()

@@ -131,7 +131,7 @@ class ModelProfile(BaseModel):
         description="Tokens for thinking on top of a reply's limit; for models that reason.",
     )
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = Field(
-        None, description="How much a model that reasons shall think; left out: its default."
+        None, description="Effort of a model that reasons; left out: the endpoint's default."
     )
     file: Path | None = Field(
         None, description="Path of the GGUF file of kind local; left out: the model in the box."
