@@ -13,6 +13,7 @@ from coterie_core.language import ModelProfile, build_decider, messages_for
 from coterie_core.language.decision import schema_for
 from coterie_core.observation import Observation
 from coterie_core.scene import LabelBelief, SceneObject
+from coterie_core.sightings import kind_of
 from coterie_core.skills import MoveArmTo, NavigateTo, Outcome, Pick, SkillResult, Wait
 from coterie_core.tasks import Obstacle, SubTask, Thing
 from coterie_core.team_map import TeamMap
@@ -276,10 +277,11 @@ async def test_what_is_not_on_the_map_is_searched_and_then_fetched(tools) -> Non
         order = "bring a spoon from the kitchen to the table"
         return {"reason": "a spoon", "order": order, "sub_tasks": [search]}
 
-    agreed, _ = await discussed(tools, responder, "Hol einen Löffel auf den Tisch")
-    assert [(o.kind, o.object.label, o.robot) for o in agreed.sub_tasks] == [
-        ("search", "spoon", "rover")
+    agreed, leader = await discussed(tools, responder, "Hol einen Löffel auf den Tisch")
+    assert [(o.kind, kind_of(o.object.label), o.robot) for o in agreed.sub_tasks] == [
+        ("search", kind_of("spoon"), "rover")
     ]
+    assert leader.notes[-1].endswith("bring a spoon from the kitchen to the table")
     assert 0.0 < agreed.sub_tasks[0].enough < 1.0
 
 
@@ -447,3 +449,26 @@ def test_things_of_the_words_come_first_by_kind_and_by_use(words, first) -> None
 def test_unknown_words_still_show_the_map() -> None:
     view = map_view(small_house(), "Räum bitte die Sachen weg")
     assert set(view.shown) == set(small_house().objects) and view.things
+
+
+async def test_all_rooms_are_searched_that_a_claim_needs_whatever_a_model_leaves_out(tools) -> None:
+    """The rule's searches stay whole; the model says who goes, and may forget one."""
+
+    def responder(request):
+        if title(request) != "SplitReply":
+            return verdicts(request)
+        search = {"id": "s", "kind": "search", "label": "mug", "rooms": ["hall"], "robot": "drone"}
+        mugs = [plan_of("walker", mug)["sub_tasks"] for mug in ("mug-1", "mug-2")]
+        for k, (pick, place) in enumerate(mugs):
+            pick["id"], place["id"] = f"p{k}", f"q{k}"
+            place |= {"depends_on": [f"p{k}"], "same_robot_as": f"p{k}"}
+        return {"reason": "two mugs, one look", "sub_tasks": [*mugs[0], *mugs[1], search]}
+
+    words = "bring all mugs to the kitchen counter"
+    agreed, _ = await discussed(tools, responder, words)
+    asked = understand(words, small_house(), tuple(STARTS)).sub_tasks
+    wanted = {(one.id, one.rooms) for one in asked if one.kind == "search"}
+    searches = [one for one in agreed.sub_tasks if one.kind == "search"]
+    assert wanted and {(one.id, one.rooms) for one in searches} == wanted
+    assert agreed.decided_by == "model" and all(one.robot for one in searches)
+    assert any(one.robot == "drone" for one in searches)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from coterie_core.language import inline_data
+from coterie_core.sightings import kind_of
 from coterie_core.tasks import SubTask
 from emos_planner.allocation.checks import Trouble, check_plan
 from emos_planner.leader.split_state import (
@@ -12,6 +13,7 @@ from emos_planner.leader.split_state import (
     SplitReply,
     SplitState,
     end_of,
+    meant_by,
     searched_label,
     sub_tasks_of_reply,
 )
@@ -146,18 +148,14 @@ def _wrong_goals(state: SplitState, reply: SplitReply) -> list[str]:
         end = _end_of_item(item)
         given[end] = given.get(end, 0) + 1
     for end, one in asked.items():
-        if one.kind == "search":
-            rooms = {r for i in reply.sub_tasks if i.kind == "search" for r in i.rooms}
-            labels = {searched_label(i).lower() for i in reply.sub_tasks if i.kind == "search"}
-            if end[1].lower() not in labels or not set(one.rooms) <= rooms:
-                problems.append(
-                    f"forgotten: {inline_data(one.description)} ({', '.join(one.rooms)})"
-                )
-        elif one.id not in steps and end not in given:
+        if one.kind != "search" and one.id not in steps and end not in given:
             problems.append(f"forgotten: {inline_data(one.description or one.id)}")
     moved = {one.object.id for one in state.basis if one.kind in ("pick", "place") and one.object}
     opened = {one.object.id for one in state.basis if one.kind in ("open", "close") and one.object}
+    searched = {kind_of(meant_by(one)) for one in state.basis if one.kind == "search"}
     for item in reply.sub_tasks:
+        if item.kind == "search" and kind_of(searched_label(item)) not in searched:
+            problems.append(f"{inline_data(searched_label(item))} need not be searched for")
         if item.kind in ("pick", "place") and item.object not in moved:
             problems.append(
                 f"{inline_data(item.object)} is not to be moved; the task does not say so"

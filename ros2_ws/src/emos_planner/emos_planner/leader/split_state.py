@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from coterie_core.geometry import Vec3
+from coterie_core.language.fence import prompt_share
+from coterie_core.sightings import kind_of
 from coterie_core.tasks import SubTask, SubTaskKind, Thing
 from emos_planner.leader.plan_ids import with_known_ids
 from emos_planner.lookups import Lookups
-from emos_planner.map_view import MAP_CHARS, MapView
+from emos_planner.map_view import MAP_CHARS, MapView, map_view
 
 _ON_SURFACE = 0.05  # [m] above a surface that the middle of a small thing lies
 
@@ -61,7 +62,7 @@ class SplitState:
 
     Attributes:
         words: The task as a person gave it.
-        view: The map as the prompt shows it.
+        meant: Things (ids) that the words are known to mean.
         things: All things of the map, by id: what may be named.
         rooms: Room id -> name.
         robots: Robot -> its body in words.
@@ -70,11 +71,11 @@ class SplitState:
         basis: The sub-tasks that a rule has made of the words; empty: it did not understand them.
         second: The same with a solver's robots.
         only: Sub-task of `basis` -> the robot that the person named for it.
-        map_chars: Most characters of ids that the schema may list.
+        map_chars: Most characters that a prompt of usual length spends on the map.
     """
 
     words: str
-    view: MapView
+    meant: tuple[str, ...]
     things: Mapping[str, Thing]
     rooms: Mapping[str, str]
     robots: Mapping[str, str]
@@ -85,10 +86,10 @@ class SplitState:
     only: Mapping[str, str] = field(default_factory=dict)
     map_chars: int = MAP_CHARS
 
-    @property
-    def starts(self) -> Mapping[str, Vec3 | None]:
-        """Where the robots that take part are [m]."""
-        return self.lookups.starts
+    def view(self) -> MapView:
+        """Return the map as the prompt that is being made shows it."""
+        limit = max(300, round(self.map_chars * prompt_share()))
+        return map_view(self.lookups.toolbox.scene, self.words, self.meant, limit)
 
 
 def searched_label(item: SplitItem) -> str:
@@ -131,8 +132,34 @@ def sub_tasks_of_reply(state: SplitState, reply: SplitReply) -> tuple[SubTask, .
                 description=_described(item, state),
             )
         )
-    made = _handed_over(made, state.lookups)
+    made = _with_searches(_handed_over(made, state.lookups), state)
     return with_known_words(with_known_ids(made, known_of(state), _meaning), known_of(state))
+
+
+def _with_searches(plan: Sequence[SubTask], state: SplitState) -> list[SubTask]:
+    """Return a plan with all searches that a rule needs, each by the robot that a model named.
+
+    Which rooms must be looked over before anything can be claimed is not a model's to say; who goes
+    is. A search that it has left out goes to the robot of the rule.
+    """
+    known = [one for one in known_of(state) if one.kind == "search"]
+    labels = {kind_of(meant_by(one)) for one in known}
+    mine = [o for o in plan if o.kind == "search" and kind_of(meant_by(o)) in labels]
+    out = [one for one in plan if one not in mine]
+    names: dict[str, str] = {}
+    for one in known:
+        alike = [o for o in mine if kind_of(meant_by(o)) == kind_of(meant_by(one))]
+        alike.sort(key=lambda o: -len(set(o.rooms) & set(one.rooms)))
+        for other in alike:
+            names.setdefault(other.id, one.id)
+        wanted = [*[other.robot for other in alike if other.robot][:1], one.robot, *state.robots]
+        found = state.lookups.estimates(one, [robot for robot in wanted if robot])
+        able = [robot for robot in found if found[robot].feasible]
+        out.append(one.model_copy(update={"robot": able[0] if able else ""}))
+    return [
+        one.model_copy(update={"depends_on": tuple(names.get(i, i) for i in one.depends_on)})
+        for one in out
+    ]
 
 
 def _handed_over(plan: Sequence[SubTask], lookups: Lookups) -> list[SubTask]:

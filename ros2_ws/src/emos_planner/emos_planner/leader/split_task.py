@@ -46,11 +46,15 @@ class SplitTask(Decision[SplitState, SplitReply]):
 
     def prompt(self, state: SplitState) -> Sequence[Message]:
         """Show bodies, house, things, and the task; what changes most stands last."""
+        view = state.view()
+        things = view.things or "nothing on the map is named by the words"
         parts = [as_data(f"robot {name}", text) for name, text in sorted(state.robots.items())]
-        parts.append(as_data("rooms and ways", state.view.house, limit=len(state.view.house) + 1))
-        parts.append(as_data("other things", state.view.others, limit=len(state.view.others) + 1))
-        things = state.view.things or "nothing on the map is named by the words"
-        parts.append(as_data("things of the task", things, limit=len(things) + 1))
+        for label, text in (
+            ("rooms and ways", view.house),
+            ("other things", view.others),
+            ("things of the task", things),
+        ):
+            parts.append(as_data(label, text, limit=10**6))  # cut to its length already
         parts.append(as_data("robots now", dict(state.now)))
         parts.append(as_data("task", state.words, limit=2000))
         return (Message.system(_SYSTEM), Message.user("\n".join(parts)))

@@ -22,7 +22,6 @@ from emos_planner.leader.split_state import SplitReply, SplitState, sub_tasks_of
 from emos_planner.leader.task import TaskInWork
 from emos_planner.leader.understand import understand
 from emos_planner.lookups import Lookups
-from emos_planner.map_view import map_view
 
 
 def split_state(
@@ -47,7 +46,7 @@ def split_state(
     meant = [t.id for one in basis for t in (one.object, one.receptacle) if t is not None]
     return SplitState(
         words=work.words,
-        view=map_view(scene, work.words, meant, options.map_chars),
+        meant=tuple(dict.fromkeys(meant)),
         things={id: as_thing(thing) for id, thing in scene.objects.items()},
         rooms={room.id: room.name for room in scene.rooms.values()},
         robots={robot: body_text(resumes[robot], options) for robot in starts},

@@ -67,19 +67,22 @@ def outlook(
         words=words,
         facts=share_facts(now.tools, now.robot, now.sub_task, now.position, numbers=numbers),
         now=self_told,
-        near=_near(now),
+        near=_near(now, room),
         others=others,
         heard=tuple(heard),
         lookups=Lookups(now.tools, {now.robot: now.position}, own=now.robot),
     )
 
 
-def _near(now: Situation) -> tuple[str, ...]:
+def _near(now: Situation, room: str) -> tuple[str, ...]:
+    """Return the nearest things in the room, with their facts."""
     here = now.position
     if here is None:
         return ()
     found = []
     for thing in now.scene.objects.values():
+        if room and thing.room != room:
+            continue  # behind a wall
         x, y, z = thing.box.center
         away = math.hypot(x - here[0], y - here[1])
         if away <= NEAR and -0.5 <= z - here[2] <= 2.6:

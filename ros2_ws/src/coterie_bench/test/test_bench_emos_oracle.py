@@ -1,0 +1,46 @@
+"""EMOS led by a stand-in for a capable model that reads the prompts alone, and by one at random."""
+
+from __future__ import annotations
+
+import pytest
+
+from coterie_bench.emos.episodes import Episode, make_episode
+from coterie_bench.emos.jobs import Job, run_job
+from coterie_bench.oracle import Oracle, random_answerer
+from coterie_core.language import ModelProfile
+from coterie_core.testing.endpoint import Endpoint
+
+
+def episodes() -> list[Episode]:
+    """One of each task but the first, from houses that nothing was tried out on."""
+    return [
+        next(one for house in range(first, first + 60) if (one := make_episode(family, house)))
+        for family, first in ((2, 4100), (3, 4200), (4, 4300))
+    ]
+
+
+def record(episode: Episode, responder=None) -> dict:
+    if responder is None:
+        return run_job(Job(episode, "emos"))
+    with Endpoint(responder, usage=None) as endpoint:
+        profile = ModelProfile(kind="openai", base_url=endpoint.url, model="stand-in")
+        return run_job(Job(episode, "emos", profile=profile.model_dump_json(exclude_unset=True)))
+
+
+@pytest.mark.slow
+def test_prompts_carry_what_a_person_needs() -> None:
+    for episode in episodes():
+        rules, oracle = record(episode), record(episode, Oracle())
+        assert "error" not in oracle
+        assert oracle["success"] >= rules["success"], (episode.words, oracle["message"])
+        split = oracle["decisions"]["emos.split_task"]
+        assert (split["by_model"], split["overruled"]) == (1, 0), episode.words
+        assert all(row["overruled"] == 0 for row in oracle["decisions"].values())
+
+
+@pytest.mark.slow
+def test_answers_at_random_are_refused_and_the_team_finishes() -> None:
+    episode = episodes()[1]
+    guesses = record(episode, random_answerer(3))
+    assert "error" not in guesses and guesses["steps"] > 0
+    assert guesses["decisions"]["emos.split_task"]["by_model"] == 0
