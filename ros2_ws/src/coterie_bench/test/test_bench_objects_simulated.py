@@ -43,7 +43,7 @@ def test_without_errors_all_are_right(data):
         methods, 100.0
     )
     calls = {name: record["calls"] / record["queries"] for name, record in found.items()}
-    assert calls == {"baseline": 1, "self_reflection": 5, "ensemble": 7, "grounded": 1}
+    assert calls == {"baseline": 1, "self_reflection": 5, "ensemble": 6, "grounded": 1}
     assert found["baseline"]["tokens"] > 0
 
 

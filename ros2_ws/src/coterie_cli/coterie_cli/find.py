@@ -228,7 +228,7 @@ def _data(words: str, scene: SceneGraph, ids: list[str], answer: Answer) -> dict
     return {
         "query": words,
         "objects": [{"id": id_, **_thing(scene.objects[id_])} for id_ in ids],
-        "explanation": answer.plan.explanation,
+        "explanation": answer.plan.reason,
         "dropped": answer.dropped,
         "calls": answer.calls,
         "tokens": answer.usage.tokens,
@@ -258,7 +258,7 @@ def _print(words: str, scene: SceneGraph, ids: list[str], answer: Answer) -> Non
         console.print(objects_table(ids, scene))
     else:
         console.print(f"nothing in the map fits: {_safe(words)}", style="yellow")
-    console.print(_safe(answer.plan.explanation), style="dim")
+    console.print(_safe(answer.plan.reason), style="dim")
     for id_, why in answer.dropped.items():
         console.print(f"left out {_safe(id_)}: {why}", style="dim")
     if trouble := _trouble(answer):

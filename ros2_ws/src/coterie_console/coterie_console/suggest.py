@@ -34,4 +34,4 @@ def suggest(scene: SceneGraph, query: str, words: str) -> Suggestion:
     decider = Decider(RulesModel(), timeout_s=60.0, who="annotate")
     answer = asyncio.run(plan_objects(scene, words, Roles(decider), "grounded"))
     ids = [i for i in answer.plan.relevant_objects if i in scene.objects]
-    return Suggestion(query, words, tuple(ids[:MOST]), answer.plan.explanation)
+    return Suggestion(query, words, tuple(ids[:MOST]), answer.plan.reason)

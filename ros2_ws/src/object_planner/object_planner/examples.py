@@ -33,10 +33,10 @@ _KITCHEN = _map(
 def _plan(query: str, ids: list[str], why: str) -> str:
     return json.dumps(
         {
+            "reason": why,
             "inferred_query": query,
             "achievable": bool(ids),
             "relevant_objects": ids,
-            "explanation": why,
         }
     )
 

@@ -46,7 +46,7 @@ def map_json(
     limit = tokens * CHARACTERS_PER_TOKEN - _NAMED * 40 - 100  # room for the note
     lines, used = {}, 2
     for thing in ranked:
-        line = f"{json.dumps(thing.id)}: {json.dumps(_entry(scene, thing, mode))}"
+        line = f"{json.dumps(thing.id)}: {json.dumps(map_entry(scene, thing, mode))}"
         if used + len(line) + 2 > limit:
             # One with a monstrous id is passed over; when the text is full the rest is, too.
             if len(line) < limit / 20:
@@ -71,7 +71,8 @@ def _note(left_out: Sequence[SceneObject]) -> str:
     )
 
 
-def _entry(scene: SceneGraph, thing: SceneObject, mode: Mode) -> dict[str, object]:
+def map_entry(scene: SceneGraph, thing: SceneObject, mode: Mode) -> dict[str, object]:
+    """Return what a map tells of an object, lengths [m]."""
     distribution = thing.label.distribution()
     entry: dict[str, object] = {
         "center": [round(v, 2) for v in thing.box.center],

@@ -47,11 +47,6 @@ class PlannerNode(AgentNode):
         ),
         ParameterSpec("ensemble_seed", 0, "Sampling seed of an ensemble's first planner."),
         ParameterSpec(
-            "reason_first",
-            False,
-            "Planners explain their answer before they give it; false: after it.",
-        ),
-        ParameterSpec(
             "limit", 10, "Largest number of objects in an answer.", minimum=1, maximum=50
         ),
         MODEL_PARAMETER,
@@ -68,7 +63,6 @@ class PlannerNode(AgentNode):
             members=parameters["members"],
             temperature=parameters["ensemble_temperature"],
             seed=parameters["ensemble_seed"],
-            reason_first=parameters["reason_first"],
             meanings=node_meanings(parameters.json("embedder")),
         )
         self.keeper = MemoryKeeper(self, "object_planner")
@@ -107,7 +101,7 @@ class PlannerNode(AgentNode):
         return QueryObjects.Response(
             success=True,
             objects=answer.plan.relevant_objects,
-            explanation=answer.plan.explanation,
+            explanation=answer.plan.reason,
         )
 
 

@@ -7,19 +7,27 @@ questions with the tables and the geometry of this package.
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import CheckFailed, Decision, Message, as_data
-from coterie_core.scene import SceneGraph
+from coterie_core.language import (
+    CheckFailed,
+    Decision,
+    Message,
+    Tool,
+    as_data,
+    neutral_order,
+    prompt_share,
+)
+from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.scene.lookups import map_tools
 from object_planner.examples import FEEDBACK_EXAMPLES, PLAN_EXAMPLES, REFINE_EXAMPLES
 from object_planner.ground import Findings, Grounder, Mode
-from object_planner.map_text import CHARACTERS_PER_TOKEN, MAP_TOKENS, map_json
+from object_planner.map_text import CHARACTERS_PER_TOKEN, MAP_TOKENS, map_entry, map_json
 from object_planner.request import parse
 
 MOST = 50
@@ -32,6 +40,9 @@ _LEAST_LINE = 60
 class Plan(BaseModel):
     """An answer to a request: the objects that fit, best first; none is an answer too."""
 
+    reason: str = Field(
+        "", max_length=800, description="first think: which objects serve, which do not, and why"
+    )
     inferred_query: str = Field("", max_length=300, description="what the person wants, in short")
     achievable: bool = Field(description="whether objects of the map can serve the request")
     relevant_objects: list[str] = Field(
@@ -39,34 +50,19 @@ class Plan(BaseModel):
         max_length=MOST,
         description="ids of the map, best first; empty where nothing fits",
     )
-    explanation: str = Field("", max_length=800, description="why these, and how they serve")
 
 
-class ReasonedPlan(BaseModel):
-    """A plan whose explanation is written before the ids: the model reasons first."""
-
-    inferred_query: str = Field("", max_length=300, description="what the person wants, in short")
-    explanation: str = Field(
-        "", max_length=800, description="which objects serve, which do not, and why"
-    )
-    achievable: bool = Field(description="whether objects of the map can serve the request")
-    relevant_objects: list[str] = Field(
-        default_factory=list,
-        max_length=MOST,
-        description="ids of the map, best first; empty where nothing fits",
-    )
-
-    def plan(self) -> Plan:
-        """The plan itself."""
-        return Plan(**self.model_dump())
+class RefinedPlan(Plan):
+    """An answer after a review."""
 
 
 class Feedback(BaseModel):
     """What is wrong with an answer, by the three criteria, and what to change."""
 
+    reason: str = Field("", max_length=500, description="first: what would you have answered?")
     correctness: str = Field("", max_length=500, description="request understood, ids right?")
     relevance: str = Field("", max_length=500, description="order right, none missing, none over?")
-    clarity: str = Field("", max_length=500, description="explanation plain?")
+    clarity: str = Field("", max_length=500, description="is the answer's own reason plain?")
     suggestions: list[str] = Field(
         default_factory=list, max_length=10, description="changes to make; empty: leave it as it is"
     )
@@ -76,8 +72,8 @@ class Feedback(BaseModel):
 class Choice(BaseModel):
     """Which of several answers is the best."""
 
-    number: int = Field(ge=1, description="number of the answer, from 1")
-    reason: str = Field("", max_length=400)
+    reason: str = Field("", max_length=400, description="first think: which objects serve?")
+    number: int = Field(ge=1, description="then the number of the best answer")
 
 
 Style = Literal["task", "role"]
@@ -92,6 +88,7 @@ class PlanState:
         seed: Of the order in which the map's objects are listed, which sways models: members of
             an ensemble get one each. None: the map's own order.
         tokens: The most that the map takes of a prompt.
+        lookups: Whether a model may look things up in the map.
     """
 
     scene: SceneGraph
@@ -100,20 +97,32 @@ class PlanState:
     style: Style = "task"
     seed: int | None = None
     tokens: int = MAP_TOKENS
+    lookups: bool = False
 
     def variant(self, **changes: Any) -> PlanState:
         """The same question put otherwise (style, seed); what was computed is kept."""
         other = dataclasses.replace(self, **changes)
-        kept = ("findings", "grounder", *(() if "seed" in changes else ("text",)))
+        kept = ("findings", "grounder", *(() if "seed" in changes else ("_texts",)))
         other.__dict__.update({k: self.__dict__[k] for k in kept if k in self.__dict__})
         return other
 
-    @cached_property
+    @property
     def text(self) -> str:
         """The map for the prompt; of a large one what matters for the request."""
-        small = len(self.scene.objects) * _LEAST_LINE < self.tokens * CHARACTERS_PER_TOKEN
-        relevant = () if small else self.grounder.relevant(parse(self.words))
-        return map_json(self.scene, self.mode, self.tokens, relevant, self.seed)
+        tokens = max(50, round(self.tokens * prompt_share()))
+        if tokens not in self._texts:
+            small = len(self.scene.objects) * _LEAST_LINE < tokens * CHARACTERS_PER_TOKEN
+            relevant = () if small else self.grounder.relevant(parse(self.words))
+            self._texts[tokens] = map_json(self.scene, self.mode, tokens, relevant, self.seed)
+        return self._texts[tokens]
+
+    @cached_property
+    def _texts(self) -> dict[int, str]:
+        return {}
+
+    def ids(self) -> list[str]:
+        """Ids of the map."""
+        return sorted(self.scene.objects)
 
     @cached_property
     def grounder(self) -> Grounder:
@@ -184,7 +193,7 @@ def by_tools(state: PlanState) -> Plan:
         inferred_query=state.words[:300],
         achievable=bool(findings.found),
         relevant_objects=ids,
-        explanation=explained(findings, ids),
+        reason=explained(findings, ids),
     )
 
 
@@ -203,11 +212,6 @@ class PlanObjects(Decision[PlanState, Plan]):
 
     def prompt(self, state: PlanState) -> Sequence[Message]:
         """Show map, request and examples."""
-        return self._prompt(state, PLAN_EXAMPLES)
-
-    def _prompt(
-        self, state: PlanState, examples: Sequence[tuple[str, str, str]]
-    ) -> Sequence[Message]:
         opening = (
             "Answer a person's request with the objects of a home's semantic map that serve it."
             if state.style == "task"
@@ -218,21 +222,33 @@ class PlanObjects(Decision[PlanState, Plan]):
             Message.system(
                 f"{opening} List ids, the one that serves best first, and leave out what does not "
                 f"serve; an empty list is the right answer where nothing does. {_FORMAT} Think of "
-                "what things are for, where they are, and what the request rules out."
+                "what things are for, where they are, and what the request rules out. The request "
+                "may be in any language."
             ),
             *(
                 message
-                for map_, words, reply in examples
+                for map_, words, reply in PLAN_EXAMPLES
                 for message in (
                     Message.user(f"Example map: {map_}\nExample request: {words}"),
                     Message.assistant(reply),
                 )
             ),
-            Message.user(
-                f"{as_data('semantic map', state.text, limit=len(state.text) + 100)}\n"
-                f"{as_data('request', state.words, limit=600)}\nWhich objects serve it?"
-            ),
+            Message.user(f"{_asked(state)}\nWhich objects serve it?"),
         )
+
+    def options(self, state: PlanState) -> Mapping[str, Sequence[str]]:
+        """The ids of the map."""
+        return {"relevant_objects[]": state.ids()}
+
+    def tools(self, state: PlanState) -> Sequence[Tool[Any]]:
+        """Look-ups in the map, where the workflow allows them."""
+        if not state.lookups:
+            return ()
+
+        def told(thing: SceneObject) -> dict[str, object]:
+            return {"id": thing.id, **map_entry(state.scene, thing, state.mode)}
+
+        return map_tools(state.scene, told)
 
     def check(self, state: PlanState, reply: Plan) -> None:
         """Every id is one of the map."""
@@ -241,33 +257,6 @@ class PlanObjects(Decision[PlanState, Plan]):
     def rule(self, state: PlanState) -> Plan:
         """The tables and the geometry."""
         return by_tools(state)
-
-
-class ReasonThenPlan(Decision[PlanState, ReasonedPlan]):
-    """The same question, answered with the explanation before the ids."""
-
-    name: ClassVar[str] = "objects.plan"
-    reply_type: ClassVar[type[BaseModel]] = ReasonedPlan
-
-    def prompt(self, state: PlanState) -> Sequence[Message]:
-        """Show map, request and examples whose explanation comes first."""
-        return PlanObjects()._prompt(
-            state, [(map_, words, reasoned(reply)) for map_, words, reply in PLAN_EXAMPLES]
-        )
-
-    def check(self, state: PlanState, reply: ReasonedPlan) -> None:
-        """Every id is one of the map."""
-        check_ids(state.scene, reply.plan())
-
-    def rule(self, state: PlanState) -> ReasonedPlan:
-        """The tables and the geometry."""
-        return ReasonedPlan(**by_tools(state).model_dump())
-
-
-def reasoned(reply: str) -> str:
-    """A plan's JSON with its explanation before the ids."""
-    entry = json.loads(reply)
-    return json.dumps({name: entry[name] for name in ReasonedPlan.model_fields})
 
 
 class Reflect(Decision[ReviewState, Feedback]):
@@ -288,7 +277,7 @@ class Reflect(Decision[ReviewState, Feedback]):
                 f"{opening} Somebody was asked which objects of a semantic map serve a person's "
                 "request, best first. Judge the answer: is the request understood and every id "
                 "right (correctness), is the order right with nothing missing and nothing over "
-                "(relevance), is the explanation plain (clarity)? Then list concrete changes. "
+                "(relevance), is its reason plain (clarity)? Then list concrete changes. "
                 "Suggest none where the answer is right: above all, an empty list is right where "
                 f"nothing in the map serves. {_FORMAT}"
             ),
@@ -315,11 +304,11 @@ class Reflect(Decision[ReviewState, Feedback]):
         )
 
 
-class Refine(Decision[ReviewState, Plan]):
+class Refine(Decision[ReviewState, RefinedPlan]):
     """The answer again, with the suggested changes (Eq. 4, 6, 9)."""
 
     name: ClassVar[str] = "objects.refine"
-    reply_type: ClassVar[type[BaseModel]] = Plan
+    reply_type: ClassVar[type[BaseModel]] = RefinedPlan
 
     def prompt(self, state: ReviewState) -> Sequence[Message]:
         """Show the answer and what was said to it."""
@@ -343,15 +332,19 @@ class Refine(Decision[ReviewState, Plan]):
             ),
         )
 
-    def check(self, state: ReviewState, reply: Plan) -> None:
+    def options(self, state: ReviewState) -> Mapping[str, Sequence[str]]:
+        """The ids of the map."""
+        return {"relevant_objects[]": state.question.ids()}
+
+    def check(self, state: ReviewState, reply: RefinedPlan) -> None:
         """Every id is one of the map."""
         check_ids(state.question.scene, reply)
 
-    def rule(self, state: ReviewState) -> Plan:
+    def rule(self, state: ReviewState) -> RefinedPlan:
         """What the tools find; an answer that was acceptable stays."""
         if state.feedback is not None and not state.feedback.suggestions:
-            return state.plan
-        return by_tools(state.question)
+            return RefinedPlan(**state.plan.model_dump())
+        return RefinedPlan(**by_tools(state.question).model_dump())
 
 
 class ChoosePlan(Decision[ChoiceState, Choice]):
@@ -363,9 +356,11 @@ class ChoosePlan(Decision[ChoiceState, Choice]):
 
     def prompt(self, state: ChoiceState) -> Sequence[Message]:
         """Show the answers by number only."""
+        order = neutral_order(
+            range(len(state.plans)), lambda k: f"{state.plans[k].model_dump_json()} {k}"
+        )
         answers = "\n".join(
-            as_data(f"answer {k}", plan.model_dump(), limit=3000)
-            for k, plan in enumerate(state.plans, start=1)
+            as_data(f"answer {k + 1}", state.plans[k].model_dump_json(), limit=3000) for k in order
         )
         return (
             Message.system(
@@ -375,6 +370,15 @@ class ChoosePlan(Decision[ChoiceState, Choice]):
             ),
             Message.user(f"{_asked(state.question)}\n{answers}\nWhich number is the best?"),
         )
+
+    def options(self, state: ChoiceState) -> Mapping[str, Sequence[int]]:
+        """The numbers of the answers."""
+        return {"number": list(range(1, len(state.plans) + 1))}
+
+    def only_reply(self, state: ChoiceState) -> Choice | None:
+        """The first, where all list the same objects in the same order."""
+        same = len({tuple(plan.relevant_objects) for plan in state.plans}) == 1
+        return Choice(reason="all are one", number=1) if same else None
 
     def check(self, state: ChoiceState, reply: Choice) -> None:
         """The number is that of an answer."""
@@ -394,7 +398,7 @@ class ChoosePlan(Decision[ChoiceState, Choice]):
             return shared + (ids[0] == wanted[0]), lists.count(ids)
 
         best = max(range(len(lists)), key=lambda k: (worth(k), -k))
-        return Choice(number=best + 1, reason="agrees best with geometry and uses")
+        return Choice(reason="agrees best with geometry and uses", number=best + 1)
 
 
 def _examples(examples: Sequence[tuple[str, str]]) -> list[Message]:
@@ -413,7 +417,7 @@ def _asked(state: PlanState) -> str:
 
 
 def _answer(plan: Plan) -> str:
-    return as_data("answer", plan.model_dump(), limit=4000)
+    return as_data("answer", plan.model_dump_json(), limit=4000)
 
 
 def _history(state: ReviewState) -> str:
@@ -421,7 +425,7 @@ def _history(state: ReviewState) -> str:
     rounds = [
         {
             "answer": one.plan.relevant_objects,
-            "explanation": one.plan.explanation,
+            "reason": one.plan.reason,
             "correctness": one.feedback.correctness if one.feedback else "",
             "relevance": one.feedback.relevance if one.feedback else "",
             "said": one.feedback.suggestions if one.feedback else [],

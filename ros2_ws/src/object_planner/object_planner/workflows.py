@@ -26,8 +26,6 @@ from object_planner.plan import (
     Plan,
     PlanObjects,
     PlanState,
-    ReasonedPlan,
-    ReasonThenPlan,
     Refine,
     Reflect,
     ReviewState,
@@ -65,8 +63,6 @@ class Options:
             sets one: with 0 they would all give one answer.
         seed: Of the first member: each samples with a seed of its own and sees the map's objects
             in an order of its own (the first in the map's).
-        reason_first: Planners write their explanation before the ids; False: after them, as in
-            the paper.
         limit: Most objects of the answer.
         meanings: Compares a word that no table lists with the map's labels; None: it stays unknown.
     """
@@ -79,7 +75,6 @@ class Options:
     map_tokens: int = MAP_TOKENS
     temperature: float = 0.7
     seed: int = 0
-    reason_first: bool = False
     limit: int = MOST
     meanings: Meanings | None = None
 
@@ -169,30 +164,20 @@ class _Run:
         return decided.reply
 
     async def plan(self, decider: Decider, state: PlanState, step: str = "plan") -> Plan:
-        """Ask for a plan, the explanation first or last."""
-        return self.planned(step, await self.asked(decider, state))
-
-    def asked(
-        self, decider: Decider, state: PlanState
-    ) -> Awaitable[Decided[Plan] | Decided[ReasonedPlan]]:
-        if self.options.reason_first:
-            return decider.decide(ReasonThenPlan(), state)
-        return decider.decide(PlanObjects(), state)
-
-    def planned(self, step: str, decided: Decided[Plan] | Decided[ReasonedPlan]) -> Plan:
-        reply = self.note(step, decided)
-        return reply.plan() if isinstance(reply, ReasonedPlan) else reply
+        """Ask for a plan."""
+        plan: Plan = self.note(step, await decider.decide(PlanObjects(), state))
+        return plan
 
     def done(self, plan: Plan) -> Answer:
         """Return the answer, cut to the limit; its explanation tells of no object left out."""
         ids = plan.relevant_objects[: self.options.limit]
-        told, cut = plan.explanation, len(ids) < len(plan.relevant_objects)
+        told, cut = plan.reason, len(ids) < len(plan.relevant_objects)
         by_tools_maybe = cut or bool(self.answer.dropped or self.answer.by_rule)
-        if by_tools_maybe and told == by_tools(self._state).explanation:
+        if by_tools_maybe and told == by_tools(self._state).reason:
             told = explained(self._state.findings, ids)
         elif cut:
             told = f"{told[:700]} (the first {len(ids)} of {len(plan.relevant_objects)})"
-        self.answer.plan = plan.model_copy(update={"relevant_objects": ids, "explanation": told})
+        self.answer.plan = plan.model_copy(update={"relevant_objects": ids, "reason": told})
         return self.answer
 
 
@@ -242,14 +227,14 @@ async def _ensemble(run: _Run) -> Answer:
     for k in range(options.members):
         seed = options.seed + k
         member = members[k % len(members)].sampled(options.temperature, seed)
-        asked.append(run.asked(member, run.state(seed=seed) if k else run.state()))
+        state = run.state(seed=seed) if k else run.state()
+        asked.append(member.decide(PlanObjects(), state))
     plans = [
-        run.planned(f"plan {k + 1}", decided)
-        for k, decided in enumerate(await asyncio.gather(*asked))
+        run.note(f"plan {k + 1}", decided) for k, decided in enumerate(await asyncio.gather(*asked))
     ]
     chooser = run.roles.chooser or run.roles.planner
-    state = ChoiceState(run.state(), tuple(plans))
-    choice = run.note("choose", await chooser.decide(ChoosePlan(), state))
+    choices = ChoiceState(run.state(), tuple(plans))
+    choice = run.note("choose", await chooser.decide(ChoosePlan(), choices))
     return run.done(plans[choice.number - 1])
 
 
@@ -257,8 +242,11 @@ async def _grounded(run: _Run) -> Answer:
     """Ask once, strike out what the tools deny, and reflect only where they disagree.
 
     A refinement may only add what the tools confirm; an empty answer stays empty unless they do:
-    most losses of the paper's reflection come from answers that were right to be empty.
+    most losses of the paper's reflection come from answers that were right to be empty. In mode
+    `model` nothing overrules the model: it has look-ups in the map instead.
     """
+    if run.roles.planner.mode_of(PlanObjects.name) == "model":
+        return run.done(await run.plan(run.roles.planner, run.state(lookups=True)))
     state = run.state()
     plan = await run.plan(run.roles.planner, state)
     judge = Judge(run.scene, run.words, run.options.mode, state.grounder)

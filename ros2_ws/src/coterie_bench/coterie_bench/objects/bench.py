@@ -59,12 +59,6 @@ def bench_objects(
         float,
         typer.Option(min=0.0, max=2.0, help="Sampling temperature of ensembles."),
     ] = 0.7,
-    reason_first: Annotated[
-        bool,
-        typer.Option(
-            help="Planners explain before they give ids; else after them, as in the paper."
-        ),
-    ] = False,
     profile: Annotated[
         Path | None,
         typer.Option(help="Path of a model profile (YAML or JSON); default: the rules decide."),
@@ -103,7 +97,6 @@ def bench_objects(
             members=members,
             temperature=temperature,
             seed=seed,
-            reason_first=reason_first,
         )
         if simulated_errors:
             if profile is not None:

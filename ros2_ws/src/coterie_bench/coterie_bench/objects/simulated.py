@@ -46,8 +46,14 @@ def run_simulated(
     for seed in seeds:
         planner = SimulatedPlanner(data, Rates.of(errors), seed)
         with planner.endpoint as endpoint:
+            # In mode `model` nothing would correct its errors, which is what is measured here.
             profile = ModelProfile(
-                kind="openai", base_url=endpoint.url, model="simulated", timeout_s=30.0
+                kind="openai",
+                base_url=endpoint.url,
+                model="simulated",
+                timeout_s=30.0,
+                mode="advised",
+                cache=0,
             )
             decider = build_decider(profile, who="bench")
             one = asyncio.run(

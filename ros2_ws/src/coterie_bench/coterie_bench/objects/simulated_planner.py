@@ -91,7 +91,8 @@ class SimulatedPlanner:
         asked = next(text for text in reversed(messages) if '<data label="request">' in text)
         parts = dict(_FENCED.findall(asked))
         words = " ".join(parts["request"].split())
-        answers = [part for name, part in parts.items() if name.startswith("answer ")]
+        numbered = sorted(name for name in parts if name.startswith("answer "))
+        answers = [parts[name] for name in numbered]
         step = next(
             (name for name in ("review", "answer") if name in parts),
             "choose" if answers else "plan",
@@ -189,13 +190,13 @@ class SimulatedPlanner:
         chosen = rng.choice(kinds)
         if rng.random() < self.rates.majority:
             chosen = max(kinds, key=lambda ids: (lists.count(ids), ids))
-        return {"number": lists.index(chosen) + 1, "reason": "the best of them"}
+        return {"reason": "the best of them", "number": lists.index(chosen) + 1}
 
 
 def _plan(ids: Sequence[str]) -> dict[str, Any]:
     return {
+        "reason": "these serve" if ids else "nothing serves",
         "inferred_query": "as asked",
         "achievable": bool(ids),
         "relevant_objects": list(ids)[:50],
-        "explanation": "these serve" if ids else "nothing serves",
     }
