@@ -35,7 +35,7 @@ from openeqa_agent.decisions import (
     AnswerWithTools,
     Asked,
     JudgeAbstaining,
-    OpenAnswerReply,
+    OpenAnswer,
     Proposed,
     abstaining,
     contradicts,
@@ -51,7 +51,7 @@ from openeqa_agent.understood import STATES, OpenQuestion
 _LOG = logging.getLogger(__name__)
 METHODS = ("blind", "captions", "scene_graph", "frames", "ours")
 _MEASURED = ("how_many", "size", "space")
-"""Kinds of questions on which a sure measurement stands whatever the model says."""
+"""Kinds of questions on which a sure measurement stands whatever an advised model says."""
 _HINT = 0.35
 """Least confidence for what captions tell to stand where the map does not."""
 _NOTHING = "nothing was seen of it"
@@ -279,7 +279,8 @@ class OpenAgent:
         state = Asked(question, chosen, index, text, images, names, left_out, tools)
         decided = await self.decider.decide(AnswerWithTools(), state)
         reply = _open_reply(question, decided)
-        if question.kind in _MEASURED and contradicts(tools, reply.text):
+        advised = self.decider.mode_of(AnswerWithTools.name) == "advised"
+        if advised and question.kind in _MEASURED and contradicts(tools, reply.text):
             why = f"measured: {tools.explanation}; the model said {reply.text[:80]!r}"
             return dataclasses.replace(tools, explanation=why)
         return reply
@@ -405,7 +406,7 @@ def _bearing(frames: _Frames, question: OpenQuestion, count: int) -> _Frames:
     return _Frames([frames.captions[k] for k in best], frames.problems)
 
 
-def _open_reply(question: OpenQuestion, decided: Decided[OpenAnswerReply]) -> OpenReply:
+def _open_reply(question: OpenQuestion, decided: Decided[OpenAnswer]) -> OpenReply:
     reply = decided.reply
     text = " ".join(reply.answer.split())
     return OpenReply(
@@ -415,7 +416,7 @@ def _open_reply(question: OpenQuestion, decided: Decided[OpenAnswerReply]) -> Op
         category=question.category,
         objects=tuple(dict.fromkeys(reply.objects)),
         frames=tuple(dict.fromkeys(reply.frames)),
-        explanation=reply.explanation or reply.differs_because,
+        explanation=reply.reason,
         decided_by=decided.decided_by,
         reason=decided.reason,
     )

@@ -55,6 +55,7 @@ class CaptionState:
 class CaptionReply(BaseModel):
     """A description of an image."""
 
+    reason: str = Field("", max_length=300, description="first: what is to be seen for certain?")
     caption: str = Field(
         max_length=900, description="two to four sentences: things, colors, states, places"
     )
@@ -77,7 +78,7 @@ class CaptionFrame(Decision[CaptionState, CaptionReply]):
                 "stands on, under or beside what. Say nothing that the photo does not show."
             ),
             Message.user(
-                as_data("detector's list, may err", state.found or "nothing", limit=1500),
+                as_data("detector's list, may err", state.found or "none was made", limit=1500),
                 *([state.image] if state.image is not None else []),
             ),
         )

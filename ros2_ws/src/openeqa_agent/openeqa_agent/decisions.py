@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import CheckFailed, Decision, Image, Message, as_data
+from coterie_core.language import CheckFailed, Decision, Image, Message, Tool, as_data
+from coterie_core.scene.lookups import map_tools
 from coterie_core.understanding.quantities import COUNTS
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.captions import FrameCaption, answer_from_captions
 from openeqa_agent.common_sense import guess
 from openeqa_agent.ground import answer_from_map
+from openeqa_agent.map_text import object_line
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import OpenQuestion
 
@@ -23,12 +26,19 @@ _SHORT = (
     "Yes or no questions start with yes or no; numbers are digits."
 )
 
+MAP_LINES = (
+    "Each line of the map is a room or an object: its id, what a detector takes it for with how "
+    "likely that is, its room, the center and size of its box in meters (z is up), what it stands "
+    "on or in, its color and state. The detector errs, and one thing may be listed twice."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """All there is to answer from; what a method does not use stays empty.
 
-    `left_out` says how much did not fit. `tools` is the rule's answer from the map.
+    `left_out` says how much did not fit. `measured` is the rule's answer from the map, which a
+    model sees only as advice.
     """
 
     question: OpenQuestion
@@ -38,44 +48,77 @@ class Asked:
     images: tuple[Image, ...] = ()
     frames: tuple[str, ...] = ()
     left_out: str = ""
-    tools: OpenReply = OpenReply()  # noqa: RUF009  (it is frozen)
+    measured: OpenReply = OpenReply()  # noqa: RUF009  (it is frozen)
 
 
-class OpenAnswerReply(BaseModel):
+class OpenAnswer(BaseModel):
     """An answer to an open question."""
 
-    explanation: str = Field("", max_length=1200, description="what speaks for it, step by step")
-    answer: str = Field("", max_length=300, description="the answer in a few words")
-    confidence: float = Field(0.5, ge=0.0, le=1.0, description="how sure, 0 to 1")
+    reason: str = Field("", max_length=1200, description="first: what speaks for it, step by step")
+    answer: str = Field("", max_length=300, description="then the answer in a few words")
+    confidence: float = Field(0.5, ge=0.0, le=1.0, description="probability that it is right")
     objects: list[str] = Field(
         default_factory=list, max_length=30, description="ids of the objects it rests on"
     )
     frames: list[str] = Field(
         default_factory=list, max_length=30, description="names of the frames it rests on"
     )
-    differs_because: str = Field(
-        "", max_length=500, description="why it differs from the measured answer, if it does"
-    )
     guessed: bool = Field(False, description="true: nothing shown says so, it is what is usual")
 
 
-def _reply(reply: OpenReply) -> OpenAnswerReply:
-    return OpenAnswerReply(
-        explanation=reply.explanation[:1200], answer=reply.text[:300], confidence=reply.confidence,
-        objects=list(reply.objects)[:30], frames=list(reply.frames)[:30],
+class BlindAnswer(OpenAnswer):
+    """An answer from what is usual."""
+
+
+class CaptionsAnswer(OpenAnswer):
+    """An answer from descriptions."""
+
+
+class MapAnswer(OpenAnswer):
+    """An answer from a map."""
+
+
+class FramesAnswer(OpenAnswer):
+    """An answer from images."""
+
+
+class ToolsAnswer(OpenAnswer):
+    """An answer from a map, with look-ups."""
+
+
+AnswerT = TypeVar("AnswerT", bound=OpenAnswer)
+
+
+def _reply(kind: type[AnswerT], reply: OpenReply) -> AnswerT:
+    return kind(
+        reason=reply.explanation[:1200],
+        answer=reply.text[:300],
+        confidence=reply.confidence,
+        objects=list(reply.objects)[:30],
+        frames=list(reply.frames)[:30],
         guessed=reply.guessed,
-    )  # fmt: skip
+    )
 
 
 def _question(state: Asked) -> str:
     return as_data("question", state.question.text, limit=600)
 
 
-class _OpenDecision(Decision[Asked, OpenAnswerReply]):
-    reply_type: ClassVar[type[BaseModel]] = OpenAnswerReply
+class _OpenDecision(Decision[Asked, AnswerT]):
     max_tokens: ClassVar[int] = 600
 
-    def check(self, state: Asked, reply: OpenAnswerReply) -> None:
+    def options(self, state: Asked) -> Mapping[str, Sequence[str]]:
+        """Ids of the map, names of the frames that are shown."""
+        shown = {}
+        if state.index is not None:
+            ids = sorted(state.index.scene.objects)
+            # Where a model can look up, any id may come; else those that the prompt shows.
+            known = ids if self.tools(state) else [id_ for id_ in ids if id_ in state.text]
+            shown["objects[]"] = known
+        frames = list(state.frames or (caption.frame for caption in state.captions))
+        return {**shown, "frames[]": frames}
+
+    def check(self, state: Asked, reply: AnswerT) -> None:
         """Evidence that is named must exist."""
         known = state.index.scene.objects if state.index is not None else {}
         unknown = [id_ for id_ in reply.objects if id_ not in known]
@@ -89,10 +132,11 @@ class _OpenDecision(Decision[Asked, OpenAnswerReply]):
             raise CheckFailed(f"frames {strange[:5]} were not shown; name shown ones, or none")
 
 
-class AnswerBlind(_OpenDecision):
+class AnswerBlind(_OpenDecision[BlindAnswer]):
     """What is the likeliest answer for somebody who has not been there?"""
 
     name: ClassVar[str] = "openeqa.answer_blind"
+    reply_type: ClassVar[type[BaseModel]] = BlindAnswer
 
     def prompt(self, state: Asked) -> Sequence[Message]:
         """Show nothing but the question."""
@@ -106,20 +150,21 @@ class AnswerBlind(_OpenDecision):
             Message.user(_question(state)),
         )
 
-    def check(self, state: Asked, reply: OpenAnswerReply) -> None:
+    def check(self, state: Asked, reply: BlindAnswer) -> None:
         """It must commit itself."""
         if not reply.answer.strip():
             raise CheckFailed("answer is empty; commit to the likeliest answer")
 
-    def rule(self, state: Asked) -> OpenAnswerReply:
+    def rule(self, state: Asked) -> BlindAnswer:
         """What is usual, by the tables."""
-        return _reply(guess(state.question))
+        return _reply(BlindAnswer, guess(state.question))
 
 
-class AnswerFromCaptions(_OpenDecision):
+class AnswerFromCaptions(_OpenDecision[CaptionsAnswer]):
     """What do captions of frames say?"""
 
     name: ClassVar[str] = "openeqa.answer_from_captions"
+    reply_type: ClassVar[type[BaseModel]] = CaptionsAnswer
 
     def prompt(self, state: Asked) -> Sequence[Message]:
         """Show the captions in the order of time."""
@@ -137,24 +182,22 @@ class AnswerFromCaptions(_OpenDecision):
             ),
         )
 
-    def rule(self, state: Asked) -> OpenAnswerReply:
+    def rule(self, state: Asked) -> CaptionsAnswer:
         """By the things that captions name."""
-        return _reply(answer_from_captions(state.question, state.captions))
+        return _reply(CaptionsAnswer, answer_from_captions(state.question, state.captions))
 
 
-class AnswerFromMap(_OpenDecision):
+class AnswerFromMap(_OpenDecision[MapAnswer]):
     """What does the semantic map say?"""
 
     name: ClassVar[str] = "openeqa.answer_from_map"
+    reply_type: ClassVar[type[BaseModel]] = MapAnswer
 
     def prompt(self, state: Asked) -> Sequence[Message]:
         """Show the objects that bear on the question."""
         return (
             Message.system(
-                "A robot has mapped a place. Each line is a room or an object: its id, what a "
-                "detector takes it for with how likely that is, its room, the center and size of "
-                "its box in meters (z is up), what it stands on or in, its color and state. The "
-                "detector errs, and one thing may be listed twice. Answer the question from the "
+                f"A robot has mapped a place. {MAP_LINES} Answer the question from the "
                 "map and name the objects that your answer rests on. Where the map does not tell, "
                 f"say that it cannot be told. {_SHORT}"
             ),
@@ -163,17 +206,18 @@ class AnswerFromMap(_OpenDecision):
             ),
         )
 
-    def rule(self, state: Asked) -> OpenAnswerReply:
+    def rule(self, state: Asked) -> MapAnswer:
         """By labels and geometry."""
         if state.index is None:
-            return OpenAnswerReply(explanation="there is no map")
-        return _reply(answer_from_map(state.question, state.index))
+            return MapAnswer(reason="there is no map")
+        return _reply(MapAnswer, answer_from_map(state.question, state.index))
 
 
-class AnswerFromFrames(_OpenDecision):
+class AnswerFromFrames(_OpenDecision[FramesAnswer]):
     """What do the frames show to a model that sees?"""
 
     name: ClassVar[str] = "openeqa.answer_from_frames"
+    reply_type: ClassVar[type[BaseModel]] = FramesAnswer
     max_tokens: ClassVar[int] = 900
 
     def prompt(self, state: Asked) -> Sequence[Message]:
@@ -186,72 +230,73 @@ class AnswerFromFrames(_OpenDecision):
                 f"that it cannot be seen. {_SHORT}"
             ),
             Message.user(
-                f"{as_data('names of the frames, in order', list(state.frames))}\n"
+                f"{as_data('images', _image_names(state.frames))}\n"
                 f"{state.left_out}\n{_question(state)}",
                 *state.images,
             ),
         )
 
-    def rule(self, state: Asked) -> OpenAnswerReply:
+    def rule(self, state: Asked) -> FramesAnswer:
         """By what a detector found in the frames."""
-        return _reply(answer_from_captions(state.question, state.captions))
+        return _reply(FramesAnswer, answer_from_captions(state.question, state.captions))
 
 
-class AnswerWithTools(_OpenDecision):
-    """What is the answer, given the map, frames, and what was measured in the map?"""
+class AnswerWithTools(_OpenDecision[ToolsAnswer]):
+    """What is the answer, given the map, frames, and look-ups in the map?"""
 
     name: ClassVar[str] = "openeqa.answer_with_tools"
+    reply_type: ClassVar[type[BaseModel]] = ToolsAnswer
     max_tokens: ClassVar[int] = 900
 
     def prompt(self, state: Asked) -> Sequence[Message]:
-        """Show the measured answer beside the map, the captions and images there are."""
-        tools = state.tools
-        measured = {
-            "answer": tools.text or "the map does not tell",
-            "confidence": tools.confidence,
-            "objects": list(tools.objects),
-            "how": tools.explanation,
-        }
+        """Show the map, the captions and images there are."""
         lines = "\n".join(f"{caption.frame}: {caption.text}" for caption in state.captions)
         parts = [as_data("map", state.text, limit=len(state.text) + 100)] if state.text else []
         if lines:
             parts.append(as_data("descriptions of frames", lines, limit=len(lines) + 100))
         if state.frames:
-            parts.append(as_data("names of the images, in order", list(state.frames)))
+            parts.append(as_data("images", _image_names(state.frames)))
         return (
             Message.system(
                 "You answer questions about a place for a team of robots. You get an extract of "
-                "their semantic map (ids, likely labels, boxes in meters, what stands where), "
-                "perhaps frames, and an answer that a program measured in the map. The program "
-                "counts and measures exactly but knows only what the map holds; you know what "
-                "things are for and what words mean. Use its answer for numbers, sizes, distances "
-                "and places. If yours differs, differs_because must say what in the map or the "
-                "frames speaks against it. Name the objects and frames your answer rests on; where "
-                f"nothing tells, say that it cannot be told. {_SHORT}"
+                f"their semantic map, perhaps frames, and tools. {MAP_LINES} The tools find, list "
+                "and measure exactly in the whole map, which knows only what robots have seen; "
+                "you know what things are for and what words mean. Use them for numbers, sizes, "
+                "distances and places that the extract does not settle. Name the objects and "
+                "frames your answer rests on; where nothing tells, say that it cannot be told. "
+                f"{_SHORT}"
             ),
-            Message.user(
-                "\n".join(
-                    [*parts, state.left_out, as_data("measured answer", measured), _question(state)]
-                ),
-                *state.images,
-            ),
+            Message.user("\n".join([*parts, state.left_out, _question(state)]), *state.images),
         )
 
-    def check(self, state: Asked, reply: OpenAnswerReply) -> None:
-        """Ids exist; what contradicts a sure measurement has a reason."""
-        super().check(state, reply)
-        if contradicts(state.tools, reply.answer) and not reply.differs_because.strip():
-            raise CheckFailed(
-                f"the measured answer is {state.tools.text!r} "
-                f"(confidence {state.tools.confidence:.2f}); give that, or say in differs_because "
-                "what speaks against it"
-            )
+    def advice(self, state: Asked) -> str:
+        """What was measured in the map."""
+        measured = state.measured
+        return json.dumps(
+            {
+                "answer": measured.text or "the map does not tell",
+                "confidence": round(measured.confidence, 2),
+                "objects": list(measured.objects),
+                "how": measured.explanation,
+            }
+        )
 
-    def rule(self, state: Asked) -> OpenAnswerReply:
+    def tools(self, state: Asked) -> Sequence[Tool[Any]]:
+        """Look-ups in the map."""
+        index = state.index
+        if index is None or not index.scene.objects:
+            return ()
+        return map_tools(index.scene, lambda thing: object_line(index, thing))
+
+    def rule(self, state: Asked) -> ToolsAnswer:
         """The measured answer; where there is none, what frames tell."""
-        if not state.tools.abstains:
-            return _reply(state.tools)
-        return _reply(answer_from_captions(state.question, state.captions))
+        if not state.measured.abstains:
+            return _reply(ToolsAnswer, state.measured)
+        return _reply(ToolsAnswer, answer_from_captions(state.question, state.captions))
+
+
+def _image_names(frames: Sequence[str]) -> list[str]:
+    return [f"image {k}: {name}" for k, name in enumerate(frames, start=1)]
 
 
 SURE = 0.5
@@ -310,6 +355,7 @@ class Proposed:
 class AbstainReply(BaseModel):
     """Whether an answer is one."""
 
+    reason: str = Field("", max_length=200, description="first: what the reply says, in short")
     abstains: bool = Field(description="true: it says that the question cannot be answered")
 
 
@@ -318,7 +364,7 @@ class JudgeAbstaining(Decision[Proposed, AbstainReply]):
 
     name: ClassVar[str] = "openeqa.judge_abstaining"
     reply_type: ClassVar[type[BaseModel]] = AbstainReply
-    max_tokens: ClassVar[int] = 60
+    max_tokens: ClassVar[int] = 120
 
     def prompt(self, state: Proposed) -> Sequence[Message]:
         """Show the question and the answer."""
@@ -336,4 +382,4 @@ class JudgeAbstaining(Decision[Proposed, AbstainReply]):
 
     def rule(self, state: Proposed) -> AbstainReply:
         """By the words that decline."""
-        return AbstainReply(abstains=abstaining(state.answer))
+        return AbstainReply(reason="by its words", abstains=abstaining(state.answer))

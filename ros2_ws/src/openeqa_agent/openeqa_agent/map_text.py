@@ -124,7 +124,7 @@ def map_text(
     note = 25
     kept = 0
     for thing in ranked[:objects]:
-        line = _line(index, thing)
+        line = object_line(index, thing)
         cost = estimate_tokens(line) + 1
         if used + cost + note > tokens:
             break
@@ -145,7 +145,7 @@ def _room_line(index: MapIndex, room_id: str) -> str:
     return f"room {inline_data(room.name)}{level}: {count} objects"
 
 
-def _line(index: MapIndex, thing: SceneObject) -> str:
+def object_line(index: MapIndex, thing: SceneObject) -> str:
     """One object: id, labels, room, box, what it is on or in, color, state."""
     ranked = list(thing.label.distribution().items())[:_LABELS]
     names = ", ".join(f"{inline_data(label, limit=60)} {p:.2f}" for label, p in ranked)

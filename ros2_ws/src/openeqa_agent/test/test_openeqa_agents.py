@@ -10,7 +10,7 @@ import pytest
 
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.geometry import Box
-from coterie_core.language import Decider, ModelProfile, RulesModel, build_model
+from coterie_core.language import Decider, ModelProfile, RulesModel, build_decider
 from coterie_core.language.tokens import image_size
 from coterie_core.recording import RecordedFrame, RecordingError
 from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject
@@ -78,15 +78,15 @@ def home():
     return scene
 
 
-def model(endpoint):
+def model(endpoint, **more):
     profile = ModelProfile(
-        kind="openai", model="test", base_url=endpoint.url, timeout_s=5.0, max_retries=0
+        kind="openai", model="test", base_url=endpoint.url, timeout_s=5.0, max_retries=0, **more
     )
-    return Decider(build_model(profile), timeout_s=5.0)
+    return build_decider(profile)
 
 
 def says(answer, **more):
-    return {"explanation": "seen", "answer": answer, "confidence": 0.8, **more}
+    return {"reason": "seen", "answer": answer, "confidence": 0.8, **more}
 
 
 RULES = Decider(RulesModel())
@@ -174,17 +174,30 @@ async def test_what_abstains_is_guessed_by_the_blind_agent(home):
     assert len(endpoint.received) == 3 and not reply.objects
 
 
-async def test_measured_numbers_stand_against_the_model(home):
-    with Endpoint(lambda request: says("7", differs_because="I feel so")) as endpoint:
-        reply = await OpenAgent(model(endpoint), "ours").answer("How many mugs are there?", home)
+async def test_measured_numbers_stand_against_an_advised_model_only(home):
+    with Endpoint(lambda request: says("7")) as endpoint:
+        advised = OpenAgent(model(endpoint, mode="advised"), "ours")
+        reply = await advised.answer("How many mugs are there?", home)
+        own = await OpenAgent(model(endpoint), "ours").answer("How many mugs are there?", home)
+        shown, not_shown = (one.text for one in endpoint.received)
     assert reply.text == "2" and set(reply.objects) == {"o1", "o2"} and "7" in reply.explanation
-    with Endpoint(lambda request: says("no")) as endpoint:
-        reply = await OpenAgent(model(endpoint), "ours").answer("Is there a sofa?", home)
-    assert reply.text == "yes" and reply.decided_by == "rule"  # it gave no reason, twice
-    told = says("no", differs_because="f1 shows that it was carried away")
-    with Endpoint(lambda request: told) as endpoint:
-        reply = await OpenAgent(model(endpoint), "ours").answer("Is there a sofa?", home)
-    assert reply.text == "no" and reply.decided_by == "model"
+    assert own.text == "7" and own.decided_by == "model"
+    assert 'label="advice"' in shown and 'label="advice"' not in not_shown
+    assert '"how"' not in not_shown
+
+
+async def test_a_model_looks_up_in_the_map_before_it_answers(home):
+    def reply(request):
+        results = [m for m in request["messages"] if m["role"] == "tool"]
+        if not results:
+            call = {"name": "find_objects", "arguments": json.dumps({"words": "mug"})}
+            return {"tool_calls": [{"id": "1", "type": "function", "function": call}]}
+        found = json.loads(results[0]["content"].splitlines()[1])
+        return says(str(found["count"]), objects=[one.split(":")[0] for one in found["objects"]])
+
+    with Endpoint(reply) as endpoint:
+        reply = await OpenAgent(model(endpoint), "ours").answer("How many mugs are there?", home)
+    assert reply.text == "2" and set(reply.objects) == {"o1", "o2"} and reply.decided_by == "model"
 
 
 @pytest.mark.parametrize("method", METHODS)
