@@ -5,6 +5,7 @@ import pkgutil
 
 import pytest
 
+from coterie_bench.oracle.answering import all_answers
 from coterie_core.language import DECISIONS, Decision
 
 PACKAGES = (
@@ -41,3 +42,21 @@ def decisions() -> list[type[Decision]]:
 
 def test_each_decision_can_be_named_in_a_profile(decisions: list[type[Decision]]) -> None:
     assert sorted({one.name for one in decisions}) == list(DECISIONS)
+
+
+def test_every_reply_begins_with_the_reason(decisions: list[type[Decision]]) -> None:
+    first = {one.name: next(iter(one.reply_type.model_fields)) for one in decisions}
+    assert first == dict.fromkeys(first, "reason")
+
+
+def test_no_two_decisions_have_replies_of_one_title(decisions: list[type[Decision]]) -> None:
+    titles = {one.name: one.reply_type.model_json_schema()["title"] for one in decisions}
+    assert len(set(titles.values())) == len(titles)
+
+
+def test_the_oracle_answers_every_decision_but_images_and_bodies_in_words(
+    decisions: list[type[Decision]],
+) -> None:
+    left_out = {"openeqa.answer_from_frames", "openeqa.caption_frame", "emos.describe_body"}
+    kinds = {one.reply_type.__name__ for one in decisions if one.name not in left_out}
+    assert kinds <= set(all_answers())

@@ -24,13 +24,14 @@ class RoomNotes:
     """What a robot noted of a room.
 
     `views` of it, the share `seen` (0..1) of its known places that it saw well, and for every
-    label in how many views the detector reported it.
+    label in how many views the detector reported it, and how likely (0..1) the likeliest of the
+    things there is that.
     """
 
     name: str
     views: int
     seen: float
-    labels: tuple[tuple[str, int], ...]
+    labels: tuple[tuple[str, int, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class PresenceState:
 
     `told` says what others know of it, which this robot has not seen itself. `reports` tells
     whether its detector can report such things; "": that is not known. `misses` (0..1) is how
-    often a look at a thing does not show it.
+    often a look at a thing does not show it, `hidden` the share of things that no look shows.
     """
 
     robot: str
@@ -51,6 +52,7 @@ class PresenceState:
     told: str = ""
     reports: str = ""
     misses: float = 0.0
+    hidden: float = 0.0
 
 
 class PresenceReply(BaseModel):
@@ -79,13 +81,15 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
                 "You are a household robot. You walked through a home and are now asked about it. "
                 "Your notes tell for each room that you know how many views of it you had, what "
                 "share of its places you saw well (0 to 1), and which objects your detector "
-                "reported there, each with the number of views that showed it. Views are "
+                "reported there: in how many views, and how likely (0 to 1) such a thing really is "
+                "one. Views are "
                 "incomplete: things are hidden or missed, and a thing reported in one view only "
                 "may be a mistake. The detector may call a thing by another word that means the "
                 "same. That a thing was not reported tells the more, the better the room was "
                 "seen; of a kind that the detector cannot report it tells nothing. What others "
                 "told you did not see yourself. Where all that does not decide, use what is usual "
-                "in homes. Commit to yes or no."
+                "in homes; of all questions about half are to be answered with yes. Commit to yes "
+                "or no."
             ),
             Message.user(
                 f"{as_data('notes', _noted(state), limit=16000)}\n"
@@ -141,7 +145,8 @@ def _times(count: int) -> str:
 def _detector(state: PresenceState) -> dict[str, object]:
     """Return what is known of the detector."""
     return {
-        "share of looks at a thing that miss it": round(state.misses, 2),
+        "share of looks at a thing in view that miss it": round(state.misses, 2),
+        "share of things that no look shows": round(state.hidden, 2),
         "it can report this object": state.reports or "not known",
     }
 
@@ -157,7 +162,7 @@ def _noted(state: PresenceState) -> list[dict[str, object]]:
             "room": one.name,
             "views": one.views,
             "seen well": round(one.seen, 2),
-            "objects": dict(one.labels),
+            "objects": {label: {"views": n, "likely": round(p, 2)} for label, n, p in one.labels},
         }
         for one in rooms
     ]

@@ -151,6 +151,7 @@ class Answerer:
             told,
             self._reports(label),
             self.detector.miss,
+            self.detector.hidden,
         )
 
     def _cannot_tell(self, label: str, asked: str) -> str:
@@ -180,13 +181,22 @@ class Answerer:
         """Return the notes, remade only when the memory has changed."""
         memory = self.memory
         if self._notes is None or memory.revision != self._notes_at:
+            likely: dict[tuple[str, str], float] = {}
+            for key, votes in memory.room_votes.items():
+                label = memory.graph.objects[key].label
+                for name, p in label.distribution().items():
+                    for room in votes:
+                        likely[room, name] = max(likely.get((room, name), 0.0), p)
             rooms = sorted(memory.graph.rooms.values(), key=lambda room: (room.name, room.id))
             self._notes = tuple(
                 RoomNotes(
                     room.name,
                     memory.looks.get(room.id, 0),
                     memory.visited_fraction(room.id),
-                    tuple(sorted(memory.sightings.get(room.id, {}).items())),
+                    tuple(
+                        (name, n, likely.get((room.id, name), 0.0))
+                        for name, n in sorted(memory.sightings.get(room.id, {}).items())
+                    ),
                 )
                 for room in rooms
             )

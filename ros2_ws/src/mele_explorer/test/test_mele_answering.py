@@ -301,7 +301,8 @@ async def test_a_model_answers_with_the_evidence_of_the_memory() -> None:
     assert (answer.yes, answer.confidence, answer.decided_by) == (True, 0.8, "model")
     assert answer.evidence.kind == "not_there"
     notes = json.loads(model.asked[0].partition('label="notes">')[2].partition("</data>")[0])
-    assert notes == [{"room": "kitchen", "views": 1, "seen well": 1.0, "objects": {"oven": 1}}]
+    told = {"oven": {"views": 1, "likely": 1.0}}
+    assert notes == [{"room": "kitchen", "views": 1, "seen well": 1.0, "objects": told}]
 
 
 @pytest.mark.parametrize("text", ['{"answer": "perhaps", "confidence": 0.8}', "no idea", ""])
@@ -344,7 +345,7 @@ def test_a_model_is_told_what_was_seen_and_not_what_the_rule_makes_of_it() -> No
     answerer = plain(memory, Sense(0.37))
     state = answerer.assess(Question("q", "kettle", "kitchen"))
     text = "\n".join(message.text for message in AnswerPresence().prompt(state))
-    assert '"objects": {"mug": 1, "oven": 2}' in text and '"views": 2' in text
+    assert '"mug": {"views": 1, "likely": 1.0}, "oven": {"views": 2, "likely": 1.0}' in text
     assert f"{state.p_yes:.2f}" not in text and "0.37" not in text
     assert AnswerPresence().rule(state).reason not in text
     assert '"it can report this object": "not known"' in text

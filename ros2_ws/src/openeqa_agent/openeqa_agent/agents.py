@@ -39,6 +39,7 @@ from openeqa_agent.decisions import (
     Proposed,
     abstaining,
     contradicts,
+    evidence,
 )
 from openeqa_agent.doubts import doubt_of, going_helps, left_out, refusal
 from openeqa_agent.ground import answer_from_map
@@ -409,13 +410,14 @@ def _bearing(frames: _Frames, question: OpenQuestion, count: int) -> _Frames:
 def _open_reply(question: OpenQuestion, decided: Decided[OpenAnswer]) -> OpenReply:
     reply = decided.reply
     text = " ".join(reply.answer.split())
+    objects, frames = evidence(reply)
     return OpenReply(
         text=text,
         confidence=reply.confidence if text else 0.0,
         guessed=reply.guessed,
         category=question.category,
-        objects=tuple(dict.fromkeys(reply.objects)),
-        frames=tuple(dict.fromkeys(reply.frames)),
+        objects=objects,
+        frames=frames,
         explanation=reply.reason,
         decided_by=decided.decided_by,
         reason=decided.reason,

@@ -57,12 +57,6 @@ class OpenAnswer(BaseModel):
     reason: str = Field("", max_length=1200, description="first: what speaks for it, step by step")
     answer: str = Field("", max_length=300, description="then the answer in a few words")
     confidence: float = Field(0.5, ge=0.0, le=1.0, description="probability that it is right")
-    objects: list[str] = Field(
-        default_factory=list, max_length=30, description="ids of the objects it rests on"
-    )
-    frames: list[str] = Field(
-        default_factory=list, max_length=30, description="names of the frames it rests on"
-    )
     guessed: bool = Field(False, description="true: nothing shown says so, it is what is usual")
 
 
@@ -73,31 +67,51 @@ class BlindAnswer(OpenAnswer):
 class CaptionsAnswer(OpenAnswer):
     """An answer from descriptions."""
 
+    frames: list[str] = Field(
+        default_factory=list, max_length=30, description="names of the frames it rests on"
+    )
+
 
 class MapAnswer(OpenAnswer):
     """An answer from a map."""
 
+    objects: list[str] = Field(
+        default_factory=list, max_length=30, description="ids of the objects it rests on"
+    )
 
-class FramesAnswer(OpenAnswer):
+
+class FramesAnswer(CaptionsAnswer):
     """An answer from images."""
 
 
-class ToolsAnswer(OpenAnswer):
+class ToolsAnswer(MapAnswer):
     """An answer from a map, with look-ups."""
+
+    frames: list[str] = Field(
+        default_factory=list, max_length=30, description="names of the frames it rests on"
+    )
 
 
 AnswerT = TypeVar("AnswerT", bound=OpenAnswer)
 
 
 def _reply(kind: type[AnswerT], reply: OpenReply) -> AnswerT:
-    return kind(
-        reason=reply.explanation[:1200],
-        answer=reply.text[:300],
-        confidence=reply.confidence,
-        objects=list(reply.objects)[:30],
-        frames=list(reply.frames)[:30],
-        guessed=reply.guessed,
-    )
+    given = {
+        "reason": reply.explanation[:1200],
+        "answer": reply.text[:300],
+        "confidence": reply.confidence,
+        "guessed": reply.guessed,
+        "objects": list(reply.objects)[:30],
+        "frames": list(reply.frames)[:30],
+    }
+    return kind(**{name: given[name] for name in kind.model_fields})
+
+
+def evidence(reply: OpenAnswer) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the objects and the frames that an answer rests on."""
+    objects = reply.objects if isinstance(reply, MapAnswer) else ()
+    frames = reply.frames if isinstance(reply, CaptionsAnswer | ToolsAnswer) else ()
+    return tuple(dict.fromkeys(objects)), tuple(dict.fromkeys(frames))
 
 
 def _question(state: Asked) -> str:
@@ -109,25 +123,28 @@ class _OpenDecision(Decision[Asked, AnswerT]):
 
     def options(self, state: Asked) -> Mapping[str, Sequence[str]]:
         """Ids of the map, names of the frames that are shown."""
-        shown = {}
-        if state.index is not None:
+        shown: dict[str, list[str]] = {}
+        fields = self.reply_type.model_fields
+        if state.index is not None and "objects" in fields:
             ids = sorted(state.index.scene.objects)
             # Where a model can look up, any id may come; else those that the prompt shows.
             known = ids if self.tools(state) else [id_ for id_ in ids if id_ in state.text]
             shown["objects[]"] = known
-        frames = list(state.frames or (caption.frame for caption in state.captions))
-        return {**shown, "frames[]": frames}
+        if "frames" in fields:
+            shown["frames[]"] = list(state.frames or (one.frame for one in state.captions))
+        return shown
 
     def check(self, state: Asked, reply: AnswerT) -> None:
         """Evidence that is named must exist."""
         known = state.index.scene.objects if state.index is not None else {}
-        unknown = [id_ for id_ in reply.objects if id_ not in known]
+        objects, named = evidence(reply)
+        unknown = [id_ for id_ in objects if id_ not in known]
         if unknown:
             raise CheckFailed(
                 f"objects {unknown[:5]} are not in the map; name ids as they are listed, or none"
             )
         frames = {*state.frames, *(caption.frame for caption in state.captions)}
-        strange = [name for name in reply.frames if name not in frames]
+        strange = [name for name in named if name not in frames]
         if strange:
             raise CheckFailed(f"frames {strange[:5]} were not shown; name shown ones, or none")
 

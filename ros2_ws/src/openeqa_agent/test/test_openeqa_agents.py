@@ -175,11 +175,16 @@ async def test_what_abstains_is_guessed_by_the_blind_agent(home):
 
 
 async def test_measured_numbers_stand_against_an_advised_model_only(home):
-    with Endpoint(lambda request: says("7")) as endpoint:
+    def answer(request):
+        judged = "commits itself" in json.dumps(request)
+        return {"abstains": False} if judged else says("7")
+
+    with Endpoint(answer) as endpoint:
         advised = OpenAgent(model(endpoint, mode="advised"), "ours")
         reply = await advised.answer("How many mugs are there?", home)
         own = await OpenAgent(model(endpoint), "ours").answer("How many mugs are there?", home)
-        shown, not_shown = (one.text for one in endpoint.received)
+        asked = [one.text for one in endpoint.received if 'label="map"' in one.text]
+    shown, not_shown = asked
     assert reply.text == "2" and set(reply.objects) == {"o1", "o2"} and "7" in reply.explanation
     assert own.text == "7" and own.decided_by == "model"
     assert 'label="advice"' in shown and 'label="advice"' not in not_shown

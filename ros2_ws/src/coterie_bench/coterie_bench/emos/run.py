@@ -134,6 +134,7 @@ async def run_episode(
     kind: WorldKind = "embedded",
     prior: PriorMap = "everything",
     noise: NoiseLevel = "none",
+    meter: UsageMeter | None = None,
 ) -> EpisodeResult:
     """Run one episode by one method in lockstep.
 
@@ -150,12 +151,13 @@ async def run_episode(
         kind: Of the world.
         prior: What the team knows of the house beforehand.
         noise: Of the robots' detectors; the referee's eyes have none.
+        meter: Counts calls and decisions; None: one of the episode's own.
     """
     begun = time.perf_counter()
     world, resumes = world_of(episode, kind, noise)
     watch = _Watch(world, GoalProblem(episode), resumes, {robot: set() for robot in resumes}, set())
     rounds, skills, message, refused = 0, 0, "", False
-    profile, meter = profile or ModelProfile(kind="rules"), UsageMeter()
+    profile, meter = profile or ModelProfile(kind="rules"), meter or UsageMeter()
     model = build_model(profile, meter)
     larger = build_model(profile.larger, meter) if profile.larger is not None else None
     deciders = {

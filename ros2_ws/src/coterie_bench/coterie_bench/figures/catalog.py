@@ -47,6 +47,10 @@ BENCHES: dict[str, Bench] = {
         "coterie_bench.reveca.bench",
         "REVECA: cooperation under partial observation, its ablations and baselines in lockstep.",
     ),
+    "models": Bench(
+        "coterie_bench.models.bench",
+        "Every decision put to rules, a scripted oracle, a guesser and models, on a small set.",
+    ),
     "all": Bench(
         "coterie_bench.figures.bench",
         "Runs every bench whose tables the docs hold, and marks the figures that moved.",

@@ -153,6 +153,11 @@ class Asker:
 
 async def run_house(seed: int, setup: Setup) -> list[dict[str, Any]]:
     """Return the records of a generated house: every question by every method and setting."""
+    return await answer_house(seed, setup, Asker.of(setup))
+
+
+async def answer_house(seed: int, setup: Setup, asker: Asker) -> list[dict[str, Any]]:
+    """As `run_house`, by who asks a model already; its connections are closed at the end."""
     home = Home(
         seed,
         noise=setup.noise,
@@ -160,7 +165,6 @@ async def run_house(seed: int, setup: Setup) -> list[dict[str, Any]]:
         rooms=setup.rooms,
         rooms_told=setup.rooms_told,
     )
-    asker = Asker.of(setup)
     try:
         tour = make_tour(home, seed)
         questions = ask_house(

@@ -11,6 +11,7 @@ from typing import Any
 _FENCE = re.compile(r'<data label="([^"]*)">\n(.*?)\n</data>', re.DOTALL)
 _IN_WORDS = "It must fit this JSON schema: "
 _EXAMPLE = "Example"
+_LEFT_OUT = re.compile(r"\n\([^()]* left out[^()]*\)$")
 
 
 @dataclass(frozen=True)
@@ -124,9 +125,9 @@ def question_of(body: Mapping[str, Any]) -> Question:
 
 
 def plain(text: str) -> Any:
-    """Return the value of a fence: JSON where it is, else the text."""
+    """Return the value of a fence: JSON where it is, else the text; notes of cuts are left out."""
     try:
-        return json.loads(text)
+        return json.loads(_LEFT_OUT.sub("", text))
     except ValueError:
         return text
 

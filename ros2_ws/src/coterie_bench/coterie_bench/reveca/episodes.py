@@ -97,7 +97,20 @@ def run_one(
         KeyError: No such world.
         ValueError: No such method.
     """
-    return asyncio.run(_episode(Job(world, method, seed, agents, prior=prior), decider))
+    return asyncio.run(play_one(world, method, seed, agents, decider, prior=prior))
+
+
+async def play_one(
+    world: str,
+    method: str,
+    seed: int,
+    agents: int = 2,
+    decider: Decider | None = None,
+    *,
+    prior: Prior = "household",
+) -> Record:
+    """As `run_one`, within a running loop."""
+    return await _episode(Job(world, method, seed, agents, prior=prior), decider)
 
 
 async def _episode(job: Job, decider: Decider | None) -> Record:

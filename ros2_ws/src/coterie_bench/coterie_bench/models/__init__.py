@@ -1,0 +1,1 @@
+"""`bench models`: every decision of the stack put to rules, oracle, guesser and models."""

@@ -1,0 +1,178 @@
+"""`bench models`: rules, oracle, guesser and models on a fixed small set; tables by decision."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from coterie_bench.common.command import run as run_command
+from coterie_bench.common.records import write_json
+from coterie_bench.models.tables import print_tables
+from coterie_bench.models.works import Answering, Outcome, Work, all_works
+from coterie_bench.oracle import Oracle, random_answerer
+from coterie_core.language import LanguageError, Mode, ModelProfile, UsageMeter, load_profile
+from coterie_core.testing.endpoint import Endpoint
+
+app = typer.Typer(
+    help="Every decision put to rules, oracle, guesser, models.", add_completion=False
+)
+STAND_INS = ("rules", "oracle", "random")
+_SUMS = (
+    "calls", "prompt_tokens", "completion_tokens", "seconds", "by_model", "by_rule", "at_once",
+    "asked_again", "overruled", "tool_uses",
+)  # fmt: skip
+
+
+@contextmanager
+def answerer(name: str, mode: Mode, seed: int) -> Iterator[ModelProfile]:
+    """Provide an answerer: a stand-in by its name, or a model by the file of its profile.
+
+    Raises:
+        LanguageError: The profile cannot be used.
+    """
+    if name == "rules":
+        yield ModelProfile(kind="rules")
+    elif name in STAND_INS:
+        responder: Any = Oracle() if name == "oracle" else random_answerer(seed)
+        with Endpoint(responder, model=name, usage=None) as endpoint:
+            yield ModelProfile(
+                kind="openai", base_url=endpoint.url, model=name, mode=mode, timeout_s=60.0
+            )
+    else:
+        yield load_profile(Path(name)).model_copy(update={"mode": mode})
+
+
+def run_models(
+    names: Sequence[str],
+    works: dict[str, Work],
+    *,
+    mode: Mode = "model",
+    seed: int = 0,
+    on_done: Callable[[str, str], None] = lambda name, work: None,
+) -> list[dict[str, Any]]:
+    """Let every answerer do every work; return a record of each.
+
+    Args:
+        names: `rules`, `oracle`, `random`, or paths of profiles.
+        works: What is done.
+        mode: Of the models' decisions.
+        seed: Of the guesses.
+        on_done: Called after each work.
+
+    Raises:
+        LanguageError: A profile cannot be used.
+    """
+    records = []
+    for name in names:
+        with answerer(name, mode, seed) as profile:
+            for title, work in works.items():
+                records.append(_record(name, title, work, profile))
+                on_done(name, title)
+    return records
+
+
+def _record(name: str, title: str, work: Work, profile: ModelProfile) -> dict[str, Any]:
+    meter, begun, error = UsageMeter(), time.perf_counter(), ""
+    outcomes: list[Outcome] = []
+    try:
+        outcomes = asyncio.run(work(Answering(profile, meter)))
+    except Exception as trouble:  # one work must not end the bench; the table shows it
+        error = f"{type(trouble).__name__}: {trouble}"[:300]
+    return {
+        "answerer": Path(name).stem if name not in STAND_INS else name,
+        "mode": profile.mode if profile.kind != "rules" else "rule",
+        "work": title,
+        "seconds": round(time.perf_counter() - begun, 3),
+        "error": error,
+        "outcomes": [asdict(one) for one in outcomes],
+        "decisions": _by_decision(meter),
+    }
+
+
+def _by_decision(meter: UsageMeter) -> dict[str, dict[str, float]]:
+    """Return decision -> its counts, over all robots."""
+    counts: dict[str, dict[str, float]] = {}
+    for row in meter.as_json():
+        told = counts.setdefault(row["decision"], dict.fromkeys((*_SUMS, "failed"), 0))
+        for key in _SUMS:
+            told[key] += row[key]
+        told["failed"] += sum(row["failures"].values())
+    return counts
+
+
+def bench_models(
+    answerers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--answerer",
+            help=f"Who decides: {', '.join(STAND_INS)}; may be given again; default: all of them.",
+        ),
+    ] = None,
+    profile: Annotated[
+        list[Path] | None,
+        typer.Option("--profile", help="Path of a model profile to add; may be given again."),
+    ] = None,
+    mode: Annotated[
+        str, typer.Option(help=f"Mode of the models' decisions: {', '.join(get_args(Mode))}.")
+    ] = "model",
+    only: Annotated[
+        str, typer.Option(help="Only works whose name holds this text, for example 'reveca'.")
+    ] = "",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random answerer.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Path of the JSON file with all records.")
+    ] = None,
+) -> None:
+    """Let rules, a scripted oracle, a guesser and models do a fixed small set of all benches."""
+    console = Console()
+    names = [*(answerers if answerers is not None else STAND_INS), *map(str, profile or [])]
+    works = {title: work for title, work in all_works().items() if only in title}
+    try:
+        if mode not in get_args(Mode):
+            raise ValueError(f"--mode: {mode!r}; one of {', '.join(get_args(Mode))}")
+        strange = [n for n in answerers or [] if n not in STAND_INS]
+        if strange or not works:
+            raise ValueError(
+                f"--answerer: {strange[0]!r}; one of {', '.join(STAND_INS)}; models by --profile"
+                if strange
+                else f"--only: no work holds {only!r}; works: {', '.join(all_works())}"
+            )
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
+            task = progress.add_task("works", total=len(names) * len(works))
+
+            def done(name: str, work: str) -> None:
+                progress.update(task, advance=1, description=f"{Path(name).stem}: {work}")
+
+            records = run_models(names, works, mode=mode, seed=seed, on_done=done)  # type: ignore[arg-type]
+    except (LanguageError, OSError, ValueError) as error:
+        Console(stderr=True).print(
+            f"bench models: {error}", style="red", highlight=False, soft_wrap=True, markup=False
+        )
+        raise typer.Exit(2) from None
+    print_tables(records, console)
+    if out is not None:
+        write_json(out, records)
+        console.print(f"results: {out}", highlight=False, markup=False, soft_wrap=True)
+
+
+app.command("models")(bench_models)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return its exit code."""
+    return run_command(app, "bench models", arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

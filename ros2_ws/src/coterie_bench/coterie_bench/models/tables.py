@@ -1,0 +1,109 @@
+"""Tables of `bench models`: what each decision took, and how far each bench got."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from coterie_bench.common.tables import print_whole
+
+Records = Sequence[Mapping[str, Any]]
+
+
+def print_tables(records: Records, console: Console) -> None:
+    """Print both tables, and what went wrong."""
+    print_whole(scores(records), console)
+    print_whole(decisions(records), console)
+    for record in records:
+        if record["error"]:
+            console.print(
+                f"{record['answerer']}, {record['work']}: {record['error']}",
+                style="yellow",
+                highlight=False,
+                markup=False,
+                soft_wrap=True,
+            )
+
+
+def by_bench(records: Records) -> dict[str, dict[str, tuple[float, int | None]]]:
+    """Return part -> answerer -> score (0..1, weighted by what was counted) and steps.
+
+    Parts of one bench that differ only by house or seed are one.
+    """
+    sums: dict[str, dict[str, list[float]]] = {}
+    for record in records:
+        for one in record["outcomes"]:
+            part = f"{one['bench']}: {one['part'].partition(', ')[0]}"
+            cell = sums.setdefault(part, {}).setdefault(record["answerer"], [0.0, 0.0, 0.0])
+            cell[0] += one["score"] * one["of"]
+            cell[1] += one["of"]
+            cell[2] += one["steps"] or 0
+    return {
+        part: {
+            who: (score / max(count, 1e-9), round(steps) or None)
+            for who, (score, count, steps) in cells.items()
+        }
+        for part, cells in sums.items()
+    }
+
+
+def scores(records: Records) -> Table:
+    """Return how far each answerer got, by bench."""
+    names = list(dict.fromkeys(r["answerer"] for r in records))
+    table = Table(title="Right or reached [%], and steps", title_justify="left")
+    table.add_column("bench: part")
+    for name in names:
+        table.add_column(name, justify="right")
+    for part, cells in by_bench(records).items():
+        row = []
+        for name in names:
+            score, steps = cells.get(name, (None, None))
+            told = "" if score is None else f"{100 * score:.0f}"
+            row.append(f"{told} ({steps})" if steps else told)
+        table.add_row(part, *row)
+    seconds = {name: sum(r["seconds"] for r in records if r["answerer"] == name) for name in names}
+    table.add_row("seconds", *(f"{seconds[name]:.0f}" for name in names))
+    return table
+
+
+def decisions(records: Records) -> Table:
+    """Return what each decision took, by answerer; rules alone are left out."""
+    table = Table(title="By decision", title_justify="left")
+    heads = ("decision", "answerer", "made", "calls", "tokens in", "out", "ms/call", "at once [%]")
+    for k, head in enumerate((*heads, "again", "overruled", "look-ups")):
+        table.add_column(head, justify="left" if k < 2 else "right")
+    totals = summed(records)
+    for decision in sorted({d for _, d in totals}):
+        for name in dict.fromkeys(r["answerer"] for r in records):
+            row = totals.get((name, decision))
+            if row is None or not row["calls"]:
+                continue
+            asked = row["by_model"] + row["overruled"]
+            table.add_row(
+                decision,
+                name,
+                f"{row['by_model'] + row['by_rule']:.0f}",
+                f"{row['calls']:.0f}",
+                f"{row['prompt_tokens'] / row['calls']:.0f}",
+                f"{row['completion_tokens'] / row['calls']:.0f}",
+                f"{1000 * row['seconds'] / row['calls']:.0f}",
+                f"{100 * row['at_once'] / max(asked, 1):.0f}",
+                f"{row['asked_again']:.0f}",
+                f"{row['overruled']:.0f}",
+                f"{row['tool_uses']:.0f}",
+            )
+    return table
+
+
+def summed(records: Records) -> dict[tuple[str, str], dict[str, float]]:
+    """Return (answerer, decision) -> counts over all works."""
+    totals: dict[tuple[str, str], dict[str, float]] = {}
+    for record in records:
+        for decision, counts in record["decisions"].items():
+            row = totals.setdefault((record["answerer"], decision), dict.fromkeys(counts, 0.0))
+            for key, value in counts.items():
+                row[key] += value
+    return totals
