@@ -75,7 +75,7 @@ def _with_label(state: PlanState, word: str, near: Near) -> Plan | None:
         inferred_query=words[:300],
         achievable=True,
         relevant_objects=ids,
-        explanation=f"{guess}; {explained(findings, ids)}"[:800],
+        reason=f"{guess}; {explained(findings, ids)}"[:800],
     )
 
 
@@ -83,5 +83,5 @@ def _told(state: PlanState, word: str, why: str) -> Plan:
     return Plan(
         inferred_query=state.words[:300],
         achievable=False,
-        explanation=f"not understood: {shown(word)}; {why}"[:800],
+        reason=f"not understood: {shown(word)}; {why}"[:800],
     )

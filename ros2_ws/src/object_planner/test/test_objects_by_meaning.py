@@ -66,8 +66,8 @@ def test_a_word_no_table_lists_is_a_guess_that_says_so(meanings: Meanings) -> No
     assert asked(f"find the {word}", None).plan.relevant_objects == []
     plan = asked(f"find the {word}", meanings).plan
     assert plan.relevant_objects == [label]
-    assert plan.explanation.startswith("perhaps: ")
-    assert "%" in plan.explanation
+    assert plan.reason.startswith("perhaps: ")
+    assert "%" in plan.reason
 
 
 def test_the_rest_of_the_request_holds_for_the_guess(meanings: Meanings) -> None:
@@ -79,19 +79,19 @@ def test_the_rest_of_the_request_holds_for_the_guess(meanings: Meanings) -> None
 def test_what_is_near_nothing_is_no_guess(meanings: Meanings) -> None:
     plan = asked("find the distillery", meanings).plan
     assert plan.relevant_objects == []
-    assert "distillery" in plan.explanation
+    assert "distillery" in plan.reason
 
 
 def test_what_is_no_word_has_no_meaning(meanings: Meanings) -> None:
     plan = asked("find the asdfq", meanings).plan
     assert plan.relevant_objects == []
-    assert "by meaning" not in plan.explanation
+    assert "by meaning" not in plan.reason
 
 
 def test_what_the_tables_know_is_not_guessed(meanings: Meanings) -> None:
     plan = asked("something to sit on", meanings).plan
     assert plan.relevant_objects[0] == "sofa"
-    assert "perhaps" not in plan.explanation
+    assert "perhaps" not in plan.reason
 
 
 @pytest.mark.parametrize("words", ["my candelabra", "two candelabra", "both of our candelabra"])
@@ -110,7 +110,7 @@ def test_an_endpoint_that_is_down_or_says_nonsense_is_told() -> None:
             odd.embed(["candle"])
         plan = asked("find the candelabra", Meanings(odd)).plan
     assert plan.relevant_objects == []
-    assert "check base_url and model" in plan.explanation
+    assert "check base_url and model" in plan.reason
 
 
 def test_settings_that_do_not_fit_are_refused() -> None:
