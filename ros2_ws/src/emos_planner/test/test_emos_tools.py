@@ -231,6 +231,16 @@ def test_a_thing_that_was_seen_a_little_too_low_lies_on_the_floor():
     assert answer.feasible, answer.reason
 
 
+def test_no_room_is_not_said_of_boards_that_another_arm_may_reach():
+    scene = house()
+    scene.add_object(furniture("rack-1", box(3.0, 3.0, 0.0, 0.8, 0.3, 1.8), 0.7, 1.7))
+    full = box(3.0, 3.0, 0.7, 0.76, 0.26, 0.1)
+    scene.add_object(item("slab-1", full, support="rack-1"))
+    tools = Toolbox(scene, {"wheels": Resume.of_embodiment(BODIES["wheels"])})
+    answer = tools.estimate("wheels", task("place", "vase-1", on="rack-1"), START)
+    assert answer.obstacle is Obstacle.TOO_HIGH, answer.reason
+
+
 def test_the_target_of_a_place_is_free_and_on_the_surface(tools):
     answer = tools.estimate("wheels", task("place", "vase-1", on="table-1"), START)
     assert answer.target is not None

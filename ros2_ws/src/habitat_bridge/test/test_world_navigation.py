@@ -12,6 +12,7 @@ from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Box, Pose
 from coterie_core.skills import NavigateTo, Outcome, SkillRefused, Wait
 from coterie_fixtures.tiny_house import UPPER, thing, tiny_house
+from habitat_bridge.embedded.deadlock_avoidance import make_way
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
@@ -226,6 +227,22 @@ def test_an_idle_robot_leaves_a_narrow_hallway_to_make_way() -> None:
     sim.add_robot("goer", WIDE, at((10.2, 2.6, 0.0)))
     result = run_skill(sim, "goer", NavigateTo(position=(1.2, 2.6, 0.0)))
     assert result.ok, result.reason
+
+
+@pytest.mark.parametrize(
+    ("home", "goal", "start"), [(3.6, 3.4, (2.5, 1.6, 0.0)), (3.6, 3.5, (2.9, 3.0, 0.0))]
+)
+def test_a_robot_that_makes_way_does_not_let_the_other_shut_it_in(home, goal, start) -> None:
+    """The bathroom's doorway is nearest, and the other is about to stand before it."""
+    sim = world()
+    sim.add_robot("idle", SLIM, at((1.2, home, 0.0)))
+    sim.add_robot("goer", WIDE, at(start))
+    sim.start_skill("goer", NavigateTo(position=(1.2, goal, 0.0)))
+    idle, goer = sim.bodies
+    assert make_way(goer, idle, sim.bodies)
+    assert idle.aside is not None
+    x, y, _ = idle.aside.walk.route.points[-1]
+    assert y < goal and math.dist((x, y), (1.2, goal)) > 0.48
 
 
 def test_two_robots_pass_each_other_through_one_door() -> None:

@@ -173,7 +173,8 @@ def place(
                     f"{found[0].farthest:.2f} m",
                     thing=name,
                 )
-            if trouble is None or trouble.obstacle is Obstacle.CLOSED:
+            # That there is no room is said only where there is none for anybody.
+            if trouble is None or trouble.obstacle in (Obstacle.CLOSED, Obstacle.NO_ROOM):
                 trouble = answer
             continue
         grip, k, (x, y), seen = put

@@ -26,7 +26,8 @@ def make_way(asker: Body, blocker: Body, bodies: Sequence[Body]) -> bool:
     """Have `blocker` step aside for `asker` if it is its turn to; tell whether it does.
 
     An idle robot makes way for anybody. Of two that walk toward each other the one that was added
-    later does. A robot that looks, grasps or waits on purpose is left in peace.
+    later does. A robot that looks, grasps or waits on purpose is left in peace. It goes rather
+    where the other does not shut it in once that has arrived.
     """
     if blocker.aside is not None or asker.walk is None or blocker.embodiment.mobility == "fixed":
         return False
@@ -42,6 +43,9 @@ def make_way(asker: Body, blocker: Body, bodies: Sequence[Body]) -> bool:
         if b is not blocker and abs(b.pose.position[2] - blocker.pose.position[2]) < 1.0
     ]
     space = blocker.places.space
+    x, y, _ = asker.walk.route.points[-1]
+    arrived = [(x, y, asker.embodiment.radius + 0.03)]
+    shut_in: Walk | None = None
     for far, ahead in _FAR:
         path = _ahead(asker, ahead)
         for spot in _spots(space, blocker.pose.position, far, path, need, others):
@@ -52,9 +56,24 @@ def make_way(asker: Body, blocker: Body, bodies: Sequence[Body]) -> bool:
             if route.length > 2.0 * far:
                 continue
             walk = Walk(route, asker.walk.blocker, asker.walk.replan, asker.walk.ask)
-            blocker.aside = YieldManeuver(asker, walk, blocker.pose, blocker.glance)
-            return True
-    return False
+            if _leads(space, spot, asker.pose.position, arrived):
+                blocker.aside = YieldManeuver(asker, walk, blocker.pose, blocker.glance)
+                return True
+            shut_in = shut_in or walk
+    if shut_in is not None:
+        blocker.aside = YieldManeuver(asker, shut_in, blocker.pose, blocker.glance)
+    return shut_in is not None
+
+
+def _leads(
+    space: BodySpace, here: Vec3, there: Vec3, others: Sequence[tuple[float, float, float]]
+) -> bool:
+    """Tell whether a body gets from a spot to another one past others."""
+    try:
+        space.plan(here, there, others)
+    except NoWay:
+        return False
+    return True
 
 
 def advance_aside(body: Body, dt: float) -> None:
