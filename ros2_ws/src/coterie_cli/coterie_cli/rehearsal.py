@@ -6,6 +6,7 @@ from coterie_bringup.bodies import robot_body
 from coterie_bringup.errors import PlanError
 from coterie_bringup.team import Team
 from coterie_bringup.team_robots import StartSpec
+from coterie_cli.own_team import without_habitat
 from coterie_core.geometry import Pose
 from habitat_bridge.factory import make_world
 from habitat_bridge.simulator import Start, WorldError
@@ -27,10 +28,8 @@ def rehearse(team: Team) -> list[str]:
     spec = team.world_spec()
     if spec.kind == "habitat" and spec.scene is not None:
         return problems
-    if spec.kind == "habitat":  # the same house, without habitat-sim
-        spec = spec.model_copy(update={"kind": "embedded", "habitat_python": None})
     try:
-        world = make_world(spec)
+        world = make_world(without_habitat(spec))
     except WorldError as error:
         return [*problems, str(error)]
     try:

@@ -35,6 +35,7 @@ from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.names import team_name
+from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters
 from coterie_ros.serving import GoalContext
 from coterie_ros.team_memory import MemoryKeeper
@@ -45,8 +46,6 @@ from mele_explorer.memory_file import MemoryFileError, load_memory, save_memory
 from mele_explorer.moves import note_event
 from mele_explorer.parameters import EXPLORER_PARAMETERS
 
-OBSERVATION_TIMEOUT = 10.0
-"""How long to wait for the observation that follows a hop [s of wall time]."""
 GIVEN_ANSWERS = 5000
 """How many own answers are remembered for debates."""
 
@@ -67,8 +66,7 @@ class ExplorerNode(AgentNode):
         self._state_file = self._state_path(parameters["state_directory"])
         self.memory = self._restore()
         self._explorer: Explorer | None = None
-        self._latest: Observation | None = None
-        self._observed = asyncio.Event()
+        self._seen = Observations(self.robot, f"{self.get_namespace()}/observation", self.problem)
         self._given: OrderedDict[str, tuple[Question, Answer]] = OrderedDict()
         self._slots = asyncio.Semaphore(parameters["concurrency"])
         self.sense = load_common_sense()
@@ -131,20 +129,8 @@ class ExplorerNode(AgentNode):
     # -- seeing ---------------------------------------------------------------------------------
 
     def _on_observation(self, observation: Observation) -> None:
-        if observation.robot != self.robot:
-            self.problem(
-                f"observation of {observation.robot!r} on the topic of {self.robot!r}: dropped"
-            )
-            return
-        if self._latest is not None and observation.step <= self._latest.step:
-            if observation.time == self._latest.time:
-                return  # a repeat, for nodes that came late
-            self.problem("the world began anew: taking its observations")
-        self._latest = observation
-        if self._explorer is None:
+        if self._seen.take(observation) and self._explorer is None:
             self.memory.update(observation)
-        self._observed.set()
-        self._observed.clear()
 
     def _on_event(self, event: ObjectEvent) -> None:
         """Take in what a robot did to an object, as if seen."""
@@ -161,19 +147,6 @@ class ExplorerNode(AgentNode):
         for event in early:
             self._on_event(event)
 
-    async def _observation_after(self, step: int) -> Observation | None:
-        """Wait for an observation newer than `step`; the latest one, or None, after a while."""
-        end = asyncio.get_running_loop().time() + OBSERVATION_TIMEOUT
-        while self._latest is None or self._latest.step <= step:
-            left = end - asyncio.get_running_loop().time()
-            if left <= 0.0:
-                return self._latest
-            try:
-                await in_time(self._observed.wait(), left)
-            except asyncio.TimeoutError:
-                return self._latest
-        return self._latest
-
     # -- exploring ------------------------------------------------------------------------------
 
     async def _explore(self, goal: GoalContext) -> Explore.Result:
@@ -185,14 +158,9 @@ class ExplorerNode(AgentNode):
             seconds=conversions.duration_from_msg(request.max_time) or None,
             coverage=request.coverage or None,
         )
-        observation = await self._observation_after(-1)
+        observation = await self._seen.after(-1)
         if observation is None:
-            return goal.abort(
-                Explore.Result(
-                    reason=f"no observation on {self.get_namespace()}/observation within "
-                    f"{OBSERVATION_TIMEOUT:g} s; is the bridge running and does it know this robot?"
-                )
-            )
+            return goal.abort(Explore.Result(reason=self._seen.missing))
         explorer = Explorer(self.robot, self.decider, limits, self.parameters["seed"], self.memory)
         self._explorer = explorer
         travelled = 0.0
@@ -206,8 +174,8 @@ class ExplorerNode(AgentNode):
                 result = await self._hop(skill)
                 travelled += result.distance
                 explorer.skill_ended(skill, result)
-                newer = await self._observation_after(observation.step)
-                if newer is None or newer.step <= observation.step:
+                newer = await self._seen.after(observation.step)
+                if newer is None:
                     reason = result.reason or "no observation followed the hop"
                     return goal.abort(self._result(explorer, travelled, reason, False))
                 observation = newer

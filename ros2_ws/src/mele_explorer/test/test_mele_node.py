@@ -153,7 +153,7 @@ def test_a_second_exploration_at_the_same_time_is_rejected(ros) -> None:
 
 
 def test_without_a_bridge_exploring_fails_with_the_reason(ros, monkeypatch) -> None:
-    monkeypatch.setattr("mele_explorer.node.OBSERVATION_TIMEOUT", 0.5)
+    monkeypatch.setattr("coterie_ros.observations.TIMEOUT", 0.5)
     node = ExplorerNode("explorer", namespace="/ann", context=ros.context)
     ros.add(node)
     ros.wait_active(node)

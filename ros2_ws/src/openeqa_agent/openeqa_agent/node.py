@@ -28,6 +28,7 @@ from coterie_ros.model import (
     node_decider,
     node_meanings,
 )
+from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
@@ -39,8 +40,6 @@ from openeqa_agent.looking import Hop, Walk, go_and_look
 from openeqa_agent.moved import moved_since
 from openeqa_agent.question import parse_open
 
-_OBSERVATION_WAIT = 10.0
-"""How long to wait for an observation [s of wall time]."""
 _PATH_POINTS = 500
 STOPPING = 2.0
 """How long a question that is cancelled waits for its robot to stand still [s]."""
@@ -138,8 +137,8 @@ class OpenNode(AgentNode):
         self._scene: SceneGraph | None = None
         self._maps = 0
         self._mapped = asyncio.Event()
-        self._latest: Observation | None = None
-        self._observed = asyncio.Event()
+        name = self.robot.rpartition("/")[2]
+        self._observed = Observations(name, f"{self.robot}/observation", self.problem)
         self._walking = asyncio.Lock()
         self._navigate = (
             ActionClient(self, NavigateToAction, f"{self.robot}/navigate_to")
@@ -193,26 +192,13 @@ class OpenNode(AgentNode):
         self.keeper.save()
 
     def _on_observation(self, observation: Observation) -> None:
-        if observation.robot != self.robot.rpartition("/")[2]:
-            return
-        latest = self._latest
-        if latest is not None and observation.step <= latest.step:
-            if observation.time == latest.time:
-                return  # a repeat
-            self.problem("the world began anew: taking its observations")
-        self._latest = observation
-        self._seen.observe(observation)
-        self._observed.set()
-        self._observed.clear()
+        if self._observed.take(observation):
+            self._seen.observe(observation)
 
     async def observation(self, after: int) -> Observation | None:
         """Return an observation newer than step `after`, or the latest one, after a while."""
-        end = asyncio.get_running_loop().time() + _OBSERVATION_WAIT
-        while self._latest is None or self._latest.step <= after:
-            left = end - asyncio.get_running_loop().time()
-            if left <= 0.0 or not await _within(self._observed, left):
-                break
-        return self._latest
+        await self._observed.after(after)
+        return self._observed.latest
 
     async def scene(self) -> SceneGraph | None:
         """Return the map once it is newer than this call, or after `map_wait`."""

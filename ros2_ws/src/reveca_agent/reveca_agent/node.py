@@ -37,6 +37,7 @@ from coterie_ros.lockstep import LockstepServer
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.names import team_name
+from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters
 from coterie_ros.serving import GoalContext
 from coterie_ros.team_memory import MemoryKeeper
@@ -49,8 +50,6 @@ from reveca_agent.saved_work import SavedWork
 from reveca_agent.settings import Settings
 from reveca_agent.working import Work
 
-OBSERVATION_TIMEOUT = 10.0
-"""How long to wait for the observation that follows a skill [s of wall time]."""
 PATIENCE = 20.0
 """How long a goal waits for the map and the first observation [s of wall time]."""
 LONGEST = 1e6
@@ -84,8 +83,8 @@ class RevecaNode(AgentNode):
         self.body: HouseBody | None = None
         self._goal: Cooperate.Goal | None = None
         self._scene: SceneGraph | None = None
-        self._latest: Observation | None = None
-        self._observed = asyncio.Event()
+        self._seen = Observations(self.robot, f"{self.get_namespace()}/observation", self.problem)
+        self._came = asyncio.Event()
         self._noted = asyncio.Event()
         self._time = 0.0
         self._notes: deque[Note] = deque(maxlen=500)
@@ -151,26 +150,17 @@ class RevecaNode(AgentNode):
     def _on_map(self) -> None:
         if self._scene is None:  # what is known beforehand; what comes later is others' seeing
             self._scene = self.keeper.memory.scene()
-            self._observed.set()
-            self._observed.clear()
+            self._came.set()
+            self._came.clear()
 
     def _on_observation(self, observation: Observation) -> None:
-        if observation.robot != self.robot:
-            self.problem(
-                f"observation of {observation.robot!r} on the topic of {self.robot!r}: dropped"
-            )
+        if not self._seen.take(observation):
             return
-        latest = self._latest
-        if latest is not None and observation.step <= latest.step:
-            if observation.time == latest.time:
-                return  # a repeat, for nodes that came late
-            self.problem("the world began anew: taking its observations")
-        self._latest = observation
         self._time = max(self._time, observation.time)
         if self.body is not None:
             self.body.observe(observation)
-        self._observed.set()
-        self._observed.clear()
+        self._came.set()
+        self._came.clear()
 
     def _on_note(self, sender: str, note: Note) -> None:
         if note.sender != sender:
@@ -265,14 +255,16 @@ class RevecaNode(AgentNode):
             _NotReady: One of them does not come; says which, and where it should come from.
         """
         try:
-            await in_time(self._until(lambda: None not in (self._scene, self._latest)), PATIENCE)
+            await in_time(
+                self._until(lambda: None not in (self._scene, self._seen.latest)), PATIENCE
+            )
         except asyncio.TimeoutError:
             lacks = "semantic_map" if self._scene is None else "observation"
             raise _NotReady(
                 f"no message on {lacks} within {PATIENCE:g} s: is the bridge (or the robot's "
                 "own driver) running, with a prior_map?"
             ) from None
-        assert self._scene is not None and self._latest is not None
+        assert self._scene is not None and self._seen.latest is not None
         if self.body is None:
             parameters = self.parameters
             shape = Shape(
@@ -282,7 +274,7 @@ class RevecaNode(AgentNode):
                 self.body = HouseBody(self.robot, self._scene, shape)
             except ValueError as error:
                 raise _NotReady(str(error)) from None
-            self.body.observe(self._latest)
+            self.body.observe(self._seen.latest)
         self.body.time = max(self.body.time, self._time)
         return self.body
 
@@ -290,7 +282,7 @@ class RevecaNode(AgentNode):
 
     async def skill(self, skill: Skill) -> SkillResult:
         """Have the bridge (or the robot's driver) carry out a skill; return how it ended."""
-        step = self._latest.step if self._latest is not None else -1
+        step = self._seen.step
         timeout = self.parameters["skill_timeout"]
         try:
             if isinstance(skill, NavigateTo):
@@ -309,7 +301,8 @@ class RevecaNode(AgentNode):
             return SkillResult(Outcome.UNSUPPORTED, str(error))
         result = conversions.skill_result_from_msg(end.result.result)
         if result.outcome is not Outcome.REFUSED or result.duration:
-            await self._observation_after(step)
+            if await self._seen.after(step) is None:
+                self.problem(self._seen.missing)
         if not result.ok:
             self.get_logger().info(f"{type(skill).__name__}: {result.reason}")
         return result
@@ -339,21 +332,10 @@ class RevecaNode(AgentNode):
                 return
             self.body.moved(at, self._time)
 
-    async def _observation_after(self, step: int) -> None:
-        """Wait for an observation newer than `step`."""
-
-        def newer() -> bool:
-            return self._latest is not None and self._latest.step > step
-
-        try:
-            await in_time(self._until(newer), OBSERVATION_TIMEOUT)
-        except asyncio.TimeoutError:
-            self.problem(f"no observation within {OBSERVATION_TIMEOUT:g} s of a skill")
-
     async def _until(self, condition: Callable[[], bool]) -> None:
         """Wait until what is observed makes a condition true."""
         while not condition():
-            await self._observed.wait()
+            await self._came.wait()
 
     # -- what goes out --------------------------------------------------------------------------
 

@@ -18,12 +18,12 @@ from rich.text import Text
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.rundir import RunState, running_teams
-from coterie_bringup.running_team import TeamRun, ended_by_signals, prepared
-from coterie_bringup.supervisor import Event
+from coterie_bringup.running_team import TeamRun, ended_by_signals
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.team_models import with_model
 from coterie_cli.ask import choose_team
 from coterie_cli.cooperate.record import CooperationRecord
+from coterie_cli.own_team import own_team
 from coterie_core.cooperation import Goal, GoalError
 from coterie_core.files import write_atomically
 
@@ -152,18 +152,7 @@ def _with_own(
     record = CooperationRecord(given or _goal(spec.name, spec.goal), team.name)
     kept.append(record)
 
-    def on_event(event: Event) -> None:
-        if event.kind in ("died", "restarting", "given_up", "failed"):
-            console.print(
-                f"{event.program}: {event.text}", style="yellow", markup=False, highlight=False
-            )
-
-    with prepared(team, domain=options.domain, on_event=on_event) as run:
-        console.print(
-            f"[bold]{team.name}[/]: {len(team.cooperators)} robots in {len(run.specs)} ROS "
-            f"processes, ROS_DOMAIN_ID={run.domain}; logs in {run.directory / 'logs'}",
-            highlight=False,
-        )
+    with own_team(team, options.domain, console) as run:
         asyncio.run(_start_and_give(run, options, record, console))
 
 

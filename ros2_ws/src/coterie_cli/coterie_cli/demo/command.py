@@ -15,8 +15,7 @@ from rich.table import Table
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
-from coterie_bringup.running_team import TeamRun, ended_by_signals, prepared
-from coterie_bringup.supervisor import Event
+from coterie_bringup.running_team import TeamRun, ended_by_signals
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.team_models import with_model
 from coterie_cli.demo.progress import DemoProgress, Timings
@@ -24,8 +23,9 @@ from coterie_cli.demo.quiz import Examiner
 from coterie_cli.demo.referee import Examination, bank_of_file, bank_of_house, examination
 from coterie_cli.demo.results import DemoRecord
 from coterie_cli.figures.report import percent, write_report
+from coterie_cli.own_team import own_team, true_house
 from coterie_core.scene import SceneGraph
-from habitat_bridge.factory import WorldSpec, make_world
+from habitat_bridge.factory import WorldSpec
 from habitat_bridge.simulator import WorldError
 
 
@@ -60,19 +60,7 @@ def demo(options: DemoOptions, *, open_report: bool = False) -> int:
         live_method=team.aggregator.method,
     )
 
-    def on_event(event: Event) -> None:
-        if event.kind in ("died", "restarting", "given_up", "failed"):
-            lines = [f"{event.program}: {event.text}", *(f"    {line}" for line in event.lines)]
-            record.events += lines
-            for line in lines:
-                console.print(line, style="yellow", markup=False, highlight=False)
-
-    with prepared(team, domain=options.domain, on_event=on_event) as run:
-        console.print(
-            f"[bold]{team.name}[/]: {len(team.robots)} robots in {len(run.specs)} ROS processes, "
-            f"ROS_DOMAIN_ID={run.domain}; logs in {run.directory / 'logs'}",
-            highlight=False,
-        )
+    with own_team(team, options.domain, console, record.events) as run:
         try:
             scene, examiner = asyncio.run(_main(team, run, record, timings, console))
         except asyncio.CancelledError:
@@ -174,15 +162,7 @@ async def _main(
 
 
 def _prepare(team: Team) -> tuple[SceneGraph, Examination]:
-    spec = team.world_spec()
-    if spec.kind == "habitat" and spec.scene is None:
-        # The truth of a house does not depend on who renders it.
-        spec = spec.model_copy(update={"kind": "embedded", "habitat_python": None})
-    world = make_world(spec)
-    try:
-        scene = world.truth()
-    finally:
-        world.close()
+    scene = true_house(team)
     questions = team.questions
     seed = team.seed * 31 + questions.seed
     if questions.source == "file":

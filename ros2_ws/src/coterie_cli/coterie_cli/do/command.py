@@ -14,14 +14,14 @@ from rich.console import Console
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.rundir import RunState, running_teams
-from coterie_bringup.running_team import TeamRun, ended_by_signals, prepared
-from coterie_bringup.supervisor import Event
+from coterie_bringup.running_team import TeamRun, ended_by_signals
 from coterie_bringup.team import load_team
 from coterie_bringup.team_models import with_model
 from coterie_cli.ask import choose_team
 from coterie_cli.do.record import TaskRecord
 from coterie_cli.do.view import TaskView, result_panel
 from coterie_cli.figures.task import save_task
+from coterie_cli.own_team import own_team
 
 DEFAULT_TEAM = "emos"
 PARTIAL_EXIT = 3
@@ -117,18 +117,7 @@ def _with_own(options: DoOptions, record: TaskRecord, console: Console) -> None:
     team = with_model(load_team(options.team_file or shipped_team(DEFAULT_TEAM)), options.model)
     record.team = team.name
 
-    def on_event(event: Event) -> None:
-        if event.kind in ("died", "restarting", "given_up", "failed"):
-            console.print(
-                f"{event.program}: {event.text}", style="yellow", markup=False, highlight=False
-            )
-
-    with prepared(team, domain=options.domain, on_event=on_event) as run:
-        console.print(
-            f"[bold]{team.name}[/]: {len(team.robots)} robots in {len(run.specs)} ROS processes, "
-            f"ROS_DOMAIN_ID={run.domain}; logs in {run.directory / 'logs'}",
-            highlight=False,
-        )
+    with own_team(team, options.domain, console) as run:
         asyncio.run(_start_and_give(run, options, record, console))
 
 

@@ -16,9 +16,8 @@ from rich.text import Text
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
-from coterie_bringup.running_team import TeamRun, ended_by_signals, prepared
+from coterie_bringup.running_team import TeamRun, ended_by_signals
 from coterie_bringup.spinning import in_loop
-from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.team_client import Operator, exploration_goal, operating
 from coterie_bringup.team_models import with_model
@@ -26,13 +25,13 @@ from coterie_cli.ask import plain, way_length
 from coterie_cli.demo.command import habitat_world
 from coterie_cli.demo.progress import DemoProgress, Timings
 from coterie_cli.figures.tour import draw
+from coterie_cli.own_team import own_team, true_house
 from coterie_cli.tour.map_watch import MapWatch, Shown
 from coterie_cli.tour.record import Asked, TourRecord, questions_of_house
 from coterie_core.observation import Observation
 from coterie_core.questions import Question
 from coterie_core.scene import SceneGraph, save
 from coterie_ros.clients import GoalRejected, NoAnswer
-from habitat_bridge.factory import make_world
 
 NODES_UP = 180.0
 """How long nodes may take until they can be spoken to [s]."""
@@ -81,18 +80,7 @@ def tour(options: TourOptions) -> int:
     record.asked = [Asked(words) for words in options.ask]
     record.asked += [Asked(words, find=True) for words in options.find]
 
-    def on_event(event: Event) -> None:
-        if event.kind in ("died", "restarting", "given_up", "failed"):
-            for line in (f"{event.program}: {event.text}", *(f"    {x}" for x in event.lines)):
-                record.notes.append(line)
-                console.print(line, style="yellow", markup=False, highlight=False)
-
-    with prepared(team, domain=options.domain, on_event=on_event) as run:
-        console.print(
-            f"[bold]{team.name}[/]: {len(team.robots)} robots in {len(run.specs)} ROS processes, "
-            f"ROS_DOMAIN_ID={run.domain}; logs in {run.directory / 'logs'}",
-            highlight=False,
-        )
+    with own_team(team, options.domain, console, record.notes) as run:
         try:
             shown = asyncio.run(_main(run, record, timings, console))
         except asyncio.CancelledError:
@@ -135,23 +123,11 @@ async def _main(run: TeamRun, record: TourRecord, timings: Timings, console: Con
     async with ended_by_signals(), run.supervisor.running():
         if not record.asked:
             with timings.part("house"):
-                truth = await asyncio.to_thread(_truth, run.team)
+                truth = await asyncio.to_thread(true_house, run.team)
             record.asked = questions_of_house(truth, run.team.seed)
         with DemoProgress(console) as progress:
             await run.unless_it_fails(_lead(run, record, timings, progress, shown))
     return shown[0]
-
-
-def _truth(team: Team) -> SceneGraph:
-    spec = team.world_spec()
-    if spec.kind == "habitat" and spec.scene is None:
-        # The truth of a house does not depend on who renders it.
-        spec = spec.model_copy(update={"kind": "embedded", "habitat_python": None})
-    world = make_world(spec)
-    try:
-        return world.truth()
-    finally:
-        world.close()
 
 
 async def _lead(

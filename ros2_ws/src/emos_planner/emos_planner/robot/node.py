@@ -46,6 +46,7 @@ from coterie_ros.conversions.tasks import (
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.names import team_name
+from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters
 from coterie_ros.team_memory import MemoryKeeper
 from emos_planner.leader.ablation import believed
@@ -60,8 +61,6 @@ _HELP: dict[int, Kind] = {
     TeamMessage.OFFER: "offer",
     TeamMessage.TEXT: "say",
 }
-OBSERVATION_TIMEOUT = 10.0
-"""How long to wait for the observation that follows a skill [s of wall time]."""
 REFLECT_PATIENCE = 20.0
 """How long a proposal waits for the robot's own resume and map [s of wall time]."""
 IDLE = 1.0
@@ -89,8 +88,7 @@ class RobotNode(AgentNode):
         self._resume: Resume | None = None
         self._scene: SceneGraph | None = None
         self.keeper = MemoryKeeper(self, self.robot, self._on_event)
-        self._latest: Observation | None = None
-        self._observed = asyncio.Event()
+        self._seen = Observations(self.robot, f"{self.get_namespace()}/observation", self.problem)
         self._wake = asyncio.Event()
         self._ready = asyncio.Event()
         self._skill: asyncio.Task[SkillResult] | None = None
@@ -200,8 +198,8 @@ class RobotNode(AgentNode):
             seed=self.parameters["seed"],
         )
         self._restore(self.agent)
-        if self._latest is not None:
-            self.agent.observe(self._latest)
+        if self._seen.latest is not None:
+            self.agent.observe(self._seen.latest)
         if self._assigned is not None:
             task, _, sub_tasks = self._assigned
             self.agent.assign(task, self.agent.words, sub_tasks)
@@ -210,20 +208,8 @@ class RobotNode(AgentNode):
         self._tell()
 
     def _on_observation(self, observation: Observation) -> None:
-        if observation.robot != self.robot:
-            self.problem(
-                f"observation of {observation.robot!r} on the topic of {self.robot!r}: dropped"
-            )
-            return
-        if self._latest is not None and observation.step <= self._latest.step:
-            if observation.time == self._latest.time:
-                return  # a repeat, for nodes that came late
-            self.problem("the world began anew: taking its observations")
-        self._latest = observation
-        if self.agent is not None:
+        if self._seen.take(observation) and self.agent is not None:
             self.agent.observe(observation)
-        self._observed.set()
-        self._observed.clear()
 
     def _on_turn(self, turn: DiscussionTurn) -> None:
         if turn.recipients and self.robot not in turn.recipients:
@@ -311,8 +297,7 @@ class RobotNode(AgentNode):
             busy = not agent.waiting
             if busy:
                 self._takes_part.publish(Bool(data=True))
-            if self._latest is None:
-                await self._observation_after(-1)
+            await self._observation_after(-1)
             skill = await agent.next_skill()
             self._speak()
             self.keeper.tell(agent.events())
@@ -324,7 +309,7 @@ class RobotNode(AgentNode):
                 except asyncio.TimeoutError:
                     pass
                 continue
-            step = self._latest.step if self._latest is not None else -1
+            step = self._seen.step
             self._takes_part.publish(Bool(data=True))
             self._sub_task, self._taken_back = agent.current, False
             self._skill = asyncio.ensure_future(self._do(skill))
@@ -361,25 +346,13 @@ class RobotNode(AgentNode):
         return conversions.skill_result_from_msg(end.result.result)
 
     async def _observation_after(self, step: int) -> None:
-        """Wait for an observation newer than `step`."""
-        end = asyncio.get_running_loop().time() + OBSERVATION_TIMEOUT
-        while self._latest is None or self._latest.step <= step:
-            left = end - asyncio.get_running_loop().time()
-            if left <= 0.0:
-                self.problem(
-                    f"no observation on {self.get_namespace()}/observation within "
-                    f"{OBSERVATION_TIMEOUT:g} s; is the bridge running and does it know this robot?"
-                )
-                return
-            try:
-                await in_time(self._observed.wait(), left)
-            except asyncio.TimeoutError:
-                continue
+        if await self._seen.after(step) is None:
+            self.problem(self._seen.missing)
 
     # -- what goes out --------------------------------------------------------------------------
 
     def _now(self) -> float:
-        return self._latest.time if self._latest is not None else 0.0
+        return self._seen.latest.time if self._seen.latest is not None else 0.0
 
     def _tell(self) -> None:
         """Publish the report: what changed, and that this robot lives."""

@@ -1,0 +1,68 @@
+"""The observations of one robot, in the order of its world."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from coterie_core.observation import Observation
+from coterie_core.waiting import in_time
+
+TIMEOUT = 10.0
+"""How long to wait for an observation that is due [s]."""
+
+
+class Observations:
+    """Takes a robot's observations and tells who waits for a newer one; in a node's own loop.
+
+    Args:
+        robot: Its name.
+        topic: Where they come from.
+        problem: Told of what is dropped, and of a world that began anew.
+
+    Attributes:
+        latest: None: none has come yet.
+        missing: What to say where `after` waited in vain.
+    """
+
+    def __init__(self, robot: str, topic: str, problem: Callable[[str], object]) -> None:
+        self.latest: Observation | None = None
+        self.missing = (
+            f"no observation on {topic} within {TIMEOUT:g} s; is the bridge running and does it "
+            "know this robot?"
+        )
+        self._robot = robot
+        self._problem = problem
+        self._came = asyncio.Event()
+
+    def take(self, observation: Observation) -> bool:
+        """Keep an observation as the latest; False for a repeat and for that of another robot."""
+        if observation.robot != self._robot:
+            self._problem(
+                f"observation of {observation.robot!r} on the topic of {self._robot!r}: dropped"
+            )
+            return False
+        if self.latest is not None and observation.step <= self.latest.step:
+            if observation.time == self.latest.time:
+                return False  # a repeat, for nodes that came late
+            self._problem("the world began anew: taking its observations")
+        self.latest = observation
+        self._came.set()
+        self._came.clear()
+        return True
+
+    @property
+    def step(self) -> int:
+        """Step of the latest observation; -1: none has come yet."""
+        return -1 if self.latest is None else self.latest.step
+
+    async def after(self, step: int) -> Observation | None:
+        """Return an observation newer than `step` once it is there; None: not within `TIMEOUT`."""
+        end = asyncio.get_running_loop().time() + TIMEOUT
+        while self.step <= step:
+            left = end - asyncio.get_running_loop().time()
+            try:
+                await in_time(self._came.wait(), max(left, 0.0))
+            except asyncio.TimeoutError:
+                return None
+        return self.latest

@@ -1,0 +1,43 @@
+"""Which observations of a robot count, and who waits for them."""
+
+from __future__ import annotations
+
+import asyncio
+
+from coterie_core.geometry import Pose
+from coterie_core.observation import Observation
+from coterie_ros import observations
+from coterie_ros.observations import Observations
+
+
+def seen(step: int, time: float, robot: str = "rover") -> Observation:
+    return Observation(
+        robot=robot, step=step, time=time, pose=Pose((0.0, 0.0, 0.0), 0.0), place="a", room=None
+    )
+
+
+async def test_repeats_and_those_of_others_do_not_count():
+    said: list[str] = []
+    stream = Observations("rover", "/home/rover/observation", said.append)
+    assert stream.step == -1
+    assert stream.take(seen(3, 1.5))
+    assert not stream.take(seen(3, 1.5))
+    assert not stream.take(seen(4, 2.0, "drone"))
+    assert stream.step == 3 and len(said) == 1 and "'drone'" in said[0]
+    assert stream.take(seen(0, 0.0))
+    assert stream.step == 0 and "began anew" in said[1]
+
+
+async def test_who_waits_gets_the_newer_one_or_none_in_time(monkeypatch):
+    stream = Observations("rover", "/home/rover/observation", lambda text: None)
+    stream.take(seen(3, 1.5))
+    assert await stream.after(2) is stream.latest
+    waiting = asyncio.ensure_future(stream.after(4))
+    for step in (4, 5):
+        await asyncio.sleep(0)
+        stream.take(seen(step, step / 2))
+    newer = await waiting
+    assert newer is not None and newer.step == 5
+    monkeypatch.setattr(observations, "TIMEOUT", 0.01)
+    assert await stream.after(5) is None
+    assert "/home/rover/observation" in stream.missing
