@@ -19,11 +19,14 @@ import pytest
 from pydantic import BaseModel, Field
 
 from coterie_core.language import (
+    CheckFailed,
+    Decided,
     Decider,
     Decision,
     Message,
     ModelProfile,
     NoLocalModel,
+    build_decider,
     build_model,
 )
 from coterie_core.language import local as serving
@@ -32,6 +35,10 @@ from coterie_core.local_model import files
 from coterie_core.local_model.files import FileTrouble, model_file, model_name
 from coterie_core.local_model.server import memory_mb
 
+#: What the model in the box said to the questions of `ChooseRoom`, recorded by
+#: COTERIE_RECORD=1 pytest ros2_ws/src/coterie_core/test/test_local_model.py -k recorded
+CASSETTE = Path(__file__).parent / "data" / "model_in_the_box.jsonl"
+ASKED = ("toothbrush", "car", "bottle of wine")
 INSTALLED = pytest.mark.skipif(
     not files.installed(), reason=f"no model in the box here; {files.SETUP}"
 )
@@ -58,8 +65,12 @@ class ChooseRoom(Decision[str, Room]):
             Message.user(f"Where is the {state}?"),
         )
 
+    def check(self, state: str, reply: Room) -> None:
+        if state == "car" and reply.room != "r2":
+            raise CheckFailed(f"no car fits through the door of {reply.room}; choose r2")
+
     def rule(self, state: str) -> Room:
-        return Room(reason="the first", room="r1")
+        return Room(reason="the first", room="r2" if state == "car" else "r1")
 
 
 # Its file
@@ -174,6 +185,26 @@ def test_the_real_model_answers_a_decision_within_its_schema(served: LocalServer
     assert decided.reply.room in ("r1", "r2", "r3")
     assert decided.usage.prompt_tokens > 20 and not decided.usage.estimated
     assert told == ["model"]
+
+
+def test_what_the_real_model_said_is_replayed(request: pytest.FixtureRequest) -> None:
+    """Recorded replies of so weak a model: valid, asked again, or overruled, and never refused."""
+    profile = ModelProfile(kind="replay", cassette=CASSETTE)
+    if os.environ.get("COTERIE_RECORD") == "1":
+        request.getfixturevalue("served")
+        CASSETTE.unlink(missing_ok=True)
+        profile = ModelProfile(kind="local", timeout_s=120.0, record_to=CASSETTE)
+    decider = build_decider(profile, timeout_s=240.0)
+
+    async def ask() -> list[Decided[Room]]:
+        return [await decider.decide(ChooseRoom(), thing) for thing in ASKED]
+
+    brush, car, wine = asyncio.run(ask())
+    assert brush.decided_by == wine.decided_by == "model" and brush.attempts == 1
+    assert brush.model == model_name(None)
+    # Asked again with the reason of the check; that its model is weak does not move the car.
+    assert car.attempts == 2 and "no car fits through the door" in car.reason
+    assert car.reply.room == "r2"
 
 
 @INSTALLED
