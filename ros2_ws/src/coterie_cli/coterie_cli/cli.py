@@ -21,7 +21,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 bench_app = typer.Typer(help="Benchmarks of the papers, without ROS.", no_args_is_help=True)
-for group in (demos, teams, requests, maps, machine):
+for group in (demos, teams, requests, maps, models, machine):
     app.add_typer(group.app)
 app.add_typer(bench_app, name="bench")
 app.add_typer(teams.team_app, name="team")

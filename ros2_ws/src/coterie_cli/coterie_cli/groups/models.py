@@ -7,7 +7,36 @@ from typing import Annotated
 
 import typer
 
+from coterie_cli.options import AsJson
+
+app = typer.Typer()
 model_app = typer.Typer(help="Checks of language models.", no_args_is_help=True)
+
+
+@app.command()
+def prompt(
+    name: Annotated[
+        str, typer.Argument(metavar="DECISION", help="Decision, such as emos.split_task.")
+    ],
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the house and its tasks.")] = 0,
+    number: Annotated[
+        int, typer.Option(min=1, max=20, help="Which of the states that come up, from 1.")
+    ] = 1,
+    mode: Annotated[str, typer.Option(help="Mode of the decision: model or advised.")] = "model",
+    context: Annotated[
+        int | None,
+        typer.Option(
+            min=500, help="Tokens of prompt and reply together; default: all that is shown."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a model is sent for a decision, in a state of a generated house."""
+    from coterie_cli.model.prompt import prompt as run
+
+    raise typer.Exit(
+        run(name, seed=seed, number=number, mode=mode, context=context, as_json=as_json)
+    )
 
 
 @model_app.callback()
