@@ -17,9 +17,9 @@ import pinocchio as pin
 import pytest
 
 from coterie_fixtures.urdfs import diff_drive, with_arm
-from emos_planner.resume.builder import analyse, resume_of
-from emos_planner.resume.reading import read_description
-from emos_planner.resume.sampling import postures
+from robot_resume.builder import analyse, resume_of
+from robot_resume.reading import read_description
+from robot_resume.sampling import postures
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "urdf"
 SAMPLES = 100_000

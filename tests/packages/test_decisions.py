@@ -16,6 +16,7 @@ PACKAGES = (
     "object_planner",
     "openeqa_agent",
     "reveca_agent",
+    "robot_resume",
 )
 
 

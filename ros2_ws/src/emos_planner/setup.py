@@ -16,12 +16,11 @@ setup(
     zip_safe=False,
     maintainer="Coterie contributors",
     maintainer_email="coterie@example.org",
-    description="EMOS teams: resumes from URDFs, a leader, discussion, assignment and execution.",
+    description="EMOS teams: a leader, discussion, assignment and execution.",
     license="Apache-2.0",
     extras_require={"test": ["pytest"]},
     entry_points={
         "console_scripts": [
-            "resume_node = emos_planner.resume.node:main",
             "leader_node = emos_planner.leader.node:main",
             "robot_node = emos_planner.robot.node:main",
         ]

@@ -282,9 +282,9 @@ def _bodies(seed: int) -> list[Sample]:
     """The bodies of three robots are described from their URDF files."""
     from coterie_bench.emos.episodes import resume_of_kind
     from coterie_description import urdf_path
-    from emos_planner.resume.builder import analyse
-    from emos_planner.resume.skeleton import skeleton_text
-    from emos_planner.resume.verbalize import describe
+    from robot_resume.builder import analyse
+    from robot_resume.skeleton import skeleton_text
+    from robot_resume.verbalize import describe
 
     async def work(catch: _Catch) -> None:
         for kind in ("fetch", "spot", "m100_indoor"):

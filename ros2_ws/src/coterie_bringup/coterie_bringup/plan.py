@@ -79,7 +79,7 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
     if described:
         names = [robot.name for robot in described]
         nodes = {f"{robot.name}/resume": resume_parameters(team, robot) for robot in described}
-        add("resumes", "emos_planner", "resume_node", nodes, ("--robots", *names), robots=names)
+        add("resumes", "robot_resume", "resume_node", nodes, ("--robots", *names), robots=names)
     for name, nodes in mapper_parameters(team, run_directory).items():
         mine = name.partition(".")[2]
         own = [mine] if mine else []

@@ -21,12 +21,12 @@ from coterie_cli.resume_tables import comparison, table_of
 from coterie_core.files import write_atomically
 from coterie_core.language import Decider, build_decider
 from coterie_core.resume import Resume
-from emos_planner.resume.builder import SAMPLES, Analysis, analyse, resume_from
-from emos_planner.resume.compare import Stated, StatedError, compare, load_stated
-from emos_planner.resume.errors import UrdfError
-from emos_planner.resume.overrides import RobotOverrides, load_overrides, overrides_for
-from emos_planner.resume.skeleton import plain_line, skeleton_text
-from emos_planner.resume.verbalize import describe
+from robot_resume.builder import SAMPLES, Analysis, analyse, resume_from
+from robot_resume.compare import Stated, StatedError, compare, load_stated
+from robot_resume.errors import UrdfError
+from robot_resume.overrides import RobotOverrides, load_overrides, overrides_for
+from robot_resume.skeleton import plain_line, skeleton_text
+from robot_resume.verbalize import describe
 
 OVERRIDES = Path("config/robots")
 """Folder of the overrides that apply by the robot's name in its URDF."""
@@ -188,8 +188,8 @@ def _write(folder: Path, one: _Made, picture: bool) -> None:
     tree = one.analysis.scene.tree
     write_atomically(folder / "skeleton.txt", skeleton_text(tree, 1_000_000) + "\n")
     if picture:
-        from emos_planner.resume.outline import outline_of
-        from emos_planner.resume.picture import draw_resume
+        from robot_resume.outline import outline_of
+        from robot_resume.picture import draw_resume
 
         draw_resume(one.resume, folder / "resume.png", outline_of(one.analysis))
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from coterie_core.resume import Resume, ResumeArm, ResumeCamera
-from emos_planner.resume.skeleton import plain_line
+from robot_resume.skeleton import plain_line
 
 _EVIDENCE = 240
 """Longest evidence of one row [characters]; all of it is in resume.json."""

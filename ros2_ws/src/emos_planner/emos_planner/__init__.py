@@ -1,1 +1,1 @@
-"""EMOS teams: resumes from URDFs, a leader, discussion, assignment and execution."""
+"""EMOS teams: a leader, discussion, assignment and execution."""

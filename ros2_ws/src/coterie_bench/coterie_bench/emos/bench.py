@@ -41,7 +41,7 @@ from coterie_bench.emos.scaling import FORMS, Vary, scaling_jobs
 from coterie_bench.emos.tables import draw, print_results, scaling
 from coterie_bench.emos.verified import find_episodes
 from coterie_core.language import LanguageError, load_profile
-from emos_planner.resume.verbalize import ResumeFormat
+from coterie_core.resume_text import ResumeFormat
 from habitat_bridge.factory import NoiseLevel
 from habitat_bridge.prior import PriorMap
 

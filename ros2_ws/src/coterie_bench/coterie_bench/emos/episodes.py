@@ -27,13 +27,13 @@ from coterie_core.sightings import as_thing
 from coterie_core.tasks import Predicate, SubTask, SubTaskKind
 from coterie_description import overrides_path, urdf_path
 from emos_planner.geometry.toolbox import Toolbox
-from emos_planner.resume.cache import stored_resume
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import NoiseLevel, make_world
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.house.house import House
 from habitat_bridge.simulator import Start, WorldError
+from robot_resume.cache import stored_resume
 
 Family = Literal[1, 2, 3, 4]
 WorldKind = Literal["embedded", "habitat"]

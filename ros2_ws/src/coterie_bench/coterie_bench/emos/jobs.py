@@ -14,7 +14,7 @@ from coterie_bench.common.processes import spread
 from coterie_bench.emos.episodes import Episode, WorldKind
 from coterie_bench.emos.run import Method, run_episode
 from coterie_core.language import ModelProfile
-from emos_planner.resume.verbalize import ResumeFormat
+from coterie_core.resume_text import ResumeFormat
 from habitat_bridge.factory import NoiseLevel
 from habitat_bridge.prior import PriorMap
 

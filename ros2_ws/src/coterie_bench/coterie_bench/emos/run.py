@@ -13,6 +13,7 @@ from coterie_bench.emos.episodes import Episode, Goal, WorldKind, world_of
 from coterie_bench.emos.goals import GoalProblem
 from coterie_core.language import Decider, ModelProfile, UsageMeter, build_model
 from coterie_core.resume import Resume
+from coterie_core.resume_text import ResumeFormat
 from coterie_core.scene import SceneGraph
 from coterie_core.skills import Skill, SkillRefused, SkillResult
 from coterie_core.tasks import SubTask
@@ -23,7 +24,6 @@ from emos_planner.leader.ablation import believed
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.understand import from_goals
-from emos_planner.resume.verbalize import ResumeFormat
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.robot.limits import AgentLimits
 from emos_planner.team import LocalChannel, run_team

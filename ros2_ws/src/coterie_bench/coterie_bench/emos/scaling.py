@@ -17,11 +17,11 @@ from coterie_bench.emos.episodes import (
 )
 from coterie_bench.emos.jobs import Job, run_job
 from coterie_bench.emos.words import reference, sentence
+from coterie_core.resume_text import ResumeFormat
 from coterie_core.scene import SceneGraph
 from coterie_core.sightings import as_thing
 from coterie_core.tasks import Predicate, SubTask
 from emos_planner.geometry.toolbox import Toolbox
-from emos_planner.resume.verbalize import ResumeFormat
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 

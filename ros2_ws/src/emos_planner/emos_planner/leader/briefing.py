@@ -8,9 +8,9 @@ from xml.sax.saxutils import escape
 from coterie_core.geometry import Vec3
 from coterie_core.language import inline_data
 from coterie_core.resume import Resume
+from coterie_core.resume_text import ResumeFormat
 from coterie_core.scene import SceneGraph
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.resume.verbalize import ResumeFormat
 
 
 def body_text(resume: Resume, options: LeaderOptions) -> str:

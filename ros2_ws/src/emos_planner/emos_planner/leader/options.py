@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from coterie_core.resume_text import ResumeFormat
 from emos_planner.leader.searches import ENOUGH
 from emos_planner.map_view import MAP_CHARS
-from emos_planner.resume.verbalize import ResumeFormat
 
 
 class LeaderOptions(BaseModel):

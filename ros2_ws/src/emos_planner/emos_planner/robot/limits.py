@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coterie_core.resume import Resume
-from emos_planner.resume.verbalize import ResumeFormat, resume_text
+from coterie_core.resume_text import ResumeFormat, resume_text
 
 
 @dataclass(frozen=True, slots=True)

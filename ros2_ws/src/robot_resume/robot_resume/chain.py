@@ -1,0 +1,242 @@
+"""Forward kinematics of many postures at once.
+
+`Chain` takes (n, joints) positions and returns (n, 3) points without a Python loop over postures;
+tests hold it against pinocchio.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_resume.tree import Joint, Tree
+
+Array = npt.NDArray[np.float64]
+
+# Postures worked on at a time, so that their columns stay in the processor's cache.
+_BLOCK = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A moving joint of a chain: constant pose before it, and how it moves."""
+
+    joint: Joint
+    before: Array
+    axis: Array
+    turns: bool
+    column: int
+    scale: float
+    shift: float
+
+
+class Chain:
+    """The joints from the base frame to a point on a link.
+
+    Joints that follow others (mimic) move with the ones they follow; planar and floating joints
+    rest at zero.
+
+    Args:
+        tree: The robot.
+        tip: Link at the end.
+        base: Pose (4, 4) of the root link in the base frame.
+        offset: Point (3,) on the tip link that counts [m].
+        frozen: Joints that stay at these positions.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        tip: str,
+        base: Array | None = None,
+        offset: Array | None = None,
+        frozen: dict[str, float] | None = None,
+    ) -> None:
+        self.tree = tree
+        self.tip = tip
+        self.base = np.eye(4) if base is None else base
+        self.joints: list[Joint] = []
+        columns: dict[str, int] = {}
+        steps: list[Step] = []
+        constant = np.eye(4) if base is None else base.copy()
+        frozen = frozen or {}
+        for joint in tree.chain(tip):
+            constant = constant @ joint.origin
+            if not (joint.turns or joint.kind == "prismatic"):
+                continue
+            source, scale, shift = resolved(tree, joint)
+            if source.name in frozen:
+                value = scale * frozen[source.name] + shift
+                constant = constant @ _moved(joint, value)
+                continue
+            if source.name not in columns:
+                columns[source.name] = len(self.joints)
+                self.joints.append(source)
+            column = columns[source.name]
+            steps.append(Step(joint, constant, joint.axis, joint.turns, column, scale, shift))
+            constant = np.eye(4)
+        end = np.eye(4)
+        if offset is not None:
+            end[:3, 3] = offset
+        self.end = constant @ end
+        self.steps = steps
+        self._ranges = _ranges(self.joints, steps)
+        self._align, self._stages = _stages(steps)
+
+    @property
+    def size(self) -> int:
+        """Number of independent joints."""
+        return len(self.joints)
+
+    @property
+    def lower(self) -> Array:
+        """Lower ends of the joints' ranges (joints,)."""
+        return self._ranges[:, 0]
+
+    @property
+    def upper(self) -> Array:
+        """Upper ends of the joints' ranges (joints,)."""
+        return self._ranges[:, 1]
+
+    @property
+    def limits(self) -> tuple[Array, Array]:
+        """Lower and upper ends of the joints' ranges, (joints,) each."""
+        return self.lower, self.upper
+
+    def points(self, positions: Array) -> Array:
+        """Return the tip's point (n, 3) in the base frame of postures (n, joints).
+
+        Works from the tip to the base, so that only vectors are turned and no rotations
+        multiplied: p = T_k exp(q_k) p.
+        """
+        return self._pull(positions, self.end[:3, 3], True)
+
+    def directions(self, positions: Array, direction: Sequence[float] | Array) -> Array:
+        """Return a direction on the tip link (3,) in the base frame (n, 3)."""
+        return self._pull(positions, self.end[:3, :3] @ np.asarray(direction, dtype=float), False)
+
+    def _pull(self, positions: Array, start: Array, shifted: bool) -> Array:
+        """Carry a vector (3,) of the tip link to the base frame, for all postures (n, 3)."""
+        result = np.empty((len(positions), 3))
+        for begin in range(0, len(positions), _BLOCK):
+            block = positions[begin : begin + _BLOCK]
+            x, y, z = (np.full(len(block), value) for value in self._align @ start)
+            for step, (rotation, place) in zip(reversed(self.steps), self._stages, strict=True):
+                value = block[:, step.column] * step.scale + step.shift
+                if step.turns:
+                    cosine, sine = np.cos(value), np.sin(value)
+                    x, y = cosine * x - sine * y, sine * x + cosine * y
+                elif shifted:
+                    z = z + value
+                x, y, z = (
+                    a * x + b * y + c * z + (t if shifted else 0.0)
+                    for (a, b, c), t in zip(rotation, place, strict=True)
+                )
+            result[begin : begin + _BLOCK] = np.column_stack([x, y, z])
+        return result
+
+    def jacobians(self, positions: Array) -> tuple[Array, Array, Array]:
+        """Return tips (n, 3), their Jacobians (n, 3, joints) and joint origins (n, steps, 3)."""
+        count = len(positions)
+        rotation = np.tile(np.eye(3), (count, 1, 1))
+        place = np.zeros((count, 3))
+        axes = np.empty((count, len(self.steps), 3))
+        origins = np.empty((count, len(self.steps), 3))
+        for k, step in enumerate(self.steps):
+            place = place + rotation @ step.before[:3, 3]
+            rotation = rotation @ step.before[:3, :3]
+            axes[:, k] = rotation @ step.axis
+            origins[:, k] = place
+            value = positions[:, step.column] * step.scale + step.shift
+            if step.turns:
+                rotation = rotation @ _rotations(step.axis, value)
+            else:
+                place = place + axes[:, k] * value[:, None]
+        tips = place + rotation @ self.end[:3, 3]
+        jacobian = np.zeros((count, 3, self.size))
+        for k, step in enumerate(self.steps):
+            if step.turns:
+                column = np.cross(axes[:, k], tips - origins[:, k])
+            else:
+                column = axes[:, k]
+            jacobian[:, :, step.column] += step.scale * column
+        return tips, jacobian, origins
+
+
+def resolved(tree: Tree, joint: Joint) -> tuple[Joint, float, float]:
+    """Return the joint that moves `joint`, with factor and offset; itself unless it mimics."""
+    scale, shift = 1.0, 0.0
+    while joint.mimic is not None:
+        source, multiplier, offset = joint.mimic
+        shift += scale * offset
+        scale *= multiplier
+        joint = tree.joints[source]
+    return joint, scale, shift
+
+
+def _ranges(joints: list[Joint], steps: list[Step]) -> Array:
+    """Return the ranges (joints, 2); a joint that others follow stops where they stop."""
+    ranges = np.array([joint.span for joint in joints], dtype=np.float64).reshape(-1, 2)
+    for step in steps:
+        if step.joint.mimic is None or abs(step.scale) < 1e-9 or step.joint.free:
+            continue
+        ends = sorted((end - step.shift) / step.scale for end in step.joint.span)
+        low, high = ranges[step.column]
+        if max(low, ends[0]) <= min(high, ends[1]):
+            ranges[step.column] = max(low, ends[0]), min(high, ends[1])
+    return ranges
+
+
+def _moved(joint: Joint, value: float) -> Array:
+    pose = np.eye(4)
+    if joint.turns:
+        pose[:3, :3] = _rotations(joint.axis, np.array([value]))[0]
+    else:
+        pose[:3, 3] = joint.axis * value
+    return pose
+
+
+def _stages(steps: list[Step]) -> tuple[Array, list[tuple[list[list[float]], list[float]]]]:
+    """Return what is constant between joints, tip first, with every joint's axis turned to z.
+
+    With A a = z for an axis a, a hinge is A^T Rz(q) A, so that only a plane rotation depends on
+    the posture; A^T, the pose before the joint and the next joint's A are one constant map.
+
+    Returns:
+        The first A (3, 3), and per step the rotation (3, 3) and shift (3,) after its motion.
+    """
+    aligned = [_to_z(step.axis) for step in steps]
+    stages = []
+    for k in range(len(steps) - 1, -1, -1):
+        outer = aligned[k - 1] if k else np.eye(3)
+        rotation = outer @ steps[k].before[:3, :3] @ aligned[k].T
+        stages.append((rotation.tolist(), (outer @ steps[k].before[:3, 3]).tolist()))
+    return (aligned[-1] if steps else np.eye(3)), stages
+
+
+def _to_z(axis: Array) -> Array:
+    """Return a rotation (3, 3) that takes a unit axis to z."""
+    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    first = np.cross(helper, axis)
+    first /= np.linalg.norm(first)
+    return np.array([first, np.cross(axis, first), axis])
+
+
+def _rotations(axis: Array, angle: Array) -> Array:
+    hat = _hat(axis)
+    sine, cosine = np.sin(angle)[:, None, None], np.cos(angle)[:, None, None]
+    return np.eye(3) + sine * hat + (1.0 - cosine) * (hat @ hat)
+
+
+def _hat(axis: Array) -> Array:
+    x, y, z = axis
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def wrap(angle: float) -> float:
+    """Return an angle in -pi..pi."""
+    return math.remainder(angle, 2.0 * math.pi)
