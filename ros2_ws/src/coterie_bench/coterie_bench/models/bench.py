@@ -115,7 +115,8 @@ def bench_models(
         list[str] | None,
         typer.Option(
             "--answerer",
-            help=f"Who decides: {', '.join(STAND_INS)}; may be given again; default: all of them.",
+            help=f"Answerers that decide: {', '.join(STAND_INS)}; may be given again; default: all "
+            "of them.",
         ),
     ] = None,
     profile: Annotated[

@@ -33,8 +33,8 @@ ROBOT_PARAMETERS = (
     ParameterSpec(
         "code_checks",
         0,
-        "Number of sub-tasks for which a model writes code over the tools; its verdict is noted "
-        "only.",
+        "Number of sub-tasks for which a model writes code over the tools; 0: none. Its verdict is "
+        "noted only.",
         minimum=0,
     ),
     ParameterSpec(
