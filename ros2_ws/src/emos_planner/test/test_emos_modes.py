@@ -10,7 +10,8 @@ import pytest
 
 from coterie_core.geometry import Pose
 from coterie_core.language import ModelProfile, build_decider, messages_for
-from coterie_core.language.decision import schema_for
+from coterie_core.language.decision import request_for, schema_for
+from coterie_core.language.tokens import estimate_prompt
 from coterie_core.observation import Observation
 from coterie_core.scene import LabelBelief, SceneObject
 from coterie_core.sightings import kind_of
@@ -472,3 +473,51 @@ async def test_all_rooms_are_searched_that_a_claim_needs_whatever_a_model_leaves
     assert wanted and {(one.id, one.rooms) for one in searches} == wanted
     assert agreed.decided_by == "model" and all(one.robot for one in searches)
     assert any(one.robot == "drone" for one in searches)
+
+
+async def test_a_model_can_hand_a_thing_over(tools) -> None:
+    """Only the rover reaches the shelf, only the walker gets upstairs."""
+
+    def responder(request):
+        if title(request) != "SplitReply":
+            return verdicts(request)
+        first = plan_of("rover", "books-1", "table-1")["sub_tasks"]
+        take = {"id": "over", "kind": "pick", "object": "books-1", "robot": "walker"}
+        put = {
+            "id": "up",
+            "kind": "place",
+            "object": "books-1",
+            "receptacle": "bed-1",
+            "robot": "walker",
+            "depends_on": ["over"],
+            "same_robot_as": "over",
+        }
+        return {"reason": "hand over", "sub_tasks": [*first, take | {"depends_on": ["put"]}, put]}
+
+    agreed, _ = await discussed(tools, responder, "put the books from the shelf on the bed")
+    done = [(one.kind, one.robot) for one in agreed.sub_tasks if one.kind in ("pick", "place")]
+    assert agreed.decided_by == "model", agreed.notes
+    assert done == [
+        ("pick", "rover"),
+        ("place", "rover"),
+        ("pick", "walker"),
+        ("place", "walker"),
+    ]
+    over = next(one for one in agreed.sub_tasks if one.kind == "pick" and one.robot == "walker")
+    assert over.object.id == "" and over.object.position[0] == pytest.approx(10.0, abs=0.7)
+
+
+@pytest.mark.parametrize(("context", "looks_up"), [(4096, False), (16_000, True)])
+def test_a_prompt_fits_the_context_and_the_task_stays_whole(tools, context, looks_up) -> None:
+    house = crowded()
+    words = "Bring mug-1 to the kitchen counter, please, and be careful with the open door there"
+    busy = state_of_split(tools)
+    lookups = Lookups(Toolbox(house, small_team()), STARTS)
+    state = replace(busy, words=words, lookups=lookups)
+    request = request_for(SplitTask(), state, "model", context)
+    assert estimate_prompt(request) * 1.3 + request.max_tokens <= context
+    assert bool(request.tools) is looks_up
+    text = request.messages[-1].text
+    assert words in text and "mug-1: mug" in text
+    for name in small_team():
+        assert json.loads(re.search(rf'robot {name}">\n(.*?)\n<', text)[1])["mobility"]

@@ -200,7 +200,7 @@ class Decider:
         begin = request_for(decision, state, mode, self.policy.context)
         messages = begin.messages
         tools = {tool.name: tool for tool in decision.tools(state)}
-        turns = self.policy.tool_turns if tools else 0
+        turns = self.policy.tool_turns if begin.tools else 0
         attempts = 0
         most = begin.max_tokens
         while attempts < self.policy.attempts:

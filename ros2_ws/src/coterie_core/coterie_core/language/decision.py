@@ -182,6 +182,8 @@ def messages_for(
 
 
 _SHARES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
+_WITH_TOOLS = 0.5
+"""Tools take room too: shorter prompts than this share go without them."""
 _CAREFUL = 1.4
 """Tokens of a strange tokenizer for each of the estimate's: numbers and ids take more."""
 
@@ -196,18 +198,21 @@ def request_for(
         state: What about.
         mode: Decides whether advice is shown.
         context: Tokens of prompt and reply together; None: as many as the decision likes. A
-            prompt that would be longer is made again, with less of every list in it.
+            prompt that would be longer is made again, with less of every list in it, and where
+            that would leave little of them, without tools.
     """
     schema = schema_for(decision, state)
     tools = tuple(tool.spec for tool in decision.tools(state))
     most = decision.max_tokens if context is None else min(decision.max_tokens, context // 3)
-    for share in _SHARES:
+    ways = [(share, tools) for share in _SHARES if share >= _WITH_TOOLS]
+    ways += [(share, ()) for share in _SHARES]
+    for share, offered in ways:
         with shortened(share):
             messages = messages_for(decision, state, mode)
         request = ModelRequest(
             messages=messages,
             schema=schema,
-            tools=tools,
+            tools=offered,
             temperature=decision.temperature,
             max_tokens=most,
         )

@@ -195,6 +195,7 @@ async def _ask(
         own = [one.id for one in plan if one.robot == robot]
         if answer is None:
             talk.left_out[robot] = f"no answer within {timeout:g} s"
+            talk.said.append(f"round {round_ + 1}, {robot}: no answer within {timeout:g} s")
             setting.transcript.say(
                 "silent", robot, f"no answer within {timeout:g} s: left out", round=round_,
                 time=setting.clock(),

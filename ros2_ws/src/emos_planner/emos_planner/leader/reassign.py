@@ -82,7 +82,7 @@ class Reassign(Decision[ReassignState, ReassignReply]):
             for name, text in sorted(state.robots.items())
         ]
         parts.append(as_data("robots now", dict(state.now)))
-        parts.append(as_data("task", state.words, limit=1000))
+        parts.append(as_data("task", state.words[:1000], limit=50_000))
         parts.append(as_data("things", things or "none", limit=5000))
         parts.append(as_data("what each has agreed to do already", busy))
         parts.append(as_data("what was said so far", list(state.said[-_MOST_SAID:]), limit=6000))

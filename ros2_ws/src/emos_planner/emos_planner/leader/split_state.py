@@ -14,6 +14,7 @@ from emos_planner.leader.plan_ids import with_known_ids
 from emos_planner.lookups import Lookups
 from emos_planner.map_view import MAP_CHARS, MapView, map_view
 
+_LEAST_MAP = 900  # characters
 _ON_SURFACE = 0.05  # [m] above a surface that the middle of a small thing lies
 
 
@@ -88,7 +89,7 @@ class SplitState:
 
     def view(self) -> MapView:
         """Return the map as the prompt that is being made shows it."""
-        limit = max(300, round(self.map_chars * prompt_share()))
+        limit = max(_LEAST_MAP, round(self.map_chars * prompt_share()))
         return map_view(self.lookups.toolbox.scene, self.words, self.meant, limit)
 
 

@@ -14,6 +14,7 @@ from emos_planner.leader.split_state import SplitItem, SplitReply, SplitState
 
 MOST_PROBLEMS = 12
 """Mistakes that one refusal names."""
+_WHOLE = 10**6  # characters: what a short prompt must not be made of a part of
 
 _SYSTEM = """\
 You lead a team of household robots with different bodies. Split the person's task, in whatever \
@@ -48,15 +49,18 @@ class SplitTask(Decision[SplitState, SplitReply]):
         """Show bodies, house, things, and the task; what changes most stands last."""
         view = state.view()
         things = view.things or "nothing on the map is named by the words"
-        parts = [as_data(f"robot {name}", text) for name, text in sorted(state.robots.items())]
+        parts = [
+            as_data(f"robot {name}", text, limit=_WHOLE)
+            for name, text in sorted(state.robots.items())
+        ]
         for label, text in (
             ("rooms and ways", view.house),
             ("other things", view.others),
             ("things of the task", things),
         ):
-            parts.append(as_data(label, text, limit=10**6))  # cut to its length already
-        parts.append(as_data("robots now", dict(state.now)))
-        parts.append(as_data("task", state.words, limit=2000))
+            parts.append(as_data(label, text, limit=_WHOLE))  # cut to its length already
+        parts.append(as_data("robots now", dict(state.now), limit=_WHOLE))
+        parts.append(as_data("task", state.words[:2000], limit=_WHOLE))
         return (Message.system(_SYSTEM), Message.user("\n".join(parts)))
 
     def advice(self, state: SplitState) -> str:

@@ -115,14 +115,14 @@ class ChooseSkill(Decision[ChoiceState, SkillChoice]):
         ]
         others = {robot: list(work)[:6] for robot, work in sorted(state.others.items())}
         parts = [
-            as_data("task", state.words, limit=1000),
+            as_data("task", state.words[:1000], limit=50_000),
             as_data("sub-task", dict(state.facts) or state.sub_task.description, limit=3000),
             as_data("what others do", others, limit=2000),
             as_data("what others said", list(state.heard), limit=2500),
             as_data("near you", "\n".join(state.near) or "nothing", limit=3000),
             as_data("you now", dict(state.now), limit=600),
             as_data("so far", tried, limit=5000),
-            as_data("options", options, limit=6000),
+            as_data("options", options, limit=60_000),
         ]
         return (
             Message.system(

@@ -71,9 +71,9 @@ class ReflectOnShare(Decision[ShareState, ShareReply]):
         """Show the body, what others said, and the share with its numbers."""
         parts = [
             as_data("your body", state.body, limit=9000),
-            as_data("task", state.words, limit=600),
+            as_data("task", state.words[:600], limit=50_000),
             as_data("what was said so far", list(state.heard), limit=4000),
-            as_data("your share", [dict(one) for one in state.facts], limit=20000),
+            as_data("your share", [dict(one) for one in state.facts], limit=200_000),
         ]
         return (
             Message.system(
