@@ -20,7 +20,8 @@ def prompt(
     ],
     seed: Annotated[int, typer.Option(min=0, help="Seed of the house and its tasks.")] = 0,
     number: Annotated[
-        int, typer.Option(min=1, max=20, help="Which of the states that come up, from 1.")
+        int,
+        typer.Option(min=1, max=20, help="Number of the state among those that come up, from 1."),
     ] = 1,
     mode: Annotated[str, typer.Option(help="Mode of the decision: model or advised.")] = "model",
     context: Annotated[
