@@ -186,6 +186,16 @@ async def test_what_nobody_could_look_at_is_picked_once_it_is_seen_on_the_way(ma
     assert leader.progress.outcome().success, leader.progress.outcome().message
 
 
+async def test_a_thing_is_where_who_has_seen_it_best_says_that_it_is(make) -> None:
+    leader = make()
+    await leader.discuss("t", "bring all mugs to the kitchen counter", starts(leader))
+    for robot, looks, x in (("rover", 1, 10.3), ("rover", 4, 10.0), ("walker", 1, 10.2)):
+        seen = MUG.model_copy(update={"sightings": looks, "position": (x, 3.5, 0.8)})
+        leader.update(RobotReport(robot=robot, task="t", found=(seen,)))
+    (mug,) = (o for o in leader.scene.objects.values() if o.label.top == "mug")
+    assert mug.box.center == (10.0, 3.5, 0.8) and mug.observations == 5
+
+
 async def test_what_a_robot_saw_of_a_thing_that_was_being_picked_is_no_second_one(make) -> None:
     leader = make(house=small_house())
     await leader.discuss("t", "bring mug-1 to the kitchen counter", starts(leader))

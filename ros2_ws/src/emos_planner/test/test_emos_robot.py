@@ -288,6 +288,18 @@ def test_what_others_have_taken_away_is_not_where_it_was_seen_before():
     assert agent.map.thing("mug-1").support == "counter-1"
 
 
+def test_a_thing_that_another_robot_has_put_aside_is_picked_where_it_lies_now():
+    agent = agent_of()
+    mug = Detection("mug", 0.9, box=Box((10.2, 3.5, 0.8), (0.08, 0.08, 0.1)))
+    agent.assign("t", "bring the mug", ())
+    agent.observe(seen_from((9.0, 2.0, 0.0), mug, step=1))
+    pick, _ = bring("walker")
+    agent.assign("t", "bring the mug", (pick.model_copy(update={"state": DONE}),))
+    aside = MUG.model_copy(update={"position": (5.0, 2.0, 0.05), "room": "hall"})
+    agent.assign("t", "", (pick.model_copy(update={"robot": "rover", "object": aside}),))
+    assert agent.map.thing("mug-1").box.center == pytest.approx((5.0, 2.0, 0.05))
+
+
 def test_opens_what_the_thing_is_in():
     house = small_house()
     house.objects["mug-1"].support, house.objects["mug-1"].container = "", "refrigerator-1"

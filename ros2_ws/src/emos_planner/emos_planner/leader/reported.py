@@ -83,8 +83,12 @@ class ReportedThings:
         noted = note_found(self.scene, thing, report.robot, report.time, known_as, mine)
         if noted is None:
             return None
-        found, _ = noted
+        found, news = noted
         self._alias[name] = found.id
+        best = max(self._looks_at(found.id), default=0)
+        if not news and found.kind == "item" and thing.position and thing.sightings >= best:
+            # Who has seen it best knows best where it is; the first look may have been a far one.
+            found.box = Box(thing.position, found.box.size, found.box.yaw)
         found.observations = sum(self._looks_at(found.id))  # each look once, told ever so often
         return noted
 

@@ -154,7 +154,7 @@ class RobotAgent:
         """Take over what an own sub-task says of the house, and of what others have searched."""
         for thing in (one.object, one.receptacle):
             if thing is not None and thing.label != FLOOR:
-                self.map.learn(thing)
+                self._others.learn(thing)
         for name in self._looks.search(one):
             self.map.set_open(name, True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coterie_core.tasks import SubTask, SubTaskState
+from coterie_core.tasks import SubTask, SubTaskState, Thing
 from coterie_core.team_map import TeamMap
 from emos_planner.robot.witness import Witness
 
@@ -17,27 +17,39 @@ class OthersWork:
 
     def __init__(self, team_map: TeamMap, witness: Witness) -> None:
         self.map, self.witness = team_map, witness
-        self._noted: dict[str, int] = {}  # what others have done -> own step then
+        self._noted: set[str] = set()
+        self._taken: dict[str, int] = {}  # what others have picked up -> own step then
 
     def begin(self) -> None:
         """Begin another task."""
-        self._noted = {}
+        self._noted, self._taken = set(), {}
+
+    def learn(self, thing: Thing) -> None:
+        """Take over a thing that a sub-task names, and where others have left it."""
+        known = self.map.learn(thing)
+        taken = self._taken.get(known.id) if known is not None else None
+        if known is None or taken is None or self.witness.has_seen(known.id, taken):
+            return
+        if thing.position is not None:
+            x, y, z = thing.position
+            self.map.put(known.id, "", (x, y, z - known.box.size[2] / 2.0))
 
     def note(self, other: SubTask) -> None:
         """Take over another robot's sub-task, if it is done."""
         if other.state is not SubTaskState.DONE or other.object is None or other.id in self._noted:
             return
-        self._noted[other.id] = self.witness.step
+        self._noted.add(other.id)
         thing = self.map.resolve(other.object)
         if thing is None:
             return
         if other.kind in ("open", "close"):
             self.map.set_open(thing.id, other.kind == "open")
         elif other.kind == "pick":
+            self._taken[thing.id] = self.witness.step
             self.map.take(thing.id)
         elif other.kind == "place" and other.receptacle is not None:
             goal = self.map.resolve(other.receptacle)
-            taken = self._noted.get(other.same_robot_as, -1)
+            taken = self._taken.pop(thing.id, -1)
             if goal is not None and not self.witness.has_seen(thing.id, taken):
                 top = next((r for r in goal.receptacles if not r.inside), None)
                 x, y, _ = goal.box.center
