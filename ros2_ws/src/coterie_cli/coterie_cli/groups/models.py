@@ -21,7 +21,7 @@ def prompt(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the house and its tasks.")] = 0,
     number: Annotated[
         int,
-        typer.Option(min=1, max=20, help="Number of the state among those that come up, from 1."),
+        typer.Option(min=1, max=20, help="Number of a state among those that come up."),
     ] = 1,
     mode: Annotated[str, typer.Option(help="Mode of the decision: model or advised.")] = "model",
     context: Annotated[
