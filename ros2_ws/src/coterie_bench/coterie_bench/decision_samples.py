@@ -33,6 +33,9 @@ T = TypeVar("T")
 
 _KEPT = 24
 """Most states of one decision that are kept before some are chosen."""
+_TRIES = 4
+_NEXT_HOUSE = 1000
+"""Houses that are tried for a decision that does not come up, and from one's seed to the next's."""
 _ROBOTS = ("ada", "bob", "cyd")
 
 
@@ -75,10 +78,13 @@ def decision_samples(
         if name not in DECISIONS:
             raise KeyError(name)
     caught: dict[str, list[Sample]] = {}
-    for prefix in dict.fromkeys(_scene_of(name) for name in names):
-        for one in _SCENES[prefix](seed):
-            caught.setdefault(one.decision.name, []).append(one)
-    missing = [name for name in names if not caught.get(name)]
+    missing = list(names)
+    for k in range(_TRIES):  # not every house gives rise to every decision
+        for scene in dict.fromkeys(_scene_of(name) for name in missing):
+            for one in _SCENES[scene](seed + k * _NEXT_HOUSE):
+                if one.decision.name in missing or k == 0:
+                    caught.setdefault(one.decision.name, []).append(one)
+        missing = [name for name in names if not caught.get(name)]
     if missing:
         raise RuntimeError(f"seed {seed}: these decisions did not come up: {', '.join(missing)}")
     return {name: _spread(caught[name], count) for name in names}

@@ -26,8 +26,10 @@ from coterie_core.language import (
     Message,
     ModelProfile,
     NoLocalModel,
+    ProfileError,
     build_decider,
     build_model,
+    load_profile,
 )
 from coterie_core.language import local as serving
 from coterie_core.language.local import LocalServer, announced, running
@@ -139,6 +141,18 @@ def test_processes_find_the_server_of_their_settings_and_no_other() -> None:
 def test_a_broken_variable_is_no_server(value: str) -> None:
     env = {serving.SERVERS_VARIABLE: value.replace("IDENTITY", serving.identity_of(BOX))}
     assert running(BOX, env) is None
+
+
+def test_profiles_that_always_exist_need_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert load_profile(Path("tiny")).kind == "local"
+    assert load_profile(Path("rules")) == ModelProfile()
+    monkeypatch.chdir(tmp_path)
+    Path("tiny.yaml").write_text("kind: rules\n")
+    assert load_profile(Path("tiny.yaml")).kind == "rules"
+    with pytest.raises(ProfileError, match="tinny"):
+        load_profile(Path("tinny"))
 
 
 def test_other_kinds_need_no_server() -> None:

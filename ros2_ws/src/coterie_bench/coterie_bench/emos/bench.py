@@ -41,6 +41,7 @@ from coterie_bench.emos.scaling import FORMS, Vary, scaling_jobs
 from coterie_bench.emos.tables import draw, print_results, scaling
 from coterie_bench.emos.verified import find_episodes
 from coterie_core.language import LanguageError, load_profile
+from coterie_core.language.local import ensure_served
 from coterie_core.resume_text import ResumeFormat
 from habitat_bridge.factory import NoiseLevel
 from habitat_bridge.prior import PriorMap
@@ -202,7 +203,10 @@ def _profile(path: Path | None) -> str:
     """Return a model profile as JSON ("" for the rules)."""
     if path is None:
         return ""
-    return load_profile(path).model_dump_json(exclude_unset=True)
+    profile = load_profile(path)
+    for one in profile.chain:
+        ensure_served(one)  # a local model is served once for all processes
+    return profile.model_dump_json(exclude_unset=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -273,9 +273,14 @@ class ModelProfile(BaseModel):
 def load_profile(path: Path) -> ModelProfile:
     """Read a model profile from a YAML file.
 
+    Args:
+        path: The file, or the name of a profile of `BUILT_IN`.
+
     Raises:
         ProfileError: No such file, or no such profile in it; one line that names file and field.
     """
+    if str(path) in BUILT_IN:
+        return BUILT_IN[str(path)]
     try:
         return check(ModelProfile, load_marked(read_text(path), str(path)), str(path), [])
     except FileProblem as error:
@@ -306,9 +311,9 @@ def _key_problem(name: str, value: Any) -> str:
     return ""
 
 
-#: Profiles that every team has, by name: no model, and the model in the box. That is weak and on
-#: few cores slow: robots should not stand about for it.
+#: Profiles that every team has, by name: no model, and the model in the box. On few cores that is
+#: slow: a question that was begun anew would be later still, and robots should not stand about.
 BUILT_IN = {
     "rules": ModelProfile(),
-    "tiny": ModelProfile.model_validate({"kind": "local", "timeout_s": 10.0}),
+    "tiny": ModelProfile.model_validate({"kind": "local", "timeout_s": 20.0, "max_retries": 0}),
 }
