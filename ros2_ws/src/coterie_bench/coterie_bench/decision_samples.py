@@ -136,16 +136,25 @@ class _Catch:
 class _Catching(Decider):
     """Keeps what it is asked and replies by the rule, as if a model had replied so."""
 
-    def __init__(self, catch: _Catch, who: str) -> None:
+    def __init__(self, catch: _Catch, who: str, member: int = 0) -> None:
         super().__init__(_Unasked(), who=who)
         self._catch = catch
+        self._member = member
 
     def sampled(self, temperature: float | None, seed: int) -> Decider:
-        return self
+        return _Catching(self._catch, self.who, seed)
+
+    def _of_member(self, reply: ReplyT) -> ReplyT:
+        """Let the members of an ensemble find different objects: a choice is left to be made."""
+        found = getattr(reply, "relevant_objects", None)
+        if not self._member or not found:
+            return reply
+        kept = found[: 1 + self._member % len(found)]
+        return reply.model_copy(update={"relevant_objects": kept})
 
     async def decide(self, decision: Decision[StateT, ReplyT], state: StateT) -> Decided[ReplyT]:
         self._catch.take(decision, state, self.who)
-        reply = decision.rule(state)
+        reply = self._of_member(decision.rule(state))
         return Decided(reply, "model", "", 1, Usage(), 0.0, mode="model", model="unasked")
 
 

@@ -23,10 +23,13 @@ from coterie_core.language import (
     Decided,
     Decider,
     Decision,
+    Image,
     Message,
     ModelProfile,
+    ModelRequest,
     NoLocalModel,
     ProfileError,
+    RequestRejected,
     build_decider,
     build_model,
     load_profile,
@@ -36,6 +39,7 @@ from coterie_core.language.local import LocalServer, announced, running
 from coterie_core.local_model import files
 from coterie_core.local_model.files import FileTrouble, model_file, model_name
 from coterie_core.local_model.server import memory_mb
+from coterie_core.testing.endpoint import Endpoint, Status
 
 #: What the model in the box said to the questions of `ChooseRoom`, recorded by
 #: COTERIE_RECORD=1 pytest ros2_ws/src/coterie_core/test/test_local_model.py -k recorded
@@ -157,6 +161,21 @@ def test_profiles_that_always_exist_need_no_file(
 
 def test_other_kinds_need_no_server() -> None:
     assert serving.ensure_served(ModelProfile()) is None
+
+
+async def test_a_server_that_sees_no_images_is_not_taken_to_be_down() -> None:
+    """llama.cpp says so with HTTP 500: asked again it would say the same."""
+    picture = Image(b"\x89PNG\r\n\x1a\n" + bytes(32))
+    asked = ModelRequest((Message.user("What is this?", picture),))
+    refusal = Status(500, "image input is not supported - hint: you may need the mmproj")
+    async with Endpoint(lambda body: refusal) as endpoint:
+        profile = ModelProfile(kind="openai", base_url=endpoint.url, model="m", max_retries=3)
+        model = build_model(profile)
+        for _ in range(6):  # more than open a circuit
+            with pytest.raises(RequestRejected, match="image input is not supported"):
+                await model.complete(asked)
+        await model.aclose()
+    assert len(endpoint.received) == 6
 
 
 # The real one

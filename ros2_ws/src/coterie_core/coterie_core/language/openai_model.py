@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import urllib.parse
 import weakref
 from collections.abc import Mapping
@@ -38,6 +39,7 @@ LONGEST_REPLY_BYTES: int = 2_000_000
 # A new endpoint may need this many requests until its dialect is known.
 _DIALECT_TRIES = 6
 _CONNECT_TIMEOUT_S = 10.0
+_NO_IMAGES = re.compile(r"image (input )?(is |are )?not supported", re.IGNORECASE)
 
 
 def read_key(api_key_env: str, env: Mapping[str, str]) -> Secret:
@@ -272,6 +274,8 @@ class OpenAIModel(LanguageModel):
             return RateLimited(f"{where}: too many requests: {detail}", retry_after_s=wait_s)
         if status == 408:
             return ModelTimeout(f"{where}: {detail}")
+        if status >= 500 and _NO_IMAGES.search(detail):  # llama.cpp's: nothing is broken
+            return RequestRejected(f"{where}: {detail}", status=status)
         if status >= 500 or status in (409, 425):
             return ServerFault(f"{where}: {detail}", status=status, retry_after_s=wait_s)
         if status in (401, 403):
