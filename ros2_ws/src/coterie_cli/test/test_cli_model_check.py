@@ -11,7 +11,7 @@ import pytest
 from coterie_bench.oracle.guesses import random_answerer
 from coterie_bringup.errors import CommandError
 from coterie_cli.model.check import SOME, UNFIT, CheckOptions, check
-from coterie_core.testing.endpoint import Endpoint, Says, Status
+from coterie_core.testing.endpoint import Endpoint, Hang, Says, Status
 
 DECISIONS = ("reveca.choose_plan", "coela.act_or_speak")
 QUICK = {"seconds": 20.0, "longest": 2000}
@@ -77,6 +77,25 @@ def test_one_that_does_some_is_told_so(tmp_path: Path) -> None:
 
     with Endpoint(half) as endpoint:
         assert check(endpoint.url, CheckOptions(decisions=DECISIONS, **QUICK)) == SOME
+
+
+def test_decisions_that_take_too_long_do_not_count_against_the_others(tmp_path: Path) -> None:
+    """Five time-outs in a row open a circuit elsewhere; here each decision is asked for itself."""
+    out = tmp_path / "check.json"
+    names = ("reveca", "coela")
+
+    def slow(body: dict[str, Any]) -> Any:
+        title = body.get("response_format", {}).get("json_schema", {}).get("name")
+        return able(body) if title in ("Room", "Color", "Code", "Wording", None) else Hang()
+
+    with Endpoint(slow) as endpoint:
+        options = CheckOptions(decisions=names, samples=2, out=out, seconds=1.0, longest=1000)
+        assert check(endpoint.url, options) == SOME
+    rows = found(out)["decisions"]
+    assert rows["coela.word_message"]["verdict"] in ("fit", "asked again")
+    for name in rows.keys() - {"coela.word_message"}:
+        assert rows[name]["verdict"] == "unfit"
+        assert all("ModelTimeout" in reason for reason in rows[name]["reasons"])
 
 
 def test_an_endpoint_that_knows_no_schema_is_asked_in_words(tmp_path: Path) -> None:

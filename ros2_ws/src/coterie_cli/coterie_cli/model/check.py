@@ -29,6 +29,7 @@ from coterie_core.language import (
     build_model,
 )
 from coterie_core.language.openai_model import list_models
+from coterie_core.language.types import Sampled
 from coterie_core.yaml_checks import suggestion
 
 SOME = 3
@@ -83,6 +84,7 @@ def check(endpoint: str, options: CheckOptions) -> int:
         model = build_model(profile)
     except LanguageError as error:
         raise CommandError(str(error)) from None
+    plain = _plain_model(model)
     console.print(f"[bold]{profile.model or model.name}[/] at {endpoint}", highlight=False)
     samples = decision_samples(names, seed=options.seed, count=options.samples) if names else {}
     found: Probe | None = None
@@ -104,7 +106,7 @@ def check(endpoint: str, options: CheckOptions) -> int:
             for name, states in samples.items():
                 status.update(f"{name} ({len(rows) + 1} of {len(samples)})")
                 rows.append(
-                    await put(model, states, timeout_s=options.seconds, policy=profile.policy)
+                    await put(plain, states, timeout_s=options.seconds, policy=profile.policy)
                 )
         await model.aclose()
 
@@ -198,6 +200,18 @@ def _endpoint(model: LanguageModel) -> OpenAIModel:
         model = model.inner
     assert isinstance(model, OpenAIModel)  # of its kind
     return model
+
+
+def _plain_model(model: LanguageModel) -> LanguageModel:
+    """Return the endpoint with the profile's sampling, and without its circuit.
+
+    A decision that it is too slow for must not count against the next.
+    """
+    endpoint = _endpoint(model)
+    if isinstance(model, Sampled):
+        model.inner = endpoint
+        return model
+    return endpoint
 
 
 def _findings(found: Probe) -> Table:
