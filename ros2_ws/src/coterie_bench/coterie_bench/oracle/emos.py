@@ -32,7 +32,10 @@ class _Thing:
 
 @dataclass
 class _Goal:
-    """What one clause asks for, and what was looked up about it."""
+    """What one clause asks for, and what was looked up about it.
+
+    `thing` and `onto` are ids; of what is to be found they are its name and a room.
+    """
 
     verb: str
     thing: str
@@ -107,8 +110,9 @@ def _goal(clause: str, things: Mapping[str, _Thing], rooms: Mapping[str, str]) -
     words = clause.strip().lower()
     for verb in ("go to", "look at"):
         if words.startswith(verb):
-            found = _meant(words[len(verb) :].strip(), things, rooms)
-            return _Goal(verb, found) if found else None
+            said = words[len(verb) :].strip()
+            found = _meant(said, things, rooms)
+            return _Goal(verb, found) if found else _sought(said, rooms)
     if words.startswith("put "):
         # "the cup on the desk in the office on the shelf in the hall": where does the place begin?
         for cut in re.finditer(r" on (?=the )", words):
@@ -116,7 +120,18 @@ def _goal(clause: str, things: Mapping[str, _Thing], rooms: Mapping[str, str]) -
             onto = _meant(words[cut.end() :].strip(), things, rooms)
             if thing and onto:
                 return _Goal("put", thing, onto)
+            if onto:
+                return _sought(words[4 : cut.start()].strip(), rooms)
     return None
+
+
+def _sought(said: str, rooms: Mapping[str, str]) -> _Goal | None:
+    """What is not on the map is looked for in the room that is named."""
+    match = _NAMED.match(said)
+    room = rooms.get(match["room"], "") if match is not None and match["room"] else ""
+    if match is None or not room:
+        return None
+    return _Goal("find", re.split(" on the | in the ", match["words"])[0], room)
 
 
 def _meant(said: str, things: Mapping[str, _Thing], rooms: Mapping[str, str]) -> str:
@@ -145,8 +160,8 @@ def _meant(said: str, things: Mapping[str, _Thing], rooms: Mapping[str, str]) ->
 
 
 def _calls(goal: _Goal, robot: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    if goal.verb == "go to":
-        yield "path", {"to": goal.thing, "robot": robot}
+    if goal.verb in ("go to", "find"):
+        yield "path", {"to": goal.onto or goal.thing, "robot": robot}
     elif goal.verb == "look at":
         yield "sight", {"thing": goal.thing, "robot": robot}
     else:
@@ -184,6 +199,10 @@ def _plan(goals: Sequence[_Goal], who: Sequence[str]) -> Iterator[dict[str, Any]
     for k, (goal, robot) in enumerate(zip(goals, who, strict=True), start=1):
         if goal.verb == "go to":
             yield {"id": f"go-{k}", "kind": "go_to", "object": goal.thing, "robot": robot}
+            continue
+        if goal.verb == "find":
+            look = {"id": f"find-{k}", "kind": "search", "label": goal.thing, "robot": robot}
+            yield {**look, "rooms": [goal.onto]}
             continue
         see = {"id": f"see-{k}", "kind": "detect", "object": goal.thing, "robot": robot}
         yield see
