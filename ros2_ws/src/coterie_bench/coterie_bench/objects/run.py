@@ -16,6 +16,7 @@ from coterie_bench.objects.data import QUERY_TYPES, ObjectData, ObjectMap
 from coterie_bench.objects.paper import MEASURES
 from coterie_core.files import write_atomically
 from coterie_core.language import Decider, RulesModel
+from object_planner.plan import PlanObjects
 from object_planner.workflows import METHODS, Method, Options, Roles, plan_objects
 
 
@@ -40,6 +41,7 @@ class Scored:
     tokens: int
     seconds: float
     by_rule: int = 0
+    mode: str = "rule"
 
 
 _SCORED = TypeAdapter(list[Scored])
@@ -127,6 +129,7 @@ async def run_objects(
                             answer.usage.tokens,
                             seconds,
                             answer.by_rule,
+                            roles.planner.mode_of(PlanObjects.name),
                         )
                     )
                 _write(file, scored)
@@ -159,6 +162,7 @@ def summarised(details: Sequence[Scored]) -> Iterable[dict[str, Any]]:
                     "dataset": dataset,
                     "query_type": kind,
                     "queries": n,
+                    "mode": rows[0].mode,
                 }
                 for k, measure in enumerate(MEASURES):
                     record[measure] = round(100.0 * sum(d.hits[k] for d in rows) / n, 2)

@@ -27,6 +27,7 @@ from coterie_core.skills import Outcome, SkillResult
 from habitat_bridge.embedded.navigation import NoWay
 from habitat_bridge.factory import NoiseLevel
 from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
+from openeqa_agent.decisions import AnswerWithTools
 from openeqa_agent.explore import Explorer
 from openeqa_agent.judge import efficiency, judge, match_score, rule_mark
 from openeqa_agent.judge_official import OfficialPrompts, official_mark
@@ -142,6 +143,7 @@ class Asker:
             "guessed": reply.guessed,
             "confidence": round(reply.confidence, 3),
             "decided_by": reply.decided_by,
+            "mode": self.decider.mode_of(AnswerWithTools.name),
             "calls": calls_now - calls,
             "tokens": tokens_now - tokens,
             "seconds": round(seconds, 4),
