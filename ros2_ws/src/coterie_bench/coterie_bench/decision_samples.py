@@ -334,6 +334,7 @@ def _cooperation(method: str, seed: int) -> list[Sample]:
 def _objects(seed: int) -> list[Sample]:
     """Objects of a house's map are looked for by all workflows."""
     from habitat_bridge.factory import WorldSpec, make_world
+    from object_planner.plan import ChoiceState, ChoosePlan, PlanState, by_tools
     from object_planner.workflows import METHODS, Options, Roles, plan_objects
 
     async def work(catch: _Catch) -> None:
@@ -345,6 +346,12 @@ def _objects(seed: int) -> list[Sample]:
         for words in ("something to drink from", "where could a guest sit down and read?"):
             for method in METHODS:
                 await plan_objects(scene, words, Roles(catch.decider("planner")), method, Options())
+            # Rules all answer alike; of answers that differ one is chosen.
+            question = PlanState(scene, words)
+            whole = by_tools(question)
+            part = whole.model_copy(update={"relevant_objects": whole.relevant_objects[1:2]})
+            choice = ChoiceState(question, (part, whole, part))
+            await catch.decider("chooser").decide(ChoosePlan(), choice)
 
     return _caught(work)
 

@@ -410,8 +410,10 @@ def _examples(examples: Sequence[tuple[str, str]]) -> list[Message]:
 
 
 def _asked(state: PlanState) -> str:
+    # The map is made to the length that it may have: it is not to be cut a second time.
+    whole = round((len(state.text) + 100) / prompt_share())
     return (
-        f"{as_data('semantic map', state.text, limit=len(state.text) + 100)}\n"
+        f"{as_data('semantic map', state.text, limit=whole)}\n"
         f"{as_data('request', state.words, limit=600)}"
     )
 

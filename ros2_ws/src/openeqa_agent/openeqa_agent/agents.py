@@ -32,10 +32,10 @@ from openeqa_agent.decisions import (
     AnswerFromCaptions,
     AnswerFromFrames,
     AnswerFromMap,
+    AnswerT,
     AnswerWithTools,
     Asked,
     JudgeAbstaining,
-    OpenAnswer,
     Proposed,
     abstaining,
     contradicts,
@@ -407,7 +407,7 @@ def _bearing(frames: _Frames, question: OpenQuestion, count: int) -> _Frames:
     return _Frames([frames.captions[k] for k in best], frames.problems)
 
 
-def _open_reply(question: OpenQuestion, decided: Decided[OpenAnswer]) -> OpenReply:
+def _open_reply(question: OpenQuestion, decided: Decided[AnswerT]) -> OpenReply:
     reply = decided.reply
     text = " ".join(reply.answer.split())
     objects, frames = evidence(reply)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
+from coterie_bench.emos.episodes import Family
 from coterie_bench.openeqa.tour import make_tour
 from coterie_bench.openeqa.world import Home
 from coterie_core.scene import SceneGraph
@@ -13,7 +14,7 @@ MELE_HOUSES = (61101, 61104)
 REVECA_SEEDS = (9101, 9102, 9103)
 OBJECTS_HOUSE = 61201
 OPENEQA_HOUSE = 61301
-EMOS_EPISODES = ((1, 61401), (3, 61402))
+EMOS_EPISODES: tuple[tuple[Family, int], ...] = ((1, 61401), (3, 61402))
 """Family and house; of a house that offers none the next one is taken."""
 
 SENTENCES: tuple[tuple[str, str, str], ...] = (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from coterie_bench.emos.episodes import Episode, Family, make_episode
 from coterie_bench.emos.run import run_episode
@@ -64,7 +65,7 @@ class Answering:
         return build_decider(self.profile, who=who, meter=self.meter)
 
 
-Work = Callable[[Answering], Awaitable[list[Outcome]]]
+Work = Callable[[Answering], Coroutine[Any, Any, list[Outcome]]]
 
 
 def share(right: Sequence[bool]) -> float:
@@ -121,7 +122,7 @@ async def _talks(
     decider: Decider,
 ) -> list[bool]:
     """Let the robots debate what they disagree on; return where most ended up right."""
-    right = []
+    right: list[bool] = []
     for k, item in enumerate(items):
         answers = [row[k] for row in rows]
         if len({answer.yes for answer in answers}) < 2 or len(right) >= DEBATED:

@@ -11,7 +11,7 @@ from typing import Any
 _FENCE = re.compile(r'<data label="([^"]*)">\n(.*?)\n</data>', re.DOTALL)
 _IN_WORDS = "It must fit this JSON schema: "
 _EXAMPLE = "Example"
-_LEFT_OUT = re.compile(r"\n\([^()]* left out[^()]*\)$")
+_LEFT_OUT = re.compile(r"\n\((?:[^()]* )?left out[^()]*\)$")
 
 
 @dataclass(frozen=True)
