@@ -98,7 +98,7 @@ def mele(seed: int) -> Work:
         return [
             Outcome("mele", f"kinds of things met, house {seed}", met, len(there), ROBOTS * HOPS),
             Outcome("mele", f"answers, house {seed}", share(right), len(right)),
-            Outcome("mele", f"debates, house {seed}", share(talks), len(talks)),
+            Outcome("mele", f"the team after debates, house {seed}", share(talks), len(talks)),
         ]
 
     return work
@@ -121,18 +121,23 @@ async def _talks(
     items: Sequence[LabelledQuestion],
     decider: Decider,
 ) -> list[bool]:
-    """Let the robots debate what they disagree on; return where most ended up right."""
+    """Return where the team is right: it debates some questions on which its robots disagree.
+
+    On the others most of them count.
+    """
     right: list[bool] = []
+    talks = 0
     for k, item in enumerate(items):
         answers = [row[k] for row in rows]
-        if len({answer.yes for answer in answers}) < 2 or len(right) >= DEBATED:
-            continue
-        speakers = [
-            LocalSpeaker(answer, str(run.memory.dictionary()), decider)
-            for answer, run in zip(answers, runs, strict=True)
-        ]
-        finals = (await debate(item.question, speakers)).finals
-        yes = sum(said.p_yes for said in finals) / len(finals) > 0.5
+        yes = sum(answer.yes for answer in answers) * 2 > len(answers)
+        if len({answer.yes for answer in answers}) > 1 and talks < DEBATED:
+            talks += 1
+            speakers = [
+                LocalSpeaker(answer, str(run.memory.dictionary()), decider)
+                for answer, run in zip(answers, runs, strict=True)
+            ]
+            finals = (await debate(item.question, speakers)).finals
+            yes = sum(said.p_yes for said in finals) / len(finals) > 0.5
         right.append(yes == item.truth)
     return right
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
@@ -140,25 +139,19 @@ def usual(thing: str, room: str) -> float:
 
 
 def speak(question: Question) -> dict[str, Any]:
-    """Believe who saw it, then who looked well; count no guess twice."""
+    """Believe who saw it, else who looked, else what most suppose; each counts once."""
     first = question.data["your first answer"]
     talk = question.data["talk so far"]
-    weights = {_ground(first["ground"]): [first]}
-    spoken = {first["robot"]}
+    heard = {first["robot"]: (_ground(first["ground"]), first["answer"], first["confidence"])}
     for said in talk if isinstance(talk, list) else []:
         name = said["robot"].removesuffix(" (you)")
-        if name not in spoken:
-            spoken.add(name)
-            told = {"answer": said["says"], **said}
-            weights.setdefault(_ground(said["ground"]), []).append(told)
-    total = 0.0
-    for ground, ones in weights.items():
-        for k, one in enumerate(ones):
-            p = min(max(one["confidence"], 0.5), 0.97)
-            odds = math.log(p / (1.0 - p)) * (1.0 if one["answer"] == "yes" else -1.0)
-            again = 0.3 if k and ground != "saw" else 1.0
-            total += odds * {"saw": 1.0, "looked": 0.8, "guessed": 0.25}[ground] * again
-    p_yes = 1.0 / (1.0 + math.exp(-total))
+        heard.setdefault(name, (_ground(said["ground"]), said["says"], said["confidence"]))
+    p_yes = 0.5
+    for ground in ("saw", "looked", "guessed"):
+        told = [p if word == "yes" else 1.0 - p for g, word, p in heard.values() if g == ground]
+        if told:
+            p_yes = sum(told) / len(told)
+            break
     words = {"saw": "I saw it there", "looked": "I looked there and did not see it"}
     own = words.get(_ground(first["ground"]), "I was not there and only suppose")
     return {
