@@ -314,7 +314,9 @@ def test_a_model_answers_and_judges(tmp_path):
     replies = iter([*good, {"answer": "teal", "confidence": 0.9}, {"mark": 9}, {"mark": "good"}])
     (tmp_path / "q.json").write_text(json.dumps([ENTRY, {**ENTRY, "question_id": "b"}]))
     with Endpoint(lambda request: next(replies)) as endpoint:
-        profile = ModelProfile(kind="openai", base_url=endpoint.url, model="m", max_retries=0)
+        profile = ModelProfile(
+            kind="openai", base_url=endpoint.url, model="m", max_retries=0, cache=0
+        )
         (tmp_path / "m.yaml").write_text(profile.model_dump_json())
         arguments = ["--data", str(tmp_path / "q.json"), "--method", "blind", "--judge", "model"]
         arguments += ["--profile", str(tmp_path / "m.yaml"), "--jobs", "1"]
