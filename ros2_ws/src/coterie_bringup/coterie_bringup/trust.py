@@ -142,6 +142,11 @@ def _acts(team: Team) -> Iterator[Act]:
                     yield file("reads", getattr(profile, part), f"{where}.{part}")
             if (told := profile.record_to) is not None:
                 yield file("writes", told, f"{where}.record_to", "what models are told")
+    for section in ("planner", "open_questions"):
+        embedder = getattr(getattr(team, section), "embedder", None)
+        if embedder is not None and embedder.base_url is not None:
+            where = f"{section}.embedder.base_url"
+            yield _sends(embedder.base_url, embedder.api_key_env, where, "requests, labels")
     for robot in team.robots:
         for name in ("urdf", "overrides"):
             if getattr(robot, name):
@@ -152,7 +157,7 @@ def _acts(team: Team) -> Iterator[Act]:
         yield file("writes", team.aggregator.model_directory, "aggregator.model_directory")
 
 
-def _sends(url: str, variable: str | None, field: str) -> Act:
+def _sends(url: str, variable: str | None, field: str, what: str = "prompts") -> Act:
     parts = urllib.parse.urlsplit(url)
     host = parts.hostname or ""
     try:
@@ -161,7 +166,7 @@ def _sends(url: str, variable: str | None, field: str) -> Act:
         local = host == "localhost"
     port = f":{parts.port}" if parts.port else ""
     key = f" and the key in ${variable}" if variable else ""
-    return Act("sends", f"{parts.scheme}://{host}{port}", field, f"prompts{key}", inside=local)
+    return Act("sends", f"{parts.scheme}://{host}{port}", field, f"{what}{key}", inside=local)
 
 
 def _file() -> Path:

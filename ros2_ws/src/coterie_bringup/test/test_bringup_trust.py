@@ -45,6 +45,9 @@ def model(fields: str) -> str:
          "https://example.org:8443 (prompts and the key in $HF_TOKEN)"),
         (model("temperature: 0.0"), "sends", "api.openai.com (prompts and the key in $OPENAI"),
         (PLAIN + "questions: {source: file, path: /etc/hostname}\n", "reads", "/etc/hostname"),
+        (PLAIN + "mapper: {}\nplanner: {embedder: {kind: openai, model: e, "
+         "base_url: 'https://example.org/v1', api_key_env: HF_TOKEN}}\n", "sends",
+         "https://example.org (requests, labels and the key in $HF_TOKEN)"),
     ],
 )  # fmt: skip
 def test_new_things_are_refused_until_agreed_to_once(

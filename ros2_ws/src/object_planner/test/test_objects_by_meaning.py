@@ -118,3 +118,6 @@ def test_settings_that_do_not_fit_are_refused() -> None:
         EmbedderOptions(kind="openai")
     with pytest.raises(ValueError, match="has no model"):
         EmbedderOptions(kind="minilm", model="x")
+    with pytest.raises(ValueError, match="keys stay out of files") as error:
+        EmbedderOptions(kind="openai", model="x", base_url="http://me:secret-word@host/v1")
+    assert "secret-word" not in str(error.value)

@@ -26,7 +26,6 @@ class Cached(Wrapper):
         self._most = most
         self._lock = threading.Lock()
         self._replies: collections.OrderedDict[str, Reply] = collections.OrderedDict()
-        self.hits = 0
 
     async def complete(self, request: ModelRequest) -> Reply:
         """Answer the request; a kept reply uses no tokens.
@@ -41,7 +40,6 @@ class Cached(Wrapper):
             kept = self._replies.get(key)
             if kept is not None:
                 self._replies.move_to_end(key)
-                self.hits += 1
                 return dataclasses.replace(kept, usage=Usage())
         reply = await self.inner.complete(request)
         with self._lock:

@@ -3,53 +3,23 @@
 from __future__ import annotations
 
 import difflib
-import re
-import urllib.parse
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic import Field, field_validator, model_validator
 
+from coterie_core.language.endpoint_settings import EndpointSettings
 from coterie_core.language.errors import ProfileError
 from coterie_core.language.modes import DECISIONS, Mode, Policy
 from coterie_core.yaml_checks import check
 from coterie_core.yaml_marks import FileProblem, load_marked, read_text
 
-_KEY_FIELDS = re.compile(
-    r"^(api_?|access_?|secret_?|auth_?)?(key|token|secret|password|passwd|authorization|bearer)s?$",
-    re.IGNORECASE,
-)
-# What keys look like: a known prefix, or one long run of mixed characters.
-_LOOKS_LIKE_KEY = re.compile(
-    r"\b(sk|pk|rk|gsk|xai|hf|r8|nvapi|key)[-_][A-Za-z0-9_\-]{12,}|\bAIza[A-Za-z0-9_\-]{20,}"
-    r"|\bBearer\s+\S{8,}"
-)
-_VARIABLE = re.compile(r"^[A-Z_][A-Z0-9_]{0,63}$")
-_HIDDEN = "(hidden)"
-_HINT = (
-    "keys stay out of files: put it into an environment variable and name that variable in "
-    "api_key_env, for example api_key_env: OPENAI_API_KEY"
-)
-
-
 LOCAL_CONTEXT = 4096
 """Tokens of one conversation with a model that is served here, unless its profile says more."""
 
 
-class ModelProfile(BaseModel):
+class ModelProfile(EndpointSettings):
     """Which model, where, and within which limits. The default is no model: the rules decide."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, hide_input_in_errors=True, protected_namespaces=()
-    )
 
     kind: Literal["rules", "openai", "local", "replay"] = Field(
         "rules",
@@ -153,43 +123,6 @@ class ModelProfile(BaseModel):
         2, ge=1, le=64, description="Number of conversations at a time with kind local."
     )
 
-    @model_validator(mode="wrap")
-    @classmethod
-    def _no_keys(cls, data: Any, handler: Any) -> Any:
-        """Refuse keys before anything can print them."""
-        if not isinstance(data, dict):
-            return handler(data)
-        problems: list[InitErrorDetails] = []
-        for name, value in data.items():
-            problem = _key_problem(str(name), value)
-            if problem:
-                problems.append(
-                    {
-                        "type": PydanticCustomError(
-                            "literal_key", "{problem}", {"problem": problem}
-                        ),
-                        "loc": (str(name),),
-                        "input": _HIDDEN,
-                    }
-                )
-        if problems:
-            raise ValidationError.from_exception_data(cls.__name__, problems, hide_input=True)
-        return handler(data)
-
-    @field_validator("base_url")
-    @classmethod
-    def _a_url(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        try:
-            parts = urllib.parse.urlsplit(value)
-            host, _ = parts.hostname, parts.port
-        except ValueError:
-            host, parts = None, urllib.parse.SplitResult("", "", "", "", "")
-        if parts.scheme not in ("http", "https") or not host:
-            raise ValueError("expected a URL such as http://localhost:11434/v1")
-        return value.rstrip("/")
-
     @field_validator("modes")
     @classmethod
     def _known_decisions(cls, value: dict[str, Mode]) -> dict[str, Mode]:
@@ -285,30 +218,6 @@ def load_profile(path: Path) -> ModelProfile:
         return check(ModelProfile, load_marked(read_text(path), str(path)), str(path), [])
     except FileProblem as error:
         raise ProfileError("; ".join(str(error).splitlines())) from None
-
-
-def _key_problem(name: str, value: Any) -> str:
-    """Why a field may hold a key; empty when it does not. Never repeats the value."""
-    if _KEY_FIELDS.match(name):
-        return f"a model profile has no field '{name}'; {_HINT}"
-    if not isinstance(value, str):
-        return ""
-    if name == "api_key_env" and not _VARIABLE.match(value):
-        return (
-            "expected the name of an environment variable (capital letters, digits, _), "
-            f"not a key; {_HINT}"
-        )
-    if _LOOKS_LIKE_KEY.search(value):
-        return f"this looks like a key; {_HINT}"
-    if name == "base_url":
-        try:
-            parts = urllib.parse.urlsplit(value)
-            private = "@" in parts.netloc or bool(parts.query) or bool(parts.fragment)
-        except ValueError:
-            private = "@" in value or "?" in value
-        if private:
-            return f"a URL without user, password, query and fragment is expected; {_HINT}"
-    return ""
 
 
 #: Profiles that every team has, by name: no model, and the model in the box. On few cores that is

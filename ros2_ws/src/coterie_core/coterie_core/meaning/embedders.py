@@ -14,9 +14,10 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from coterie_core.language import LanguageError
+from coterie_core.language.endpoint_settings import EndpointSettings
 from coterie_core.language.openai_model import LONGEST_REPLY_BYTES, read_key
 from coterie_core.language.redact import scrub
 
@@ -48,10 +49,8 @@ class TextEmbedder(Protocol):
         ...
 
 
-class EmbedderOptions(BaseModel):
+class EmbedderOptions(EndpointSettings):
     """Which embedder compares words that no table lists. The default is none."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
     kind: EmbedderKind = Field(
         "none",

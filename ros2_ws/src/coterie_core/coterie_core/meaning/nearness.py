@@ -15,6 +15,8 @@ from coterie_core.meaning.embedders import Rows, TextEmbedder
 
 _PHRASE = "a {}, a household object"
 """Sets single words among household things ("plant" is not a factory then)."""
+_MOST_KEPT = 10_000
+"""Most labels whose embeddings are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Near:
 
 
 class Meanings:
-    """Compares words with labels by an embedder; what it has embedded it keeps.
+    """Compares words with labels by an embedder; the labels' embeddings are kept.
 
     Args:
         embedder: The embedder.
@@ -42,7 +44,7 @@ class Meanings:
 
     def __init__(self, embedder: TextEmbedder) -> None:
         self.embedder = embedder
-        self._rows: dict[str, Rows] = {}
+        self._labels: dict[str, Rows] = {}
 
     def likeness(self, word: str, labels: Sequence[str]) -> Rows:
         """Return the cosines of a word with labels (n,).
@@ -50,8 +52,7 @@ class Meanings:
         Raises:
             EmbedderError: The endpoint did not answer.
         """
-        rows = self._embedded((word, *labels))
-        found: Rows = rows[1:] @ rows[0]
+        found: Rows = self._embedded(labels) @ self.embedder.embed([_PHRASE.format(word)])[0]
         return found
 
     def nearest(self, word: str, labels: Sequence[str], limit: int = 3) -> list[Near]:
@@ -82,12 +83,15 @@ class Meanings:
         known = self._embedded(labels)
         return dict(zip(labels, (known @ rows[0]).tolist(), strict=True))
 
-    def _embedded(self, words: Sequence[str]) -> Rows:
-        new = [w for w in dict.fromkeys(words) if w not in self._rows]
+    def _embedded(self, labels: Sequence[str]) -> Rows:
+        new = [label for label in dict.fromkeys(labels) if label not in self._labels]
         if new:
-            made = self.embedder.embed([_PHRASE.format(word) for word in new])
-            self._rows.update(zip(new, made, strict=True))
-        return np.stack([self._rows[word] for word in words])
+            if len(self._labels) + len(new) > _MOST_KEPT:
+                self._labels.clear()
+                new = list(dict.fromkeys(labels))
+            made = self.embedder.embed([_PHRASE.format(label) for label in new])
+            self._labels.update(zip(new, made, strict=True))
+        return np.stack([self._labels[label] for label in labels])
 
 
 def _probability(embedder: str, likeness: float, gap: float) -> float:
