@@ -79,6 +79,43 @@ def test_later_parts_run_after_a_failure(tmp_path: Path) -> None:
     assert (tmp_path / "ran").exists()
 
 
+def _second_try(root: Path, tests: str, console: Console) -> testing.Outcome:
+    (root / "pytest.ini").write_text("[pytest]\n")
+    (root / "test_it.py").write_text(tests)
+    pytest_here = str(Path(sys.executable).parent / "pytest")
+    command = (pytest_here, "-q", "-p", "no:xdist", "test_it.py")
+    (outcome,) = testing.run([testing.Part("over ROS", command, again=True)], root, console)
+    return outcome
+
+
+def test_a_test_that_failed_once_is_named_and_counts_as_it_goes_alone(tmp_path: Path) -> None:
+    console = Console(file=io.StringIO(), width=90)
+    once = """
+from pathlib import Path
+def test_late():
+    first = not Path("been").exists()
+    Path("been").touch()
+    assert not first
+def test_fine():
+    Path("fine").open("a").write("x")
+"""
+    outcome = _second_try(tmp_path, once, console)
+    assert outcome.passed
+    assert outcome.again == ("test_it.py::test_late",)
+    assert "1 at the second try" in outcome.verdict
+    assert (tmp_path / "fine").read_text() == "x"  # only what failed runs again
+    always = _second_try(tmp_path, "def test_always():\n    assert False\n", console)
+    assert not always.passed
+    assert always.again == ("test_it.py::test_always",)
+
+
+def test_many_failures_are_not_tried_again(tmp_path: Path) -> None:
+    many = "import pytest\n@pytest.mark.parametrize('n', range(9))\ndef test_n(n):\n    assert 0\n"
+    outcome = _second_try(tmp_path, many, Console(file=io.StringIO()))
+    assert not outcome.passed
+    assert outcome.again == ()
+
+
 def test_table_names_each_result() -> None:
     part = testing.Part("mypy", ("mypy",))
     session = testing.Part("tests", ("/venv/bin/pytest",))

@@ -96,8 +96,9 @@ def test_an_agent_whose_model_is_slow_acts_by_its_rules_in_its_turn(ros):
                 node("agent", namespace=f"/t/{name}", context=ros.context, parameters=parameters)
             )
         corner = Corner(ros, [], team=world.team)
+        # The referee waits for long: who never answers is silent, who answers late is not.
         for agent in corner.referee.agents.values():
-            agent.timeout = 2.0
+            agent.timeout = 30.0
         playing = corner.referee.run(corner.referee.play(world, 2))
         ros.spin_until(lambda: world.steps >= 6, what="the first steps", timeout=60.0)
         silent = {name: agent.silent_steps for name, agent in corner.referee.agents.items()}

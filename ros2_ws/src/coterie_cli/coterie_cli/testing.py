@@ -1,18 +1,20 @@
 """``./coterie test``: lint, types, ROS-free tests, ROS tests, and a table of how they went.
 
 Linters and type checks run in the background of the ROS-free tests; tests run in as many
-processes as there are cores.
+processes as there are cores. Up to three ROS tests that failed run once more, alone: they are
+named, and so is what the second try showed.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -20,8 +22,15 @@ from rich.table import Table
 
 #: pytest's exit code for "no test was selected".
 NOTHING_SELECTED = 5
+#: pytest's exit code for "some tests failed".
+TESTS_FAILED = 1
 #: More test processes than this do not fit into the memory of an ordinary machine.
 MOST_PROCESSES = 4
+#: Options with which pytest writes the failed tests of this session, and of no other, to a file.
+KEEPS_FAILED = ("--cache-clear", "-o", "cache_dir=.pytest_cache/again")
+FAILED_TESTS = Path(".pytest_cache/again/v/cache/lastfailed")
+#: So many failed tests of a part run again; more of them are no matter of a busy machine.
+MOST_AGAIN = 3
 #: Libraries that would start a thread per core in each of the test processes.
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -34,20 +43,31 @@ class Part:
         name: What the table calls it.
         command: Program and arguments, run at the repository's root.
         background: Whether it runs beside the others; its output is shown when it has ended.
+        again: Whether a few failed tests run once more, alone. It is for tests over real
+            middleware, whose deadlines are in seconds of a machine that others use as well.
     """
 
     name: str
     command: tuple[str, ...]
     background: bool = False
+    again: bool = False
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a part went: its exit code and how long it took [s]."""
+    """How a part went.
+
+    Attributes:
+        part: What ran.
+        code: The exit code, of the second try where there was one.
+        seconds: How long it took, both tries together [s].
+        again: Node ids of the tests that failed at first and ran once more.
+    """
 
     part: Part
     code: int
     seconds: float
+    again: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -64,7 +84,8 @@ class Outcome:
         """The word for the table."""
         if self.selected_nothing:
             return "no test matched"
-        return "passed" if self.passed else f"failed (exit code {self.code})"
+        tries = f", {len(self.again)} at the second try" if self.again else ""
+        return f"passed{tries}" if self.passed else f"failed (exit code {self.code})"
 
 
 def repository() -> Path:
@@ -138,7 +159,7 @@ def parts(
         Part("ruff format", (ruff, "format", "--check", "."), background=True),
         Part("mypy", (_tool("mypy"), *typed_targets(root)), background=True),
         Part("tests without ROS", (pytest, *_spread(), "-m", "not ros")),
-        Part("tests with ROS", (pytest, *_spread(), "-m", "ros")),
+        Part("tests with ROS", (pytest, *_spread(), "-m", "ros"), again=True),
     ]
 
 
@@ -163,19 +184,39 @@ def run(todo: Sequence[Part], root: Path, console: Console) -> list[Outcome]:
         for part in todo:
             if part.background:
                 continue
-            console.rule(part.name, align="left")
-            started = time.monotonic()
-            done = subprocess.run(
-                part.command,
-                cwd=root,
-                stdin=subprocess.DEVNULL,
-                env=_environment(part),
-                check=False,
-            )
-            outcomes[part.name] = Outcome(part, done.returncode, time.monotonic() - started)
+            first = replace(part, command=(*part.command, *KEEPS_FAILED)) if part.again else part
+            outcome = replace(_shown(first, root, console), part=part)
+            failed = _failed(root) if part.again and outcome.code == TESTS_FAILED else ()
+            if 0 < len(failed) <= MOST_AGAIN:
+                second = _shown(_alone(part, failed), root, console)
+                seconds = outcome.seconds + second.seconds
+                outcome = Outcome(part, second.code, seconds, again=failed)
+            outcomes[part.name] = outcome
             show()
         show()
     return [outcomes[part.name] for part in todo]
+
+
+def _shown(part: Part, root: Path, console: Console) -> Outcome:
+    console.rule(part.name, align="left")
+    started = time.monotonic()
+    done = subprocess.run(
+        part.command, cwd=root, stdin=subprocess.DEVNULL, env=_environment(part), check=False
+    )
+    return Outcome(part, done.returncode, time.monotonic() - started)
+
+
+def _alone(part: Part, tests: Sequence[str]) -> Part:
+    return replace(part, name=f"{part.name}, again", command=(part.command[0], *tests))
+
+
+def _failed(root: Path) -> tuple[str, ...]:
+    """Return the node ids of the tests that failed in a session with `KEEPS_FAILED`."""
+    try:
+        kept = json.loads((root / FAILED_TESTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ()
+    return tuple(sorted(kept)) if isinstance(kept, dict) else ()
 
 
 def _captured(part: Part, root: Path) -> tuple[Outcome, str]:
@@ -218,6 +259,10 @@ def run_tests(marker: str | None, keyword: str | None, paths: Sequence[str]) -> 
     found = [_absolute(path) for path in paths]
     outcomes = run(parts(root, marker=marker, keyword=keyword, paths=found), root, console)
     console.print(summary(outcomes))
+    for outcome in outcomes:
+        for test in outcome.again:
+            passed = "passed then" if outcome.passed else "ran once more"
+            console.print(f"failed at first, {passed}: {test}", markup=False, soft_wrap=True)
     if any(outcome.selected_nothing for outcome in outcomes):
         console.print(
             "No test matched: check the expressions of -m and -k and the paths "
