@@ -192,7 +192,7 @@ def test_a_cassette_that_is_absent_is_named(tmp_path: Path) -> None:
         (b"kind: magic\ntimeout_s: -3", "timeout_s"),
         (b"kind: rules\nkind: openai", "kind"),
         (b"\xff\xfe\x00", "UTF-8"),
-        (b"[" * 4000, "m.yaml"),
+        pytest.param(b"[" * 4000, "m.yaml", id="nested 4000 deep"),
     ],
 )
 def test_a_file_that_holds_no_profile_is_one_line(
