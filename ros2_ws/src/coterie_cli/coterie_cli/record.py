@@ -16,11 +16,11 @@ from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.recording import RecordedFrame, RecordingError, RecordingWriter
 from coterie_core.recording.mcap_writer import McapRecordingWriter
 from coterie_core.scene import Place, SceneGraph
+from coterie_core.scene.regions import Regions
 from coterie_core.skills import NavigateTo, Skill, SkillRefused
 from habitat_bridge.factory import make_world
 from habitat_bridge.image_detector import ImageDetector, detector_of
 from habitat_bridge.simulator import FrameRequest, Simulator, Start
-from semantic_mapper.regions import Regions
 
 CAMERA = "head"
 _TICK = 0.1

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from shapely import Polygon
 
+from coterie_core.free_space.partition import RegionSettings
 from coterie_core.geometry import Box
 from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from habitat_bridge.habitat.complete import with_regions
 from habitat_bridge.habitat.description import SceneDescription
 from habitat_bridge.habitat.navgrid import rasterise
 from habitat_bridge.habitat.regions import (
-    RegionSettings,
     connections_from_navmesh,
     regions_from_navmesh,
 )

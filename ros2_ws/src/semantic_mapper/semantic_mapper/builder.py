@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.scene import SceneGraph, merge
+from coterie_core.scene.regions import Regions
 from semantic_mapper.files import color_of, save_map
 from semantic_mapper.grid import FloorGrids, GridOptions
 from semantic_mapper.instances import Instance
 from semantic_mapper.mapper import MapperOptions, SemanticMapper
-from semantic_mapper.regions import Regions
 from semantic_mapper.state import StateError, load_state, restore, save_state
 
 TIDY_EVERY = 50

@@ -14,14 +14,14 @@ import numpy.typing as npt
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.perception.motion_filter import MotionFilter
+from coterie_core.perception.pairing import FramePairs
 from coterie_core.transforms import TransformBuffer, TransformError, TransformNotYet
 from coterie_msgs.msg import ImageDetections
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions import DetectedImage
 from coterie_ros.conversions.detections import Detection2DArray
-from semantic_mapper.motion_filter import MotionFilter
-from semantic_mapper.pairing import FramePairs
 
 Model = tuple[tuple[int, int], tuple[float, float, float, float]]
 

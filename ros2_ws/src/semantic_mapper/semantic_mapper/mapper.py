@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.perception.backprojection import Lifted, LiftOptions, lift
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, Sighting
+from coterie_core.scene.regions import Regions
 from coterie_core.sizes import oversize
 from semantic_mapper.appearance import color_evidence, note_opening
-from semantic_mapper.backprojection import Lifted, LiftOptions, lift
 from semantic_mapper.instances import (
     Instance,
     box_overlap,
@@ -30,7 +31,6 @@ from semantic_mapper.instances import (
     size_similarity,
 )
 from semantic_mapper.parting import note_beside, split
-from semantic_mapper.regions import Regions
 from semantic_mapper.views import crop, seen_through, set_supports
 
 APART = 0.1

@@ -16,6 +16,7 @@ from sensor_msgs.msg import PointCloud2
 from visualization_msgs.msg import MarkerArray
 
 from coterie_core.object_events import ObjectEvent
+from coterie_core.perception.backprojection import LiftOptions
 from coterie_core.scene import SceneError, SceneGraph
 from coterie_core.transforms import TransformBuffer
 from coterie_msgs.msg import SemanticMap
@@ -27,7 +28,6 @@ from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.parameters import Parameters
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.team_memory import MemoryKeeper
-from semantic_mapper.backprojection import LiftOptions
 from semantic_mapper.builder import (
     BuilderOptions,
     FrameMismatch,

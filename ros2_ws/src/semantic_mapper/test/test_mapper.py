@@ -5,11 +5,11 @@ import pytest
 
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.geometry import iou
+from coterie_core.perception.backprojection import LiftOptions, lift
 from coterie_core.scene import Floor, Room, SceneGraph
+from coterie_core.scene.regions import Regions
 from coterie_fixtures.drawn_scenes import COLS, MUG, SIDES, TABLE, looking, view
-from semantic_mapper.backprojection import LiftOptions, lift
 from semantic_mapper.mapper import MapperOptions, SemanticMapper
-from semantic_mapper.regions import Regions
 from semantic_mapper.views import seen_through
 
 

@@ -28,6 +28,7 @@ from coterie_core.geometry import iou
 from coterie_core.household import load_household
 from coterie_core.recording import RecordingError
 from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.scene.regions import Regions
 from coterie_core.skills import NavigateTo
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -36,7 +37,6 @@ from habitat_bridge.house.generator import generate_house
 from habitat_bridge.image_detector import NO_THINGS, ImageDetector
 from habitat_bridge.simulator import Frame, FrameRequest, Start, WorldError, run_skill
 from semantic_mapper.mapper import MapperOptions, SemanticMapper
-from semantic_mapper.regions import Regions
 
 app = typer.Typer(help="Semantic maps of generated houses.", add_completion=False)
 VISIBLE = 80

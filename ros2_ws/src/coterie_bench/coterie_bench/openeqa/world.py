@@ -16,6 +16,7 @@ from coterie_core.geometry import Pose, Vec3, wrap_angle
 from coterie_core.household import load_household
 from coterie_core.observation import Observation, RoomView
 from coterie_core.scene import SceneGraph
+from coterie_core.scene.regions import Regions
 from coterie_core.skills import LookAround, NavigateTo
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.navigation import BodySpace
@@ -26,7 +27,6 @@ from habitat_bridge.house.house import House
 from habitat_bridge.image_detector import NO_THINGS, ImageDetector
 from habitat_bridge.simulator import FrameRequest, Start, run_skill
 from semantic_mapper.mapper import MapperOptions, SemanticMapper
-from semantic_mapper.regions import Regions
 
 FORWARD = 0.25
 """One step ahead [m]."""

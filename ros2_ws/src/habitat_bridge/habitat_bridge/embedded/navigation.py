@@ -12,8 +12,8 @@ import networkx as nx
 import numpy as np
 from scipy import ndimage
 
+from coterie_core.free_space.floor_graph import FloorGraph, Tree
 from coterie_core.geometry import Vec2, Vec3
-from habitat_bridge.embedded.floor_graph import FloorGraph, Tree
 from habitat_bridge.embedded.occupancy import CELL, BodyKey, Cell, Mask, Occupancy
 from habitat_bridge.house.house import House, Stairs
 
@@ -258,7 +258,7 @@ class BodySpace:
     def _graph(self, floor: int) -> FloorGraph:
         if floor not in self._graphs:
             self._graphs[floor] = FloorGraph(
-                self.free[floor], self.clearance[floor], self.key.radius
+                self.free[floor], self.clearance[floor], self.key.radius, CELL
             )
         return self._graphs[floor]
 

@@ -6,10 +6,10 @@ import copy
 
 import numpy.typing as npt
 
+from coterie_core.free_space.partition import RegionSettings
 from coterie_core.scene import SceneGraph
 from habitat_bridge.habitat.description import SceneDescription
 from habitat_bridge.habitat.regions import (
-    RegionSettings,
     connections_from_navmesh,
     regions_from_navmesh,
 )

@@ -15,6 +15,7 @@ import shapely
 from scipy import ndimage
 
 from coterie_core.frames import yup_to_zup, zup_to_yup
+from coterie_core.free_space.partition import RegionSettings
 from coterie_core.geometry import Vec3
 from coterie_core.scene import SceneObject
 from habitat_bridge.embedded.occupancy import CELL, BodyKey
@@ -22,7 +23,6 @@ from habitat_bridge.embedded.places import WALKER
 from habitat_bridge.habitat.backend import HabitatBackend, Timeouts
 from habitat_bridge.habitat.complete import with_regions
 from habitat_bridge.habitat.description import ObjectDescription, SceneDescription
-from habitat_bridge.habitat.regions import RegionSettings
 from habitat_bridge.habitat.scenes import load_scene
 from habitat_bridge.habitat.sensors import Hinges
 from habitat_bridge.habitat.space import VOXEL, NavOccupancy

@@ -50,27 +50,6 @@ class NavGrid:
             round(float(self.origin[1] + (row + 0.5) * self.cell), 4),
         )
 
-    def outline(self, cells: Mask, tolerance: float) -> list[Vec2]:
-        """Return the outer outline (x, y) [m] of the largest part, counter-clockwise."""
-        from shapely import box, union_all
-        from shapely.geometry import MultiPolygon, Polygon, polygon
-
-        runs = []
-        for row in np.flatnonzero(cells.any(axis=1)):
-            line = np.flatnonzero(np.diff(np.r_[0, cells[row].astype(np.int8), 0]))
-            for start, end in zip(line[::2], line[1::2], strict=True):
-                x0, y0 = self.origin[0] + start * self.cell, self.origin[1] + row * self.cell
-                # A hair taller than a cell, so that rows run together.
-                runs.append(box(x0, y0, self.origin[0] + end * self.cell, y0 + self.cell * 1.0001))
-        whole = union_all(runs)
-        if isinstance(whole, MultiPolygon):
-            whole = max(whole.geoms, key=lambda part: part.area)
-        if not isinstance(whole, Polygon) or whole.is_empty:
-            return []
-        simple = Polygon(whole.exterior).simplify(tolerance)
-        ring = polygon.orient(simple).exterior
-        return [(round(float(x), 3), round(float(y), 3)) for x, y in ring.coords[:-1]]
-
     def inside(self, outline: list[Vec2]) -> Mask:
         """Return which cells' middles lie within an outline."""
         from shapely import Polygon, contains_xy

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from scipy.sparse import coo_matrix, csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
-from habitat_bridge.embedded.occupancy import CELL, Cell, Mask
+Cell = tuple[int, int]
+Mask = npt.NDArray[np.bool_]
 
 _COMFORT = 0.15  # [m] of clearance beyond the radius that ways prefer
 
@@ -24,9 +25,18 @@ class Tree:
 
 
 class FloorGraph:
-    """The free cells of one floor as a sparse graph, eight neighbours each."""
+    """The free cells of one floor as a sparse graph, eight neighbours each.
 
-    def __init__(self, free: Mask, clearance: npt.NDArray[np.float32], radius: float) -> None:
+    Args:
+        free: Where a body can stand (rows, cols).
+        clearance: Distance of each cell to the nearest obstacle [m].
+        radius: The body's radius [m]; cells with little more clearance cost up to half more.
+        cell: Edge of a cell [m].
+    """
+
+    def __init__(
+        self, free: Mask, clearance: npt.NDArray[np.float32], radius: float, cell: float
+    ) -> None:
         self.index = np.full(free.shape, -1, dtype=np.int32)
         self.cells = np.argwhere(free).astype(np.int32)
         self.index[free] = np.arange(len(self.cells), dtype=np.int32)
@@ -39,7 +49,7 @@ class FloorGraph:
             both = free[a] & free[b]
             rows.append(self.index[a][both])
             cols.append(self.index[b][both])
-            weights.append(CELL * math.hypot(dr, dc) * (1.0 + 0.25 * (tight[a] + tight[b])[both]))
+            weights.append(cell * math.hypot(dr, dc) * (1.0 + 0.25 * (tight[a] + tight[b])[both]))
         r, c, w = np.concatenate(rows), np.concatenate(cols), np.concatenate(weights)
         size = len(self.cells)
         one_way = coo_matrix((w, (r, c)), shape=(size, size))

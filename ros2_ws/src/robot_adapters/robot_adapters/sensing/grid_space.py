@@ -1,0 +1,200 @@
+"""Where a body of a given radius can stand and drive on one floor, from an occupancy grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import ndimage
+
+from coterie_core.free_space.floor_graph import Cell, FloorGraph, Mask
+from coterie_core.geometry import Vec2, Vec3
+
+FREE_MAX = 25
+"""Cells up to this are free [%], as Nav2's map server has it (free_thresh 0.25)."""
+OCCUPIED_MIN = 65
+"""Cells from this on are occupied [%] (occupied_thresh 0.65); between the two: unknown."""
+_WORKING_CELL = 0.05
+"""Finer grids are brought to about this [m]: places need no more."""
+_EIGHT = np.ones((3, 3), dtype=bool)
+
+
+@dataclass(frozen=True, slots=True)
+class GridData:
+    """One floor's occupancy: `values` (rows, cols) [%], -1 unknown; rows go along y, columns x.
+
+    `origin` is the corner of the first cell [m]; its z is the height of the floor. `floor` names
+    the floor ("" where the robot has one only), `time` [s] is the grid's stamp.
+    """
+
+    values: npt.NDArray[np.int8]
+    cell: float
+    origin: Vec3
+    frame: str = "map"
+    floor: str = ""
+    time: float = 0.0
+
+    def same_as(self, other: GridData | None) -> bool:
+        """Whether another grid says the same of the same cells."""
+        return (
+            other is not None
+            and (self.cell, self.origin, self.floor) == (other.cell, other.origin, other.floor)
+            and np.array_equal(self.values, other.values)
+        )
+
+
+class GridSpace:
+    """A floor as one kind of body can use it.
+
+    Args:
+        grid: The floor's occupancy.
+        radius: The body's radius [m].
+
+    Attributes:
+        cell: Edge of a cell [m]; a grid that is finer than 5 cm is made coarser.
+        origin: Corner (x, y) [m] of the first cell.
+        unknown: Cells of which nothing is known.
+        clearance: Distance [m] of each cell to the nearest occupied one.
+        fits: Cells that the body can stand on: free, and no occupied cell within its radius.
+        parts: Number of the connected part of `fits` per cell, 0 where the body does not fit.
+    """
+
+    def __init__(self, grid: GridData, radius: float) -> None:
+        values, self.cell = _coarser(grid.values, grid.cell)
+        self.origin: Vec2 = (grid.origin[0], grid.origin[1])
+        self.elevation = grid.origin[2]
+        self.radius = radius
+        blocked = values >= OCCUPIED_MIN
+        free = (values >= 0) & (values <= FREE_MAX)
+        self.unknown: Mask = ~(blocked | free)
+        if blocked.any():
+            away = ndimage.distance_transform_edt(~blocked) * self.cell
+        else:
+            away = np.full(values.shape, np.inf)
+        self.clearance: npt.NDArray[np.float32] = np.minimum(away, 100.0).astype(np.float32)
+        self.fits: Mask = free & (self.clearance >= radius)
+        self.parts: npt.NDArray[np.int32] = ndimage.label(self.fits, _EIGHT)[0]
+        self._graph: FloorGraph | None = None
+
+    @property
+    def shape(self) -> Cell:
+        """Rows and columns."""
+        return (self.fits.shape[0], self.fits.shape[1])
+
+    def cell_of(self, point: Sequence[float]) -> Cell | None:
+        """Return the cell (row, col) that a point (x, y) [m] lies in; None outside of the grid."""
+        row = math.floor((point[1] - self.origin[1]) / self.cell)
+        col = math.floor((point[0] - self.origin[0]) / self.cell)
+        inside = 0 <= row < self.shape[0] and 0 <= col < self.shape[1]
+        return (row, col) if inside else None
+
+    def point_of(self, cell: Sequence[float]) -> Vec2:
+        """Return the middle (x, y) [m] of a cell."""
+        return (
+            self.origin[0] + (float(cell[1]) + 0.5) * self.cell,
+            self.origin[1] + (float(cell[0]) + 0.5) * self.cell,
+        )
+
+    def fits_at(self, point: Sequence[float]) -> bool:
+        """Whether the body can stand at a point (x, y) [m]."""
+        cell = self.cell_of(point)
+        return cell is not None and bool(self.fits[cell])
+
+    def nearest_fit(
+        self, point: Sequence[float], tolerance: float, within: Mask | None = None
+    ) -> Vec2 | None:
+        """Return the point (x, y) [m] nearest to another where the body fits, or None.
+
+        Args:
+            point: Wanted (x, y) [m]; returned as it is where the body fits.
+            tolerance: How far to look [m].
+            within: Cells that count; None: all.
+        """
+        here = self.cell_of(point)
+        if here is not None and self.fits[here] and (within is None or within[here]):
+            return (point[0], point[1])
+        row = (point[1] - self.origin[1]) / self.cell - 0.5
+        col = (point[0] - self.origin[0]) / self.cell - 0.5
+        reach = tolerance / self.cell + 1.0
+        r0, c0 = max(0, math.floor(row - reach)), max(0, math.floor(col - reach))
+        window = np.s_[
+            r0 : max(0, math.ceil(row + reach) + 1), c0 : max(0, math.ceil(col + reach) + 1)
+        ]
+        ok = self.fits[window] if within is None else self.fits[window] & within[window]
+        cells = np.argwhere(ok)
+        if not len(cells):
+            return None
+        away = np.hypot(cells[:, 0] + r0 - row, cells[:, 1] + c0 - col) * self.cell
+        best = int(np.argmin(away))
+        if away[best] > tolerance:
+            return None
+        return self.point_of(cells[best] + (r0, c0))
+
+    def part_at(self, point: Sequence[float]) -> int:
+        """Number of the connected part that a point (x, y) [m] lies in, 0 for none."""
+        cell = self.cell_of(point)
+        return int(self.parts[cell]) if cell is not None else 0
+
+    def line_fits(self, a: Sequence[float], b: Sequence[float]) -> bool:
+        """Whether the body can go straight from `a` to `b` (x, y) [m]."""
+        rows, cols = self._along(a, b)
+        inside = (rows >= 0) & (cols >= 0) & (rows < self.shape[0]) & (cols < self.shape[1])
+        return bool(inside.all()) and bool(self.fits[rows, cols].all())
+
+    def width(self, a: Sequence[float], b: Sequence[float]) -> float:
+        """Return the clear width [m] of the straight way from `a` to `b`, at most 10 m."""
+        rows, cols = self._along(a, b)
+        rows, cols = rows.clip(0, self.shape[0] - 1), cols.clip(0, self.shape[1] - 1)
+        return round(min(10.0, 2.0 * float(self.clearance[rows, cols].min())), 3)
+
+    def path_lengths(
+        self, goal: Sequence[float], starts: Sequence[Sequence[float]], limit: float = math.inf
+    ) -> list[float]:
+        """Return how long the ways [m] from several points to one are; infinite: none, or longer.
+
+        Narrow ways count up to half more, as planners keep away from walls.
+        """
+        there = self.cell_of(goal)
+        if there is None or not self.fits[there]:
+            return [math.inf] * len(starts)
+        if self._graph is None:
+            self._graph = FloorGraph(self.fits, self.clearance, self.radius, self.cell)
+        cost = self._graph.tree(there, limit).cost
+        out = []
+        for start in starts:
+            cell = self.cell_of(start)
+            node = int(self._graph.index[cell]) if cell is not None else -1
+            out.append(float(cost[node]) if node >= 0 else math.inf)
+        return out
+
+    def frontier(self, reachable: Mask) -> Mask:
+        """Return the reachable cells beside unknown ones: from there more of the house is found."""
+        grown = ndimage.binary_dilation(np.pad(self.unknown, 1, constant_values=True), _EIGHT)
+        beside: Mask = reachable & grown[1:-1, 1:-1]
+        return beside
+
+    def _along(
+        self, a: Sequence[float], b: Sequence[float]
+    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        count = max(2, int(math.dist(a[:2], b[:2]) / (self.cell / 2.0)) + 2)
+        cols = np.floor((np.linspace(a[0], b[0], count) - self.origin[0]) / self.cell)
+        rows = np.floor((np.linspace(a[1], b[1], count) - self.origin[1]) / self.cell)
+        return rows.astype(np.intp), cols.astype(np.intp)
+
+
+def _coarser(values: npt.NDArray[np.int8], cell: float) -> tuple[npt.NDArray[np.int8], float]:
+    """Bring a fine grid to cells of about 5 cm: occupied where any part is, else unknown, free."""
+    factor = round(_WORKING_CELL / cell)
+    if factor < 2:
+        return values, cell
+    rows, cols = (-(-n // factor) * factor for n in values.shape)
+    padded = np.full((rows, cols), -1, np.int8)
+    padded[: values.shape[0], : values.shape[1]] = values
+    blocks = padded.reshape(rows // factor, factor, cols // factor, factor)
+    # Unknown counts as more than free and less than occupied.
+    ranked = np.where(blocks < 0, OCCUPIED_MIN - 1, blocks).max(axis=(1, 3))
+    merged = np.where(ranked == OCCUPIED_MIN - 1, -1, ranked).astype(np.int8)
+    return merged, cell * factor
