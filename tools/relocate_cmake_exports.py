@@ -16,11 +16,12 @@ import sys
 import sysconfig
 from pathlib import Path
 
-#: A directory of the build container that ends in the headers of NumPy or of Python itself.
+#: A directory that ends in the headers of NumPy or of Python itself: of the build container, or of
+#: another environment, whose paths an installer's cache may hold.
 _NUMPY_HEADERS = re.compile(
-    r"/opt/python/cp\d+-cp\d+/lib/python3\.\d+/site-packages/numpy/(?:_core|core)/include"
+    r"/[^;\"$\s]*/lib/python3\.\d+/site-packages/numpy/(?:_core|core)/include"
 )
-_PYTHON_HEADERS = re.compile(r"/opt/python/cp\d+-cp\d+/include/python3\.\d+")
+_PYTHON_HEADERS = re.compile(r"/[^;\"$\s]*/include/python3\.\d+")
 
 
 def relocate_text(text: str, python_include: str, numpy_include: str) -> str:
@@ -43,6 +44,9 @@ def relocate_prefix(prefix: Path, python_include: str, numpy_include: str) -> li
         before = path.read_text(encoding="utf-8")
         after = relocate_text(before, python_include, numpy_include)
         if after != before:
+            # A file of its own: an installer may have linked it to its cache, from which it would
+            # come into other environments.
+            path.unlink()
             path.write_text(after, encoding="utf-8")
             changed.append(path)
     return changed

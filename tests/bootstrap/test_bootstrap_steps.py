@@ -25,7 +25,7 @@ def clone(tmp_path: Path) -> steps.Layout:
     for name in ("relocate_cmake_exports.py", "write_setup_files.py", "link_packages.py"):
         shutil.copy(ROOT / "tools" / name, root / "tools" / name)
     source = root / "ros2_ws" / "src"
-    for package in ("one_msgs", "two_py", "compat/tf2_msgs"):
+    for package in ("one_msgs", "two_py", "compat/tf2_msgs", "compat/robots/arm_msgs"):
         (source / package).mkdir(parents=True)
         (source / package / "package.xml").write_text("<package/>")
     (source / "one_msgs" / "msg").mkdir()
@@ -151,6 +151,22 @@ def test_what_is_asked_for_is_due_only_where_it_is_asked_for(clone: steps.Layout
     assert plan(clone).ready
 
 
+def test_interfaces_of_real_robots_are_built_when_asked_for(clone: steps.Layout) -> None:
+    finish(clone)
+    asked = plan(clone, "3.11", "robots")
+    assert asked.missing == ["robots"]
+    assert asked.workspace_ready and plan(clone).ready
+    stamps.write(clone.group_stamp("robots"), asked.more["robots"])
+    assert plan(clone, "3.11", "robots").ready
+    interface = clone.workspace / "src/compat/robots/arm_msgs/msg/Arm.msg"
+    interface.parent.mkdir()
+    interface.write_text("int32 a\n")
+    assert plan(clone, "3.11", "robots").missing == ["robots"]
+    assert plan(clone).ready
+    shutil.rmtree(clone.install)
+    assert plan(clone, "3.11", "robots").missing == ["robots"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "asked"),
     [
@@ -159,8 +175,10 @@ def test_what_is_asked_for_is_due_only_where_it_is_asked_for(clone: steps.Layout
         (["docs", "--build"], ["docs"]),
         (
             ["test"],
-            ["docs", "embeddings", "local-model", "test"],
-        ),  # it builds the site, runs models
+            ["docs", "embeddings", "local-model", "robots", "test"],
+        ),  # it builds the site, runs models, talks as robots do
+        (["robot", "check", "team.yaml"], ["robots"]),
+        (["setup", "--with", "robots"], ["robots"]),
         (["setup", "--with", "local-model"], ["local-model"]),
         (["setup", "--with", "docs"], ["docs"]),
         (["setup", "--with=test,docs"], ["test", "docs"]),

@@ -47,6 +47,26 @@ def test_relocating_twice_changes_nothing(tmp_path: Path) -> None:
     assert other.read_text() == "set(x 1)\n"
 
 
+def test_relocation_leaves_an_installers_cache_alone(tmp_path: Path) -> None:
+    cached = tmp_path / "cache" / "export.cmake"
+    export = tmp_path / "share" / "x" / "cmake" / "export.cmake"
+    for folder in (cached.parent, export.parent):
+        folder.mkdir(parents=True)
+    cached.write_text(EXPORT)
+    export.hardlink_to(cached)
+    relocate_cmake_exports.relocate_prefix(tmp_path, "/p", "/n")
+    assert "/opt/python" not in export.read_text()
+    assert cached.read_text() == EXPORT
+
+
+def test_relocation_replaces_paths_of_another_environment() -> None:
+    elsewhere = relocate_cmake_exports.relocate_text(
+        EXPORT, "/gone/include/python3.11", "/gone/lib/python3.11/site-packages/numpy/_core/include"
+    )
+    text = relocate_cmake_exports.relocate_text(elsewhere, "/p", "/n")
+    assert '"${_IMPORT_PREFIX}/include;/n;/p")' in text
+
+
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
     """An environment with two folders of bundled libraries, in a path with a blank and a quote."""

@@ -32,7 +32,11 @@ docs/INSTALL.md tells what is installed where, and how to undo it."""
 
 #: Groups of requirements that a command needs beside that of its own name: a test builds the site,
 #: and puts a decision to the model in the box.
-MORE_GROUPS = {"test": ("docs", "embeddings", "local-model")}
+MORE_GROUPS = {
+    "test": ("docs", "embeddings", "local-model", steps.ROBOTS),
+    "lab": (steps.ROBOTS,),
+    "robot": (steps.ROBOTS,),
+}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -124,12 +128,13 @@ def set_up(plan: steps.Plan, base: Mapping[str, str]) -> None:
     if not plan.build_ready:
         steps.install_what_builds(plan, base)
     with contextlib.ExitStack() as beside:
-        if not plan.workspace_ready:
+        if not plan.workspace_ready or steps.ROBOTS in plan.missing:
             beside.enter_context(workspace.building(plan, steps.underlay(plan, base)))
         if not plan.venv_ready:
             steps.install_what_runs(plan, base)
         for name in plan.missing:
-            steps.install_more(plan, name, base)
+            if name != steps.ROBOTS:
+                steps.install_more(plan, name, base)
         if not plan.renderer_ready:
             steps.compile_renderer(plan, base)
     steps.record_activation(plan, base)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 #: Files of a Python package that end up in the build; its modules are linked, not copied.
 _PACKAGE_FILES = ("package.xml", "setup.py", "setup.cfg", "CMakeLists.txt", "colcon.pkg")
-_PATTERNS = ("msg/*.msg", "srv/*.srv", "action/*.action", "hook/*", "cmake/*.py")
+_PATTERNS = ("msg/*.msg", "srv/*.srv", "action/*.action", "hook/*", "cmake/*.*")
 
 
 def digest(facts: Iterable[str], files: Iterable[Path], root: Path) -> str:
@@ -47,10 +47,18 @@ def write(stamp: Path, digest: str) -> None:
 
 
 def workspace_packages(source: Path) -> list[Path]:
-    """Return the package directories below ``ros2_ws/src``, those in ``compat`` included."""
+    """Return the package directories below ``ros2_ws/src`` that everybody needs.
+
+    Those in ``compat`` are among them, those in ``compat/robots`` are not.
+    """
     found = [path.parent for path in source.glob("*/package.xml")]
     found += [path.parent for path in source.glob("compat/*/package.xml")]
     return sorted(found)
+
+
+def robot_stand_ins(source: Path) -> list[Path]:
+    """Return the stand-ins for interfaces of real robots; they are built when asked for."""
+    return sorted(path.parent for path in source.glob("compat/robots/*/package.xml"))
 
 
 def build_inputs(packages: Iterable[Path]) -> list[Path]:

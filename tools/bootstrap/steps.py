@@ -20,6 +20,9 @@ BUILD = ("ros", "build")
 ALWAYS = (*BUILD, "run")
 #: Files of requirements/ that are not groups.
 _NO_GROUP = ("system", "unused")
+#: Asked for as a group of requirements is; it is built and not installed: the interfaces of real
+#: robots, where ROS lacks them.
+ROBOTS = "robots"
 #: Programs of tools/ that make the wheels of ROS usable.
 AFTER_INSTALLING = ("relocate_cmake_exports", "write_setup_files")
 #: What numba compiles at the first image, below ros2_ws.
@@ -30,7 +33,15 @@ MORE_TITLES = {
     "local-model": "the model in the box",
 }
 #: How long steps take on two cores that do little else [s].
-EXPECTED = {"venv": 8, "build": 12, "run": 10, "messages": 65, "more": 15, "renderer": 15}
+EXPECTED = {
+    "venv": 8,
+    "build": 12,
+    "run": 10,
+    "messages": 65,
+    "more": 15,
+    "renderer": 15,
+    "robots": 60,
+}
 
 
 @dataclass(frozen=True)
@@ -56,7 +67,7 @@ class Layout:
 
     def group_stamp(self, name: str) -> Path:
         """Written when a part of the environment is complete; goes away with it."""
-        return self.venv / f"coterie-with-{name}"
+        return (self.install if name == ROBOTS else self.venv) / f"coterie-with-{name}"
 
     @property
     def workspace(self) -> Path:
@@ -152,8 +163,10 @@ class Plan:
 
         scripts = [tools / f"{name}.py" for name in AFTER_INSTALLING]
         build_digest = stamps.digest([digest(BUILD)], scripts, layout.root)
-        packages = stamps.workspace_packages(layout.workspace / "src")
-        inputs = [*stamps.build_inputs(packages), tools / "link_packages.py"]
+        source = layout.workspace / "src"
+        inputs = stamps.build_inputs(stamps.workspace_packages(source))
+        inputs += [tools / "link_packages.py"]
+        for_robots = stamps.build_inputs(stamps.robot_stand_ins(source))
         venv_digest = stamps.digest([build_digest, digest(ALWAYS)], [], layout.root)
         renderer = [path for path in [layout.workspace / RENDERER] if path.is_file()]
         return cls(
@@ -163,7 +176,12 @@ class Plan:
             venv_digest,
             stamps.digest([build_digest], inputs, layout.root),
             stamps.digest([venv_digest], renderer, layout.root),
-            {name: digest([name]) for name in more},
+            {
+                name: stamps.digest([build_digest], for_robots, layout.root)
+                if name == ROBOTS
+                else digest([name])
+                for name in more
+            },
         )
 
     @property
@@ -180,7 +198,7 @@ class Plan:
 
     @property
     def missing(self) -> list[str]:
-        """Return the groups that are asked for and not installed."""
+        """Return the groups that are asked for and not there."""
         return [
             name
             for name, digest in self.more.items()
@@ -210,9 +228,9 @@ class Plan:
 
 
 def groups(layout: Layout) -> list[str]:
-    """Return the groups of requirements that are installed only when asked for."""
+    """Return the groups of requirements that are installed only when asked for, and `ROBOTS`."""
     found = (path.stem for path in layout.requirements("run").parent.glob("*.txt"))
-    return sorted(name for name in found if name not in (*ALWAYS, *_NO_GROUP))
+    return sorted([ROBOTS, *(name for name in found if name not in (*ALWAYS, *_NO_GROUP))])
 
 
 def ensure_system_packages(layout: Layout, environ: Mapping[str, str]) -> None:
@@ -370,10 +388,13 @@ def expected(plan: Plan) -> float:
         seconds += EXPECTED["venv"]
     if not plan.build_ready:
         seconds += EXPECTED["build"]
-    beside = float(EXPECTED["more"] * len(plan.missing))
+    to_install = [name for name in plan.missing if name != ROBOTS]
+    beside = float(EXPECTED["more"] * len(to_install))
     beside += 0.0 if plan.venv_ready else EXPECTED["run"]
     beside += 0.0 if plan.renderer_ready else EXPECTED["renderer"]
-    return seconds + max(beside, 0.0 if plan.workspace_ready else EXPECTED["messages"])
+    built = 0.0 if plan.workspace_ready else EXPECTED["messages"]
+    built += EXPECTED["robots"] if ROBOTS in plan.missing else 0.0
+    return seconds + max(beside, built)
 
 
 def drop_damaged(layout: Layout) -> None:

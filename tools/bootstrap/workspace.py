@@ -10,14 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bootstrap import stamps, terminal
-from bootstrap.steps import EXPECTED, Layout, Plan
+from bootstrap.steps import EXPECTED, ROBOTS, Layout, Plan
 
 
 @contextlib.contextmanager
 def building(plan: Plan, environ: Mapping[str, str]) -> Iterator[None]:
     """Link the Python packages of ``ros2_ws``, and build the others beside what is done here.
 
-    Modules, launch files and configurations are linked and not copied: editing needs no build.
+    Modules, launch files and configurations are linked and not copied: editing needs no build. What
+    is built already is left alone: where only the interfaces of real robots are asked for, only
+    they are built.
 
     Raises:
         SetupError: A package cannot be linked or built.
@@ -34,22 +36,50 @@ def building(plan: Plan, environ: Mapping[str, str]) -> Iterator[None]:
     if unfinished.exists() or (origin.is_file() and origin.read_text() != made_for):
         for name in ("build", "install", "log"):
             shutil.rmtree(layout.workspace / name, ignore_errors=True)
-    layout.workspace_stamp.unlink(missing_ok=True)
+    fresh = not plan.workspace_ready
+    if fresh:
+        layout.workspace_stamp.unlink(missing_ok=True)
     origin.parent.mkdir(exist_ok=True)
     origin.write_text(made_for)
     source = layout.workspace / "src"
     packages = [path for path in stamps.workspace_packages(source) if path.parent == source]
     compiled = [path for path in packages if (path / "CMakeLists.txt").is_file()]
-    stand_ins = missing_stand_ins(source / "compat", _ament_prefixes(environ, layout))
-    _drop_removed(layout, {path.name for path in [*packages, *stand_ins]})
+    prefixes = _ament_prefixes(environ, layout)
+    stand_ins = missing_stand_ins(source / "compat", prefixes)
+    for_robots = missing_stand_ins(source / "compat" / ROBOTS, prefixes)
+    _drop_removed(layout, {path.name for path in [*packages, *stand_ins, *for_robots]})
+    built = []
+    if fresh:
+        _link_programs(layout, environ)
+        built += [*compiled, *stand_ins]
+    if ROBOTS in plan.missing:
+        built += for_robots
+    if built:
+        with _compiling(plan, built, environ, unfinished):
+            yield
+    else:
+        yield
+    if fresh:
+        stamps.write(layout.workspace_stamp, plan.workspace_digest)
+    if ROBOTS in plan.missing:
+        stamps.write(layout.group_stamp(ROBOTS), plan.more[ROBOTS])
+
+
+def _link_programs(layout: Layout, environ: Mapping[str, str]) -> None:
     terminal.Job(
-        [str(layout.python), str(layout.root / "tools" / "link_packages.py"), str(source),
-         str(layout.install)],
+        [str(layout.python), str(layout.root / "tools" / "link_packages.py"),
+         str(layout.workspace / "src"), str(layout.install)],
         title="programs of ros2_ws",
         log=layout.log("link_packages"),
         environ=environ,
     ).wait()  # fmt: skip
-    built = [*compiled, *stand_ins]
+
+
+def _compiling(
+    plan: Plan, built: Sequence[Path], environ: Mapping[str, str], unfinished: Path
+) -> terminal.Job:
+    """Return the build of interface packages; it is waited for where its context ends."""
+    layout = plan.layout
     command = [
         str(layout.venv / "bin" / "colcon"), "--log-base", str(layout.workspace / "log"),
         "build", "--symlink-install",
@@ -58,22 +88,21 @@ def building(plan: Plan, environ: Mapping[str, str]) -> Iterator[None]:
         f"-DPython3_EXECUTABLE={layout.python}",
         f"-DCOTERIE_ROS_FROM_WHEELS={'ON' if plan.installation.wheels else 'OFF'}",
     ]  # fmt: skip
-    with terminal.Job(
+    title = "messages of ros2_ws" if not plan.workspace_ready else "interfaces of real robots"
+    return terminal.Job(
         command,
-        title="messages of ros2_ws",
+        title=title,
         log=layout.log("colcon"),
         environ=environ,
         cwd=layout.workspace,
         marker=unfinished,
-        expected=EXPECTED["messages"],
+        expected=EXPECTED["robots" if plan.workspace_ready else "messages"],
         describe=ColconProgress(len(built)),
         advise=lambda _: (
             "mend what the log names, then run ./coterie setup again",
             "if the build tree is broken:  rm -rf ros2_ws/build ros2_ws/install ros2_ws/log",
         ),
-    ):
-        yield
-    stamps.write(layout.workspace_stamp, plan.workspace_digest)
+    )
 
 
 def _ament_prefixes(environ: Mapping[str, str], layout: Layout) -> list[Path]:

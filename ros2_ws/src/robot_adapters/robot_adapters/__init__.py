@@ -1,0 +1,1 @@
+"""Adapters to real robots: their skills through Nav2, MoveIt or own drivers, and observations."""

@@ -1,0 +1,1 @@
+"""Backends: what an adapter drives its robot with."""
