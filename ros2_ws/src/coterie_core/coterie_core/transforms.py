@@ -120,13 +120,7 @@ class TransformBuffer:
             down = self._chain(target)
             common = next((frame for frame in up if frame in down), None)
             if common is None:
-                known = ", ".join(sorted(self._links)[:8]) or "none"
-                heard = {*self._links, *(link.parent for link in self._links.values())}
-                missing = [f for f in (target, source) if f not in heard]
-                hint = f"; nothing is known of {missing[0]!r}" if missing else ""
-                raise TransformNotYet(
-                    f"no transforms connect {source!r} with {target!r}{hint} (frames: {known})"
-                )
+                raise TransformNotYet(self._apart(target, source))
             out = np.eye(4)
             for frame in up[: up.index(common)]:
                 out = self._at(frame, time) @ out
@@ -134,6 +128,31 @@ class TransformBuffer:
             for frame in down[: down.index(common)]:
                 back = self._at(frame, time) @ back
         return out if target == common else inverse(back) @ out
+
+    def latest(self, target: str, source: str) -> float:
+        """Return the newest time [s] at which the way between two frames is known.
+
+        Infinite where all of it is fixed.
+
+        Raises:
+            TransformNotYet: They are not connected.
+            TransformError: Transforms go round in a circle.
+        """
+        target, source = target.lstrip("/"), source.lstrip("/")
+        with self._lock:
+            up, down = self._chain(source), self._chain(target)
+            common = next((frame for frame in up if frame in down), None)
+            if common is None:
+                raise TransformNotYet(self._apart(target, source))
+            links = [self._links[f] for f in up[: up.index(common)] + down[: down.index(common)]]
+            return min((link.times[-1] for link in links if not link.fixed), default=math.inf)
+
+    def _apart(self, target: str, source: str) -> str:
+        known = ", ".join(sorted(self._links)[:8]) or "none"
+        heard = {*self._links, *(link.parent for link in self._links.values())}
+        missing = [f for f in (target, source) if f not in heard]
+        hint = f"; nothing is known of {missing[0]!r}" if missing else ""
+        return f"no transforms connect {source!r} with {target!r}{hint} (frames: {known})"
 
     def _chain(self, frame: str) -> list[str]:
         chain = [frame]

@@ -1,0 +1,150 @@
+"""Objects that detectors find, as boxes in the robot's map; what several images show is one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.geometry import Box, Vec3, iou
+from coterie_core.perception.backprojection import LiftOptions, lift
+from robot_adapters.sensing.seen import Sight, seen_through
+
+SAME_M = 0.5
+"""Boxes of one label whose middles are nearer than this are of one object [m]."""
+_SAME_IOU = 0.25
+_MOST = 500
+_TRIM = 2.0  # [%] of points at each end that do not count for a box: depth's stray pixels
+_LEAST_EDGE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class FoundBox:
+    """One detection in space: label scores (0..1), box [m], distance [m] from the camera."""
+
+    scores: Mapping[str, float]
+    box: Box
+    distance: float
+
+    @property
+    def label(self) -> str:
+        """The likeliest label."""
+        return min(self.scores, key=lambda k: (-self.scores[k], k))
+
+
+@dataclass(slots=True)
+class Track:
+    """An object as several images show it.
+
+    Attributes:
+        scores: Label -> mean score.
+        box: Mean of the boxes, near views before far ones [m].
+        distance: Of the nearest view [m].
+        time: When it was seen last [s].
+        views: Images that showed it.
+    """
+
+    scores: dict[str, float]
+    box: Box
+    distance: float
+    time: float
+    views: int = 1
+    weight: float = 1.0
+
+    @property
+    def label(self) -> str:
+        """The likeliest label."""
+        return min(self.scores, key=lambda k: (-self.scores[k], k))
+
+
+def boxes_of(
+    frame: RgbdFrame, detections: Sequence[ImageDetection], options: LiftOptions
+) -> tuple[list[FoundBox], list[ImageDetection]]:
+    """Bring detections of an image into space by its depth.
+
+    Returns:
+        Those with enough depth as boxes in the map, and those without.
+    """
+    found: list[FoundBox] = []
+    lifted = lift(frame, [one for one in detections if one.scores], options)
+    eye = frame.camera_to_map[:3, 3]
+    placed = set()
+    for one in lifted:
+        low, high = np.percentile(one.points, (_TRIM, 100.0 - _TRIM), axis=0).astype(float)
+        center, size = (low + high) / 2.0, np.maximum(high - low, _LEAST_EDGE)
+        box = Box(_vec(center), _vec(size))
+        found.append(FoundBox(one.detection.scores, box, math.dist(center, eye)))
+        placed.add(id(one.detection))
+    return found, [one for one in detections if one.scores and id(one) not in placed]
+
+
+@dataclass(slots=True)
+class Tracks:
+    """The objects seen of late, and those that several images confirmed.
+
+    Args:
+        sight: How far depth tells that something is gone.
+    """
+
+    sight: Sight
+    items: list[Track] = field(default_factory=list)
+
+    def add(self, found: Iterable[FoundBox], time: float) -> None:
+        """Take what one image shows at a time [s]."""
+        taken: set[int] = set()
+        for one in sorted(found, key=lambda f: f.distance):
+            near = [
+                (math.dist(t.box.center, one.box.center), k)
+                for k, t in enumerate(self.items)
+                if k not in taken and one.label in t.scores and _same(t.box, one.box)
+            ]
+            weight = 1.0 / max(one.distance, 0.3) ** 2
+            if near:
+                at = min(near)[1]
+                _blend(self.items[at], one, weight, time)
+                taken.add(at)
+            elif len(self.items) < _MOST:
+                self.items.append(
+                    Track(dict(one.scores), one.box, one.distance, time, weight=weight)
+                )
+                taken.add(len(self.items) - 1)
+
+    def drop_gone(self, frame: RgbdFrame) -> None:
+        """Forget what the image shows to be there no more."""
+        self.items = [
+            t
+            for t in self.items
+            if t.time >= frame.time or not seen_through(frame, t.box, self.sight)
+        ]
+
+    def forget(self, before: float = math.inf) -> None:
+        """Forget what was seen last before a time [s]."""
+        self.items = [t for t in self.items if t.time >= before]
+
+
+def _same(a: Box, b: Box) -> bool:
+    return math.dist(a.center, b.center) <= SAME_M or iou(a, b) > _SAME_IOU
+
+
+def _blend(track: Track, one: FoundBox, weight: float, time: float) -> None:
+    share = weight / (track.weight + weight)
+    center = [a + share * (b - a) for a, b in zip(track.box.center, one.box.center, strict=True)]
+    size = [a + share * (b - a) for a, b in zip(track.box.size, one.box.size, strict=True)]
+    track.box = Box(_vec(center), _vec(size), one.box.yaw if share > 0.5 else track.box.yaw)
+    n = track.views
+    labels = {*track.scores, *one.scores}
+    track.scores = {
+        k: (n * track.scores.get(k, 0.0) + one.scores.get(k, 0.0)) / (n + 1) for k in labels
+    }
+    track.weight += weight
+    track.views += 1
+    track.distance = min(track.distance, one.distance)
+    track.time = max(track.time, time)
+
+
+def _vec(values: Iterable[float]) -> Vec3:
+    x, y, z = (float(v) for v in values)
+    return (x, y, z)

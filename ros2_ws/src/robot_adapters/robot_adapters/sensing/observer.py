@@ -1,0 +1,381 @@
+"""Observer: what a real robot perceives, made from its sensors; ROS-free."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.geometry import Box, Pose, Vec3, wrap_angle, yaw_to_quaternion
+from coterie_core.observation import Detection, Observation, PlaceView
+from coterie_core.perception.backprojection import LiftOptions
+from coterie_core.perception.motion_filter import MotionFilter
+from coterie_core.scene import Room, SceneGraph
+from coterie_core.transforms import Matrix, TransformBuffer, TransformError
+from robot_adapters.sensing.camera import CameraFeed, CameraModel, DepthImage, Detections, SeenFrame
+from robot_adapters.sensing.frames import FrameNames, Jump, Localization
+from robot_adapters.sensing.grid_space import GridData
+from robot_adapters.sensing.objects import FoundBox, Track, Tracks, boxes_of
+from robot_adapters.sensing.places import PlaceSpacing
+from robot_adapters.sensing.plane import MapPose
+from robot_adapters.sensing.robot_map import FloorState, RobotMap
+from robot_adapters.sensing.seen import Sight, cells_seen, places_seen
+
+_TOWARD = 3.0
+"""How far from a place a thing may lie that is seen toward it [m]."""
+_MOST_LABELS = 500
+
+
+class SensingError(RuntimeError):
+    """No observation can be made now: says what is missing and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class SensingSettings:
+    """How a robot's sensors are used.
+
+    Attributes:
+        radius: The body's radius [m].
+        names: The robot's frames.
+        map_pose: Where the robot's map lies in the team's; None: not known yet.
+        memory: What was seen counts for so long [s], so that the way and a turn on the spot are
+            in the observation at their end.
+        sight: How far images tell something.
+        spacing: How places lie.
+        region_prefix: Of ids of regions that the robot parts the floor into itself.
+        stale_after: How old the newest pose may be [s].
+        min_score: Detections below this do not count (0..1).
+        patience: How long images wait for their transforms [s].
+        still_period: A camera that stands still is looked at so often [s].
+    """
+
+    radius: float = 0.25
+    names: FrameNames = field(default_factory=FrameNames)
+    map_pose: MapPose | None = field(default_factory=MapPose)
+    memory: float = 30.0
+    sight: Sight = field(default_factory=Sight)
+    spacing: PlaceSpacing = field(default_factory=PlaceSpacing)
+    region_prefix: str = ""
+    stale_after: float = 1.0
+    min_score: float = 0.25
+    patience: float = 1.0
+    still_period: float = 0.5
+
+
+class Observer:
+    """Makes observations of one robot; one thread at a time may use it.
+
+    Args:
+        settings: How.
+        transforms: The robot's tf; somebody else fills it.
+
+    Attributes:
+        map: Floors, rooms and places.
+        objects: Objects that were seen of late, in the robot's map.
+        jumps: How often localization has jumped.
+        last_jump: The latest jump.
+    """
+
+    def __init__(self, settings: SensingSettings, transforms: TransformBuffer) -> None:
+        self.settings = settings
+        self.map = RobotMap(
+            settings.radius, settings.spacing, settings.region_prefix, settings.map_pose
+        )
+        self.objects = Tracks(settings.sight)
+        self.jumps = 0
+        self.last_jump: Jump | None = None
+        self._where = Localization(transforms, settings.names, stale_after=settings.stale_after)
+        self._transforms = transforms
+        self._cameras: dict[str, CameraFeed] = {}
+        self._still: dict[str, MotionFilter] = {}
+        self._seen: dict[str, tuple[float, float]] = {}  # place -> (time, quality)
+        self._unplaced: dict[str, tuple[float, float]] = {}  # label -> (time, score)
+        self._lost_until = -math.inf
+
+    # -- what comes in ----------------------------------------------------------------------
+
+    def feed_grid(self, grid: GridData) -> bool:
+        """Take a floor's map; tell whether it says anything new. Takes seconds for a large one."""
+        changed = self.map.set_grid(grid, self._here())
+        if changed:
+            self._seen = {k: v for k, v in self._seen.items() if self.map.has(k)}
+        return changed
+
+    def feed_rooms(self, rooms: Iterable[Room]) -> bool:
+        """Take rooms with outlines in the team's map, a person's or the semantic map's."""
+        return self.map.set_rooms(rooms, self._here())
+
+    def set_map_pose(self, pose: MapPose) -> None:
+        """Take where the robot's map lies in the team's."""
+        self.map.set_pose(pose, self._here())
+
+    def feed_pose(self, pose: Pose, time: float) -> None:
+        """Take where the base is in the robot's map, of a robot whose tf does not tell."""
+        names = self.settings.names
+        rotation = yaw_to_quaternion(pose.yaw)
+        self._transforms.add(names.map, names.base, pose.position, rotation, time)
+
+    def feed_info(self, camera: str, model: CameraModel, *, detector: bool = False) -> None:
+        """Take a camera's model; detector: of the image that its detector sees."""
+        feed = self._camera(camera)
+        if detector:
+            feed.detector_model = model
+        else:
+            feed.model = model
+
+    def feed_depth(self, camera: str, image: DepthImage, now: float) -> None:
+        """Take a depth image; it counts once its pose is known. `now` [s]: the node's clock."""
+        self._camera(camera).add_depth(image, now)
+        self.work(now)
+
+    def feed_detections(self, camera: str, found: Detections, now: float) -> None:
+        """Take what a detector found in an image of a camera; depth of that moment places it."""
+        good = tuple(d for d in found.items if self._counts(d.scores))
+        found = Detections(good, found.frame, found.time, found.size)
+        self._camera(camera).add_detections(found, now)
+        self.work(now)
+
+    def feed_labels(self, found: Detections) -> None:
+        """Take detections of a camera without depth: they are seen, but nobody knows where."""
+        for one in found.items:
+            if self._counts(one.scores):
+                self._note_unplaced(one, found.time)
+
+    def feed_boxes(self, found: Sequence[FoundBox], frame: str, time: float) -> None:
+        """Take detections in space, in any frame of the robot's tf.
+
+        Raises:
+            TransformError: Where that frame was is not known (TransformNotYet: not yet).
+        """
+        self._check_jump()
+        if time < self._lost_until:
+            return
+        pose = self._transforms.lookup(self.settings.names.map, frame, time)
+        boxes = [
+            FoundBox(one.scores, _moved(one.box, pose), one.distance)
+            for one in found
+            if self._counts(one.scores)
+        ]
+        self.objects.add(boxes, time)
+
+    def work(self, now: float) -> None:
+        """Use the images whose poses have come; `now` [s] is the node's clock."""
+        self._check_jump()
+        for name, feed in self._cameras.items():
+            for ready in feed.ready(now, self._lost_until):
+                self._take(name, ready)
+        self.objects.forget(before=now - self.settings.memory)
+
+    # -- what goes out ----------------------------------------------------------------------
+
+    def pose(self, now: float) -> Pose:
+        """Return where the base is in the team's map.
+
+        Raises:
+            SensingError: The robot, or its map, is not located.
+        """
+        return self._placed().pose_to_team(self._pose(now))
+
+    def place(self, name: str) -> Vec3 | None:
+        """Return where a place is in the team's map [m]; None for one that is not there."""
+        return self.map.place(name)
+
+    def scene(self) -> SceneGraph:
+        """Return floors, rooms, ways between them, places and links, in the team's map."""
+        return self.map.scene()
+
+    def observation(self, robot: str, step: int, time: float) -> Observation:
+        """Return what the robot perceives, in the team's map.
+
+        Args:
+            robot: Its name.
+            step: Number of the observation.
+            time: The node's clock [s].
+
+        Raises:
+            SensingError: It is not known where the robot is; says why.
+        """
+        where = self._placed()
+        self.work(time)
+        pose = self._pose(time)
+        oldest = time - self.settings.memory
+        detections = [self._detection(t, where) for t in self.objects.items if t.time >= oldest]
+        for label, (when, score) in sorted(self._unplaced.items()):
+            if when >= oldest:
+                detections.append(Detection(label, score, None, None, 0.0, "", {label: score}))
+        room = self.map.room_at(pose.position)
+        state = self.map.floor_at(pose.position)
+        here, seen = "", {}
+        neighbors: list[PlaceView] = []
+        if state is not None:
+            here = state.nearest_place(pose.position)
+            seen = {here: 1.0} if here else {}
+            for name, (when, quality) in sorted(self._seen.items()):
+                if when >= oldest and name in state.places.spots:
+                    seen.setdefault(name, quality)
+            neighbors = self._neighbors(here, state, where, detections, seen)
+        return Observation(
+            robot,
+            step,
+            time,
+            where.pose_to_team(pose),
+            here,
+            room,
+            tuple(detections),
+            tuple(neighbors),
+            seen,
+        )
+
+    def figures(self) -> dict[str, object]:
+        """Return numbers for diagnostics."""
+        floors = self.map.floors.values()
+        known = sum(int((~s.space.unknown).sum()) for s in floors)
+        seen = sum(int(s.seen.sum()) for s in floors)
+        figures: dict[str, object] = {
+            "places": sum(len(s.places.spots) for s in floors),
+            "frontier_places": len(self.map.frontier()),
+            "cells_seen_percent": round(100.0 * seen / known, 1) if known else 0.0,
+            "objects": len(self.objects.items),
+            "localization_jumps": self.jumps,
+        }
+        for name, feed in self._cameras.items():
+            figures |= {f"{name}.{key}": count for key, count in sorted(feed.counts.items())}
+        return figures
+
+    def problems(self) -> list[str]:
+        """Return what is wrong now, one line each."""
+        out = [feed.problem for feed in self._cameras.values() if feed.problem]
+        if not self.map.floors:
+            out.append("no map has come: there are no places yet; is the map server active?")
+        if self.map.pose is None:
+            out.append("the robot's map is not aligned with the team's yet")
+        return out
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _camera(self, name: str) -> CameraFeed:
+        if name not in self._cameras:
+            map_frame = self.settings.names.map
+            self._cameras[name] = CameraFeed(
+                name, self._transforms, map_frame, self.settings.patience
+            )
+            self._still[name] = MotionFilter(self.settings.still_period)
+        return self._cameras[name]
+
+    def _take(self, camera: str, ready: SeenFrame) -> None:
+        frame = ready.frame
+        if ready.detections is None:
+            if self._still[camera].passes(frame.camera_to_map, frame.time):
+                self._look(frame)
+            return
+        options = LiftOptions(near=self.settings.sight.near, far=self.settings.sight.far)
+        found, unplaced = boxes_of(frame, ready.detections, options)
+        self.objects.add(found, frame.time)
+        self.objects.drop_gone(frame)
+        for one in unplaced:
+            self._note_unplaced(one, frame.time)
+
+    def _look(self, frame: RgbdFrame) -> None:
+        sight = self.settings.sight
+        try:
+            base = self._where.pose_at(frame.time).position
+        except TransformError:
+            x, y, z = frame.camera_to_map[:3, 3].tolist()
+            base = (x, y, z)
+        state = self.map.floor_at(base)
+        if state is None:
+            return
+        spots = {name: state.position(name) for name in state.places.spots}
+        oldest = frame.time - self.settings.memory
+        for name, quality in places_seen(frame, spots, base, sight).items():
+            when, best = self._seen.get(name, (-math.inf, 0.0))
+            if when < oldest or quality >= best:
+                self._seen[name] = (frame.time, quality)
+        state.seen |= cells_seen(frame, state.space, sight)
+
+    def _check_jump(self) -> None:
+        jump = self._where.check_jump()
+        if jump is not None:
+            self.jumps += 1
+            self.last_jump = jump
+            # What was seen lately was put where the robot was not.
+            self._lost_until = jump.time
+            self.objects.forget()
+            self._seen.clear()
+
+    def _counts(self, scores: Mapping[str, float]) -> bool:
+        return max(scores.values(), default=-1.0) >= self.settings.min_score
+
+    def _note_unplaced(self, one: ImageDetection, time: float) -> None:
+        if one.label in self._unplaced or len(self._unplaced) < _MOST_LABELS:
+            self._unplaced[one.label] = (time, one.scores[one.label])
+
+    def _placed(self) -> MapPose:
+        if self.map.pose is None:
+            raise SensingError(
+                "where this robot's map lies in the team's is not known: give in_team_map, or let "
+                "it see objects that the team's map has"
+            )
+        return self.map.pose
+
+    def _pose(self, now: float) -> Pose:
+        try:
+            return self._where.pose(now)[0]
+        except TransformError as error:
+            raise SensingError(f"the robot is not located: {error}") from None
+
+    def _here(self) -> Vec3 | None:
+        names = self.settings.names
+        try:
+            newest = self._transforms.latest(names.map, names.base)
+            return self._where.pose_at(newest).position
+        except TransformError:
+            return None
+
+    def _detection(self, track: Track, where: MapPose) -> Detection:
+        label = track.label
+        return Detection(
+            label,
+            min(1.0, track.scores[label]),
+            where.box_to_team(track.box),
+            self.map.room_at(track.box.center),
+            track.distance,
+            "",
+            dict(track.scores),
+        )
+
+    def _neighbors(
+        self,
+        here: str,
+        state: FloorState,
+        where: MapPose,
+        detections: Sequence[Detection],
+        seen: Mapping[str, float],
+    ) -> list[PlaceView]:
+        ways = state.places.neighbors(here) if here else {}
+        spots = {k: where.to_team(state.position(k)) for k in (here, *ways) if k}
+        toward: dict[str, set[str]] = {k: set() for k in spots}
+        for found in detections:
+            if found.box is not None and spots:
+                center = found.box.center
+                nearest = min(spots, key=lambda k: (math.dist(spots[k][:2], center[:2]), k))
+                if math.dist(spots[nearest], center) <= _TOWARD:
+                    toward[nearest].add(found.label)
+        return [
+            PlaceView(
+                other,
+                spots[other],
+                length,
+                self.map.room_of(other, state) if other in seen else None,
+                tuple(sorted(toward[other])),
+            )
+            for other, length in ways.items()
+        ]
+
+
+def _moved(box: Box, pose: Matrix) -> Box:
+    """Return a box of a frame in the map; how it is tilted there is dropped."""
+    x, y, z = (pose @ (*box.center, 1.0))[:3].tolist()
+    turn = math.atan2(pose[1, 0], pose[0, 0])
+    return Box((x, y, z), box.size, wrap_angle(box.yaw + turn))
