@@ -117,7 +117,7 @@ class CameraFeed:
         while len(self._waiting) > 2 * self.limit:
             at = next((k for k, w in enumerate(self._waiting) if w.found is None), 0)
             del self._waiting[at]
-            self._count("dropped_too_many")
+            self.count("dropped_too_many")
 
     def ready(self, now: float, before: float = -np.inf) -> list[SeenFrame]:
         """Return the frames whose poses are known by now; give up those that waited too long.
@@ -130,7 +130,7 @@ class CameraFeed:
         still: deque[_Waiting] = deque()
         for item in self._waiting:
             if item.depth.time < before:
-                self._count("dropped_lost")
+                self.count("dropped_lost")
                 continue
             try:
                 out.append(self._frame(item))
@@ -147,10 +147,12 @@ class CameraFeed:
 
     def _give_up(self, counter: str, why: str) -> None:
         self.problem = f"{self.name}: frame dropped: {why}"
-        self._count(counter)
+        self.count(counter)
 
-    def _count(self, counter: str) -> None:
-        self.counts[counter] = self.counts.get(counter, 0) + 1
+    def count(self, counter: str, times: int = 1) -> None:
+        """Count something for the diagnostics."""
+        if times > 0:
+            self.counts[counter] = self.counts.get(counter, 0) + times
 
     def _frame(self, item: _Waiting) -> SeenFrame:
         if self.model is None:

@@ -62,23 +62,19 @@ class Track:
 
 def boxes_of(
     frame: RgbdFrame, detections: Sequence[ImageDetection], options: LiftOptions
-) -> tuple[list[FoundBox], list[ImageDetection]]:
-    """Bring detections of an image into space by its depth.
+) -> list[FoundBox]:
+    """Return detections of an image as boxes in the map; those with too little depth are left out.
 
-    Returns:
-        Those with enough depth as boxes in the map, and those without.
+    A box holds what the image shows of the object: its far side is not guessed.
     """
     found: list[FoundBox] = []
-    lifted = lift(frame, [one for one in detections if one.scores], options)
     eye = frame.camera_to_map[:3, 3]
-    placed = set()
-    for one in lifted:
+    for one in lift(frame, [one for one in detections if one.scores], options):
         low, high = np.percentile(one.points, (_TRIM, 100.0 - _TRIM), axis=0).astype(float)
         center, size = (low + high) / 2.0, np.maximum(high - low, _LEAST_EDGE)
         box = Box(_vec(center), _vec(size))
         found.append(FoundBox(one.detection.scores, box, math.dist(center, eye)))
-        placed.add(id(one.detection))
-    return found, [one for one in detections if one.scores and id(one) not in placed]
+    return found
 
 
 @dataclass(slots=True)

@@ -270,11 +270,10 @@ class Observer:
                 self._look(frame)
             return
         options = LiftOptions(near=self.settings.sight.near, far=self.settings.sight.far)
-        found, unplaced = boxes_of(frame, ready.detections, options)
+        found = boxes_of(frame, ready.detections, options)
+        self._cameras[camera].count("without_depth", len(ready.detections) - len(found))
         self.objects.add(found, frame.time)
         self.objects.drop_gone(frame)
-        for one in unplaced:
-            self._note_unplaced(one, frame.time)
 
     def _look(self, frame: RgbdFrame) -> None:
         sight = self.settings.sight

@@ -280,7 +280,8 @@ class _Layout:
         if not len(cells):  # narrower than the pitch
             cells = np.argwhere(mine)
         points = (cells[:, ::-1] + 0.5) * self.space.cell + self.space.origin
-        return points, self.space.clearance[cells[:, 0], cells[:, 1]]
+        clearance = self.space.clearance[cells[:, 0], cells[:, 1]]
+        return np.asarray(points, dtype=np.float64), clearance
 
 
 def passages(regions: Labels, reachable: Mask, space: GridSpace) -> list[tuple[int, int, Vec2]]:

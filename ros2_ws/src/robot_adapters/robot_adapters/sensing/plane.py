@@ -49,7 +49,8 @@ class MapPose:
         """Return a box of the robot's map in the team's."""
         return Box(self.to_team(box.center), box.size, wrap_angle(box.yaw + self.yaw))
 
-    def points_to_team(self, points: Array) -> Array:
+    def points_to_team(self, points: npt.NDArray[np.floating]) -> Array:
         """Return points (n, 2) [m] of the robot's map in the team's."""
         c, s = math.cos(self.yaw), math.sin(self.yaw)
-        return np.asarray(points @ np.array([[c, s], [-s, c]]) + (self.x, self.y))
+        turned = points @ np.array([[c, s], [-s, c]])
+        return np.asarray(turned + (self.x, self.y), dtype=np.float64)

@@ -164,9 +164,9 @@ class RobotMap:
             floor = state.floor
             graph.add_floor(Floor(floor.id, floor.index, floor.elevation, floor.ceiling_height))
             for name in state.places.spots:
-                room = self.room_of(name, state)
+                view = self.room_of(name, state)
                 at = self.pose.to_team(state.position(name))
-                graph.add_place(Place(name, at, room.id if room else "", floor.id))
+                graph.add_place(Place(name, at, view.id if view else "", floor.id))
             for (a, b), link in state.places.links.items():
                 graph.add_link(PlaceLink(a, b, link.length, link.width))
             self._add_connections(graph, state, self.pose)

@@ -130,18 +130,14 @@ class RoomLayer:
         """Number regions as most of their cells were numbered before, else anew."""
         before = self._before(floor.id, space)
         fixed = set(self._given.values())
-        found = [k for k in np.unique(parted).tolist() if k > 0]
-        votes = []
+        found: list[int] = [k for k in np.unique(parted).tolist() if k > 0]
+        votes: list[tuple[int, int, int]] = []
         for region in found:
-            old, counts = np.unique(before[parted == region], return_counts=True)
-            votes += [
-                (int(n), int(o), region)
-                for o, n in zip(old.tolist(), counts.tolist(), strict=True)
-                if o > 0 and o not in fixed
-            ]
+            counts = np.bincount(before[parted == region])
+            votes += [(int(counts[k]), int(k), region) for k in np.flatnonzero(counts)]
         names: dict[int, int] = {}
         for _, old, region in sorted(votes, key=lambda v: (-v[0], v[1], v[2])):
-            if region not in names and old not in names.values():
+            if old > 0 and old not in fixed and region not in names and old not in names.values():
                 names[region] = old
         for region in found:
             cells = parted == region

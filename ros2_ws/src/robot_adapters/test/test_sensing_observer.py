@@ -1,0 +1,159 @@
+"""Observations from rendered depth, grids and tf, compared with what the simulator itself says."""
+
+import math
+
+import numpy as np
+import pytest
+
+from coterie_core.geometry import Pose
+from coterie_core.transforms import TransformBuffer
+from coterie_fixtures.sensed_house import BODY, SensedHouse
+from robot_adapters.sensing.observer import Observer, SensingError, SensingSettings
+from robot_adapters.sensing.plane import MapPose
+
+
+@pytest.fixture(scope="module")
+def house() -> SensedHouse:
+    return SensedHouse(5)
+
+
+def start(house: SensedHouse, **settings: object) -> Observer:
+    return Observer(SensingSettings(radius=BODY.radius, **settings), house.transforms)
+
+
+def home_of(house: SensedHouse):
+    """A place of the first floor with many neighbors: much is in view from there."""
+    links = [k for pair in house.world.place_map.links for k in pair]
+    places = house.world.place_map.places
+    first = house.world.house.floors[0].id
+    return places[max((k for k in places if places[k].floor == first), key=links.count)].position
+
+
+def named_rooms(house: SensedHouse):
+    return list(house.world.truth().rooms.values())
+
+
+def test_a_turn_on_the_spot_shows_what_the_simulators_panorama_shows(house):
+    observer = start(house)
+    observer.feed_rooms(named_rooms(house))
+    home = home_of(house)
+    house.stand(Pose(home, 0.0), 1.0)
+    assert observer.feed_grid(house.grid())
+    end = house.turn(observer, home, 2.0)
+    mine = observer.observation("r", 3, end)
+    house.world.look_around(house.body)
+    theirs = house.world.observe("r")
+    assert (mine.robot, mine.step, mine.time) == ("r", 3, end)
+    assert mine.room == theirs.room
+    assert mine.pose.position == pytest.approx(home)
+    assert math.dist(observer.place(mine.place), home) < 2.0
+    assert mine.seen[mine.place] == 1.0
+    assert len(mine.seen) > 1
+    # Each thing of some size that the perfect detector reports is reported, about where it is.
+    big = [d for d in theirs.detections if max(d.box.size) > 0.3 and d.distance < 3.5]
+    assert big
+    for thing in big:
+        same = [d for d in mine.detections if d.label == thing.label]
+        assert any(math.dist(d.box.center, thing.box.center) < 1.0 for d in same), thing
+    known = {t.label.top for t in house.world.truth().objects.values()}
+    assert {d.label for d in mine.detections} <= known
+
+
+def test_neighbors_tell_their_room_only_when_they_were_seen(house):
+    observer = start(house)
+    observer.feed_rooms(named_rooms(house))
+    home = home_of(house)
+    house.stand(Pose(home, 0.0), 100.0)
+    observer.feed_grid(house.grid())
+    blind = observer.observation("r", 0, 100.0)
+    assert blind.neighbours
+    assert all(view.room is None for view in blind.neighbours)
+    assert set(blind.seen) == {blind.place}
+    end = house.turn(observer, home, 101.0)
+    seeing = observer.observation("r", 1, end)
+    assert {v.id for v in seeing.neighbours} == {v.id for v in blind.neighbours}
+    for view in seeing.neighbours:
+        truth = house.world.room_view(view.position)
+        assert view.room == (truth if view.id in seeing.seen else None)
+        assert view.distance >= math.dist(view.position, observer.place(seeing.place)) - 0.01
+
+
+def test_what_was_seen_on_the_way_is_in_the_observation_at_its_end(house):
+    observer = start(house)
+    home = home_of(house)
+    house.stand(Pose(home, 0.0), 200.0)
+    observer.feed_grid(house.grid())
+    end = house.turn(observer, home, 201.0)
+    passed = {d.label for d in observer.observation("r", 0, end).detections}
+    assert passed
+    # Nothing more comes from the camera.
+    house.stand(Pose(home, 1.0), end + 10.0)
+    later = observer.observation("r", 1, end + 10.0)
+    assert {d.label for d in later.detections} == passed
+    house.stand(Pose(home, 1.0), end + 60.0)
+    forgotten = observer.observation("r", 2, end + 60.0)
+    assert forgotten.detections == ()
+    assert set(forgotten.seen) == {forgotten.place}
+
+
+def test_all_is_told_in_the_teams_map(house):
+    where = MapPose(5.0, 2.0, 1.0)
+    plain, turned = start(house), start(house, map_pose=where)
+    home = home_of(house)
+    end = 0.0
+    for k, observer in enumerate((plain, turned)):
+        house.stand(Pose(home, 0.0), 300.0)
+        observer.feed_grid(house.grid())
+        end = house.turn(observer, home, 301.0 + 0.001 * k)
+    a, b = plain.observation("r", 0, end), turned.observation("r", 0, end)
+    assert b.pose.position == pytest.approx(where.to_team(a.pose.position))
+    assert b.pose.yaw == pytest.approx(a.pose.yaw + 1.0)
+    assert [d.label for d in a.detections] == [d.label for d in b.detections]
+    for one, other in zip(a.detections, b.detections, strict=True):
+        assert other.box.center == pytest.approx(where.to_team(one.box.center), abs=1e-3)
+    back = where.pose_to_robot(where.pose_to_team(a.pose))
+    assert back.position == pytest.approx(a.pose.position)
+
+
+def test_without_a_pose_there_is_no_observation_and_the_reason_is_told(house):
+    lost = Observer(SensingSettings(), TransformBuffer())
+    with pytest.raises(SensingError, match="nothing is known of 'map'"):
+        lost.observation("r", 0, 1.0)
+    house.stand(Pose((1.0, 1.0, 0.0), 0.0), 400.0)
+    observer = start(house)
+    with pytest.raises(SensingError, match=r"stale.*7\.0 s ago"):
+        observer.observation("r", 0, 407.0)
+    unplaced = start(house, map_pose=None)
+    with pytest.raises(SensingError, match="in_team_map"):
+        unplaced.observation("r", 0, 400.0)
+
+
+def test_without_a_map_the_pose_and_things_are_told_but_no_place(house):
+    observer = start(house)
+    end = house.turn(observer, home_of(house), 500.0)
+    seen = observer.observation("r", 0, end)
+    assert (seen.place, seen.neighbours, seen.seen) == ("", (), {})
+    assert seen.detections
+    assert any("no map has come" in text for text in observer.problems())
+
+
+def test_a_wall_hides_what_is_behind_it(house):
+    """Each place that is claimed has a free line of sight in the simulator's own geometry."""
+    observer = start(house)
+    observer.feed_rooms(named_rooms(house))
+    observer.feed_grid(house.grid())
+    time, claims = 600.0, 0
+    first = house.world.house.floors[0].id
+    places = [p for p in house.world.place_map.places.values() if p.floor == first]
+    for place in places[:4]:
+        time = house.turn(observer, place.position, time + 40.0)
+        claimed = observer.observation("r", 0, time)
+        eye = np.array([*place.position[:2], place.position[2] + 1.2])
+        for name in set(claimed.seen) - {claimed.place}:
+            spot = np.array(observer.place(name))
+            heights = spot + np.array([(0, 0, h) for h in np.linspace(0.05, 1.4, 12)])
+            targets = (heights - eye).astype(np.float32)
+            far, _ = house.world.imaging.sensors.meets((eye[0], eye[1], eye[2]), targets)
+            assert (far > 0.9).any(), (place.id, name)
+            claims += 1
+    assert claims > 5
