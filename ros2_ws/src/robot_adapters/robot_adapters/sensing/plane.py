@@ -53,4 +53,4 @@ class MapPose:
         """Return points (n, 2) [m] of the robot's map in the team's."""
         c, s = math.cos(self.yaw), math.sin(self.yaw)
         turned = points @ np.array([[c, s], [-s, c]])
-        return np.asarray(turned + (self.x, self.y), dtype=np.float64)
+        return np.asarray(turned + np.array([self.x, self.y]), dtype=np.float64)
