@@ -17,11 +17,11 @@ import pytest
 pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
+from coterie_core.guard import Guard
 from coterie_core.skills import NavigateTo
 from coterie_ros.testing import RosHarness
 from habitat_bridge.factory import make_world
-from habitat_bridge.goal_scheduler import Conductor, Goal
-from habitat_bridge.guard import Guard
+from habitat_bridge.goal_scheduler import Goal, GoalScheduler
 from habitat_bridge.node import BridgeNode
 from habitat_bridge.robots import load_embodiment
 
@@ -55,7 +55,7 @@ spin(executor, rclpy.get_default_context(), until=lambda: False)
 class Walkers:
     """Keeps every robot of a conductor under way, from place to neighbouring place, by seed."""
 
-    def __init__(self, conductor: Conductor, robots: list[str]) -> None:
+    def __init__(self, conductor: GoalScheduler, robots: list[str]) -> None:
         self._conductor = conductor
         self._random = random.Random(0)
         self._ids = map(str, itertools.count())
@@ -78,7 +78,9 @@ def bare(robots: list[str]) -> tuple[float, float]:
     world = make_world(WORLD)
     for robot in robots:
         world.add_robot(robot, BODY)
-    conductor = Conductor(world, dict.fromkeys(robots, BODY), Guard.of(world.truth()))
+    conductor = GoalScheduler(
+        world, dict.fromkeys(robots, BODY), dict.fromkeys(robots, Guard.of(world.truth()))
+    )
     Walkers(conductor, robots).start()
     rounds = []
     for _ in range(ROUNDS + 1):

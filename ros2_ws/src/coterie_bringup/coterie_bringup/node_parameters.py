@@ -18,7 +18,15 @@ from coterie_core.detector_vocabulary import STRUCTURE, household_vocabulary
 def bridge_parameters(team: Team) -> dict[str, Any]:
     """Return the bridge node's parameters: the world and the robots as JSON."""
     world = team.world_spec().model_dump(mode="json")
-    robots = [{**_body(team, r), "name": r.name, "start": _start(r.start)} for r in team.robots]
+    robots = [
+        {
+            **_body(team, r),
+            "name": r.name,
+            "start": _start(r.start),
+            "limits": team.limits_of(r).model_dump(mode="json", exclude_defaults=True),
+        }
+        for r in team.robots
+    ]
     parameters = {
         "world": json.dumps(world, sort_keys=True),
         "robots": json.dumps(robots, sort_keys=True),
@@ -55,10 +63,7 @@ def _body(team: Team, robot: RobotSpec) -> dict[str, Any]:
 
 def _start(start: StartSpec) -> dict[str, Any]:
     """Return a start as the bridge takes it; what is not given is left out."""
-    if start.pose is not None:
-        pose = start.pose
-        return {"position": [pose.x, pose.y, pose.z], "yaw": pose.yaw}
-    return {k: v for k, v in {"room": start.room, "place": start.place}.items() if v is not None}
+    return start.model_dump(mode="json", exclude_none=True)
 
 
 def aggregator_parameters(team: Team, run_directory: Path | None) -> dict[str, Any]:

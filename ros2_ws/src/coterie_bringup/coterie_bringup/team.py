@@ -33,6 +33,7 @@ from coterie_bringup.team_sections import (
     ProcessesSpec,
     QuestionsSpec,
 )
+from coterie_core.guard import Limits, RobotLimits
 from coterie_core.language import ModelProfile
 from coterie_core.language.profile import BUILT_IN
 from coterie_core.yaml_checks import check
@@ -65,6 +66,9 @@ class Team(Section):
     )
     robots: tuple[RobotSpec, ...] = Field(
         min_length=1, max_length=MAX_ROBOTS, description="List of the team's robots, 1 to 200."
+    )
+    limits: Limits = Field(
+        Limits(), description="Limits of all robots: where they may be, and what they may do."
     )
     exploration: ExplorationSpec = Field(
         ExplorationSpec(), description="Limits at which exploring ends."
@@ -136,6 +140,10 @@ class Team(Section):
             if (value := getattr(self.world, field)) is not None
         }
         return self.world.model_copy(update=paths)
+
+    def limits_of(self, robot: RobotSpec) -> RobotLimits:
+        """Return the limits that a robot has: the team's and its own."""
+        return RobotLimits(team=self.limits, robot=robot.limits, name=robot.name)
 
     def house_name(self) -> str:
         """Return the name of the house that the world is made of."""

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from coterie_core.guard import Limits
 from coterie_core.yaml_checks import shown, suggestion
 from habitat_bridge.robots import EMBODIMENTS
 
@@ -133,6 +134,11 @@ class RobotSpec(Section):
         "rules", description="Name of a profile of `models` that the robot thinks with."
     )
     malicious: bool = Field(False, description="Inverts all the robot's answers, for experiments.")
+
+    limits: Limits = Field(
+        Limits(),
+        description="Limits of this robot, which narrow those of the team; see limits.",
+    )
 
     @model_validator(mode="after")
     def _one_body(self) -> RobotSpec:

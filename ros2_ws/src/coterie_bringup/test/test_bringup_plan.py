@@ -24,6 +24,7 @@ from coterie_core.language.local import SERVERS_VARIABLE
 from coterie_core.local_model import files
 from coterie_core.local_model.server import KEY_VARIABLE
 from coterie_core.yaml_marks import FileProblem
+from habitat_bridge.roster import read_roster
 
 URDF = package_path("package://coterie_description/urdf/fetch.urdf")
 
@@ -58,7 +59,7 @@ def test_processes_of_a_small_team(tmp_path: Path) -> None:
     assert [r["name"] for r in robots] == ["rover", "walker", "drone"]
     assert robots[0]["embodiment"]["mobility"] == "wheels"
     assert robots[1]["start"] == {"room": "kitchen"}
-    assert robots[2]["start"] == {"position": [1.0, 2.0, 0.5], "yaw": 0.0}
+    assert robots[2]["start"] == {"pose": {"x": 1.0, "y": 2.0, "z": 0.5, "yaw": 0.0}}
     assert aggregator.parameters["aggregator"]["robots"] == ["rover", "walker", "drone"]
     assert aggregator.parameters["aggregator"]["deadline"] == 2.5
     assert rover.arguments == ("--robots", "rover")
@@ -499,3 +500,15 @@ def test_every_parameter_of_the_plan_is_one_of_its_node() -> None:
 def test_mistakes_in_the_map_sections(old: str, new: str, said: str) -> None:
     with pytest.raises(FileProblem, match=said):
         parse_team(HOME.replace(old, new))
+
+
+def test_limits_of_team_and_robot_reach_the_bridge() -> None:
+    text = TEAM.replace("embodiment: wheels,", "embodiment: wheels, limits: {speed: 0.2},")
+    text += "limits: {speed: 0.5, keep_out: [kitchen], hours: 08:00-20:00}\n"
+    (bridge, *_) = plan(parse_team(text))
+    rover, walker, _ = read_roster(json.loads(bridge.parameters["bridge"]["robots"]))
+    assert (rover.body.linear_speed, walker.limits.speed) == (0.2, 0.5)
+    assert rover.limits.name == "rover"
+    assert walker.limits.team.keep_out[0].room == "kitchen"
+    with pytest.raises(FileProblem, match=r"limits.skills\[0\]: .*did you mean 'pick'"):
+        parse_team(TEAM + "limits: {skills: [pck]}\n")

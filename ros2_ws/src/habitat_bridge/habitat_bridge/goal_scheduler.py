@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
+from coterie_core.guard import Guard
 from coterie_core.observation import Observation
 from coterie_core.skills import Outcome, Skill, SkillRefused, SkillResult
-from habitat_bridge.guard import Guard
 from habitat_bridge.lockstep_barrier import LockstepBarrier
 from habitat_bridge.simulator import RobotState, Simulator
 
@@ -29,6 +29,7 @@ class Goal:
     on_end: Callable[[SkillResult, RobotState], object]
     on_progress: Callable[[RobotState], object] = lambda state: None
     running: bool = False
+    strayed: bool = False
 
 
 @dataclass(slots=True)
@@ -51,7 +52,7 @@ class GoalScheduler:
     Args:
         world: The world, with all robots in it.
         bodies: Their embodiments.
-        guard: Checks every goal before it may run.
+        guards: Each robot's guard, which checks every goal before it may run, and its path.
         barrier: Makes it lockstep; None: goals start at once, and time never waits.
         perceived: Gets every observation.
     """
@@ -60,19 +61,20 @@ class GoalScheduler:
         self,
         world: Simulator,
         bodies: Mapping[str, Embodiment],
-        guard: Guard,
+        guards: Mapping[str, Guard],
         barrier: LockstepBarrier | None = None,
         perceived: Callable[[Observation], object] = lambda observation: None,
     ) -> None:
         self.world = world
         self._perceived = perceived
         self._bodies = bodies
-        self._guard = guard
+        self._guards = guards
         self._barrier = barrier
         self._goals: dict[str, Goal] = {}
         self._looks: dict[str, int] = {}
         self._ended: list[tuple[Goal, SkillResult]] = []
         self._out: set[str] = set()
+        self._halted: dict[str, str] = {}
 
     @property
     def busy(self) -> int:
@@ -103,7 +105,9 @@ class GoalScheduler:
             goal.on_end(SkillResult(Outcome.REFUSED, reason), RobotState(goal.robot, _NOWHERE))
             return
         try:
-            self._guard.check(goal.skill, body)
+            if goal.robot in self._halted:
+                raise SkillRefused(Outcome.REFUSED, self._halted[goal.robot])
+            self._guards[goal.robot].check(goal.skill, body)
         except SkillRefused as refused:
             self._end(goal, refused.result)
             return
@@ -126,11 +130,36 @@ class GoalScheduler:
         self._stop(goal, reason)
         return True
 
+    def halt(self, robot: str, reason: str) -> None:
+        """Hold a robot where it stands until `release`: its goal ends, new ones are refused.
+
+        Args:
+            robot: The robot.
+            reason: What goals are told.
+        """
+        if robot not in self._bodies:
+            return
+        self._halted[robot] = reason
+        self.world.halt(robot, True)
+        if self._barrier is not None:
+            self._barrier.leaves_out(robot)
+        goal = self._goals.pop(robot, None)
+        if goal is not None:
+            self._end(goal, SkillResult(Outcome.CANCELLED, reason))
+
+    def release(self, robot: str) -> None:
+        """Let a robot that was held go on; its next goal may run."""
+        if self._halted.pop(robot, None) is not None:
+            self.world.halt(robot, False)
+            self.perceive(robot)
+
     def takes_part(self, robot: str, value: bool, now: float) -> None:
         """Hear from a robot whether time has to wait for it."""
         if self._barrier is None or robot not in self._bodies:
             return
-        if value:
+        if value and robot in self._halted:
+            self._out.discard(robot)
+        elif value:
             self._out.discard(robot)
             self._barrier.joins(robot, now)
         else:
@@ -165,7 +194,7 @@ class GoalScheduler:
             if goal is None or not goal.running:
                 continue
             result = results.get(robot)
-            if result is None:
+            if result is None and not (result := self._strayed(goal, state)):
                 goal.on_progress(state)
                 continue
             del self._goals[robot]
@@ -200,7 +229,25 @@ class GoalScheduler:
             del self._goals[goal.robot]
             self._end(goal, refused.result)
             return
+        try:
+            self._guards[goal.robot].check_path(self.world.path(goal.robot))
+        except SkillRefused as refused:
+            self.world.cancel_skill(goal.robot)
+            del self._goals[goal.robot]
+            self._end(goal, refused.result)
+            return
         goal.running = True
+        strays = self._guards[goal.robot].strays
+        goal.strayed = bool(strays(self.world.state(goal.robot).pose.position))
+
+    def _strayed(self, goal: Goal, state: RobotState) -> SkillResult | None:
+        """End a goal whose robot comes to where it must not be, on a path planned anew."""
+        trouble = self._guards[goal.robot].strays(state.pose.position)
+        if not trouble or goal.strayed:
+            goal.strayed = bool(trouble)
+            return None
+        self.world.cancel_skill(goal.robot)
+        return SkillResult(Outcome.REFUSED, f"stopped on its way: {trouble}")
 
     def _stop(self, goal: Goal, reason: str) -> None:
         if goal.running:

@@ -55,6 +55,11 @@ class LockstepBarrier:
         self.parts[robot] = Part.EXPECTED
         self._idle_since.pop(robot, None)
 
+    def leaves_out(self, robot: str) -> None:
+        """Note that a robot cannot take part; it is back with its next goal."""
+        self.parts[robot] = Part.LEFT_OUT
+        self._idle_since.pop(robot, None)
+
     def open(self, with_goal: Iterable[str], now: float) -> bool:
         """Tell whether time may move on, given who has a goal; leaves out who is too late."""
         busy = set(with_goal)
@@ -76,8 +81,7 @@ class LockstepBarrier:
         return bool(members) and members <= busy
 
     def _leave_out(self, robot: str, waited: float) -> None:
-        self.parts[robot] = Part.LEFT_OUT
-        self._idle_since.pop(robot, None)
+        self.leaves_out(robot)
         self._warn(
             f"lockstep: {robot} had no goal for {waited:g} s and is left out; "
             "it is back with its next goal"

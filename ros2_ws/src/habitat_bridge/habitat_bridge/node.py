@@ -16,6 +16,7 @@ from std_msgs.msg import Bool
 
 from coterie_core.detections import ImageDetection
 from coterie_core.geometry import Pose
+from coterie_core.guard import Guard
 from coterie_core.observation import Observation
 from coterie_core.skills import Outcome, Skill, SkillResult
 from coterie_core.waiting import in_time
@@ -36,7 +37,6 @@ from coterie_ros.serving import GoalContext
 from habitat_bridge.clock_file import ClockFile
 from habitat_bridge.factory import make_world
 from habitat_bridge.goal_scheduler import Goal, GoalScheduler, Step
-from habitat_bridge.guard import Guard
 from habitat_bridge.image_detector import detector_of
 from habitat_bridge.links import LinksError, rest_links
 from habitat_bridge.lockstep_barrier import LockstepBarrier
@@ -90,14 +90,14 @@ class BridgeNode(AgentNode):
         self._clock_file = ClockFile(Path(folder) if folder else None)
         if self._clock_file.start > 0.0:
             world.begin_at(self._clock_file.start)
-        self.bodies = {spec.name: spec.embodiment for spec in specs}
+        self.bodies = {spec.name: spec.body for spec in specs}
         self._specs = {spec.name: spec for spec in specs}
         self._ports: dict[str, RobotPublishers] = {}
         pixels = world.capabilities.pixels
         for spec in specs:
-            state = world.add_robot(spec.name, spec.embodiment, spec.start.start())
+            state = world.add_robot(spec.name, spec.body, spec.start.start())
             self._ports[spec.name] = RobotPublishers(
-                self, spec.name, spec.embodiment, state.pose, pixels=pixels
+                self, spec.name, spec.body, state.pose, pixels=pixels
             )
         self._detector = detector_of(world) if pixels else None
         self._detected: dict[CameraPublishers, tuple[float, int, list[ImageDetection]]] = {}
@@ -117,11 +117,12 @@ class BridgeNode(AgentNode):
             assembly_timeout=parameters["assembly_timeout"],
             warn=self.problem,
         )
-        self._guard = Guard.of(world.truth())
+        truth = world.truth()
+        self._guard_of = {name: Guard.of(truth, s.limits) for name, s in self._specs.items()}
         self._conductor = GoalScheduler(
             world,
             self.bodies,
-            self._guard,
+            self._guard_of,
             barrier if self._lockstep else None,
             self._perceived,
         )
@@ -143,7 +144,7 @@ class BridgeNode(AgentNode):
             fixed += port.fixed_frames(world.time, self._links(robot, urdf))
             self.subscribe(Bool, f"{robot}/takes_part", "latched", partial(self._hear, robot))
         if parameters["prior_map"] != "nothing":
-            known = prior_map(world.truth(), parameters["prior_map"])
+            known = prior_map(truth, parameters["prior_map"])
             self.publisher(SemanticMap, parameters["prior_topic"], "latched").publish(
                 conversions.scene_to_msg(known, time=world.time)
             )
@@ -192,7 +193,7 @@ class BridgeNode(AgentNode):
         else:
             result, state = await self._do(robot, goal, skill, feedback)
             if state.pose is not _NOWHERE:
-                left = skill.left(state.pose, self._guard.places.get(skill.place))
+                left = skill.left(state.pose, self._guard_of[robot].places.get(skill.place))
         message = conversions.navigate_result_to_msg(
             result, state.pose, left, time=self._world_time
         )

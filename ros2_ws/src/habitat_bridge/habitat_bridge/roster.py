@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
+from coterie_core.guard import RobotLimits
 from coterie_core.plain_data import schema_problems
 from habitat_bridge.robots import load_embodiment
 from habitat_bridge.simulator import Start
@@ -44,6 +45,7 @@ class RobotSpec(BaseModel):
     """A robot to put into the world; `embodiment` is a preset's name or a whole embodiment.
 
     `urdf` is published as its description (the document; empty: one made from the embodiment).
+    `limits`: what the robot may do and where, the team's and its own.
     `resume`: whether the bridge publishes its resume; not where a resume node does.
     """
 
@@ -54,6 +56,12 @@ class RobotSpec(BaseModel):
     start: StartSpec = StartSpec()
     urdf: str = Field("", max_length=20_000_000)
     resume: bool = True
+    limits: RobotLimits = RobotLimits()
+
+    @property
+    def body(self) -> Embodiment:
+        """The body, no faster than the limits allow."""
+        return self.limits.body(self.embodiment)
 
     @field_validator("embodiment", mode="before")
     @classmethod

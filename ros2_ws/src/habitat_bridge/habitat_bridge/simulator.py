@@ -151,6 +151,20 @@ class Simulator(Protocol):
         """Stop the running skill; its result (CANCELLED) comes with the next tick."""
         ...
 
+    def path(self, robot: str) -> tuple[Vec3, ...]:
+        """Return the path [m] that the running skill is going to take, from where the robot is.
+
+        Empty where it takes none.
+        """
+        ...
+
+    def halt(self, robot: str, halted: bool) -> None:
+        """Hold a robot where it stands, or let it go; a running skill is cancelled.
+
+        A robot that is held does not even make way for others.
+        """
+        ...
+
     def tick(self, dt: float) -> dict[str, SkillResult]:
         """Advance simulated time by `dt` [s]; return the results of skills that ended meanwhile."""
         ...

@@ -9,11 +9,11 @@ import pytest
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
+from coterie_core.guard import Guard
 from coterie_core.skills import LookAround, NavigateTo, Outcome, Wait
 from coterie_fixtures.tiny_house import tiny_house
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.goal_scheduler import Goal, GoalScheduler
-from habitat_bridge.guard import Guard
 from habitat_bridge.lockstep_barrier import LockstepBarrier, Part
 from habitat_bridge.sim_thread import SimThread
 from habitat_bridge.simulator import Start
@@ -30,7 +30,9 @@ def make(lockstep=True, bodies=None, **times):
         world.add_robot(name, body, Start(pose=Pose(spot)))
     warnings = []
     barrier = LockstepBarrier(bodies, warn=warnings.append, **times) if lockstep else None
-    conductor = GoalScheduler(world, bodies, Guard.of(world.truth()), barrier, SEEN.append)
+    conductor = GoalScheduler(
+        world, bodies, dict.fromkeys(bodies, Guard.of(world.truth())), barrier, SEEN.append
+    )
     SEEN.clear()
     return world, conductor, warnings
 

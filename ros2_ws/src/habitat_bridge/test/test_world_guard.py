@@ -7,6 +7,7 @@ import math
 import pytest
 
 from coterie_core.embodiment import Arm, Embodiment
+from coterie_core.guard import AllowedArea, Guard, Limits, RobotLimits
 from coterie_core.scene import Place as ScenePlace
 from coterie_core.scene import SceneGraph
 from coterie_core.skills import (
@@ -24,7 +25,6 @@ from coterie_core.skills import (
 )
 from coterie_fixtures.tiny_house import UPPER, tiny_house
 from habitat_bridge.embedded.world import EmbeddedWorld
-from habitat_bridge.guard import AllowedArea, Guard
 
 BODY = Embodiment(name="body", arm=Arm())
 POST = Embodiment(name="post", mobility="fixed")
@@ -89,19 +89,25 @@ def test_what_a_body_cannot_do(scene: SceneGraph) -> None:
         assert "post" in reason
 
 
+FENCE = ((0.0, 0.0), (4.0, 0.0), (4.0, 4.0), (0.0, 4.0))
+
+
+def limited(**limits: object) -> RobotLimits:
+    return RobotLimits(team=Limits.model_validate(limits))
+
+
 def test_fences_floors_and_lists(scene: SceneGraph) -> None:
-    fence = ((0.0, 0.0), (4.0, 0.0), (4.0, 4.0), (0.0, 4.0))
-    kitchen = Guard.of(scene, AllowedArea.of(scene, fence))
+    kitchen = Guard.of(scene, limited(area=FENCE))
     kitchen.check(NavigateTo(position=(2.0, 2.0, 0.0)), BODY)
-    assert "fence" in refusal(kitchen, NavigateTo(position=(6.0, 2.0, 0.0)))[1]
+    assert "limits.area" in refusal(kitchen, NavigateTo(position=(6.0, 2.0, 0.0)))[1]
     beyond = next(k for k, place in scene.places.items() if place.room == "r_living")
-    assert "fence" in refusal(kitchen, NavigateTo(place=beyond))[1]
-    ground = Guard.of(scene, AllowedArea.of(scene, floors=["f0"]))
+    assert "limits.area" in refusal(kitchen, NavigateTo(place=beyond))[1]
+    ground = Guard.of(scene, limited(floors=["f0"]))
     ground.check(NavigateTo(position=(6.0, 2.0, 0.0)), BODY)
     assert "floor" in refusal(ground, NavigateTo(position=(6.0, 2.0, UPPER)))[1]
-    with pytest.raises(ValueError, match="no floor 'f7'; floors here: f0, f1"):
-        AllowedArea.of(scene, floors=["f7"])
-    looker = Guard(None, {}, skills=[LookAround])
+    with pytest.raises(ValueError, match=r"limits.floors\[0\]: .* no floor 'f7'.*f0, f1"):
+        Guard.of(scene, limited(floors=["f7"]))
+    looker = Guard(None, {}, limited(skills=["look_around"], area="anywhere"))
     looker.check(LookAround(), BODY)
     assert "not among the allowed" in refusal(looker, Wait(1.0))[1]
 
@@ -124,8 +130,7 @@ def test_topological_houses_have_an_area_too() -> None:
 
 def test_a_world_asks_its_guard() -> None:
     scene = EmbeddedWorld(tiny_house()).truth()
-    fence = ((0.0, 0.0), (4.0, 0.0), (4.0, 4.0), (0.0, 4.0))
-    sim = EmbeddedWorld(tiny_house(), guard=Guard.of(scene, AllowedArea.of(scene, fence)))
+    sim = EmbeddedWorld(tiny_house(), guard=Guard.of(scene, limited(area=FENCE)))
     sim.add_robot("r", BODY)
-    with pytest.raises(SkillRefused, match="fence"):
+    with pytest.raises(SkillRefused, match=r"limits.area"):
         sim.start_skill("r", NavigateTo(position=(6.0, 2.0, 0.0)))

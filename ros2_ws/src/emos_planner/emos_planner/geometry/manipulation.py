@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec3
+from coterie_core.guard.mass import object_mass
 from coterie_core.tasks import Obstacle, Thing
 from emos_planner.geometry.bodies import BodiesInScene
 from emos_planner.geometry.grasp import FEW, Grip, gap_to, grips, reach_of
@@ -44,7 +44,8 @@ def pick(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Estima
             f"a {meant.name} of {max(box.size):.2f} m is more than a hand holds ({LARGEST:.1f} m)",
             thing=name,
         )
-    mass, payload = mass_of(meant), kind.body.payload
+    mass = object_mass(meant.object) if meant.object is not None else None
+    payload = kind.body.payload
     if mass is not None and payload is not None and mass > payload:
         return Estimate(
             False,
@@ -304,21 +305,6 @@ def swing(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Estim
         return done("open", reach.reason, reach.spot, (box.center[0], box.center[1], z), name)
     assert trouble is not None
     return trouble
-
-
-def mass_of(meant: Meant) -> float | None:
-    """Return a thing's mass [kg] where its properties tell it (`mass` or `mass_kg`)."""
-    if meant.object is None:
-        return None
-    for name in ("mass", "mass_kg"):
-        text = meant.object.properties.get(name, "")
-        try:
-            mass = float(text)
-        except ValueError:
-            continue
-        if math.isfinite(mass) and mass >= 0.0:
-            return mass
-    return None
 
 
 def done(kind: str, reason: str, spot: Vec3 | None, target: Vec3 | None, thing: str) -> Estimate:

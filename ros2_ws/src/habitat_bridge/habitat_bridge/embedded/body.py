@@ -81,6 +81,7 @@ class Body:
     hand: Vec3 | None = None
     walk: Walk | None = None
     aside: YieldManeuver | None = None
+    halted: bool = False
 
     def turn_toward(self, yaw: float, budget: float) -> tuple[float, bool]:
         """Turn toward `yaw` [rad] for at most `budget` [s]; return time left, and if done."""

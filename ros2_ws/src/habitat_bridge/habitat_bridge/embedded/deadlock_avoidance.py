@@ -29,7 +29,8 @@ def make_way(asker: Body, blocker: Body, bodies: Sequence[Body]) -> bool:
     later does. A robot that looks, grasps or waits on purpose is left in peace. It goes rather
     where the other does not shut it in once that has arrived.
     """
-    if blocker.aside is not None or asker.walk is None or blocker.embodiment.mobility == "fixed":
+    stays = blocker.halted or blocker.embodiment.mobility == "fixed"
+    if blocker.aside is not None or asker.walk is None or stays:
         return False
     if blocker.job is not None:
         walk = blocker.walk

@@ -13,6 +13,7 @@ import numpy as np
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
+from coterie_core.guard import Guard
 from coterie_core.household import load_household
 from coterie_core.observation import Observation, PlaceView, RoomView
 from coterie_core.scene import AgentState, SceneGraph
@@ -29,7 +30,6 @@ from habitat_bridge.embedded.skills import SkillBook
 from habitat_bridge.embedded.start import choose_start
 from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.truth import house_scene
-from habitat_bridge.guard import Guard
 from habitat_bridge.house.house import House
 from habitat_bridge.render.imaging import Imaging
 from habitat_bridge.render.views import View
@@ -208,6 +208,21 @@ class EmbeddedWorld:
             walked = body.travelled - job.travelled
             self._stop(body)
             body.ended = SkillResult(Outcome.CANCELLED, "cancelled", job.elapsed, walked)
+
+    def path(self, robot: str) -> tuple[Vec3, ...]:
+        """Return the path [m] that the running skill is going to take; empty: it takes none."""
+        body = self._body(robot)
+        walk = body.walk
+        return () if walk is None else (body.pose.position, *walk.route.points[walk.at :])
+
+    def halt(self, robot: str, halted: bool) -> None:
+        """Hold a robot where it stands, or let it go; a running skill is cancelled."""
+        body = self._body(robot)
+        body.halted = halted
+        if halted:
+            self.cancel_skill(robot)
+            self._stop(body)
+            body.aside = None
 
     def tick(self, dt: float) -> dict[str, SkillResult]:
         """Advance by `dt` [s]; return the results of skills that ended."""

@@ -208,6 +208,17 @@ class GraphWorld:
         if body.skill is not None:
             self._end(body, SkillResult(Outcome.CANCELLED, "cancelled", body.elapsed, body.walked))
 
+    def path(self, robot: str) -> tuple[Vec3, ...]:
+        """Return the path [m] that the running skill is going to take; empty: it takes none."""
+        body = self._robot(robot)
+        ahead = tuple(self.house.viewpoints[place].position for place in body.route)
+        return (self._pose(body).position, *ahead) if ahead else ()
+
+    def halt(self, robot: str, halted: bool) -> None:
+        """Hold a robot where it stands: robots of this world move in skills only."""
+        if halted:
+            self.cancel_skill(robot)
+
     def tick(self, dt: float) -> dict[str, SkillResult]:
         """Advance by `dt` [s]; return the results of skills that ended."""
         if not (dt > 0.0 and math.isfinite(dt)):

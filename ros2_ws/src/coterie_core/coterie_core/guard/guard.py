@@ -1,0 +1,251 @@
+"""Guard: checks every skill before it runs, in simulation and on robots; refuses by default."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import NoReturn
+
+from coterie_core.embodiment import Embodiment
+from coterie_core.geometry import Vec3
+from coterie_core.guard.area import AllowedArea, Zones
+from coterie_core.guard.limits import SKILL_TYPES, Limits, RobotLimits
+from coterie_core.guard.mass import mass_of_target
+from coterie_core.guard.windows import TimeWindow
+from coterie_core.scene import SceneGraph
+from coterie_core.skills import (
+    Ask,
+    Close,
+    Detect,
+    LookAround,
+    MoveArmTo,
+    NavigateTo,
+    Open,
+    Outcome,
+    Pick,
+    Place,
+    Skill,
+    SkillRefused,
+    Target,
+    Wait,
+)
+
+_LONGEST_WAIT = 3600.0  # [s]
+_LONGEST_TEXT = 500  # characters
+NO_AREA = (
+    "no area is allowed: write where this robot may be into the team file, as "
+    "`limits: {area: [[x, y], [x, y], [x, y]]}` (corners in the map frame [m]), or "
+    "`limits: {area: anywhere}`"
+)
+"""What a real robot without an allowed area refuses with."""
+
+
+class Guard:
+    """Says no to skills that must not run; what it does not know, it refuses.
+
+    Args:
+        area: Box that the robot may act in; None: only `limits` say where it may be, and where
+            they do not, it must not move.
+        places: Ids and positions [m] of the places that exist.
+        limits: The limits of this robot, with those of its team.
+        scene: The map that names of rooms and floors, and masses, are of; None: none is known.
+        clock: Returns the local time.
+    """
+
+    def __init__(
+        self,
+        area: AllowedArea | None,
+        places: Mapping[str, Vec3],
+        limits: RobotLimits | None = None,
+        *,
+        scene: SceneGraph | None = None,
+        clock: Callable[[], datetime] = datetime.now,
+    ) -> None:
+        self.area = area
+        self.places = places
+        self.limits = limits or RobotLimits()
+        self._clock = clock
+        self._scene = scene or SceneGraph()
+        self._zones = Zones(self.limits, scene)
+
+    @staticmethod
+    def of(scene: SceneGraph, limits: RobotLimits | None = None) -> Guard:
+        """Return the guard of a known house; without limits, all of the house is allowed.
+
+        Raises:
+            ValueError: The house has no extent, or the limits name a room or floor it has not.
+        """
+        places = {place.id: place.position for place in scene.places.values()}
+        guard = Guard(AllowedArea.of(scene), places, limits, scene=scene)
+        if guard._zones.unknown:
+            raise ValueError("; ".join(guard._zones.unknown))
+        return guard
+
+    def know(self, scene: SceneGraph, places: Mapping[str, Vec3] | None = None) -> None:
+        """Take in a newer map, and the places that exist now (None: the map's)."""
+        self._scene = scene
+        self._zones = Zones(self.limits, scene)
+        self.places = (
+            {place.id: place.position for place in scene.places.values()}
+            if places is None
+            else places
+        )
+
+    @property
+    def speed(self) -> float | None:
+        """Highest speed that the limits allow [m/s]; None: not limited."""
+        return self.limits.speed
+
+    def check(self, skill: object, embodiment: Embodiment) -> None:
+        """Let a skill pass.
+
+        Raises:
+            SkillRefused: It must not run: REFUSED (not allowed, or numbers that are none),
+                UNKNOWN_TARGET (no such place), UNSUPPORTED (not with this body).
+        """
+        self._allowed_now(skill)
+        if isinstance(skill, NavigateTo):
+            self._navigate(skill, embodiment)
+        elif isinstance(skill, MoveArmTo):
+            self._arm(skill, embodiment)
+            self._point(skill.position, "position")
+        elif isinstance(skill, (Pick, Place, Open, Close)):
+            self._arm(skill, embodiment)
+            self._target(skill.receptacle if isinstance(skill, Place) else skill.target)
+            if isinstance(skill, Pick):
+                self._payload(skill.target)
+        elif isinstance(skill, Wait):
+            if not (math.isfinite(skill.duration) and 0.0 <= skill.duration <= _LONGEST_WAIT):
+                self._refuse(
+                    f"Wait.duration must be 0..{_LONGEST_WAIT:g} s, got {skill.duration!r}"
+                )
+        elif isinstance(skill, Ask):
+            if len(skill.text) > _LONGEST_TEXT:
+                self._refuse(f"Ask.text has {len(skill.text)} characters; at most {_LONGEST_TEXT}")
+        elif isinstance(skill, LookAround):
+            if embodiment.mobility == "fixed":
+                self._unable("LookAround", embodiment, "it cannot turn")
+            self._somewhere("LookAround")
+        elif not isinstance(skill, Detect):
+            self._refuse(f"{type(skill).__name__} is not a skill this guard knows")
+
+    def check_path(self, points: Sequence[Vec3]) -> None:
+        """Let a planned path pass, of which the first point is where the robot is [m, map frame].
+
+        Raises:
+            SkillRefused: It leads where the robot must not be; the reason names the limit.
+        """
+        trouble = self._zones.path_trouble(points)
+        if trouble:
+            self._refuse(trouble)
+
+    def strays(self, position: Vec3) -> str:
+        """Return why a robot must not be at a position [m] by its limits; "": it may be."""
+        return self._zones.trouble(position)
+
+    def _allowed_now(self, skill: object) -> None:
+        for where, section in self.limits.layers:
+            allowed = section.skills
+            if allowed is not None and type(skill) not in {SKILL_TYPES[name] for name in allowed}:
+                self._refuse(
+                    f"{type(skill).__name__} is not among the allowed skills "
+                    f"{', '.join(allowed) or '(none)'} ({where}.skills)"
+                )
+            if section.hours:
+                now = self._clock()
+                if not any(TimeWindow.parse(text).contains(now) for text in section.hours):
+                    self._refuse(
+                        f"it is {now:%a %H:%M}, and robots act only {', '.join(section.hours)} "
+                        f"({where}.hours)"
+                    )
+
+    def _somewhere(self, what: str) -> None:
+        """Refuse what moves the robot where nothing says where it may be."""
+        if self.area is None and not self.limits.says_where:
+            self._refuse(f"{what}: {NO_AREA}")
+        if self._zones.unknown:
+            self._refuse(f"{what}: {self._zones.unknown[0]}")
+
+    def _payload(self, target: Target) -> None:
+        layers = self.limits.layers
+        bounds = [(w, s, s.payload) for w, s in layers if s.payload is not None]
+        if not bounds:
+            return
+        mass = mass_of_target(self._scene, target, self._masses())
+        for where, section, payload in bounds:
+            if mass is None and "refuse" in self._answers(section):
+                self._refuse(
+                    f"the mass of {target.label!r} is not known, and {where}.payload allows "
+                    f"{payload:g} kg; give its mass under {where}.masses, or write "
+                    f"`unknown_mass: allow` there"
+                )
+            if mass is not None and mass > payload:
+                self._refuse(
+                    f"{target.label!r} weighs {mass:.2f} kg, and {where}.payload allows "
+                    f"{payload:g} kg"
+                )
+
+    def _answers(self, section: Limits) -> set[str]:
+        """Return what a section and the robot's own say of an unknown mass."""
+        own, team = self.limits.robot.unknown_mass, self.limits.team.unknown_mass
+        return {section.unknown_mass or team or "refuse", own or "allow"}
+
+    def _masses(self) -> dict[str, float]:
+        """Return the heavier of what team and robot say a label weighs."""
+        masses: dict[str, float] = {}
+        for _, section in self.limits.layers:
+            for label, mass in section.masses.items():
+                masses[label] = max(mass, masses.get(label, 0.0))
+        return masses
+
+    def _navigate(self, skill: NavigateTo, embodiment: Embodiment) -> None:
+        if embodiment.mobility == "fixed":
+            self._unable("NavigateTo", embodiment, "it cannot move")
+        if skill.yaw is not None and not math.isfinite(skill.yaw):
+            self._refuse(f"NavigateTo.yaw must be a finite angle [rad], got {skill.yaw!r}")
+        for name in ("tolerance", "yaw_tolerance"):
+            value = getattr(skill, name)
+            if not (math.isfinite(value) and value >= 0.0):
+                self._refuse(f"NavigateTo.{name} must be finite and at least 0, got {value!r}")
+        if skill.place:
+            if skill.place not in self.places:
+                raise SkillRefused(
+                    Outcome.UNKNOWN_TARGET,
+                    f"there is no place {skill.place!r}; use an id from the last observation",
+                )
+            self._point(self.places[skill.place], f"place {skill.place}")
+        elif skill.position is None:
+            raise SkillRefused(
+                Outcome.UNKNOWN_TARGET, "NavigateTo names neither a place nor a position"
+            )
+        else:
+            self._point(skill.position, "position")
+
+    def _arm(self, skill: Skill, embodiment: Embodiment) -> None:
+        if embodiment.arm is None:
+            self._unable(type(skill).__name__, embodiment, "it has no arm")
+
+    def _target(self, target: Target) -> None:
+        if not target.label:
+            raise SkillRefused(Outcome.UNKNOWN_TARGET, "the target has no label")
+        self._point(target.position, f"target {target.label!r}")
+
+    def _point(self, point: Vec3, what: str) -> None:
+        if len(point) != 3 or not all(math.isfinite(p) for p in point):
+            self._refuse(f"{what}: expected three finite numbers [m], got {point!r}")
+        self._somewhere(what)
+        trouble = self.area.trouble(point) if self.area is not None else ""
+        trouble = trouble or self._zones.trouble(point)
+        if trouble:
+            self._refuse(f"{what} {trouble}")
+
+    @staticmethod
+    def _unable(skill: str, embodiment: Embodiment, why: str) -> NoReturn:
+        raise SkillRefused(
+            Outcome.UNSUPPORTED, f"{skill} is not possible for {embodiment.name}: {why}"
+        )
+
+    @staticmethod
+    def _refuse(reason: str) -> NoReturn:
+        raise SkillRefused(Outcome.REFUSED, reason)
