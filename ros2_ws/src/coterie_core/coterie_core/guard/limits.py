@@ -25,8 +25,7 @@ from coterie_core.plain_data import schema_problems
 from coterie_core.yaml_checks import suggestion
 
 SKILL_TYPES: dict[str, type] = {
-    re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower(): kind
-    for kind in skills.Skill.__args__
+    re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in skills.Skill.__args__
 }
 """Skills by the names that team files have for them, such as `navigate_to`."""
 
