@@ -9,7 +9,7 @@ import pytest
 
 from coterie_bench.models.bench import main, run_models
 from coterie_bench.models.tables import by_bench, summed
-from coterie_bench.models.works import all_works
+from coterie_bench.models.works import FEW, all_works
 
 SHORT = ("mele sentences", "openeqa judge")
 
@@ -38,6 +38,14 @@ def test_with_the_oracle_two_agents_tidy_up_as_well_as_by_rule() -> None:
     assert cells["oracle"][0] == cells["rules"][0] == 1.0
     steps, by_rule = cells["oracle"][1], cells["rules"][1]
     assert steps is not None and by_rule is not None and steps <= 1.15 * by_rule
+
+
+def test_few_of_each_bench_for_a_slow_model() -> None:
+    few, whole = all_works(FEW), all_works()
+    assert {title.split()[0] for title in few} == {title.split()[0] for title in whole}
+    short = {title: few[title] for title in SHORT}
+    (said, marked) = run_models(("rules",), short, amount=FEW)
+    assert said["outcomes"][0]["of"] == marked["outcomes"][0]["of"] == FEW.items
 
 
 def test_a_model_by_its_profile_and_records_on_disk(tmp_path: Path) -> None:

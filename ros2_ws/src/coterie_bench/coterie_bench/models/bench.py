@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from coterie_bench.common.command import run as run_command
 from coterie_bench.common.records import write_json
 from coterie_bench.models.tables import print_tables
-from coterie_bench.models.works import Answering, Outcome, Work, all_works
+from coterie_bench.models.works import FEW, Amount, Answering, Outcome, Work, all_works
 from coterie_bench.oracle import Oracle, random_answerer
 from coterie_core.language import LanguageError, Mode, ModelProfile, UsageMeter, load_profile
 from coterie_core.testing.endpoint import Endpoint
@@ -58,7 +58,8 @@ def run_models(
     *,
     mode: Mode = "model",
     seed: int = 0,
-    on_done: Callable[[str, str], None] = lambda name, work: None,
+    amount: Amount | None = None,
+    on_done: Callable[[str, str, list[dict[str, Any]]], None] = lambda name, work, records: None,
 ) -> list[dict[str, Any]]:
     """Let every answerer do every work; return a record of each.
 
@@ -67,7 +68,8 @@ def run_models(
         works: What is done.
         mode: Of the models' decisions.
         seed: Of the guesses.
-        on_done: Called after each work.
+        amount: How much of each work is done; None: all of it.
+        on_done: Called after each work, with all records so far.
 
     Raises:
         LanguageError: A profile cannot be used.
@@ -76,16 +78,18 @@ def run_models(
     for name in names:
         with answerer(name, mode, seed) as profile:
             for title, work in works.items():
-                records.append(_record(name, title, work, profile))
-                on_done(name, title)
+                records.append(_record(name, title, work, profile, amount or Amount()))
+                on_done(name, title, records)
     return records
 
 
-def _record(name: str, title: str, work: Work, profile: ModelProfile) -> dict[str, Any]:
+def _record(
+    name: str, title: str, work: Work, profile: ModelProfile, amount: Amount
+) -> dict[str, Any]:
     meter, begun, error = UsageMeter(), time.perf_counter(), ""
     outcomes: list[Outcome] = []
     try:
-        outcomes = asyncio.run(work(Answering(profile, meter)))
+        outcomes = asyncio.run(work(Answering(profile, meter, amount)))
     except Exception as trouble:  # one work must not end the bench; the table shows it
         error = f"{type(trouble).__name__}: {trouble}"[:300]
     return {
@@ -129,6 +133,12 @@ def bench_models(
     only: Annotated[
         str, typer.Option(help="Only works whose name holds this text, for example 'reveca'.")
     ] = "",
+    few: Annotated[
+        bool,
+        typer.Option(
+            "--few", help="A few of each bench only, for a model that takes half a minute a reply."
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random answerer.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", help="Path of the JSON file with all records.")
@@ -137,7 +147,8 @@ def bench_models(
     """Let rules, a scripted oracle, a guesser and models do a fixed small set of all benches."""
     console = Console()
     names = [*(answerers if answerers is not None else STAND_INS), *map(str, profile or [])]
-    works = {title: work for title, work in all_works().items() if only in title}
+    amount = FEW if few else Amount()
+    works = {title: work for title, work in all_works(amount).items() if only in title}
     try:
         if mode not in get_args(Mode):
             raise ValueError(f"--mode: {mode!r}; one of {', '.join(get_args(Mode))}")
@@ -152,10 +163,12 @@ def bench_models(
         with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
             task = progress.add_task("works", total=len(names) * len(works))
 
-            def done(name: str, work: str) -> None:
+            def done(name: str, work: str, records: list[dict[str, Any]]) -> None:
+                if out is not None:  # a run of an hour that is stopped keeps what it has done
+                    write_json(out, records)
                 progress.update(task, advance=1, description=f"{Path(name).stem}: {work}")
 
-            records = run_models(names, works, mode=mode, seed=seed, on_done=done)  # type: ignore[arg-type]
+            records = run_models(names, works, mode=mode, seed=seed, amount=amount, on_done=done)  # type: ignore[arg-type]
     except (LanguageError, OSError, ValueError) as error:
         Console(stderr=True).print(
             f"bench models: {error}", style="red", highlight=False, soft_wrap=True, markup=False
@@ -163,7 +176,6 @@ def bench_models(
         raise typer.Exit(2) from None
     print_tables(records, console)
     if out is not None:
-        write_json(out, records)
         console.print(f"results: {out}", highlight=False, markup=False, soft_wrap=True)
 
 

@@ -25,10 +25,29 @@ from object_planner.workflows import Method, Options, Roles, plan_objects
 from openeqa_agent.judge import judge
 
 ROBOTS = 3
-HOPS = 10
-ASKED = 60
-"""Questions of a house, of which about half are about what is there."""
-DEBATED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How much of each bench is done.
+
+    Attributes:
+        hops: Hops of each explorer.
+        asked: Questions of a house, of which about half are about what is there.
+        debated: Questions on which a team may debate.
+        items: Sentences, requests, open questions of a kind and replies to mark; None: all.
+        houses: Houses and episodes of a bench; None: all.
+    """
+
+    hops: int = 10
+    asked: int = 60
+    debated: int = 8
+    items: int | None = None
+    houses: int | None = None
+
+
+FEW = Amount(hops=3, asked=6, debated=1, items=3, houses=1)
+"""For a model that takes half a minute for a reply."""
 OPEN_METHODS = ("blind", "captions", "scene_graph", "ours")
 """Agents for open questions; `frames` needs a model that sees."""
 WORKFLOWS: tuple[Method, ...] = ("grounded", "self_reflection", "ensemble")
@@ -55,10 +74,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """Who decides: a profile, and the meter that counts it."""
+    """Who decides: a profile, and the meter that counts it; and how much is done."""
 
     profile: ModelProfile
     meter: UsageMeter
+    amount: Amount = Amount()
 
     def decider(self, who: str) -> Decider:
         """Return who decides, for a bench."""
@@ -77,6 +97,7 @@ def mele(seed: int) -> Work:
     """Return the work in which robots explore a house, answer alone, and debate."""
 
     async def work(answering: Answering) -> list[Outcome]:
+        amount = answering.amount
         world = EmbeddedWorld(generate_house(seed, floors=1), seed=seed, threads=1)
         decider = answering.decider("mele")
         try:
@@ -84,10 +105,10 @@ def mele(seed: int) -> Work:
                 world.add_robot(f"agent_{k + 1}", EMBODIMENTS["wheels"])
             truth = world.truth()
             bank = QuestionBank.from_graph(truth, seed)
-            runs = await run_exploration(world, steps=HOPS, seed=seed, decider=decider)
-            items = bank.items[:: max(1, len(bank) // ASKED)][:ASKED]
+            runs = await run_exploration(world, steps=amount.hops, seed=seed, decider=decider)
+            items = bank.items[:: max(1, len(bank) // amount.asked)][: amount.asked]
             rows = [await _answers(run, items, decider) for run in runs]
-            talks = await _talks(runs, rows, items, decider)
+            talks = await _talks(runs, rows, items, decider, amount.debated)
         finally:
             world.close()
             await decider.aclose()
@@ -96,7 +117,9 @@ def mele(seed: int) -> Work:
         there = {(t.room, t.label.top) for t in truth.objects.values() if t.room}
         met = len(seen & there) / max(len(there), 1)
         return [
-            Outcome("mele", f"kinds of things met, house {seed}", met, len(there), ROBOTS * HOPS),
+            Outcome(
+                "mele", f"kinds of things met, house {seed}", met, len(there), ROBOTS * amount.hops
+            ),
             Outcome("mele", f"answers, house {seed}", share(right), len(right)),
             Outcome("mele", f"the team after debates, house {seed}", share(talks), len(talks)),
         ]
@@ -120,6 +143,7 @@ async def _talks(
     rows: Sequence[Sequence[Answer]],
     items: Sequence[LabelledQuestion],
     decider: Decider,
+    most: int,
 ) -> list[bool]:
     """Return where the team is right: it debates some questions on which its robots disagree.
 
@@ -130,7 +154,7 @@ async def _talks(
     for k, item in enumerate(items):
         answers = [row[k] for row in rows]
         yes = sum(answer.yes for answer in answers) * 2 > len(answers)
-        if len({answer.yes for answer in answers}) > 1 and talks < DEBATED:
+        if len({answer.yes for answer in answers}) > 1 and talks < most:
             talks += 1
             speakers = [
                 LocalSpeaker(answer, str(run.memory.dictionary()), decider)
@@ -146,7 +170,7 @@ async def sentences(answering: Answering) -> list[Outcome]:
     """Questions in words: which thing, in which room?"""
     decider = answering.decider("mele")
     right = []
-    for text, thing, room in sets.SENTENCES:
+    for text, thing, room in sets.SENTENCES[: answering.amount.items]:
         try:
             asked = await understand(text, sets.ROOMS, sets.LABELS, decider=decider)
         except NotAQuestion:
@@ -179,7 +203,7 @@ async def objects(answering: Answering) -> list[Outcome]:
     outcomes = []
     for method in WORKFLOWS:
         right = []
-        for words, labels in sets.REQUESTS:
+        for words, labels in sets.REQUESTS[: answering.amount.items]:
             truth = sets.truth_of(scene, labels)
             options = Options(rounds=1, members=3)
             answer = await plan_objects(scene, words, Roles(decider), method, options)
@@ -192,7 +216,10 @@ async def objects(answering: Answering) -> list[Outcome]:
 
 async def openeqa(answering: Answering) -> list[Outcome]:
     """Open questions about a walk through a house by four agents, marked by the rules."""
-    setup = Setup(methods=OPEN_METHODS, settings=("em",), width=160, questions=2, rooms=5)
+    most = answering.amount.items
+    setup = Setup(
+        methods=OPEN_METHODS, settings=("em",), width=160, questions=2, most=most, rooms=5
+    )
     decider = answering.decider("openeqa")
     asker = Asker(setup, decider, answering.meter, decider.model)
     records = await answer_house(sets.OPENEQA_HOUSE, setup, asker)
@@ -207,7 +234,7 @@ async def judging(answering: Answering) -> list[Outcome]:
     """Marks of replies whose worth is plain."""
     decider = answering.decider("openeqa")
     right = []
-    for question, truth, reply, (low, high) in sets.MARKED:
+    for question, truth, reply, (low, high) in sets.MARKED[: answering.amount.items]:
         mark = await judge(decider, question, truth, (), reply)
         right.append(mark is not None and low <= mark.value <= high)
     await decider.aclose()
@@ -236,12 +263,13 @@ def _episode(family: Family, house: int) -> Episode:
     raise ValueError(f"no house from {house} on offers an episode of family {family}")
 
 
-def all_works() -> dict[str, Work]:
+def all_works(amount: Amount | None = None) -> dict[str, Work]:
     """Return the works by name, in the order in which they are done."""
+    most = (amount or Amount()).houses
     works: dict[str, Work] = {"mele sentences": sentences}
-    works |= {f"mele {seed}": mele(seed) for seed in sets.MELE_HOUSES}
+    works |= {f"mele {seed}": mele(seed) for seed in sets.MELE_HOUSES[:most]}
     for method in ("reveca", "coela"):
-        works |= {f"{method} {seed}": reveca(method, seed) for seed in sets.REVECA_SEEDS}
+        works |= {f"{method} {seed}": reveca(method, seed) for seed in sets.REVECA_SEEDS[:most]}
     works |= {"objects": objects, "openeqa": openeqa, "openeqa judge": judging}
-    works |= {f"emos {family}": emos(family, house) for family, house in sets.EMOS_EPISODES}
+    works |= {f"emos {family}": emos(family, house) for family, house in sets.EMOS_EPISODES[:most]}
     return works

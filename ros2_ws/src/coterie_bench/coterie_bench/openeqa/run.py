@@ -55,6 +55,7 @@ class Setup:
         noise: How badly the detector errs.
         width: Of the images [px].
         questions: Most questions per category and house.
+        most: Most questions per house, spread over the categories; None: no such limit.
         steps: Most atomic steps of an active episode.
         rooms: Of a generated house; None: its seed decides.
         profile: A model's profile as JSON; "": the rules.
@@ -70,6 +71,7 @@ class Setup:
     noise: NoiseLevel = "normal"
     width: int = 256
     questions: int = 3
+    most: int | None = None
     steps: int = MOST_STEPS
     rooms: int | None = None
     profile: str = ""
@@ -172,6 +174,8 @@ async def answer_house(seed: int, setup: Setup, asker: Asker) -> list[dict[str, 
         questions = ask_house(
             Facts(home, tour, Sight(home)), seed, setup.questions, load_phrases(setup.phrases)
         )
+        if setup.most is not None:
+            questions = questions[:: max(1, len(questions) // setup.most)][: setup.most]
         records: list[dict[str, Any]] = []
         if "em" in setup.settings:
             for one in questions:
