@@ -6,6 +6,11 @@ The words are those of `coterie_bench/data/unlisted_words.tsv`: 200 test, the ot
 fitted is a logistic in the likeness of the nearest label and its lead before the next, over random
 choices of 60 labels (a house's map) that hold the right one in half of the cases; ECE, "sure" and
 "right when sure" (stated 50 % and more) are those of such choices for the test words.
+How far a likeness tells that two labels mean one kind of thing ("couch", "sofa"), for the
+association of detections, is fitted to names of every other thing of the household's tables, as
+many pairs of one thing as of two, and tested on the names of the others, and on the 200 words with
+the labels that they are or are not. `same_*` is the fraction of pairs of one kind that is taken
+for one (0.5 and more), `different_*` that of pairs of two kinds.
 `--write` puts the coefficients into `coterie_core/data/meaning.yaml`.
 """
 
@@ -25,6 +30,7 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.linear_model import LogisticRegression
 
+from coterie_core.embedding import cosine
 from coterie_core.household import load_household
 from coterie_core.meaning import EmbedderOptions, Meanings, load_embedder
 
@@ -34,7 +40,9 @@ FITTED = ROOT / "coterie_core/coterie_core/data/meaning.yaml"
 MAP_LABELS, DRAWS, SEED = 60, 20, 0
 HEADER = """\
 # What a likeness of a word and a label is worth: logistic in the likeness of the nearest label and
-# in its lead before the next. Written by tools/fit_meanings.py from words of WordNet 3.0.
+# in its lead before the next, from words of WordNet 3.0; and how far a likeness tells that two
+# labels mean the same (same), from names of the household's things. Written by
+# tools/fit_meanings.py.
 """
 
 
@@ -67,6 +75,50 @@ def drawn(
     return marks, right
 
 
+def named_pairs(part: int, rng: random.Random) -> list[tuple[str, str, bool]]:
+    """Return pairs of names of every other thing, as many of one thing as of two."""
+    things = sorted(load_household().categories.values(), key=lambda t: t.label)[part::2]
+    names = [(t.label, name) for t in things for name in (t.label, *t.synonyms)]
+    same = [(t.label, name, True) for t in things for name in t.synonyms]
+    different: list[tuple[str, str, bool]] = []
+    while len(different) < len(same):
+        (one, a), (other, b) = rng.sample(names, 2)
+        if one != other:
+            different.append((a, b, False))
+    return same + different
+
+
+def unlisted_pairs(rng: random.Random) -> list[tuple[str, str, bool]]:
+    """Return pairs of a word that no table lists and a label, as many of its kind as of another."""
+    labels, found = all_labels(), []
+    for word, kind in read_words("test"):
+        other = rng.choice([label for label in labels if label not in kind])
+        found += [(word, min(kind), True), (word, other, False)]
+    return found
+
+
+def cosines(pairs: list[tuple[str, str, bool]], meanings: Meanings) -> Any:
+    """Return the likeness of each pair (n, 1), as association compares them."""
+    meanings.learn(sorted({label for a, b, _ in pairs for label in (a, b)}))
+    made = [(meanings.embedding({a: 1.0}), meanings.embedding({b: 1.0})) for a, b, _ in pairs]
+    return np.array([[cosine(a, b)] for a, b in made if a is not None and b is not None])
+
+
+def same_kind(meanings: Meanings) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the coefficients of `same`, and how far they hold for other names and words."""
+    rng = random.Random(SEED)
+    pairs = named_pairs(0, rng)
+    fit = LogisticRegression(C=100.0).fit(cosines(pairs, meanings), [s for _, _, s in pairs])
+    found = {}
+    for what, others in (("names", named_pairs(1, rng)), ("unlisted", unlisted_pairs(rng))):
+        taken = fit.predict_proba(cosines(others, meanings))[:, 1] >= 0.5
+        truth = np.array([s for _, _, s in others])
+        found[f"same_{what}"] = round(float(taken[truth].mean()), 3)
+        found[f"different_{what}"] = round(float(taken[~truth].mean()), 3)
+    marks = {"base": float(fit.intercept_[0]), "likeness": float(fit.coef_[0][0])}
+    return {key: round(value, 3) for key, value in marks.items()}, found
+
+
 def measured(name: str, write: bool) -> dict[str, Any]:
     """Fit and test one embedder."""
     embedder = load_embedder(EmbedderOptions(kind=name))
@@ -89,12 +141,14 @@ def measured(name: str, write: bool) -> dict[str, Any]:
         if (bins == b).any()
     )
     sure = stated >= 0.5
+    same, kinds = same_kind(meanings)
     if write:
         data = yaml.safe_load(FITTED.read_text()) if FITTED.is_file() else {}
         (likeness, lead), base = fitted.coef_[0], fitted.intercept_[0]
         data = {**(data or {}), name: {
             "base": round(float(base), 3), "likeness": round(float(likeness), 3),
             "lead": round(float(lead), 3),
+            "same": same,
         }}  # fmt: skip
         FITTED.write_text(HEADER + yaml.safe_dump(data, sort_keys=True))
     return {
@@ -103,6 +157,7 @@ def measured(name: str, write: bool) -> dict[str, Any]:
         "ece": round(float(ece), 3),
         "sure": round(float(sure.mean()), 3),
         "right_when_sure": round(float(truth[sure].mean()), 3) if sure.any() else None,
+        **kinds,
         "ms_a_word": round(1000.0 * seconds / len(test), 2),
     }
 

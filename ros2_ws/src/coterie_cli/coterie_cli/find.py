@@ -114,7 +114,7 @@ def find_alike(
         scene = load_map(file)
         made = _embedder(embedder)
         query = made.embed_image(read_picture(image)) if image else made.embed_text(text)
-        alike = most_alike(scene, query)[:limit]
+        alike = most_alike(scene, query, str(getattr(made, "model", "")))[:limit]
     except (SceneError, EmbeddingError) as error:
         raise CommandError(str(error)) from None
     if as_json:

@@ -12,11 +12,13 @@ from PIL import Image
 from coterie_bringup.errors import CommandError
 from coterie_cli.find import find_alike
 from coterie_core.colors import COLOR_NAMES, color_names
+from coterie_core.embedding import Embedding
 from coterie_core.scene import merge
 from coterie_fixtures.drawn_scenes import SIDES, view
 from object_planner.embedding import EmbeddingError, most_alike
 from semantic_mapper.files import load_map, save_map
-from semantic_mapper.mapper import MapperOptions, SemanticMapper
+from semantic_mapper.mapper import SemanticMapper
+from semantic_mapper.options import MapperOptions
 
 PAINT = {"vase": (200, 30, 30), "jug": (40, 60, 190)}
 BOXES = {
@@ -27,6 +29,8 @@ BOXES = {
 
 class ColorEmbedder:
     """A joint embedding of words and pictures that knows colors and nothing else."""
+
+    model = "colors"
 
     def embed_text(self, words):
         return np.array([float(name in words.split()) for name in COLOR_NAMES])
@@ -46,7 +50,7 @@ def scene():
             u, v, width, height = one.box
             part = color[v : v + height, u : u + width]
             part[one.mask] = PAINT[one.label]
-            embedding = embedder.embed_image(part[one.mask][None]).astype(np.float32)
+            embedding = Embedding.of(embedder.model, embedder.embed_image(part[one.mask][None]))
             looks.append(replace(one, embedding=embedding))
         mapper.update(replace(frame, color=color), looks)
     return mapper.scene()
@@ -72,18 +76,19 @@ def test_files_keep_embeddings(scene, tmp_path, name):
     save_map(scene, tmp_path / name, form)
     again = load_map(tmp_path / name)
     for id_, thing in scene.objects.items():
-        assert again.objects[id_].embedding == pytest.approx(thing.embedding)
+        assert again.objects[id_].embeddings == thing.embeddings != ()
 
 
 def test_a_merge_keeps_both_looks(scene):
     merged, report = merge(scene, scene)
     assert len(report.matched) == 2
     for id_, thing in merged.objects.items():
-        assert thing.embedding == pytest.approx(scene.objects[id_].embedding, abs=1e-4)
+        (mean,), (before,) = thing.embeddings, scene.objects[id_].embeddings
+        assert mean.model == "colors" and mean.vector == pytest.approx(before.vector, abs=1e-3)
     bare, _ = merge(scene, scene)
     for thing in bare.objects.values():
-        thing.embedding = ()
-    assert all(thing.embedding for thing in merge(bare, scene)[0].objects.values())
+        thing.embeddings = ()
+    assert all(thing.embeddings for thing in merge(bare, scene)[0].objects.values())
 
 
 def test_the_command(scene, tmp_path, capsys, monkeypatch):
@@ -109,5 +114,6 @@ def test_the_command(scene, tmp_path, capsys, monkeypatch):
 
 
 def test_embeddings_of_another_network_are_told(scene):
-    with pytest.raises(EmbeddingError, match="the network that the detector used"):
-        most_alike(scene, [1.0, 0.0])
+    for query, model in (([1.0, 0.0], ""), ([1.0, 0.0], "colors"), ([1.0] * 11, "clip")):
+        with pytest.raises(EmbeddingError, match="the network that the detector used"):
+            most_alike(scene, query, model)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from coterie_core.embedding import Embedding
+
 
 @dataclass(frozen=True, slots=True)
 class ImageDetection:
@@ -15,15 +17,15 @@ class ImageDetection:
 
     `box` is (first column, first row, width, height) [px]. `mask` is a boolean window of that
     height and width, True where the thing is; None where the detector gives boxes only. `scores`
-    maps labels to scores (0..1, best first not required). `embedding` is a unit vector of any
-    length that tells how it looks; None where there is none. `attributes` holds what else the
+    maps labels to scores (0..1, best first not required). `embedding` tells how it looks, by
+    the detector's network; None where there is none. `attributes` holds what else the
     detector says of it, such as {"color": "red", "opening": "open"}.
     """
 
     box: tuple[int, int, int, int]
     scores: Mapping[str, float]
     mask: npt.NDArray[np.bool_] | None = None
-    embedding: npt.NDArray[np.float32] | None = field(default=None, compare=False)
+    embedding: Embedding | None = field(default=None, compare=False)
     attributes: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.embedding import Embedding
 from coterie_core.recording import (
     RecordedFrame,
     RecordingError,
@@ -34,7 +35,7 @@ def frame(k, color=True):
     pose = AHEAD.copy()
     pose[0, 3] = k
     mask = rng.random((4, 5)) > 0.5
-    look = np.array([0.6, 0.8], dtype=np.float32)
+    look = Embedding.of("clip", [0.6, 0.8])
     found = (
         ImageDetection((2, 3, 5, 4), {"mug": 0.9, "cup": 0.1}, mask, look, {"color": "red"}),
         ImageDetection((-1, 0, 3, 2), {"Taſſe\n": 0.5}),
@@ -83,7 +84,7 @@ def test_what_is_written_is_read(folder):
             )  # fmt: skip
             assert (a.mask is None) == (b.mask is None)
         np.testing.assert_array_equal(got.detections[0].mask, put.detections[0].mask)
-        np.testing.assert_allclose(got.detections[0].embedding, [0.6, 0.8])
+        assert got.detections[0].embedding == Embedding.of("clip", [0.6, 0.8])
     with pytest.raises(IndexError):
         recording[4]
 

@@ -23,7 +23,7 @@ MODEL_PARAMETER = ParameterSpec(
 EMBEDDER_PARAMETER = ParameterSpec(
     "embedder",
     "",
-    "Embedder that compares words outside the tables, as JSON; empty: they stay unknown.",
+    "Embedder that compares words by meaning, as JSON; empty: by letters and tables only.",
     json=True,
 )
 """The parameter of nodes that compare words by meaning."""

@@ -16,6 +16,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from std_msgs.msg import Header
 
 from coterie_core.debate import Utterance
+from coterie_core.embedding import UNNAMED, Embedding
 from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection, Observation, PlaceView, RoomView
@@ -315,7 +316,7 @@ def graph():
         is_open=False,
         receptacles=[Receptacle("shelf", Box((3, 1, 1.2), (0.9, 0.4, 0.3), 0.3), inside=True)],
         properties={"color": "blue=grey"},
-        embedding=(0.5, -0.25),
+        embeddings=(Embedding.of(UNNAMED, (0.6, -0.8)),),
         confidence=0.7,
     )
     scene.add_object(cupboard)

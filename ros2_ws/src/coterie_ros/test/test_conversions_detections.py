@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from coterie_core.detections import ImageDetection
+from coterie_core.embedding import Embedding
 
 pytestmark = pytest.mark.ros
 pytest.importorskip("rclpy")
@@ -24,7 +25,11 @@ def message(**changes: Any) -> Any:
     mask = np.zeros((4, 5), dtype=bool)
     mask[1:3, 2:] = True
     one = ImageDetection(
-        (10, 20, 5, 4), {"cup": 0.8, "vase": 0.1}, mask, np.array([0.6, 0.8]), {"color": "red"}
+        (10, 20, 5, 4),
+        {"cup": 0.8, "vase": 0.1},
+        mask,
+        Embedding.of("d", [0.6, 0.8]),
+        {"color": "red"},
     )
     out = conversions.detections_to_msg([one], conversions.header(12.5, "r/cam"), SIZE, "d")
     for name, value in changes.items():
@@ -45,7 +50,7 @@ def test_there_and_back() -> None:
     assert one.box == (10, 20, 5, 4)
     assert one.scores == pytest.approx({"cup": 0.8, "vase": 0.1})
     assert one.mask is not None and one.mask[1:3, 2:].all() and one.mask.sum() == 6
-    assert one.embedding == pytest.approx([0.6, 0.8])
+    assert one.embedding == Embedding.of("d", [0.6, 0.8])
     assert one.attributes == {"color": "red"}
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from coterie_core.embedding import Embedding, cosine
 from coterie_core.scene import SceneGraph
 
 MAX_PIXELS = 50_000_000
@@ -23,7 +24,11 @@ Vector = Sequence[float] | npt.NDArray[np.floating[Any]]
 
 
 class Embedder(Protocol):
-    """A network that puts words and pictures into the space of the detector's embeddings."""
+    """A network that puts words and pictures into the space of the detector's embeddings.
+
+    An attribute `model` names the network, as the detector does; without it the map's embeddings
+    have to be of one network.
+    """
 
     def embed_text(self, words: str) -> Vector:
         """Return the embedding of a text."""
@@ -34,37 +39,49 @@ class Embedder(Protocol):
         ...
 
 
-def most_alike(scene: SceneGraph, query: Vector) -> list[tuple[str, float]]:
-    """Return (id, cosine -1..1) of the objects that have an embedding, the most alike first.
+def most_alike(scene: SceneGraph, query: Vector, model: str = "") -> list[tuple[str, float]]:
+    """Return (id, cosine -1..1) of the objects whose looks are known, the most alike first.
 
     Args:
         scene: The map.
         query: The embedding that is looked for.
+        model: Name of the query's network; empty: the one network of the map's embeddings.
 
     Raises:
-        EmbeddingError: No object has one, or none of the query's length: another network.
+        EmbeddingError: No object has an embedding of the query's network.
     """
-    vector = np.asarray(query, np.float64).reshape(-1)
-    norm = float(np.linalg.norm(vector))
-    if not np.isfinite(vector).all() or norm <= 0.0:
-        raise EmbeddingError("the embedder gave no finite vector with a direction")
-    having = {id_: thing.embedding for id_, thing in scene.objects.items() if thing.embedding}
-    if not having:
-        raise EmbeddingError(
-            "no object of the map has an embedding; map with a detector that gives them "
-            "(ImageDetection.embedding)"
-        )
-    fitting = {id_: np.array(e) for id_, e in having.items() if len(e) == len(vector)}
-    if not fitting:
-        lengths = sorted({len(embedding) for embedding in having.values()})
-        raise EmbeddingError(
-            f"the embedder gives {len(vector)} numbers, and the map's embeddings have {lengths}; "
-            "use the network that the detector used"
-        )
-    found = [
-        (id_, float(vector @ e / (norm * max(float(np.linalg.norm(e)), 1e-9))))
-        for id_, e in fitting.items()
+    looks = [
+        (id_, one)
+        for id_, thing in scene.objects.items()
+        for one in thing.embeddings
+        if one.source == "image"
     ]
+    if not looks:
+        raise EmbeddingError(
+            "no object of the map has an embedding of its looks; map with a detector that gives "
+            "them (ImageDetection.embedding)"
+        )
+    models = sorted({one.model for _, one in looks})
+    if (not model and len(models) > 1) or (model and model not in models):
+        raise EmbeddingError(
+            f"the embedder's network is {model or 'not named'}, and the map's embeddings are of "
+            f"{', '.join(models)}; use the network that the detector used, with its name as the "
+            "embedder's `model`"
+        )
+    try:
+        sought = Embedding.of(model or models[0], query)
+    except ValueError as error:
+        raise EmbeddingError(
+            f"the embedder gave no finite vector with a direction ({error})"
+        ) from None
+    fitting = [(id_, one) for id_, one in looks if one.model == sought.model]
+    sizes = sorted({one.dimension for _, one in fitting})
+    if sizes != [sought.dimension]:
+        raise EmbeddingError(
+            f"the embedder gives {sought.dimension} numbers, and the map's embeddings have "
+            f"{', '.join(map(str, sizes))}; use the network that the detector used"
+        )
+    found = [(id_, cosine(sought, one)) for id_, one in fitting]
     return sorted(found, key=lambda pair: (-pair[1], pair[0]))
 
 

@@ -11,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.meaning import Meanings
 from coterie_core.scene import SceneGraph, merge
 from coterie_core.scene.regions import Regions
 from semantic_mapper.files import color_of, save_map
 from semantic_mapper.grid import FloorGrids, GridOptions
 from semantic_mapper.instances import Instance
-from semantic_mapper.mapper import MapperOptions, SemanticMapper
+from semantic_mapper.mapper import SemanticMapper
+from semantic_mapper.options import MapperOptions
 from semantic_mapper.state import StateError, load_state, restore, save_state
 
 TIDY_EVERY = 50
@@ -39,6 +41,7 @@ class BuilderOptions:
         grid: Of the grids.
         ignore: Labels that are no things.
         keep_prior: Whether things that were known beforehand are in the map, with their ids.
+        meanings: Compares labels by meaning; None: by letters and the household's tables.
     """
 
     frame: str = "map"
@@ -46,6 +49,7 @@ class BuilderOptions:
     grid: GridOptions = field(default_factory=GridOptions)
     ignore: Collection[str] = ()
     keep_prior: bool = True
+    meanings: Meanings | None = None
 
 
 class MapBuilder:
@@ -59,7 +63,7 @@ class MapBuilder:
 
     def __init__(self, options: BuilderOptions) -> None:
         self.options = options
-        self.mapper = SemanticMapper(options.mapper)
+        self.mapper = SemanticMapper(options.mapper, meanings=options.meanings)
         self.grids = FloorGrids((), options.grid)
         self.version = 0
         self.frames = 0

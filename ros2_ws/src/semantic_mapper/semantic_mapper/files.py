@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from coterie_core.embedding import UNNAMED, Embedding
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import load_household
 from coterie_core.plain_data import DataError, read_json, shorten
@@ -137,8 +139,11 @@ def save_spark(graph: SceneGraph, path: Path) -> None:
             "is_open": thing.is_open,
             "observations": thing.observations,
             "properties": thing.properties,
-            "embedding": list(thing.embedding),
+            "embeddings": [asdict(one) for one in thing.embeddings],
         }
+        looks = [one.vector for one in thing.embeddings if one.source == "image"]
+        if looks:  # the field that Hydra's open-set maps have for it
+            attributes.semantic_feature = looks[0].astype(np.float64).reshape(-1, 1)
         _describe(attributes, thing.id, data, thing.label.top)
         symbols[thing.id] = _add(out, dsg.DsgLayers.OBJECTS, "O", k, attributes)
     _edges(out, graph, symbols)
@@ -351,8 +356,19 @@ def _object(
         is_open=data.get("is_open"),
         observations=int(data.get("observations", 0)),
         properties=dict(data.get("properties", {})),
-        embedding=tuple(float(v) for v in data.get("embedding", [])),
+        embeddings=_embeddings(attributes, data),
     )
+
+
+def _embeddings(attributes: Any, data: Mapping[str, Any]) -> tuple[Embedding, ...]:
+    """What our metadata tell of an object's embeddings; else Hydra's feature, of no named model."""
+    if "embeddings" in data:
+        return tuple(Embedding(**one) for one in data["embeddings"])
+    plain = data.get("embedding")  # as earlier versions wrote it
+    if not plain:
+        feature = np.asarray(attributes.semantic_feature, np.float64)
+        plain = feature[:, 0] if feature.ndim == 2 and feature.shape[1] else feature.reshape(-1)
+    return (Embedding.of(UNNAMED, plain),) if len(plain) and np.any(plain) else ()
 
 
 def _nodes(source: Any, name: str) -> list[Any]:

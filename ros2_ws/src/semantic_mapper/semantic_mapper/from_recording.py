@@ -13,7 +13,7 @@ from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.recording import RecordedFrame, Recording, RecordingError, readable
 from coterie_core.scene import SceneGraph
 from semantic_mapper.builder import BuilderOptions, MapBuilder
-from semantic_mapper.mapper import MapperOptions
+from semantic_mapper.options import MapperOptions
 
 NEED_A_DETECTOR = (
     "record with a detector, or give one: geometry alone tells where something is, not what it is"

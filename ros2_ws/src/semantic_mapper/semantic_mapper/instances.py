@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial import cKDTree
 
+from coterie_core.embedding import Embedding
 from coterie_core.geometry import Box
 from coterie_core.scene import LabelBelief
 from semantic_mapper.cloud import EvidenceCloud, Points
@@ -28,7 +29,7 @@ class Instance:
         points: Points that belong to it, (n, 3) [m].
         low, high: Corners of the box about them [m].
         labels: Evidence per label.
-        embedding: Mean look.
+        embeddings: Mean look, by network.
         seen_through: Times in a row its place was seen and it was not there.
         reports, misses: Viewpoints, no farther than `reach` [m], from which something is in its
             place, and it was reported or was not.
@@ -46,7 +47,7 @@ class Instance:
     low: npt.NDArray[np.float64]
     high: npt.NDArray[np.float64]
     labels: LabelBelief = field(default_factory=LabelBelief)
-    embedding: npt.NDArray[np.float32] | None = None
+    embeddings: tuple[Embedding, ...] = ()
     observations: int = 0
     robot: str = ""
     time: float = 0.0
@@ -157,36 +158,3 @@ def size_similarity(
     """How alike two boxes' sizes are (0..1): the fourth root of the ratio of their volumes."""
     volumes = (np.prod(high - low + 0.02), np.prod(other_high - other_low + 0.02))
     return float((min(volumes) / max(volumes)) ** 0.25)
-
-
-def label_similarity(a: LabelBelief, b: LabelBelief) -> float:
-    """Overlap of two distributions: sum over labels of the smaller probability (0..1)."""
-    p, q = a.distribution(), b.distribution()
-    return sum(min(x, q[label]) for label, x in p.items() if label in q)
-
-
-def embedding_similarity(
-    a: npt.NDArray[np.float32] | None, b: npt.NDArray[np.float32] | None
-) -> float | None:
-    """Cosine of two looks mapped to 0..1; None where one is missing or of another length."""
-    if a is None or b is None or a.shape != b.shape:
-        return None
-    norm = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return None if norm == 0.0 else max(0.0, float(a @ b) / norm)
-
-
-def mean_embedding(
-    a: npt.NDArray[np.float32] | None,
-    weight_a: int,
-    b: npt.NDArray[np.float32] | None,
-    weight_b: int,
-) -> npt.NDArray[np.float32] | None:
-    """Mean of two looks weighted by observations; of another length, the one seen more counts."""
-    if a is None or b is None:
-        return a if b is None else b
-    if a.shape != b.shape:
-        return a if weight_a > weight_b else b
-    mean: npt.NDArray[np.float32] = ((a * weight_a + b * weight_b) / (weight_a + weight_b)).astype(
-        np.float32
-    )
-    return mean

@@ -14,69 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, RgbdFrame
-from coterie_core.perception.backprojection import Lifted, LiftOptions, lift
+from coterie_core.embedding import MAX_EMBEDDINGS, averaged
+from coterie_core.meaning import Meanings
+from coterie_core.perception.backprojection import Lifted, lift
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, Sighting
 from coterie_core.scene.regions import Regions
-from coterie_core.sizes import oversize
 from semantic_mapper.appearance import color_evidence, note_opening
-from semantic_mapper.instances import (
-    Instance,
-    box_overlap,
-    boxes_near,
-    corners,
-    embedding_similarity,
-    label_similarity,
-    mean_embedding,
-    point_overlap,
-    size_similarity,
-)
+from semantic_mapper.association import SAME_LABEL, Association
+from semantic_mapper.instances import Instance, boxes_near, corners
+from semantic_mapper.options import MapperOptions
 from semantic_mapper.parting import note_beside, split
 from semantic_mapper.views import crop, seen_through, set_supports
-
-APART = 0.1
-"""Fraction of the looks in which two were seen at once, from which they are two objects."""
-SAME_LABEL = 0.5
-"""Least agreement of the labels of two parts of one object."""
-TOUCHING = 0.05
-"""Least fraction of the smaller part's points that touch the other."""
-MISTAKEN = 0.2
-"""An instance with no more than this fraction of another's looks may be a mistake about it."""
-WITHIN = 0.8
-"""Fraction of such an instance's points that lie on the other."""
-
-
-@dataclass(frozen=True, slots=True)
-class MapperOptions:
-    """How the map is built.
-
-    Attributes:
-        lift: How detections become points.
-        match: Least sum of the two similarities (0..1 each) for one thing.
-        least_overlap: Least overlap of places; without it two things are never one.
-        same_place: Overlap from which two detections are one thing whatever their labels.
-        touch: Points within this of one another overlap [m].
-        evidence: Label evidence of one look at one metre; it falls with distance.
-        publish: Looks before a thing counts as real.
-        least_share: Least share of the viewpoints on its place from which it was reported, for a
-            thing to count as real: detectors see one thing for another at times, and not always.
-        gone_after: Times in a row a place is seen through before its thing is gone.
-        most_points: Most points kept per thing.
-        most_instances: Most things kept; those seen once and longest ago go first.
-        crop: Longest side of the best picture kept [px]; 0: none.
-    """
-
-    lift: LiftOptions = field(default_factory=LiftOptions)
-    match: float = 0.8
-    least_overlap: float = 0.15
-    same_place: float = 0.75
-    touch: float = 0.05
-    evidence: float = 1.0
-    publish: int = 2
-    least_share: float = 0.15
-    gone_after: int = 3
-    most_points: int = 2000
-    most_instances: int = 3000
-    crop: int = 96
 
 
 @dataclass(slots=True)
@@ -97,12 +45,18 @@ class SemanticMapper:
     Args:
         options: How.
         regions: Rooms and floors, if they are known.
+        meanings: Compares labels by meaning, for detectors whose labels come from no fixed list;
+            what labels mean is kept in the map then.
     """
 
     def __init__(
-        self, options: MapperOptions | None = None, regions: Regions | None = None
+        self,
+        options: MapperOptions | None = None,
+        regions: Regions | None = None,
+        meanings: Meanings | None = None,
     ) -> None:
         self.options = options or MapperOptions()
+        self.association = Association(self.options, meanings)
         self.regions = regions or Regions()
         self._things: dict[str, Instance] = {}
         self._lows = np.empty((0, 3))
@@ -140,7 +94,7 @@ class SemanticMapper:
         """Add a frame."""
         report = UpdateReport()
         lifted = lift(frame, detections, self.options.lift)
-        pairs = self._matches(lifted)
+        pairs = self.association.matches(lifted, self._things, self._order, self._lows, self._highs)
         to_camera = np.linalg.inv(frame.camera_to_map).astype(np.float64)
         ids = []
         for k, one in enumerate(lifted):
@@ -182,37 +136,13 @@ class SemanticMapper:
                 other = self._things.get(other_id)
                 if other is None or other_id == id_ or other.state != thing.state:
                     continue
-                if not self._one(thing, other):
+                if not self.association.one(thing, other):
                     continue
                 self._absorb(thing, other)
                 del self._things[other_id]
                 joined += 1
         self._reindex()
         return joined
-
-    def _one(self, thing: Instance, other: Instance) -> bool:
-        """Whether two instances are one object, by place, labels, and having been seen at once."""
-        at_once = thing.beside.get(other.id, 0)
-        if at_once >= max(2, APART * min(thing.observations, other.observations)):
-            return False
-        where = self._place(thing, other.points, other.low, other.high)
-        alike = label_similarity(thing.labels, other.labels)
-        if where >= self.options.least_overlap and self._fits(
-            where, alike, size_similarity(thing.low, thing.high, other.low, other.high)
-        ):
-            return True
-        if at_once:
-            return False
-        if other.observations <= MISTAKEN * thing.observations:
-            # A part of it, under another label at times, and never beside it: a mistake.
-            if point_overlap(thing.points, other.points, self.options.touch) >= WITHIN:
-                return True
-        # Parts of one object (back and seat of a chair) touch and are never seen at once.
-        if alike < SAME_LABEL or min(thing.observations, other.observations) < 2:
-            return False
-        touching = point_overlap(thing.points, other.points, 2.0 * self.options.touch)
-        size = np.maximum(thing.high, other.high) - np.minimum(thing.low, other.low)
-        return touching > TOUCHING and oversize(thing.labels.top, tuple(size.tolist())) <= 1.0
 
     def scene(self, time: float | None = None) -> SceneGraph:
         """Return the map: rooms and floors as known, and every thing that counts as real.
@@ -235,64 +165,13 @@ class SemanticMapper:
                     last_seen=Sighting(thing.time, thing.robot),
                     is_open=thing.is_open,
                     properties=thing.properties,
-                    embedding=_plain(thing.embedding),
+                    embeddings=self.association.traits(thing).embeddings[:MAX_EMBEDDINGS],
                 )
             )
         set_supports(graph)
         return graph
 
     # -- inside --------------------------------------------------------------------------------
-
-    def _matches(self, lifted: Sequence[Lifted]) -> dict[int, str]:
-        """Match detections to things, best pairs first; each thing at most once a frame."""
-        scored: list[tuple[float, int, str]] = []
-        for k, one in enumerate(lifted):
-            low, high = corners(one.points)
-            belief = LabelBelief(dict(one.detection.scores))
-            for index in boxes_near(low, high, self._lows, self._highs, self.options.touch):
-                thing = self._things[self._order[index]]
-                where = self._place(thing, one.points, low, high)
-                if where < self.options.least_overlap:
-                    continue
-                alike = label_similarity(belief, thing.labels)
-                look = embedding_similarity(one.detection.embedding, thing.embedding)
-                if look is not None:
-                    alike = max(alike, look)
-                if self._fits(where, alike, size_similarity(thing.low, thing.high, low, high)):
-                    scored.append((where + alike, k, thing.id))
-        pairs: dict[int, str] = {}
-        taken: set[str] = set()
-        for _, k, id_ in sorted(scored, key=lambda s: (-s[0], s[1], s[2])):
-            if k not in pairs and id_ not in taken:
-                pairs[k] = id_
-                taken.add(id_)
-        return pairs
-
-    def _place(
-        self,
-        thing: Instance,
-        points: npt.NDArray[np.float32],
-        low: npt.NDArray[np.float64],
-        high: npt.NDArray[np.float64],
-    ) -> float:
-        """How much two things are in one place (0..1): overlap of boxes, confirmed by points.
-
-        Boxes overlap where a cup stands under a table's box, and points do not; points of two
-        sides of one thing do not touch, and its boxes do. The mean of both tells them apart.
-        """
-        boxes = box_overlap(thing.low, thing.high, low, high)
-        if boxes == 0.0:
-            return 0.0
-        return 0.5 * boxes + 0.5 * point_overlap(thing.points, points, self.options.touch)
-
-    def _fits(self, where: float, alike: float, size: float) -> bool:
-        """Whether place and look say that two are one; see MapperOptions.
-
-        Without labels that agree the sizes must: a cup's box lies within that of its table.
-        """
-        if where * size >= self.options.same_place:
-            return True
-        return alike > 0.05 and where * max(size, alike) + alike >= self.options.match
 
     def _add(self, frame: RgbdFrame, one: Lifted) -> str:
         id_ = f"object_{self._next}"
@@ -325,9 +204,10 @@ class SemanticMapper:
             thing.labels.add(
                 LabelBelief({k: weight * v / max(total, 1.0) for k, v in detection.scores.items()})
             )
-        thing.embedding = mean_embedding(
-            thing.embedding, thing.observations, detection.embedding, 1
-        )
+        if detection.embedding is not None:
+            thing.embeddings = averaged(
+                thing.embeddings, max(thing.observations, 1), (detection.embedding,), 1
+            )
         thing.colors.add(
             LabelBelief({k: weight * v for k, v in color_evidence(frame.color, detection).items()})
         )
@@ -381,11 +261,13 @@ class SemanticMapper:
     def _moved_to(self, id_: str, report: UpdateReport) -> None:
         """A thing that is gone and another like it that is new: the same one, moved."""
         gone = self._things[id_]
-        size = gone.high - gone.low
+        size, traits = gone.high - gone.low, self.association.traits(gone)
         for other in self._things.values():
             if other.id == id_ or other.state != "present" or other.observations > 5:
                 continue
-            if label_similarity(gone.labels, other.labels) < 0.5 or other.time < gone.time:
+            if other.time < gone.time:
+                continue
+            if self.association.alike(traits, self.association.traits(other)) < SAME_LABEL:
                 continue
             if np.abs((other.high - other.low) - size).max() <= 0.5 * max(size.max(), 0.1):
                 other.state = "moved"
@@ -395,8 +277,8 @@ class SemanticMapper:
     def _absorb(self, thing: Instance, other: Instance) -> None:
         options = self.options
         thing.cloud.join(other.cloud, options.lift.voxel, options.most_points)
-        thing.embedding = mean_embedding(
-            thing.embedding, thing.observations, other.embedding, other.observations
+        thing.embeddings = averaged(
+            thing.embeddings, thing.observations, other.embeddings, other.observations
         )
         thing.labels.add(other.labels)
         thing.colors.add(other.colors)
@@ -436,11 +318,3 @@ class SemanticMapper:
         for thing in ranked[:over]:
             del self._things[thing.id]
         self._reindex()
-
-
-def _plain(embedding: npt.NDArray[np.float32] | None) -> tuple[float, ...]:
-    """An embedding for a map: unit length, four digits."""
-    if embedding is None:
-        return ()
-    unit = embedding / max(float(np.linalg.norm(embedding)), 1e-9)
-    return tuple(round(value, 4) for value in unit.astype(np.float64).tolist())

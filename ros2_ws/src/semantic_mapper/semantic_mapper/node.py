@@ -25,6 +25,7 @@ from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions.detections import Detection2DArray
 from coterie_ros.main import ProcessOptions, run_nodes
+from coterie_ros.model import node_meanings
 from coterie_ros.parameters import Parameters
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.team_memory import MemoryKeeper
@@ -38,7 +39,7 @@ from semantic_mapper.builder import (
 from semantic_mapper.camera_subscriber import CameraSubscriber, Job
 from semantic_mapper.files import color_of, load_map
 from semantic_mapper.grid import GridOptions
-from semantic_mapper.mapper import MapperOptions
+from semantic_mapper.options import MapperOptions
 from semantic_mapper.parameters import MAPPER_PARAMETERS
 from semantic_mapper.state import StateError
 from semantic_mapper.worker import Worker
@@ -332,6 +333,7 @@ def _options(p: Parameters) -> BuilderOptions:
         grid=GridOptions(cell=p["grid_cell"], near=p["near"], far=p["far"]),
         ignore=frozenset(p["ignore"]),
         keep_prior=p["keep_prior"],
+        meanings=node_meanings(p.json("embedder")),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coterie_ros.model import EMBEDDER_PARAMETER
 from coterie_ros.parameters import ParameterSpec
 from coterie_ros.team_memory import MEMORY_PARAMETERS
 
@@ -160,5 +161,6 @@ MAPPER_PARAMETERS = (
         minimum=0.5,
         maximum=3600.0,
     ),
+    EMBEDDER_PARAMETER,
     *MEMORY_PARAMETERS,
 )

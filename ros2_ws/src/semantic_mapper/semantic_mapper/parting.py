@@ -83,7 +83,7 @@ def _part(thing: Instance, id_: str, cloud: EvidenceCloud, fraction: float) -> I
     own = Instance(
         id_, cloud.points, thing.low, thing.high, cloud=cloud, observations=looks,
         labels=_scaled(thing.labels, fraction), colors=_scaled(thing.colors, fraction),
-        embedding=thing.embedding, robot=thing.robot, time=thing.time,
+        embeddings=thing.embeddings, robot=thing.robot, time=thing.time,
         reports=max(round(fraction * thing.reports), 1), reach=thing.reach,
     )  # fmt: skip
     own.settle()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from coterie_core.embedding import MAX_EMBEDDINGS, UNNAMED, Embedding
 from coterie_core.files import write_atomically
 from coterie_core.plain_data import check_values, read_json, shorten
 from coterie_core.scene import LabelBelief
@@ -48,8 +49,6 @@ def state_bytes(mapper: SemanticMapper, grids: FloorGrids, frame: str) -> bytes:
         cloud = thing.cloud
         arrays[f"points/{k}"] = cloud.points
         arrays[f"evidence/{k}"] = np.stack([cloud.inside, cloud.outside])
-        if thing.embedding is not None:
-            arrays[f"embedding/{k}"] = thing.embedding
         if thing.crop is not None:
             arrays[f"crop/{k}"] = thing.crop
         things.append(
@@ -58,6 +57,7 @@ def state_bytes(mapper: SemanticMapper, grids: FloorGrids, frame: str) -> bytes:
                 "low": thing.low.tolist(),
                 "high": thing.high.tolist(),
                 "beside": thing.beside,
+                "embeddings": [asdict(one) for one in thing.embeddings],
                 **{name: getattr(thing, name).weights for name in _BELIEFS},
                 **{name: getattr(thing, name) for name in _PLAIN},
             }
@@ -160,6 +160,16 @@ _PLAIN = (
 _BELIEFS = ("labels", "colors", "openings")
 
 
+def _embeddings(k: int, item: dict[str, Any], arrays: Any) -> tuple[Embedding, ...]:
+    found = tuple(Embedding(**one) for one in item.get("embeddings", []))
+    if f"embedding/{k}" in arrays:  # files of earlier versions do not name the network
+        found += (Embedding.of(UNNAMED, np.asarray(arrays[f"embedding/{k}"], np.float32)),)
+    problems = [problem for one in found if (problem := one.problem())]
+    if problems or len(found) > MAX_EMBEDDINGS:
+        raise ValueError(f"thing {k}: embeddings: {(problems or ['too many'])[0]}")
+    return found
+
+
 def _thing(k: int, item: dict[str, Any], arrays: Any) -> Instance:
     points = np.asarray(arrays[f"points/{k}"], np.float32)
     # Files of earlier versions hold points without evidence: as if seen once.
@@ -173,9 +183,7 @@ def _thing(k: int, item: dict[str, Any], arrays: Any) -> Instance:
         raise ValueError(f"thing {k}: no finite points, or state {shorten(item['state'])!r}")
     if not (low <= high).all() or max(abs(low).max(), abs(high).max()) > FARTHEST:
         raise ValueError(f"thing {k}: low {low} and high {high} are no corners of a box")
-    embedding, crop = arrays.get(f"embedding/{k}"), arrays.get(f"crop/{k}")
-    if embedding is not None and (embedding.ndim != 1 or embedding.dtype.kind != "f"):
-        raise ValueError(f"thing {k}: an embedding of shape {embedding.shape}")
+    crop, embeddings = arrays.get(f"crop/{k}"), _embeddings(k, item, arrays)
     if crop is not None and (crop.ndim != 3 or crop.shape[2] != 3 or crop.dtype != np.uint8):
         raise ValueError(f"thing {k}: a crop of shape {crop.shape}")
     if evidence.shape != (2, len(points)) or not (evidence >= 0.0).all():
@@ -186,7 +194,7 @@ def _thing(k: int, item: dict[str, Any], arrays: Any) -> Instance:
         points,
         low,
         high,
-        embedding=embedding,
+        embeddings=embeddings,
         crop=crop,
         cloud=EvidenceCloud(points, inside, outside),
         beside={str(id_): int(count) for id_, count in item.get("beside", {}).items()},

@@ -9,7 +9,8 @@ from coterie_core.perception.backprojection import LiftOptions, lift
 from coterie_core.scene import Floor, Room, SceneGraph
 from coterie_core.scene.regions import Regions
 from coterie_fixtures.drawn_scenes import COLS, MUG, SIDES, TABLE, looking, view
-from semantic_mapper.mapper import MapperOptions, SemanticMapper
+from semantic_mapper.mapper import SemanticMapper
+from semantic_mapper.options import MapperOptions
 from semantic_mapper.views import seen_through
 
 
@@ -138,7 +139,7 @@ def test_things_that_grow_together_are_joined():
     for _ in range(3):
         mapper.update(*view({"table": TABLE}, SIDES[0]))
     assert len(mapper) == 3
-    mapper.options = MapperOptions(publish=1)
+    mapper.association.options = MapperOptions(publish=1)
     assert mapper.tidy() == 2
     (thing,) = mapper.scene().objects.values()
     assert thing.observations == 3

@@ -7,7 +7,8 @@ from coterie_core.detections import ImageDetection
 from coterie_core.sizes import plausible_size
 from coterie_fixtures.drawn_scenes import looking, view
 from semantic_mapper.cloud import EvidenceCloud
-from semantic_mapper.mapper import MapperOptions, SemanticMapper
+from semantic_mapper.mapper import SemanticMapper
+from semantic_mapper.options import MapperOptions
 
 CRATE = ((1.8, -0.15, 0.7), (2.1, 0.15, 1.0))
 TOP = ((1.5, -0.9, 0.6), (2.8, 0.9, 0.7))

@@ -16,7 +16,7 @@ from semantic_mapper.builder import (
     map_format,
 )
 from semantic_mapper.files import load_map
-from semantic_mapper.mapper import MapperOptions
+from semantic_mapper.options import MapperOptions
 from semantic_mapper.state import StateError
 
 HOUSE = {"table": TABLE, "mug": MUG}

@@ -21,11 +21,13 @@ from scipy.optimize import linear_sum_assignment
 from coterie_bench.common.records import write_csv, write_json
 from coterie_bench.common.tables import print_whole
 from coterie_bench.mapping.errors import EXACT, LADDER, SensorErrors
+from coterie_bench.mapping.naming import FreeNaming, Words, other_names
 from coterie_bench.mapping.room import RoomErrors, map_room, print_room
 from coterie_core.detections import RgbdFrame
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.geometry import iou
 from coterie_core.household import load_household
+from coterie_core.meaning import EmbedderError, EmbedderOptions, Meanings, load_embedder
 from coterie_core.recording import RecordingError
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.scene.regions import Regions
@@ -36,7 +38,8 @@ from habitat_bridge.factory import NoiseLevel
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.image_detector import NO_THINGS, ImageDetector
 from habitat_bridge.simulator import Frame, FrameRequest, Start, WorldError, run_skill
-from semantic_mapper.mapper import MapperOptions, SemanticMapper
+from semantic_mapper.mapper import SemanticMapper
+from semantic_mapper.options import MapperOptions
 
 app = typer.Typer(help="Semantic maps of generated houses.", add_completion=False)
 VISIBLE = 80
@@ -86,6 +89,8 @@ def map_house(
     headings: int = 6,
     options: MapperOptions | None = None,
     errors: SensorErrors = EXACT,
+    naming: FreeNaming | None = None,
+    meanings: Meanings | None = None,
 ) -> tuple[SceneGraph, MapScore]:
     """Drive a camera through a generated house, map it, and compare with the truth.
 
@@ -96,8 +101,10 @@ def map_house(
         headings: Directions looked at from every place.
         options: Of the mapper.
         errors: Of depth, poses and masks.
+        naming: Other words of the detector for the same things; None: it has one each.
+        meanings: Compares labels by meaning, for the mapper; None: it does not.
     """
-    rng = np.random.default_rng([seed, 7])
+    rng, names_rng = np.random.default_rng([seed, 7]), np.random.default_rng([seed, 8])
     world = EmbeddedWorld(generate_house(seed, floors=1), seed=seed, look_on_arrival=False)
     camera = Camera(
         name="head",
@@ -116,7 +123,7 @@ def map_house(
         {c.label: c.confused for c in household.categories.values()},
         [thing.label.top for thing in truth.objects.values()],
     )
-    mapper = SemanticMapper(options, Regions(truth))
+    mapper = SemanticMapper(options, Regions(truth), meanings)
     try:
         world.add_robot("mapper", body, Start())
         pixels: Counter[str] = Counter()
@@ -138,6 +145,8 @@ def map_house(
                     "mapper",
                 )
                 rgbd, detections = errors.spoil(rgbd, detections, rng)
+                if naming is not None:
+                    detections = naming.rename(detections, names_rng)
                 begun = time.perf_counter()
                 mapper.update(rgbd, detections)
                 if frames % 50 == 49:
@@ -150,15 +159,27 @@ def map_house(
     finally:
         world.close()
     seen = [id_ for id_, count in pixels.items() if count >= VISIBLE]
-    score = compare(scene, truth, seen)
+    score = compare(scene, truth, seen, naming.kind_of if naming is not None else str)
     rate = frames / spent if spent else math.nan
     return scene, MapScore(
         seed, frames, found / max(frames, 1), **score, rate=rate, errors=str(errors)
     )
 
 
-def compare(scene: SceneGraph, truth: SceneGraph, seen: Sequence[str]) -> dict[str, Any]:
-    """Match a map's things with those of a house, one to one, and say how they agree."""
+def compare(
+    scene: SceneGraph,
+    truth: SceneGraph,
+    seen: Sequence[str],
+    kind_of: Callable[[str], str] = str,
+) -> dict[str, Any]:
+    """Match a map's things with those of a house, one to one, and say how they agree.
+
+    Args:
+        scene: The map.
+        truth: The house.
+        seen: Ids of the things that images showed.
+        kind_of: Label of the house that a label of the map stands for.
+    """
     mapped = list(scene.objects.values())
     real = [t for t in truth.objects.values() if t.label.top not in NO_THINGS]
     table = np.array([[agreement(a, b) for b in real] for a in mapped]).reshape(
@@ -177,7 +198,7 @@ def compare(scene: SceneGraph, truth: SceneGraph, seen: Sequence[str]) -> dict[s
         "seen": len(seen),
         "precision": len(pairs) / max(len(mapped), 1),
         "recall": sum(id_ in had for id_ in seen) / max(len(seen), 1),
-        "labels": sum(mapped[i].label.top == real[k].label.top for i, k in pairs) / n,
+        "labels": sum(kind_of(mapped[i].label.top) == real[k].label.top for i, k in pairs) / n,
         "duplicates": sum(
             bool((table[i] >= SAME).any()) for i in range(len(mapped)) if i not in matched
         ),
@@ -263,6 +284,23 @@ def bench_map(
         typer.Option(min=0, max=50, help="Width by which masks reach beyond their objects [px]."),
     ] = 0,
     boxes: Annotated[bool, typer.Option(help="Detections have boxes only, no masks.")] = False,
+    rename: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="Fraction of the detections named by another word for the same thing, as by "
+            "detectors without a fixed list of labels.",
+        ),
+    ] = 0.0,
+    words: Annotated[
+        str,
+        typer.Option(help="Other words: tables (synonyms that the tables know) or unlisted."),
+    ] = "unlisted",
+    meaning: Annotated[
+        str,
+        typer.Option(help="Embedder that compares labels: none, wordllama or minilm."),
+    ] = "none",
     ladder: Annotated[
         bool, typer.Option(help="Print a row for each step from exact sensors to bad ones.")
     ] = False,
@@ -282,6 +320,19 @@ def bench_map(
     if room is not None:
         _bench_room(room, RoomErrors(leak=leak or 2, masks=not boxes), seed, console)
         return
+    for name, value, known in (
+        ("--words", words, get_args(Words)),
+        ("--meaning", meaning, ("none", "wordllama", "minilm")),
+    ):
+        if value not in known:
+            Console(stderr=True).print(f"bench map: {name}: one of {', '.join(known)}")
+            raise typer.Exit(2)
+    try:
+        embedder = load_embedder(EmbedderOptions(kind=meaning))
+    except EmbedderError as error:
+        Console(stderr=True).print(f"bench map: --meaning: {error}", markup=False)
+        raise typer.Exit(2) from None
+    meanings = Meanings(embedder) if embedder is not None else None
     one = SensorErrors(depth_noise, position_jitter, rotation_jitter, leak, boxes)
     steps = LADDER if ladder else (one,)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -292,7 +343,14 @@ def bench_map(
             for k in range(houses):
                 size = (width, width * 3 // 4)
                 try:
-                    made = map_house(seed + k, noise=noise, size=size, errors=errors)  # type: ignore[arg-type]
+                    made = map_house(
+                        seed + k,
+                        noise=noise,  # type: ignore[arg-type]
+                        size=size,
+                        errors=errors,
+                        naming=FreeNaming(rename, other_names(words)) if rename else None,  # type: ignore[arg-type]
+                        meanings=meanings,
+                    )
                     scores.append(made[1])
                 except WorldError as error:
                     console.print(f"house {seed + k}: {error}", style="yellow", markup=False)

@@ -26,7 +26,8 @@ from coterie_bench.common.tables import print_whole
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.recording import RecordingError
 from coterie_core.scene import SceneGraph, SceneObject
-from semantic_mapper.mapper import MapperOptions, SemanticMapper
+from semantic_mapper.mapper import SemanticMapper
+from semantic_mapper.options import MapperOptions
 
 LEAST_PIXELS = 150
 """Pixels from which a detector reports an object."""

@@ -26,7 +26,8 @@ from habitat_bridge.house.generator import generate_house
 from habitat_bridge.house.house import House
 from habitat_bridge.image_detector import NO_THINGS, ImageDetector
 from habitat_bridge.simulator import FrameRequest, Start, run_skill
-from semantic_mapper.mapper import MapperOptions, SemanticMapper
+from semantic_mapper.mapper import SemanticMapper
+from semantic_mapper.options import MapperOptions
 
 FORWARD = 0.25
 """One step ahead [m]."""

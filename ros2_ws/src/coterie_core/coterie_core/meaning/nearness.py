@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib import resources
 
 import numpy as np
-import yaml
 
+from coterie_core.embedding import MAX_EMBEDDINGS, MAX_MODEL_CHARS, Embedding
+from coterie_core.likeness import fitted
 from coterie_core.meaning.embedders import Rows, TextEmbedder
+from coterie_core.scene.graph import SceneGraph
 
 _PHRASE = "a {}, a household object"
 """Sets single words among household things ("plant" is not a factory then)."""
+_MOST_AVERAGED = 8
+"""Labels of a belief, the likeliest ones, that its embedding is the mean of."""
 _MOST_KEPT = 10_000
 """Most labels whose embeddings are kept."""
 
@@ -73,6 +75,43 @@ class Meanings:
             found.append(Near(labels[k], best[rank], probability * (1.0 if rank == 0 else 0.5)))
         return found
 
+    def learn(self, labels: Iterable[str]) -> None:
+        """Embed labels that are new, in one go.
+
+        Raises:
+            EmbedderError: The endpoint did not answer.
+        """
+        self._embedded(list(labels))
+
+    def embedding(self, weights: Mapping[str, float]) -> Embedding | None:
+        """Return what a belief about labels means: the mean of theirs; None where there are none.
+
+        Args:
+            weights: Label -> evidence for it.
+
+        Raises:
+            EmbedderError: The endpoint did not answer.
+        """
+        likely = sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:_MOST_AVERAGED]
+        likely = [(label, weight) for label, weight in likely if label and weight > 0.0]
+        if not likely:
+            return None
+        rows = self._embedded([label for label, _ in likely])
+        mean = np.array([weight for _, weight in likely]) @ rows
+        return Embedding.of(self.embedder.name[:MAX_MODEL_CHARS], mean, "label")
+
+    def keep(self, scene: SceneGraph) -> None:
+        """Put into the objects of a map what their labels mean, instead of what they had of it.
+
+        Raises:
+            EmbedderError: The endpoint did not answer.
+        """
+        self.learn({label for t in scene.objects.values() for label in t.label.weights})
+        for thing in scene.objects.values():
+            made = self.embedding(thing.label.weights)
+            others = [one for one in thing.embeddings if made is None or one.key != made.key]
+            thing.embeddings = (*([made] if made else []), *others)[:MAX_EMBEDDINGS]
+
     def ranked(self, text: str, labels: Sequence[str]) -> dict[str, float]:
         """Return label -> cosine with a whole text, such as a question.
 
@@ -84,6 +123,8 @@ class Meanings:
         return dict(zip(labels, (known @ rows[0]).tolist(), strict=True))
 
     def _embedded(self, labels: Sequence[str]) -> Rows:
+        if not labels:
+            return np.zeros((0, 0), np.float32)
         new = [label for label in dict.fromkeys(labels) if label not in self._labels]
         if new:
             if len(self._labels) + len(new) > _MOST_KEPT:
@@ -96,15 +137,8 @@ class Meanings:
 
 def _probability(embedder: str, likeness: float, gap: float) -> float:
     """Logistic in likeness and its lead; 0 for an embedder that nothing was measured of."""
-    fitted = _fitted().get(embedder)
-    if fitted is None:
+    marks = fitted().get(embedder)
+    if marks is None:
         return 0.0
-    z = fitted["base"] + fitted["likeness"] * likeness + fitted["lead"] * gap
+    z = marks["base"] + marks["likeness"] * likeness + marks["lead"] * gap
     return 1.0 / (1.0 + math.exp(-z))
-
-
-@lru_cache(maxsize=1)
-def _fitted() -> dict[str, dict[str, float]]:
-    text = resources.files("coterie_core").joinpath("data/meaning.yaml").read_text("utf-8")
-    data: dict[str, dict[str, float]] = yaml.safe_load(text)
-    return data

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, mask_of
+from coterie_core.embedding import MAX_MODEL_CHARS, UNNAMED, Embedding
 from coterie_core.recording.images import (
     MILLIMETRES,
     check_camera,
@@ -81,6 +82,9 @@ def detections_of(message: Any, source: str | Path) -> tuple[ImageDetection, ...
         RecordingError: A box, mask, score or attribute that no detector can mean.
     """
     found, masked = [], 0
+    # Recordings of earlier versions do not name the network.
+    named = getattr(message, "embedding_model", "") or message.detector
+    model = named[:MAX_MODEL_CHARS] or UNNAMED
     try:
         check_size(message.image_width, message.image_height, source)
         if len(message.detections) > _MOST_DETECTIONS:
@@ -92,13 +96,13 @@ def detections_of(message: Any, source: str | Path) -> tuple[ImageDetection, ...
                 raise ValueError(f"box {one.x}, {one.y}, {one.width}, {one.height} is not within")
             mask = mask_of(one.mask, one.width, one.height) if len(one.mask) else None
             look = np.array(one.embedding, dtype=np.float32)
-            usable = len(look) and np.isfinite(look).all()
+            usable = len(look) and 1e-6 <= float(np.linalg.norm(look)) <= 1e6
             found.append(
                 ImageDetection(
                     (one.x, one.y, one.width, one.height),
                     {item.label: min(max(item.score, 0.0), 1.0) for item in one.scores},
                     mask,
-                    look if usable else None,
+                    Embedding.of(model, look) if usable else None,
                     dict(text.split("=", 1) for text in one.attributes if "=" in text),
                 )
             )

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from coterie_core.detections import ImageDetection, RgbdFrame, mask_of, runs_of
+from coterie_core.embedding import MAX_DIMENSION, MAX_MODEL_CHARS, UNNAMED, Embedding
 from coterie_core.files import write_atomically
 from coterie_core.plain_data import schema_problems
 from coterie_core.recording.images import (
@@ -49,7 +50,8 @@ class _Detection(BaseModel):
     box: tuple[_Corner, _Corner, _Side, _Side]
     scores: dict[_Text, _Score] = {}
     mask: list[Annotated[int, Field(ge=0)]] | None = None
-    embedding: Annotated[list[FiniteFloat], Field(max_length=8192)] | None = None
+    embedding: Annotated[list[FiniteFloat], Field(max_length=MAX_DIMENSION)] | None = None
+    embedding_model: Annotated[str, Field(min_length=1, max_length=MAX_MODEL_CHARS)] = UNNAMED
     attributes: dict[_Text, _Text] = {}
 
 
@@ -344,7 +346,8 @@ def _to_json(one: ImageDetection) -> dict[str, Any]:
     if one.mask is not None:
         out["mask"] = runs_of(one.mask)
     if one.embedding is not None:
-        out["embedding"] = [round(float(v), 6) for v in one.embedding]
+        out["embedding"] = [round(v, 6) for v in one.embedding.vector.tolist()]
+        out["embedding_model"] = one.embedding.model
     if one.attributes:
         out["attributes"] = dict(one.attributes)
     return out
@@ -357,6 +360,6 @@ def _from_json(one: _Detection) -> ImageDetection:
         one.box,
         one.scores,
         None if runs is None else mask_of(runs, width, height),
-        None if one.embedding is None else np.array(one.embedding, dtype=np.float32),
+        Embedding.of(one.embedding_model, one.embedding) if one.embedding else None,
         one.attributes,
     )

@@ -80,8 +80,10 @@ class McapRecordingWriter:
                 self._send(f"{base}/{channel}/image_raw", IMAGE, image, nanos)
             if recorded.detections is not None:
                 rows, cols = frame.depth.shape
+                named = (o.embedding.model for o in recorded.detections if o.embedding)
                 found = {
                     "header": head,
+                    "embedding_model": next(named, ""),
                     "detector": "",
                     "image_width": cols,
                     "image_height": rows,
@@ -197,6 +199,6 @@ def _detection(one: ImageDetection) -> dict[str, Any]:
         "height": height,
         "scores": [{"label": k, "score": float(s)} for k, s in one.scores.items()],
         "mask": [] if one.mask is None else runs_of(one.mask),
-        "embedding": [] if one.embedding is None else [float(e) for e in one.embedding],
+        "embedding": [] if one.embedding is None else one.embedding.vector.tolist(),
         "attributes": [f"{k}={value}" for k, value in one.attributes.items()],
     }

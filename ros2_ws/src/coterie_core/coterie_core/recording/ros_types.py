@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -76,11 +77,13 @@ _WHOLE = {
     TF: "geometry_msgs/TransformStamped[] transforms",
     DETECTIONS: (
         "std_msgs/Header header\nstring detector\nuint32 image_width\nuint32 image_height\n"
-        "coterie_msgs/ImageDetection[] detections"
+        "coterie_msgs/ImageDetection[] detections\nstring embedding_model"
     ),
     BOXES_2D: "std_msgs/Header header\nvision_msgs/Detection2D[] detections",
     BOXES_3D: "std_msgs/Header header\nvision_msgs/Detection3D[] detections",
 }
+_ADDED = {DETECTIONS: "\nstring embedding_model"}
+"""Last field of a message that recordings of earlier versions lack."""
 TYPES = tuple(_WHOLE)
 """Names of the types that are read."""
 
@@ -108,14 +111,17 @@ def decode(name: str, data: bytes) -> Any:
         ValueError: The data are damaged.
     """
     try:
-        return _decoder(name)(data)
+        return _decoder(name, definition(name))(data)
     except Exception as error:  # the decoder raises all kinds for damaged data
+        if name in _ADDED:
+            with suppress(Exception):
+                return _decoder(name, definition(name).replace(_ADDED[name], "", 1))(data)
         raise ValueError(f"no {name}: {str(error)[:100]}") from None
 
 
 @cache
-def _decoder(name: str) -> Callable[[bytes], Any]:
-    schema = Schema(1, definition(name).encode(), SchemaEncoding.ROS2, name)
+def _decoder(name: str, text: str) -> Callable[[bytes], Any]:
+    schema = Schema(1, text.encode(), SchemaEncoding.ROS2, name)
     found = DecoderFactory().decoder_for(MessageEncoding.CDR, schema)
     assert found is not None  # the factory knows CDR
     return found

@@ -1,7 +1,14 @@
 """Scene graphs: rooms, places, objects and agents of a house."""
 
 from coterie_core.scene.graph import SceneGraph
-from coterie_core.scene.merge import MergeReport, MergeRule, absorb, associate, merge
+from coterie_core.scene.merge import (
+    MergeReport,
+    MergeRule,
+    absorb,
+    associate,
+    label_agreement,
+    merge,
+)
 from coterie_core.scene.model import (
     AgentState,
     Connection,
@@ -36,6 +43,7 @@ __all__ = [
     "associate",
     "checked",
     "from_json",
+    "label_agreement",
     "load",
     "merge",
     "objects_text",

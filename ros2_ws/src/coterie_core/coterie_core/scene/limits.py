@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from coterie_core.embedding import MAX_EMBEDDINGS
 from coterie_core.geometry import Box
 from coterie_core.scene.graph import SceneGraph
 
@@ -14,8 +15,6 @@ LATEST = 2.0**31
 """Times from here on fit into no ROS message [s]."""
 
 MAX_COUNT = 2**31 - 1
-
-MAX_EMBEDDING_LENGTH = 8192
 
 
 def beyond_limits(graph: SceneGraph) -> list[str]:
@@ -50,16 +49,34 @@ def _problems(graph: SceneGraph) -> Iterator[str]:
         if any(weight < 0.0 for weight in thing.label.weights.values()):
             yield f"{where}.label: expected weights of at least 0"
         yield from _count(f"{where}.observations", thing.observations)
-        if len(thing.embedding) > MAX_EMBEDDING_LENGTH:
-            yield f"{where}.embedding: expected at most {MAX_EMBEDDING_LENGTH} numbers"
-        if not all(abs(value) <= FARTHEST for value in thing.embedding):
-            yield f"{where}.embedding: expected finite numbers"
         if thing.last_seen is not None:
             yield from _time(f"{where}.last_seen", thing.last_seen.time)
+    yield from _embeddings(graph)
     for agent in graph.agents.values():
         yield from _far(f"agents[{agent.name!r}].pose", agent.pose.position)
         if agent.last_seen is not None:
             yield from _time(f"agents[{agent.name!r}].last_seen", agent.last_seen.time)
+
+
+def _embeddings(graph: SceneGraph) -> Iterator[str]:
+    """Embeddings that are none, and one model in two dimensions: those cannot be of one network."""
+    known: dict[tuple[str, str], tuple[str, int]] = {}
+    for thing in graph.objects.values():
+        where = f"objects[{thing.id!r}].embeddings"
+        if len(thing.embeddings) > MAX_EMBEDDINGS:
+            yield f"{where}: expected at most {MAX_EMBEDDINGS}, got {len(thing.embeddings)}"
+        if len({one.key for one in thing.embeddings}) < len(thing.embeddings):
+            yield f"{where}: expected each model once for a source"
+        for k, one in enumerate(thing.embeddings[:MAX_EMBEDDINGS]):
+            if problem := one.problem():
+                yield f"{where}[{k}].{problem}"
+                continue
+            first, dimension = known.setdefault(one.key, (thing.id, one.dimension))
+            if dimension != one.dimension:
+                yield (
+                    f"{where}[{k}].dimension: {one.dimension} of {one.model!r}, and {dimension} in "
+                    f"objects[{first!r}]: two networks; give each a name of its own"
+                )
 
 
 def _box(where: str, box: Box) -> Iterator[str]:

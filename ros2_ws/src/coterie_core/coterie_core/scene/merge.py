@@ -11,9 +11,15 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
+from coterie_core.embedding import averaged
 from coterie_core.geometry import Box, Vec3, distance, iou, wrap_angle
+from coterie_core.household import load_household
+from coterie_core.likeness import Background, likeness
 from coterie_core.scene.graph import SceneGraph
 from coterie_core.scene.model import AgentState, LabelBelief, Room, SceneObject, Sighting
+
+_COMPARED = 40
+"""Things of a map by which it is found how alike different things are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +28,14 @@ class MergeRule:
 
     Boxes that overlap by at least `iou_any_label` are one thing whatever their labels: two things
     cannot be in one spot. Otherwise the labels must agree at least by `label_agreement` (overlap
-    of the two distributions, 0..1) and the centres be within `distance` [m], or within half the
+    of the two distributions, 0..1), or their embeddings be alike at least by `likeness`
+    (`coterie_core.likeness`, 0..1), and the centres be within `distance` [m], or within half the
     larger box's diagonal where the things are large, but never beyond `distance_limit` [m].
     """
 
     iou_any_label: float = 0.5
     label_agreement: float = 0.1
+    likeness: float = 0.5
     distance: float = 0.4
     distance_limit: float = 1.0
 
@@ -42,9 +50,21 @@ class MergeReport:
 
 
 def label_agreement(a: LabelBelief, b: LabelBelief) -> float:
-    """Overlap of two label distributions: sum over labels of the smaller probability (0..1)."""
-    pa, pb = a.distribution(), b.distribution()
-    return sum(min(p, pb[label]) for label, p in pa.items() if label in pb)
+    """Overlap of two label distributions: sum over kinds of the smaller probability (0..1).
+
+    Labels that the household's tables hold for one kind of thing ("couch", "sofa") count as one.
+    """
+    pa, pb = _kinds(a), _kinds(b)
+    return sum(min(p, pb[kind]) for kind, p in pa.items() if kind in pb)
+
+
+def _kinds(belief: LabelBelief) -> dict[str, float]:
+    total, household = belief.total, load_household()
+    found: dict[str, float] = {}
+    for label, weight in belief.weights.items() if total > 0.0 else ():
+        kind = household.canonical(label)
+        found[kind] = found.get(kind, 0.0) + weight / total
+    return found
 
 
 def has_geometry(thing: SceneObject) -> bool:
@@ -52,14 +72,29 @@ def has_geometry(thing: SceneObject) -> bool:
     return thing.box.volume > 0.0
 
 
-def same_thing(a: SceneObject, b: SceneObject, rule: MergeRule = MergeRule()) -> float:
-    """Return how surely `a` and `b` are one thing: 0 (no) .. 2; see `MergeRule`."""
+def same_thing(
+    a: SceneObject,
+    b: SceneObject,
+    rule: MergeRule = MergeRule(),
+    background: Background | None = None,
+) -> float:
+    """Return how surely `a` and `b` are one thing: 0 (no) .. 2; see `MergeRule`.
+
+    Args:
+        a: One.
+        b: Another.
+        rule: When they are.
+        background: How alike embeddings of different things are; None: as is usual.
+    """
     if not (has_geometry(a) and has_geometry(b)):
         return 2.0 if a.id == b.id and a.room == b.room else 0.0
     overlap = iou(a.box, b.box)
     if overlap >= rule.iou_any_label:
         return 1.0 + overlap
     agreement = label_agreement(a.label, b.label)
+    alike = likeness(a.embeddings, b.embeddings, background or Background())
+    if alike >= rule.likeness:
+        agreement = max(agreement, alike)
     if agreement < rule.label_agreement:
         return 0.0
     size = max(math.hypot(*a.box.size), math.hypot(*b.box.size))
@@ -87,7 +122,7 @@ def absorb(thing: SceneObject, other: SceneObject) -> None:
         else:
             thing.box = _mean_box(thing.box, ours, other.box, theirs)
     thing.label.add(other.label)
-    thing.embedding = _mean_embedding(thing.embedding, ours, other.embedding, theirs)
+    thing.embeddings = averaged(thing.embeddings, ours, other.embeddings, theirs)
     thing.observations += other.observations
     if newer:
         thing.last_seen = other.last_seen
@@ -215,10 +250,11 @@ def associate(
     tree = cKDTree(np.array([thing.box.center for thing in left]))
     # Boxes that overlap by half have centres within half a diagonal of the larger one.
     reach = max(max(math.hypot(*t.box.size) for t in left + right) / 2.0, rule.distance_limit)
+    background = background_of(left, right)
     scores: dict[tuple[int, int], float] = {}
     for j, thing in enumerate(right):
         for i in tree.query_ball_point(thing.box.center, reach):
-            score = same_thing(left[i], thing, rule)
+            score = same_thing(left[i], thing, rule, background)
             if score > 0.0:
                 scores[i, j] = score
     for rows, columns in _components(scores):
@@ -230,6 +266,21 @@ def associate(
             if matrix[a, b] > 0.0:
                 pairs.append((left[rows[a]], right[columns[b]]))
     return pairs
+
+
+def background_of(*maps: Sequence[SceneObject]) -> Background:
+    """Return how alike different things of a map are, by their embeddings.
+
+    Things of one map are different things; those of one label may be alike all the same.
+    """
+    background = Background()
+    for things in maps:
+        some = [t for t in things if t.embeddings][:_COMPARED]
+        for k, thing in enumerate(some):
+            for other in some[:k]:
+                if label_agreement(thing.label, other.label) == 0.0:
+                    background.note(thing.embeddings, other.embeddings)
+    return background
 
 
 def _components(scores: dict[tuple[int, int], float]) -> list[tuple[list[int], list[int]]]:
@@ -255,18 +306,6 @@ def _free_id(result: SceneGraph, wanted: str, report: MergeReport) -> str:
     while f"{wanted}-{n}" in taken:
         n += 1
     return f"{wanted}-{n}"
-
-
-def _mean_embedding(
-    a: tuple[float, ...], weight_a: int, b: tuple[float, ...], weight_b: int
-) -> tuple[float, ...]:
-    """Mean of two looks weighted by observations; of two networks, the one that saw more."""
-    if not a or not b:
-        return a or b
-    if len(a) != len(b):
-        return a if weight_a >= weight_b else b
-    share = weight_b / (weight_a + weight_b)
-    return tuple(round(x + share * (y - x), 5) for x, y in zip(a, b, strict=True))
 
 
 def _mean_box(a: Box, weight_a: int, b: Box, weight_b: int) -> Box:

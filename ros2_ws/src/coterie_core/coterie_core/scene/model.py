@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from coterie_core.embedding import Embedding
 from coterie_core.geometry import Box, Pose, Vec2, Vec3
 
 ConnectionKind = Literal["door", "opening", "stairs"]
@@ -162,7 +163,8 @@ class SceneObject:
 
     `room`, `support` and `container` are ids ("" where unknown). `is_open` is None for things
     that cannot be opened. `confidence` (0..1) that it is there now, 0: not estimated.
-    `embedding` tells how it looks, by the detector's network; empty where none said.
+    `embeddings` tell how it looks, by the detector's network, and what its labels mean, by an
+    embedder of words; at most one of a model and source, none where nobody said.
     """
 
     id: str
@@ -178,7 +180,7 @@ class SceneObject:
     last_seen: Sighting | None = None
     properties: dict[str, str] = field(default_factory=dict)
     confidence: float = 0.0
-    embedding: tuple[float, ...] = ()
+    embeddings: tuple[Embedding, ...] = ()
 
     def __deepcopy__(self, memo: dict[int, object]) -> SceneObject:
         """Copy it with all that can change in it."""
@@ -197,7 +199,7 @@ class SceneObject:
             None if seen is None else Sighting(seen.time, seen.robot),
             dict(self.properties),
             self.confidence,
-            self.embedding,
+            self.embeddings,
         )
 
 

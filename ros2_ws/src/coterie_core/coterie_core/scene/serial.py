@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from coterie_core.embedding import UNNAMED, Embedding
 from coterie_core.files import write_atomically
 from coterie_core.plain_data import (
     MAX_ERROR_CHARS,
@@ -50,11 +53,26 @@ def from_json(text: str | bytes, source: str = "scene graph") -> SceneGraph:
             a dangling reference.
     """
     try:
-        graph = _adapter().validate_json(text)
+        graph = _adapter().validate_json(_with_named_embeddings(text))
     except ValidationError as error:
         raise _not_a_graph(error, source) from None
     _check(graph, source)
     return graph
+
+
+def _with_named_embeddings(text: str | bytes) -> str | bytes:
+    """Return a file as it is written now: earlier ones hold an embedding without its model."""
+    raw = text if isinstance(text, bytes) else text.encode(errors="replace")
+    if b'"embedding"' not in raw:
+        return text
+    try:
+        data = json.loads(text)
+        for thing in data["objects"].values():
+            if plain := thing.pop("embedding", None):
+                thing["embeddings"] = [asdict(Embedding.of(UNNAMED, plain))]
+        return json.dumps(data)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return text  # whoever reads it says what is wrong
 
 
 def checked(graph: SceneGraph, source: str) -> SceneGraph:

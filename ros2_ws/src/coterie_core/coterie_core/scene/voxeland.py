@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from coterie_core.embedding import UNNAMED, Embedding
 from coterie_core.files import write_atomically
 from coterie_core.geometry import Box
 from coterie_core.plain_data import DataError, check_values, read_json, shorten
 from coterie_core.scene.graph import SceneGraph
-from coterie_core.scene.limits import FARTHEST, MAX_EMBEDDING_LENGTH
 from coterie_core.scene.model import LabelBelief, SceneObject
 from coterie_core.scene.serial import SceneError, checked
 
@@ -53,7 +54,7 @@ def to_voxeland(graph: SceneGraph) -> str:
             "bbox": {"center": list(thing.box.center), "size": list(_upright(thing.box))},
             "n_observations": thing.observations,
             "results": dict(thing.label.weights),
-            **({"embedding": list(thing.embedding)} if thing.embedding else {}),
+            **({"embeddings": list(map(asdict, thing.embeddings))} if thing.embeddings else {}),
         }
         for thing in graph.objects.values()
     }
@@ -109,18 +110,25 @@ def _thing(name: str, entry: Any, where: str) -> SceneObject:
         label=LabelBelief(weights),
         box=Box(center, size),
         observations=count,
-        embedding=_embedding(entry.get("embedding", []), f"{where}.embedding"),
+        embeddings=_embeddings(entry, where),
     )
 
 
-def _embedding(value: Any, where: str) -> tuple[float, ...]:
-    """How it looks: a field of ours, which Voxeland's own reader passes over."""
-    good = isinstance(value, list) and all(
-        isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= FARTHEST for v in value
-    )
-    if not good or len(value) > MAX_EMBEDDING_LENGTH:
-        raise SceneError(f"{where}: expected at most {MAX_EMBEDDING_LENGTH} finite numbers")
-    return tuple(float(v) for v in value)
+def _embeddings(entry: dict[str, Any], where: str) -> tuple[Embedding, ...]:
+    """What an instance looks like and means: a field of ours, which Voxeland's reader passes over.
+
+    A list of numbers under `embedding` is read too; `embedding_model` names its network.
+    """
+    given = entry.get("embeddings", [])
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise SceneError(f"{where}.embeddings: expected a list of objects")
+    try:
+        read = tuple(Embedding(**one) for one in given)
+        if plain := entry.get("embedding"):
+            read += (Embedding.of(str(entry.get("embedding_model", UNNAMED)), plain),)
+    except (TypeError, ValueError) as error:
+        raise SceneError(f"{where}.embeddings: {shorten(str(error))}") from None
+    return read
 
 
 def _three(value: Any, where: str) -> tuple[float, float, float]:

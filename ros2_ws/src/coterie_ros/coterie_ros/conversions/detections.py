@@ -12,6 +12,7 @@ import numpy.typing as npt
 from std_msgs.msg import Header
 
 from coterie_core.detections import ImageDetection, mask_of, runs_of
+from coterie_core.embedding import UNNAMED, Embedding
 from coterie_msgs.msg import ImageDetection as ImageDetectionMsg
 from coterie_msgs.msg import ImageDetections, LabelScore
 from coterie_ros.conversions.basics import time_from_msg
@@ -92,7 +93,7 @@ def detections_from_msg(message: ImageDetections, topic: str = "detections") -> 
         width,
         height,
         tuple(
-            _from_msg(item, (width, height), checks.at(f"detections[{k}]"))
+            _from_msg(item, (width, height), message.detector, checks.at(f"detections[{k}]"))
             for k, item in enumerate(items)
         ),
         checks.text("detector", message.detector),
@@ -148,11 +149,13 @@ def _to_msg(one: ImageDetection) -> ImageDetectionMsg:
     if one.mask is not None:
         message.mask = np.array(runs_of(one.mask), np.uint32)
     if one.embedding is not None:
-        message.embedding = one.embedding.astype(np.float32)
+        message.embedding = one.embedding.vector
     return message
 
 
-def _from_msg(message: ImageDetectionMsg, size: tuple[int, int], checks: Checks) -> ImageDetection:
+def _from_msg(
+    message: ImageDetectionMsg, size: tuple[int, int], model: str, checks: Checks
+) -> ImageDetection:
     x, y, width, height = (int(v) for v in (message.x, message.y, message.width, message.height))
     if width < 1 or height < 1 or x + width > size[0] or y + height > size[1]:
         raise checks.fail(
@@ -169,7 +172,7 @@ def _from_msg(message: ImageDetectionMsg, size: tuple[int, int], checks: Checks)
         (x, y, width, height),
         scores,
         _mask(message.mask, width, height, checks),
-        _embedding(message.embedding, checks),
+        _embedding(message.embedding, model, checks),
         _attributes(message.attributes, checks),
     )
 
@@ -187,14 +190,14 @@ def _mask(
         raise checks.fail("mask", str(error), f"{len(lengths)} run lengths") from None
 
 
-def _embedding(values: Sequence[float], checks: Checks) -> npt.NDArray[np.float32] | None:
+def _embedding(values: Sequence[float], model: str, checks: Checks) -> Embedding | None:
     if not len(values):
         return None
     vector = np.asarray(checks.items("embedding", values, _MAX_EMBEDDING_LENGTH), np.float64)
     length = float(np.linalg.norm(vector))
     if not math.isfinite(length) or not 1e-6 <= length <= 1e6:
         raise checks.fail("embedding", "finite numbers, not all of them 0", f"length {length:g}")
-    return (vector / length).astype(np.float32)
+    return Embedding.of(model or UNNAMED, vector)
 
 
 def _attributes(texts: Sequence[str], checks: Checks) -> dict[str, str]:

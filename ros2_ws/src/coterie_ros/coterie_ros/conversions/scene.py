@@ -9,6 +9,7 @@ import numpy as np
 from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import Point
 
+from coterie_core.embedding import MAX_DIMENSION, UNNAMED, Embedding
 from coterie_core.scene import (
     AgentState,
     Connection,
@@ -22,7 +23,7 @@ from coterie_core.scene import (
     SceneObject,
     Sighting,
 )
-from coterie_core.scene.limits import MAX_EMBEDDING_LENGTH, beyond_limits
+from coterie_core.scene.limits import beyond_limits
 from coterie_core.scene.model import ConnectionKind, ObjectKind
 from coterie_core.scene.serial import dangling_references
 from coterie_msgs.msg import (
@@ -244,7 +245,10 @@ def map_object_to_msg(thing: SceneObject) -> MapObject:
         observations=thing.observations,
         confidence=float(thing.confidence),
         properties=[KeyValue(key=key, value=value) for key, value in thing.properties.items()],
-        embedding=np.asarray(thing.embedding, np.float32),
+        embedding=next(
+            (one.vector for one in thing.embeddings if one.source == "image"),
+            np.zeros(0, np.float32),
+        ),
     )
     _tell_sighting(message, thing.last_seen)
     return message
@@ -273,7 +277,7 @@ def map_object_from_msg(message: MapObject, checks: Checks | None = None) -> Sce
         checks.text("properties.key", one.key): checks.text("properties.value", one.value, SENTENCE)
         for one in checks.items("properties", message.properties, 1000)
     }
-    embedding = checks.items("embedding", message.embedding, MAX_EMBEDDING_LENGTH)
+    embedding = checks.items("embedding", message.embedding, MAX_DIMENSION)
     return SceneObject(
         id=checks.text("id", message.id, empty=False),
         label=LabelBelief(labels),
@@ -288,7 +292,7 @@ def map_object_from_msg(message: MapObject, checks: Checks | None = None) -> Sce
         last_seen=_sighting(message, checks),
         properties=properties,
         confidence=checks.share("confidence", message.confidence),
-        embedding=tuple(checks.number("embedding", value, -FAR, FAR) for value in embedding),
+        embeddings=(Embedding.of(UNNAMED, embedding),) if len(embedding) else (),
     )
 
 

@@ -1,0 +1,41 @@
+"""Options of the semantic mapper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from coterie_core.perception.backprojection import LiftOptions
+
+
+@dataclass(frozen=True, slots=True)
+class MapperOptions:
+    """How the map is built.
+
+    Attributes:
+        lift: How detections become points.
+        match: Least sum of the two similarities (0..1 each) for one thing.
+        least_overlap: Least overlap of places; without it two things are never one.
+        same_place: Overlap from which two detections are one thing whatever their labels.
+        touch: Points within this of one another overlap [m].
+        evidence: Label evidence of one look at one metre; it falls with distance.
+        publish: Looks before a thing counts as real.
+        least_share: Least share of the viewpoints on its place from which it was reported, for a
+            thing to count as real: detectors see one thing for another at times, and not always.
+        gone_after: Times in a row a place is seen through before its thing is gone.
+        most_points: Most points kept per thing.
+        most_instances: Most things kept; those seen once and longest ago go first.
+        crop: Longest side of the best picture kept [px]; 0: none.
+    """
+
+    lift: LiftOptions = field(default_factory=LiftOptions)
+    match: float = 0.8
+    least_overlap: float = 0.15
+    same_place: float = 0.75
+    touch: float = 0.05
+    evidence: float = 1.0
+    publish: int = 2
+    least_share: float = 0.15
+    gone_after: int = 3
+    most_points: int = 2000
+    most_instances: int = 3000
+    crop: int = 96
