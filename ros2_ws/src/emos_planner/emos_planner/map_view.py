@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import string
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,6 @@ from coterie_core.language import inline_data
 from coterie_core.scene import Connection, SceneGraph, SceneObject
 from coterie_core.sightings import kind_of
 from coterie_core.understanding.phrases import things_for
-from coterie_core.understanding.text import words_of
 
 MAP_CHARS = 9000
 """Most characters that a prompt spends on a map, unless told otherwise."""
@@ -21,6 +21,7 @@ _HOUSE, _DETAIL = 0.35, 0.4  # shares of the bound
 _NAME_WORDS = 3  # a thing's name has at most so many words
 _MEANT, _SAID_HERE, SAID, _HOLDER, _NEAR, _OTHER = range(6)
 _LONG = 60
+_PUNCTUATION = string.punctuation + "¿¡…。、？！「」“”‘’«»"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def ranks(scene: SceneGraph, words: str, meant: Iterable[str] = ()) -> dict[str,
     elsewhere; 3: holds such a thing; 4: in a room that is named; 5: none of these.
     """
     household = load_household()
-    said = words_of(words)
+    said = [word for given in words.lower().split() if (word := given.strip(_PUNCTUATION))]
     text = f" {' '.join(said)} "
     grams = {" ".join(said[k : k + n]) for n in range(1, _NAME_WORDS + 1) for k in range(len(said))}
     kinds = {household.canonical(gram) for gram in grams if household.category(gram)}
@@ -98,7 +99,7 @@ def ranks(scene: SceneGraph, words: str, meant: Iterable[str] = ()) -> dict[str,
     chosen = set(meant)
     for id, thing in scene.objects.items():
         label = thing.label.top.lower()
-        if id in chosen or f" {id.lower()} " in text or id.lower() in words.lower().split():
+        if id in chosen or f" {id.lower()} " in text:
             found[id] = _MEANT
         elif kind_of(label) in kinds or f" {label} " in text:
             found[id] = _SAID_HERE if thing.room in rooms else SAID

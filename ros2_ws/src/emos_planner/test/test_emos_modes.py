@@ -33,7 +33,7 @@ from emos_planner.leader.task import TaskInWork
 from emos_planner.leader.transcript import Transcript
 from emos_planner.leader.understand import understand
 from emos_planner.lookups import Lookups
-from emos_planner.map_view import map_view
+from emos_planner.map_view import SAID, map_view, ranks
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.robot.choose import ChoiceState, ChooseSkill, Option
 from emos_planner.robot.messages import HelpMessage
@@ -62,7 +62,7 @@ def state_of_split(tools, words=ONE_MUG):
     options = LeaderOptions()
     work = TaskInWork("t", words, meant, Progress("t", meant, house, options), Transcript("t", ""))
     share = assign(meant.sub_tasks, STARTS, tools)
-    return split_state(work, share, STARTS, small_team(), options, tools)
+    return split_state(work, share, STARTS, small_team(), options, Lookups(tools, STARTS))
 
 
 def with_robots(plan, robot):
@@ -80,6 +80,19 @@ def test_the_solvers_plan_changes_nothing_that_a_model_is_sent(tools) -> None:
     assert SplitTask().advice(state) != SplitTask().advice(other)
     advised = "\n".join(m.text for m in messages_for(SplitTask(), state, "advised"))
     assert 'label="advice"' in advised and 'label="advice"' not in seen(SplitTask(), state)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("Where are the Keys?", {"keys-1"}),
+        ("Fetch me a mug, the books, please!", {"mug-1", "mug-2", "books-1"}),
+        ("Is 'bed-1' made?", {"bed-1"}),
+    ],
+)
+def test_things_are_found_by_words_as_people_write_them(words, named) -> None:
+    found = {id for id, rank in ranks(small_house(), words).items() if rank <= SAID}
+    assert found == named
 
 
 def test_who_could_take_it_over_is_not_told(tools) -> None:
