@@ -1,4 +1,4 @@
-"""What a model may look up while it decides: the map, and what bodies reach, see and get to."""
+"""What a model may look up or ask while it decides: the map, bodies, the person, robots."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from coterie_core.asking import Asking
 from coterie_core.geometry import Vec3
 from coterie_core.language import Tool, ToolRefused, inline_data
 from coterie_core.scene import SceneObject
@@ -60,10 +61,18 @@ class Lookups:
         toolbox: Bodies in the scene.
         starts: Robots that take part -> where they are [m], None: where the scene has them.
         own: The robot that asks; it may ask about its own body only. Empty: a leader asks.
+        asking: Lets it ask the person and other robots; None: there is no way to.
     """
 
-    def __init__(self, toolbox: Toolbox, starts: Mapping[str, Vec3 | None], own: str = "") -> None:
+    def __init__(
+        self,
+        toolbox: Toolbox,
+        starts: Mapping[str, Vec3 | None],
+        own: str = "",
+        asking: Asking | None = None,
+    ) -> None:
         self.toolbox, self.starts, self.own = toolbox, dict(starts), own
+        self.asking = asking
 
     def __deepcopy__(self, memo: dict[int, object]) -> Lookups:
         """Return itself: neither toolbox nor starts ever change."""
@@ -125,6 +134,7 @@ class Lookups:
                 RobotAndGoal,
                 self._path,
             ),
+            *(self.asking.tools() if self.asking is not None else ()),
         )
 
     # -- the functions --------------------------------------------------------------------------

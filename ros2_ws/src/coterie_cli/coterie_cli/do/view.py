@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
+from collections.abc import Iterator
 from types import TracebackType
 
 from rich.console import Console, Group
@@ -40,6 +42,7 @@ class TaskView:
         self._lines: deque[str] = deque(maxlen=_LINES)
         self._stage = "waiting"
         self._begin = time.monotonic()
+        self._open = False
         self._live: Live | None = None
         if console.is_terminal:
             self._live = Live(
@@ -47,6 +50,7 @@ class TaskView:
             )
 
     def __enter__(self) -> TaskView:
+        self._open = True
         if self._live is not None:
             self._live.start()
         return self
@@ -57,8 +61,20 @@ class TaskView:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._open = False
         if self._live is not None:
             self._live.stop()
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Draw nothing while the block runs: the terminal is for somebody else."""
+        if self._live is not None:
+            self._live.stop()
+        try:
+            yield
+        finally:
+            if self._live is not None and self._open:
+                self._live.start()
 
     def news(self, text: str) -> None:
         """Show that something happened ("": only numbers have changed)."""

@@ -18,7 +18,7 @@ from coterie_core.language.decision import (
     read_reply,
     request_for,
 )
-from coterie_core.language.due import time_left
+from coterie_core.language.due import due_in, time_left
 from coterie_core.language.errors import BadReply, CheckFailed, CutOff, LanguageError, ReplayMiss
 from coterie_core.language.fence import as_data, inline_data
 from coterie_core.language.modes import Mode, Policy
@@ -229,12 +229,13 @@ class Decider:
                     turns -= 1
                     attempts -= 1
                     asked.attempts -= 1
-                    looked_up = within(
-                        _look_up(tools, answer, asked.uses, last=turns == 0),
-                        asked.left_s,
-                        f"tools of {decision.name}",
-                    )
-                    messages = (*messages, *await looked_up)
+                    with due_in(asked.left_s):  # who is asked may take as long, and no longer
+                        looked_up = await within(
+                            _look_up(tools, answer, asked.uses, last=turns == 0),
+                            asked.left_s,
+                            f"tools of {decision.name}",
+                        )
+                    messages = (*messages, *looked_up)
                     continue
                 return read_reply(decision, state, answer)
             except (BadReply, CheckFailed) as error:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from coterie_core.asking import Asking
 from coterie_core.geometry import Vec3
 from coterie_core.language import Decider, RulesModel, inline_data
 from coterie_core.resume import Resume
@@ -51,6 +52,7 @@ class Leader:
         channel: How to hear from robots; None: nobody is asked (as without discussion).
         toolbox_factory: Makes the tools for a scene.
         on_turn: Hears every turn of the discussions.
+        asking: Lets a model ask the person and robots; None: there is no way to.
         clock: Wall time [s], for silence and deadlines.
     """
 
@@ -64,6 +66,7 @@ class Leader:
         channel: Channel | None = None,
         toolbox_factory: ToolboxFactory = Toolbox,
         on_turn: Callable[[Turn], object] | None = None,
+        asking: Asking | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         options = options or LeaderOptions()
@@ -74,6 +77,7 @@ class Leader:
         self.channel = channel
         self.clock = clock
         self._on_turn = on_turn
+        self._asking = asking
         self._make_toolbox = toolbox_factory
         self._toolbox: Toolbox | None = None
         self._current: TaskInWork | None = None
@@ -131,6 +135,9 @@ class Leader:
             self._toolbox = self._make_toolbox(copy.deepcopy(self.scene), self.resumes)
         return self._toolbox
 
+    def _lookups(self, starts: Mapping[str, Vec3 | None]) -> Lookups:
+        return Lookups(self.toolbox(), starts, asking=self._asking)
+
     def _work(self) -> TaskInWork:
         if self._current is None:
             raise RuntimeError("no task was discussed yet: call discuss first")
@@ -167,6 +174,8 @@ class Leader:
                 if unknown
                 else "no robot is there to do anything; start the robots' nodes"
             )
+        if self._asking is not None:
+            self._asking.begin(task)
         transcript = Transcript(task, words, self._on_turn)
         meant, problem = self._understood(words, robots, goals)
         if problem and self.decider.rule_only:
@@ -205,8 +214,10 @@ class Leader:
         if len(robots) > self.options.group_size:
             # No prompt may grow with the team: groups ask the model for their shares only.
             return basis, second, "rule"
-        state = split_state(work, second, starts, self.resumes, self.options, self.toolbox())
+        lookups = self._lookups(starts)
+        state = split_state(work, second, starts, self.resumes, self.options, lookups)
         decided = await self.decider.decide(SplitTask(), state)
+        work.transcript.asked(decided.tool_uses, self.clock())
         if decided.decided_by == "rule":
             if decided.reason:
                 work.notes.append(f"the solver's plan counts: {decided.reason}")
@@ -286,7 +297,7 @@ class Leader:
                 now={robot: where_text(self.scene, robot, at) for robot, at in starts.items()},
                 floors={robot: self._floor(starts.get(robot)) for robot in robots},
                 solve=self._solve(work, starts),
-                lookups=lambda: Lookups(self.toolbox(), starts),
+                lookups=lambda: self._lookups(starts),
                 decider=self.decider,
                 channel=self.channel,
                 options=self.options,

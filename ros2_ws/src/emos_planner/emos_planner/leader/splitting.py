@@ -13,7 +13,6 @@ from coterie_core.sightings import as_thing
 from coterie_core.tasks import SubTask
 from coterie_core.understanding import NotUnderstood
 from emos_planner.allocation.solver import Share
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.briefing import body_text, where_text
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.progress import Progress
@@ -30,7 +29,7 @@ def split_state(
     starts: Mapping[str, Vec3 | None],
     resumes: Mapping[str, Resume],
     options: LeaderOptions,
-    toolbox: Toolbox,
+    lookups: Lookups,
 ) -> SplitState:
     """Return what a model is told of a task.
 
@@ -40,9 +39,9 @@ def split_state(
         starts: The robots that take part -> where they are [m].
         resumes: What is believed of their bodies.
         options: Of the leader.
-        toolbox: Bodies in the scene.
+        lookups: What a model may look up and ask, over bodies in the scene.
     """
-    basis, scene = work.meant.sub_tasks, toolbox.scene
+    basis, scene = work.meant.sub_tasks, lookups.toolbox.scene
     meant = [t.id for one in basis for t in (one.object, one.receptacle) if t is not None]
     return SplitState(
         words=work.words,
@@ -51,7 +50,7 @@ def split_state(
         rooms={room.id: room.name for room in scene.rooms.values()},
         robots={robot: body_text(resumes[robot], options) for robot in starts},
         now={robot: where_text(scene, robot, at) for robot, at in starts.items()},
-        lookups=Lookups(toolbox, starts),
+        lookups=lookups,
         basis=basis,
         second=second.sub_tasks,
         only=work.meant.board.only,

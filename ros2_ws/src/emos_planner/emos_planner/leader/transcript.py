@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from coterie_core.files import write_atomically
-from coterie_core.language import inline_data
+from coterie_core.language import ToolUse, inline_data
 from coterie_core.tasks import Proposal, Reflection, SubTask
 
 TurnKind = Literal["propose", "accept", "reject", "silent", "statement", "problem"]
@@ -85,6 +85,16 @@ class Transcript:
             data=reflection.model_dump(mode="json"),
             time=time,
         )
+
+    def asked(self, uses: Iterable[ToolUse], time: float = 0.0) -> None:
+        """Add what the leader's model asked a person or robots, and what they answered."""
+        for use in uses:
+            if use.name in ("ask_person", "ask_robot"):
+                whom = inline_data(use.arguments.get("robot", "the person"), limit=60)
+                question = inline_data(use.arguments.get("question", ""), limit=300)
+                answer = "\n".join(use.result.split("\n")[1:-1]) or use.result
+                text = f"asked {whom}: {question} {inline_data(answer, limit=400)}"
+                self.say("statement", "leader", text, time=time)
 
     def to_json(self) -> str:
         """Return all turns as JSON."""

@@ -123,6 +123,7 @@ class RobotAgent:
             self.limits.code_checks,
             self.talk.lines,
             self.limits.tells_numbers,
+            self.tools.asking,
         )
 
     def overhear(self, reflection: Reflection) -> None:
@@ -135,7 +136,7 @@ class RobotAgent:
         """Take over who does what; all sub-tasks of the task, those of others too."""
         if task != self.task:
             self.task, self.words = task, words
-            for part in (self.talk, self.witness):
+            for part in (self.talk, self.witness, self.tools):
                 part.begin(task)
             self.share.clear()
             self._clearing.begin()
@@ -263,6 +264,7 @@ class RobotAgent:
             share=self.share.all,
             heard=self.talk.lines,
             numbers=self.limits.tells_numbers,
+            asking=self.tools.asking,
         )
         decided = await self.decider.decide(ChooseSkill(), state)
         chosen = next(o for o in options if o.id == decided.reply.option)
@@ -443,6 +445,6 @@ class RobotAgent:
     def resume_work(self, report: RobotReport) -> None:
         """Go on after a restart from the last report: states of the own sub-tasks."""
         self.task = report.task
-        for part in (self.talk, self.witness):
+        for part in (self.talk, self.witness, self.tools):
             part.begin(report.task)
         self.share.resume(report.sub_tasks)

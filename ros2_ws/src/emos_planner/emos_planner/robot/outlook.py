@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from coterie_core.asking import Asking
 from coterie_core.language import inline_data
 from coterie_core.tasks import SubTask
 from emos_planner.lookups import Lookups
@@ -29,6 +30,7 @@ def outlook(
     share: Iterable[SubTask],
     heard: Iterable[str],
     numbers: bool = True,
+    asking: Asking | None = None,
 ) -> ChoiceState:
     """Return the state of the choice.
 
@@ -41,6 +43,7 @@ def outlook(
         share: All sub-tasks of the task, those of others too.
         heard: What others said.
         numbers: Whether those of the body are told.
+        asking: Lets the model ask the person and other robots.
     """
     others: dict[str, list[str]] = {robot: [] for robot in now.mates}
     for one in share:
@@ -70,7 +73,7 @@ def outlook(
         near=_near(now, room),
         others=others,
         heard=tuple(heard),
-        lookups=Lookups(now.tools, {now.robot: now.position}, own=now.robot),
+        lookups=Lookups(now.tools, {now.robot: now.position}, own=now.robot, asking=asking),
     )
 
 

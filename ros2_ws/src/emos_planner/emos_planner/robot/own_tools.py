@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 
+from coterie_core.asking import Asking
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
 from coterie_core.sightings import as_thing
@@ -21,11 +22,15 @@ class OwnTools:
         robot: Its name.
         resume: What its body can do.
         team_map: What it knows of the house.
+
+    Attributes:
+        asking: Lets its model ask the person and other robots; None: there is no way to.
     """
 
     def __init__(self, robot: str, resume: Resume, team_map: TeamMap) -> None:
         self.robot, self.map = robot, team_map
         self.resume = resume
+        self.asking: Asking | None = None
         self._toolbox: Toolbox | None = None
         self._made_of: tuple[int, Resume] | None = None
 
@@ -40,6 +45,11 @@ class OwnTools:
                 self._toolbox = self._toolbox.with_scene(scene, resumes)
             self._made_of = made_of
         return self._toolbox
+
+    def begin(self, task: str) -> None:
+        """Begin a task: what was asked and answered about another one is forgotten."""
+        if self.asking is not None:
+            self.asking.begin(task)
 
     def estimate(self, one: SubTask, position: Vec3 | None, holding: str) -> Estimate:
         """Return what the tools say of a sub-task now, as this robot's own map has it.

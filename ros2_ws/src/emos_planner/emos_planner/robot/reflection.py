@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from coterie_core.asking import Asking
 from coterie_core.geometry import Vec3
 from coterie_core.language import Decider, inline_data
 from coterie_core.tasks import Proposal, Reflection, SubTask
@@ -27,6 +28,7 @@ async def reflection_on(
     code_checks: int,
     heard: Sequence[str] = (),
     numbers: bool = True,
+    asking: Asking | None = None,
 ) -> Reflection:
     """Return yes, or no with typed reasons, to what a proposal gives to a robot.
 
@@ -44,7 +46,10 @@ async def reflection_on(
         code_checks: Sub-tasks for which a model also writes code over the tools.
         heard: What was said in the discussion so far.
         numbers: Whether a model is told those of the body.
+        asking: Lets a model ask the person and other robots.
     """
+    if asking is not None:
+        asking.begin(proposal.task)
     mine = tuple(s for s in proposal.sub_tasks if s.robot == robot)
     if not mine:
         return Reflection(task=proposal.task, round=proposal.round, robot=robot, agrees=True)
@@ -58,7 +63,7 @@ async def reflection_on(
         tuple(share_facts(tools, robot, s, start, numbers=numbers) for s in open_),
         estimates,
         tuple(heard),
-        Lookups(tools, {robot: start}, own=robot),
+        Lookups(tools, {robot: start}, own=robot, asking=asking),
     )
     chosen = () if decider.rule_only else mine[:code_checks]
     decided, coded = await asyncio.gather(

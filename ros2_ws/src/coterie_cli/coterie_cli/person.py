@@ -1,0 +1,83 @@
+"""The person at the terminal: answers what a team's models ask while they do a task."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import select
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+from rich.console import Console
+
+from coterie_core.asking import WordsAnswer, WordsQuestion, told_choice
+from coterie_core.language import inline_data
+
+_POLL = 0.2
+"""How often it is looked whether the time is over [s]."""
+
+
+class PersonAtTerminal:
+    """Puts questions to whoever sits at the terminal, one after the other, each in its time.
+
+    Args:
+        console: Where questions are shown.
+        stdin: Where answers are typed.
+
+    Attributes:
+        pause: Makes room for a question where something is drawn anew all the time.
+    """
+
+    def __init__(self, console: Console, stdin: TextIO | None = None) -> None:
+        self._console = console
+        self._stdin = stdin if stdin is not None else sys.stdin
+        self._turn = asyncio.Lock()
+        self._closed = threading.Event()
+        self.pause: Callable[[], contextlib.AbstractContextManager[object]] = contextlib.nullcontext
+
+    @property
+    def there(self) -> bool:
+        """Whether somebody can read questions and type answers."""
+        with contextlib.suppress(ValueError):  # closed
+            return self._console.is_terminal and self._stdin.isatty()
+        return False
+
+    def close(self) -> None:
+        """Wait for no answer any more."""
+        self._closed.set()
+
+    async def answer(self, question: WordsQuestion) -> WordsAnswer:
+        """Return what the person types; nothing, with the reason, where the time ends first."""
+        end = time.monotonic() + question.within
+        async with self._turn:  # several robots may ask at a time
+            return await asyncio.to_thread(self._put, question, end)
+
+    def _put(self, question: WordsQuestion, end: float) -> WordsAnswer:
+        left = end - time.monotonic()
+        if left <= 0.0 or self._closed.is_set():
+            return WordsAnswer(reason="the person was busy with another question")
+        with self.pause():
+            self._show(question, left)
+            while time.monotonic() < end and not self._closed.is_set():
+                if select.select([self._stdin], [], [], _POLL)[0]:
+                    typed = self._stdin.readline()
+                    text = told_choice(inline_data(typed, limit=1000), question.choices)
+                    if text:
+                        return WordsAnswer(text)
+                    return WordsAnswer(reason="the person gave no answer")
+            self._console.print("  no answer in time: the robots go on without it", style="dim")
+        return WordsAnswer(reason="the person did not answer in time")
+
+    def _show(self, question: WordsQuestion, left: float) -> None:
+        asker = inline_data(question.asker, limit=60)
+        text = inline_data(question.text, limit=600)
+        self._console.print(f"\n{asker} asks: {text}", style="bold", markup=False, highlight=False)
+        for number, choice in enumerate(question.choices, 1):
+            line = f"  {number}  {inline_data(choice, limit=120)}"
+            self._console.print(line, markup=False, highlight=False)
+        self._console.print(
+            f"  answer within {left:.0f} s, or press Enter to give none:", style="dim"
+        )

@@ -1,0 +1,79 @@
+"""The person at the terminal: a real pseudo-terminal, answers typed in time or not."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import threading
+from collections.abc import Iterator
+
+import pytest
+from rich.console import Console
+
+from coterie_cli.person import PersonAtTerminal
+from coterie_core.asking import WordsQuestion
+
+
+class Terminal:
+    """A pseudo-terminal with a person at its other end."""
+
+    def __init__(self) -> None:
+        self.keys, end = os.openpty()
+        self.stdin = os.fdopen(end, "r")
+        self.shown = io.StringIO()
+        self.person = PersonAtTerminal(Console(file=self.shown, force_terminal=True), self.stdin)
+
+    def types(self, text: str, after: float = 0.1) -> None:
+        threading.Timer(after, os.write, (self.keys, text.encode())).start()
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    made = Terminal()
+    yield made
+    made.person.close()
+    made.stdin.close()
+    os.close(made.keys)
+
+
+def asked(text: str, within: float = 20.0, *choices: str) -> WordsQuestion:
+    return WordsQuestion("rover", "t", text, choices, within)
+
+
+def test_what_is_typed_is_the_answer(terminal: Terminal) -> None:
+    assert terminal.person.there
+    terminal.types("2\n")
+    question = asked("Which [red]cup\x1b[31m?", 20.0, "the red one", "the blue one")
+    answer = asyncio.run(terminal.person.answer(question))
+    assert answer.text == "the blue one"
+    shown = terminal.shown.getvalue()
+    assert "rover asks: Which [red]cup" in shown, "markup of a model is text"
+    assert "\x1b[31m?" not in shown
+
+
+def test_questions_come_one_after_the_other(terminal: Terminal) -> None:
+    async def both() -> list[str]:
+        asks = (terminal.person.answer(asked(text)) for text in ("first?", "second?"))
+        return [answer.text for answer in await asyncio.gather(*asks)]
+
+    terminal.types("a\nb\n")
+    assert asyncio.run(both()) == ["a", "b"]
+
+
+def test_nobody_waits_for_an_answer_that_does_not_come(terminal: Terminal) -> None:
+    answer = asyncio.run(terminal.person.answer(asked("Well?", 0.5)))
+    assert not answer.text and "in time" in answer.reason
+    terminal.types("\n")
+    answer = asyncio.run(terminal.person.answer(asked("Well?")))
+    assert not answer.text and "gave no answer" in answer.reason
+
+
+def test_no_terminal_no_person() -> None:
+    reader, writer = os.pipe()
+    os.close(writer)
+    with os.fdopen(reader, "r") as stdin:
+        assert not PersonAtTerminal(Console(file=io.StringIO(), force_terminal=True), stdin).there
+    closed = io.StringIO()
+    closed.close()
+    assert not PersonAtTerminal(Console(force_terminal=True), closed).there
