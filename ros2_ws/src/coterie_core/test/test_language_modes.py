@@ -24,6 +24,8 @@ from coterie_core.language import (
     neutral_order,
 )
 from coterie_core.language.decision import schema_for
+from coterie_core.language.dialect import strict_schema
+from coterie_core.language.schema import lean_schema, with_options
 from coterie_core.testing.endpoint import Endpoint, Hang, Says, Status
 
 
@@ -166,8 +168,55 @@ async def test_valid_ids_stand_in_the_schema() -> None:
     with Endpoint(lambda request: gives("walker")) as endpoint:
         await decided(endpoint, tool_turns=0)
     schema = endpoint.received[0].body["response_format"]["json_schema"]["schema"]
-    assert schema["$defs"]["Given"]["properties"]["robot"]["enum"] == ["rover", "crane", "walker"]
+    given = schema["properties"]["assignments"]["items"]["properties"]
+    assert given["robot"]["enum"] == ["rover", "crane", "walker"]
     assert "enum" not in str(Reply.model_json_schema()), "the type itself stays as it is"
+
+
+class Part(BaseModel):
+    """What programmers read."""
+
+    title: str = Field("none", title="The title", description="what it is called")
+    parts: list[Part] = []
+
+
+class Whole(BaseModel):
+    """What models read."""
+
+    first: Part | None = Field(None, description="the first")
+    best: str = Field("", max_length=80, description="id of the best")
+    worst: str = Field("", max_length=80, description="id of the worst")
+    rest: list[Given] = []
+    other: Given = Field(description="who else")
+
+
+def test_a_schema_holds_no_word_that_a_model_does_not_need() -> None:
+    full, lean = Whole.model_json_schema(), lean_schema(Whole)
+    text = json.dumps(lean)
+    assert len(text) < 0.8 * len(json.dumps(full))
+    assert (lean["title"], lean["description"]) == ("Whole", "What models read.")
+    assert (
+        '"default"' not in text and "programmers" not in text and "Who does one thing" not in text
+    )
+    part = lean["$defs"]["Part"]["properties"]
+    assert part["title"] == {"description": "what it is called", "type": "string"}, "a field's name"
+    assert lean["properties"]["other"]["description"] == "who else"
+    assert set(lean["$defs"]) == {"Part"}, "only what contains itself"
+
+
+def test_values_that_fields_share_stand_in_a_schema_once() -> None:
+    ids = [f"thing-{k}" for k in range(40)]
+    options = {"best": ids, "worst": ids, "other.robot": ["r1"], "rest[].robot": ["r1"]}
+    schema = with_options(lean_schema(Whole), options)
+    for one in (schema, strict_schema(schema)):
+        assert json.dumps(one).count("thing-39") == 1
+        fields = one["properties"]
+        (best,) = fields["best"]["anyOf"]
+        assert one["$defs"][best["$ref"].rpartition("/")[2]]["enum"] == ids
+        assert fields["best"]["description"] == "id of the best"
+        assert fields["other"]["properties"]["robot"]["enum"] == ["r1"]
+        assert fields["rest"]["items"]["properties"]["robot"]["enum"] == ["r1"]
+    assert "enum" not in json.dumps(lean_schema(Whole)), "the type's own stays as it is"
 
 
 def test_an_option_for_a_field_that_is_not_there_is_an_error() -> None:

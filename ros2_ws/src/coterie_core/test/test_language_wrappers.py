@@ -405,7 +405,7 @@ async def test_cost_is_limited_too() -> None:
         (ModelTimeout("hangs"), most_prompt(ASK) + 50),
         (ModelUnavailable("cut", maybe_billed=True), most_prompt(ASK) + 50),
         (Reply("ok", usage=Usage(5, 5)), 10),
-        (Reply("0123456789"), 3 + 3 + 4),
+        (Reply("0123456789"), 3 + 4 + 11),
     ],
 )
 async def test_what_a_call_costs(outcome: LanguageError | Reply, booked: int) -> None:
@@ -549,8 +549,8 @@ async def test_usage_is_estimated_when_the_endpoint_reports_none() -> None:
         priced = profile(endpoint, price_prompt_per_mtok=1.0, price_completion_per_mtok=2.0)
         usage = (await build_model(priced).complete(ASK)).usage
     assert usage.estimated
-    assert usage.completion_tokens == 4
-    assert usage.cost == pytest.approx((usage.prompt_tokens + 2 * 4) / 1e6)
+    assert usage.completion_tokens == 2
+    assert usage.cost == pytest.approx((usage.prompt_tokens + 2 * 2) / 1e6)
 
 
 @pytest.mark.parametrize("fault", [Refusal(), Says("{", "length")])

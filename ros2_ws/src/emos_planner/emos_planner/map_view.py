@@ -141,6 +141,17 @@ def house_lines(scene: SceneGraph) -> list[str]:
     return lines
 
 
+def rooms_by_floor(scene: SceneGraph) -> str:
+    """Return the rooms, a line for each floor, for prompts that must be short."""
+    floors: dict[str, list[str]] = {}
+    for room in scene.rooms.values():
+        name = inline_data(room.name)
+        plain = name.lower() == room.id.replace("-", " ").replace("_", " ").lower()
+        told = room.id if plain or not name else f"{room.id} ({name})"
+        floors.setdefault(room.floor or "?", []).append(told)
+    return "\n".join(f"{floor}: {', '.join(rooms)}" for floor, rooms in floors.items())
+
+
 def way_text(way: Connection) -> str:
     """Return what a body must fit through or climb."""
     riser = f", risers {way.riser:.2f} m high" if way.riser else ""

@@ -90,8 +90,11 @@ class Question:
 
 def resolved(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
     """Follow references within a schema."""
-    while "$ref" in node:
-        node = schema.get("$defs", {})[node["$ref"].rpartition("/")[2]]
+    while "$ref" in node or len(node.get("anyOf", ())) == 1:
+        if "$ref" in node:
+            node = schema.get("$defs", {})[node["$ref"].rpartition("/")[2]]
+        else:
+            node = node["anyOf"][0]
     return node
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import abc
-import copy
 import dataclasses
-import functools
 import logging
 import time
 from collections.abc import Mapping, Sequence
@@ -18,6 +16,7 @@ from coterie_core.language.errors import BadReply, CheckFailed
 from coterie_core.language.extract import extract_json
 from coterie_core.language.fence import DATA_RULE, FENCE_OPENING, as_data, shortened
 from coterie_core.language.modes import Mode
+from coterie_core.language.schema import lean_schema, with_options
 from coterie_core.language.tokens import estimate_prompt
 from coterie_core.language.tools import Tool, ToolUse
 from coterie_core.language.types import Message, ModelRequest, Reply, Usage
@@ -28,7 +27,6 @@ ReplyT = TypeVar("ReplyT", bound=BaseModel)
 
 _LOG = logging.getLogger(__name__)
 _NOTHING_USED = Usage()
-_MOST_VALUES = 500
 
 
 class Decision(abc.ABC, Generic[StateT, ReplyT]):
@@ -119,49 +117,13 @@ class Decided(Generic[ReplyT]):
     tool_uses: tuple[ToolUse, ...] = ()
 
 
-@functools.lru_cache(maxsize=512)
-def reply_schema(reply_type: type[BaseModel]) -> Mapping[str, Any]:
-    """JSON schema of a reply type (computed once)."""
-    return reply_type.model_json_schema()
-
-
 def schema_for(decision: Decision[StateT, ReplyT], state: StateT) -> Mapping[str, Any]:
-    """Schema of the reply to this question: valid values stand in it as an enum.
-
-    Lists of more than 500 values are left out (endpoints bound a schema's size); `check` holds.
+    """Schema of the reply to this question, as it is sent: valid values stand in it as enums.
 
     Raises:
         ValueError: The decision's `options` name a field that its reply does not have.
     """
-    base = reply_schema(decision.reply_type)
-    options = {p: list(v) for p, v in decision.options(state).items() if 0 < len(v) <= _MOST_VALUES}
-    if not options:
-        return base
-    schema = copy.deepcopy(dict(base))
-    for path, values in options.items():
-        node = _field(schema, path)
-        node["enum"] = list(dict.fromkeys(values))
-    return schema
-
-
-def _field(schema: dict[str, Any], path: str) -> dict[str, Any]:
-    """Return the schema of a field of the reply, for change."""
-    node = schema
-    for part in path.split("."):
-        name, _, item = part.partition("[")
-        fields = _resolved(schema, node).get("properties", {})
-        if name not in fields:
-            raise ValueError(f"options: the reply has no field {path!r}")
-        node = fields[name]
-        if item:
-            node = _resolved(schema, node)["items"]
-    return _resolved(schema, node)
-
-
-def _resolved(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
-    while "$ref" in node:
-        node = schema["$defs"][node["$ref"].rpartition("/")[2]]
-    return node
+    return with_options(lean_schema(decision.reply_type), decision.options(state))
 
 
 def messages_for(
@@ -184,8 +146,8 @@ def messages_for(
 _SHARES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
 _WITH_TOOLS = 0.5
 """Tools take room too: shorter prompts than this share go without them."""
-_CAREFUL = 1.4
-"""Tokens of a strange tokenizer for each of the estimate's: numbers and ids take more."""
+_CAREFUL = 1.1
+"""Tokens of a strange tokenizer for each of the estimate's."""
 
 
 def request_for(
@@ -201,14 +163,14 @@ def request_for(
             prompt that would be longer is made again, with less of every list in it, and where
             that would leave little of them, without tools.
     """
-    schema = schema_for(decision, state)
     tools = tuple(tool.spec for tool in decision.tools(state))
-    most = decision.max_tokens if context is None else min(decision.max_tokens, context // 3)
+    most = decision.max_tokens if context is None else min(decision.max_tokens, context // 4)
     ways = [(share, tools) for share in _SHARES if share >= _WITH_TOOLS]
     ways += [(share, ()) for share in _SHARES]
     for share, offered in ways:
-        with shortened(share):
+        with shortened(share):  # what is left out of a prompt need not be an option either
             messages = messages_for(decision, state, mode)
+            schema = schema_for(decision, state)
         request = ModelRequest(
             messages=messages,
             schema=schema,

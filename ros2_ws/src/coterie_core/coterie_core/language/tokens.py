@@ -3,9 +3,10 @@
 Tokenizers differ by model and fetch their tables from the network, so both are counted from the
 text.
 
-* Estimate: the larger of characters / 4 and words x 4 / 3 of ASCII text, plus one per other
-character. Within
-  about a third of the truth for English and JSON. Used where an endpoint reports no usage.
+* Estimate: 0.9 per word, 0.2 per letter beyond a word's sixth, 1.1 per digit, 1.2 per run of signs,
+  1.3 per line break (fitted to the model in the box on prompts of one house; within 7 % on those of
+  another), and one per character that is not ASCII. Tokenizers that group digits make fewer. Used
+  where an endpoint reports no usage, and to cut prompts to a model's context.
 * Upper bound: bytes of UTF-8. Byte-level tokenizers (all current ones) never make more tokens than
 bytes.
   Used for reservations, which are settled to the real usage when the reply is there.
@@ -17,15 +18,21 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from coterie_core.language.dialect import strict_schema
 from coterie_core.language.types import Image, ModelRequest, Usage
 
 # What chat templates put around each message, and around the conversation.
 _PER_MESSAGE = 16
 _PER_REQUEST = 64
 _UNKNOWN_IMAGE_TOKENS = 4000
+_WORDS, _DIGITS = re.compile(r"[A-Za-z]+"), re.compile(r"[0-9]+")
+_SYMBOLS = re.compile(r"[!-/:-@\[-`{-~]+")
 
 
 @dataclass(frozen=True)
@@ -55,8 +62,16 @@ FREE = Prices()
 def estimate_tokens(text: str) -> int:
     """Tokens that a text usually has."""
     wide = 0 if text.isascii() else sum(1 for char in text if ord(char) > 127)
-    narrow = len(text) - wide
-    return wide + max(math.ceil(narrow / 4), math.ceil(len(text.split()) * 4 / 3) if narrow else 0)
+    words = _WORDS.findall(text)
+    digits = sum(map(len, _DIGITS.findall(text)))
+    parts = (
+        0.9 * len(words)
+        + 0.2 * sum(max(0, len(word) - 6) for word in words)
+        + 1.1 * digits
+        + 1.2 * len(_SYMBOLS.findall(text))
+        + 1.3 * text.count("\n")
+    )
+    return wide + math.ceil(parts)
 
 
 def most_tokens(text: str) -> int:
@@ -107,8 +122,13 @@ def _texts(request: ModelRequest) -> list[str]:
     texts = [message.text for message in request.messages]
     for message in request.messages:
         texts += [json.dumps(dict(call.arguments)) + call.name for call in message.tool_calls]
-    if request.schema is not None:
-        texts.append(json.dumps(request.schema))
+    if request.schema is not None:  # as it is sent: in words beside tools, else in its strict form
+        strict = None if request.tools else strict_schema(request.schema)
+        texts.append(_compact(request.schema if strict is None else strict))
     for tool in request.tools:
-        texts += [tool.name, tool.description, json.dumps(dict(tool.parameters))]
+        texts += [tool.name, tool.description, _compact(dict(tool.parameters))]
     return texts
+
+
+def _compact(schema: Mapping[str, Any]) -> str:
+    return json.dumps(schema, separators=(",", ":"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -11,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from coterie_core.language.fence import as_data, inline_data
+from coterie_core.language.schema import lean_schema
 from coterie_core.language.types import ToolCall, ToolSpec
 from coterie_core.plain_data import schema_problems
 
@@ -18,6 +20,13 @@ ArgumentsT = TypeVar("ArgumentsT", bound=BaseModel)
 
 _LOG = logging.getLogger(__name__)
 _RESULT_CHARS = 4000
+
+
+@functools.lru_cache(maxsize=512)
+def lean_arguments(arguments: type[BaseModel]) -> Mapping[str, Any]:
+    """JSON schema of a tool's arguments; the function's own name and description say the rest."""
+    schema = lean_schema(arguments)
+    return {key: value for key, value in schema.items() if key not in ("title", "description")}
 
 
 class ToolRefused(ValueError):
@@ -46,7 +55,7 @@ class Tool(Generic[ArgumentsT]):
     @property
     def spec(self) -> ToolSpec:
         """The tool as requests carry it."""
-        return ToolSpec(self.name, self.description, self.arguments.model_json_schema())
+        return ToolSpec(self.name, self.description, lean_arguments(self.arguments))
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,26 @@ def body_text(resume: Resume, options: LeaderOptions) -> str:
     return resume_text(resume, options.resume_format, numbers=options.numbers)
 
 
+def brief_body(resume: Resume, options: LeaderOptions) -> str:
+    """Return a body in a line, for prompts that must be short."""
+    body = resume.mobility
+    arms, cameras = resume.manipulation.arms, resume.perception.cameras
+    if not (options.resume and options.numbers):
+        return resume.summary
+    moves = "stairs" if body.climbs_stairs else "no stairs"
+    flies = f" {body.flight_height:.1f} m up" if body.kind == "air" else ""
+    parts = [f"{body.kind}{flies}, {moves}"]
+    for arm in arms[:2]:
+        space = arm.workspace
+        payload = f", {arm.payload:.0f} kg" if arm.payload else ""
+        parts.append(f"hand {space.min_height:.1f} to {space.max_height:.1f} m{payload}")
+    heights = [height + body.flight_height for camera in cameras for height in camera.heights]
+    if heights:
+        parts.append(f"camera {min(heights):.1f} to {max(heights):.1f} m")
+    parts += ["no arm"] * (not arms) + ["no camera"] * (not cameras)
+    return "; ".join(parts)
+
+
 def where_text(scene: SceneGraph, robot: str, start: Vec3 | None) -> str:
     """Return where a robot stands [m] and what it holds, as far as it is known."""
     agent = scene.agents.get(robot)

@@ -12,9 +12,9 @@ from coterie_core.sightings import kind_of
 from coterie_core.tasks import SubTask, SubTaskKind, Thing
 from emos_planner.leader.plan_ids import with_known_ids
 from emos_planner.lookups import Lookups
-from emos_planner.map_view import MAP_CHARS, MapView, map_view
+from emos_planner.map_view import MAP_CHARS, MapView, map_view, rooms_by_floor, whole_lines
 
-_LEAST_MAP = 900  # characters
+_LEAST_MAP, _BRIEF_ROOMS = 900, 600  # characters
 _ON_SURFACE = 0.05  # [m] above a surface that the middle of a small thing lies
 
 
@@ -67,6 +67,7 @@ class SplitState:
         things: All things of the map, by id: what may be named.
         rooms: Room id -> name.
         robots: Robot -> its body in words.
+        brief: The same in a line each, for short prompts.
         now: Robot -> where it stands and what it holds.
         lookups: Bodies in the scene: for tools, and for the check.
         basis: The sub-tasks that a rule has made of the words; empty: it did not understand them.
@@ -80,6 +81,7 @@ class SplitState:
     things: Mapping[str, Thing]
     rooms: Mapping[str, str]
     robots: Mapping[str, str]
+    brief: Mapping[str, str]
     now: Mapping[str, str]
     lookups: Lookups
     basis: tuple[SubTask, ...] = ()
@@ -91,6 +93,13 @@ class SplitState:
         """Return the map as the prompt that is being made shows it."""
         limit = max(_LEAST_MAP, round(self.map_chars * prompt_share()))
         return map_view(self.lookups.toolbox.scene, self.words, self.meant, limit)
+
+    @property
+    def rooms_briefly(self) -> str:
+        """The rooms, as a short prompt shows them."""
+        return whole_lines(
+            rooms_by_floor(self.lookups.toolbox.scene).splitlines(), _BRIEF_ROOMS, "floors"
+        )
 
 
 def searched_label(item: SplitItem) -> str:

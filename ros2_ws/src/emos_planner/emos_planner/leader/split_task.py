@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from coterie_core.language import CheckFailed, Decision, Message, Tool, as_data
+from coterie_core.language import CheckFailed, Decision, Message, Tool, as_data, prompt_share
 from coterie_core.tasks import SubTask
 from emos_planner.leader.split_checks import mistakes
 from emos_planner.leader.split_state import SplitItem, SplitReply, SplitState
@@ -15,6 +15,9 @@ from emos_planner.leader.split_state import SplitItem, SplitReply, SplitState
 MOST_PROBLEMS = 12
 """Mistakes that one refusal names."""
 _WHOLE = 10**6  # characters: what a short prompt must not be made of a part of
+_SHOWN_ONLY, _BRIEF = 0.5, 0.25
+"""Shares of the usual length below which a prompt names only the things that it shows, and says
+rules and bodies in brief."""
 
 _SYSTEM = """\
 You lead a team of household robots with different bodies. Split the person's task, in whatever \
@@ -38,6 +41,16 @@ cup in the sink", "sub_tasks": [{"id": "see", "kind": "detect", "object": "cup-1
 ["take"], "same_robot_as": "take"}]}"""
 
 
+_SYSTEM_IN_BRIEF = """\
+You lead household robots. Split the person's task into sub-tasks, each for one robot whose body \
+can do it. Lengths in metres, heights from the floor, weights in kg.
+Kinds: go_to, search (a label, in rooms), detect (look at a thing), pick, place (object on \
+receptacle), open, close.
+Use ids only. For each thing: detect, then pick, then place; depends_on names what comes before, \
+same_robot_as the pick of a place. Open what is closed first. Search for what is not on the map. \
+Do all that is asked, nothing else."""
+
+
 class SplitTask(Decision[SplitState, SplitReply]):
     """Split a task into sub-tasks and give each to a robot whose body can do it."""
 
@@ -49,19 +62,26 @@ class SplitTask(Decision[SplitState, SplitReply]):
         """Show bodies, house, things, and the task; what changes most stands last."""
         view = state.view()
         things = view.things or "nothing on the map is named by the words"
-        parts = [
-            as_data(f"robot {name}", text, limit=_WHOLE)
-            for name, text in sorted(state.robots.items())
-        ]
+        brief = prompt_share() < _BRIEF
+        if brief:
+            parts = [as_data("robots", dict(state.brief), limit=_WHOLE)]
+        else:
+            parts = [
+                as_data(f"robot {name}", text, limit=_WHOLE)
+                for name, text in sorted(state.robots.items())
+            ]
         for label, text in (
-            ("rooms and ways", view.house),
+            ("rooms and ways", view.house)
+            if not brief
+            else ("rooms by floor", state.rooms_briefly),
             ("other things", view.others),
             ("things of the task", things),
         ):
             parts.append(as_data(label, text, limit=_WHOLE))  # cut to its length already
         parts.append(as_data("robots now", dict(state.now), limit=_WHOLE))
         parts.append(as_data("task", state.words[:2000], limit=_WHOLE))
-        return (Message.system(_SYSTEM), Message.user("\n".join(parts)))
+        system = _SYSTEM_IN_BRIEF if brief else _SYSTEM
+        return (Message.system(system), Message.user("\n".join(parts)))
 
     def advice(self, state: SplitState) -> str:
         """Return the solver's plan; nothing where the rule did not understand the words."""
@@ -73,8 +93,10 @@ class SplitTask(Decision[SplitState, SplitReply]):
             "sub_tasks[].robot": [*sorted(state.robots), ""],
             "sub_tasks[].rooms[]": list(state.rooms),
         }
-        if sum(len(id) + 4 for id in state.things) <= state.map_chars // 4:
-            names = ["", *state.things]
+        short = prompt_share() < _SHOWN_ONLY
+        things = state.view().shown if short else tuple(state.things)
+        if sum(len(id) + 4 for id in things) <= state.map_chars // 4:
+            names = ["", *things]
             valid |= {"sub_tasks[].object": names, "sub_tasks[].receptacle": names}
         return valid
 

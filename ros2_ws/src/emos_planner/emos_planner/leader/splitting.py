@@ -13,7 +13,7 @@ from coterie_core.sightings import as_thing
 from coterie_core.tasks import SubTask
 from coterie_core.understanding import NotUnderstood
 from emos_planner.allocation.solver import Share
-from emos_planner.leader.briefing import body_text, where_text
+from emos_planner.leader.briefing import body_text, brief_body, where_text
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.progress import Progress
 from emos_planner.leader.split_checks import mistakes
@@ -49,6 +49,7 @@ def split_state(
         things={id: as_thing(thing) for id, thing in scene.objects.items()},
         rooms={room.id: room.name for room in scene.rooms.values()},
         robots={robot: body_text(resumes[robot], options) for robot in starts},
+        brief={robot: brief_body(resumes[robot], options) for robot in starts},
         now={robot: where_text(scene, robot, at) for robot, at in starts.items()},
         lookups=lookups,
         basis=basis,
