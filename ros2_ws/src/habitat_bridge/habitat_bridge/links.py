@@ -1,8 +1,10 @@
-"""Links of a robot's description at rest: where each one is fixed to its neighbour."""
+"""Links of a robot's description: where each one is, seen from its neighbour, at rest or posed."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from xml.etree import ElementTree as Xml
 
 import numpy as np
@@ -23,6 +25,79 @@ class LinksError(ValueError):
     """A description's links cannot be used; says which and why."""
 
 
+@dataclass(frozen=True, slots=True)
+class JointFrame:
+    """A joint of a description: where its child hangs, and how it moves.
+
+    Attributes:
+        name: Its name.
+        kind: URDF's type: fixed, revolute, continuous, prismatic, ...
+        parent: Name of the link it hangs from.
+        child: Name of the link that it moves.
+        origin: Pose (4, 4) of the child in the parent, the joint at 0.
+        axis: Unit vector (3,) that it turns about or slides along, in the child's frame.
+        lower: Lowest value [rad] or [m]; minus infinity where nothing limits it.
+        upper: Highest value.
+        speed: Greatest speed [rad/s] or [m/s]; 0: not given.
+        mimic: Name of the joint that it follows ("": none), factor and offset.
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    origin: Matrix
+    axis: Matrix
+    lower: float
+    upper: float
+    speed: float
+    mimic: tuple[str, float, float]
+
+    @property
+    def moves(self) -> bool:
+        """Whether it has a value of its own."""
+        return self.kind in ("revolute", "continuous", "prismatic")
+
+    @property
+    def rest(self) -> float:
+        """Its value at rest: 0, or the limit nearest to 0."""
+        return min(max(0.0, self.lower), self.upper)
+
+    def pose(self, value: float) -> Matrix:
+        """Return the pose (4, 4) of the child in the parent at a value [rad] or [m]."""
+        if value == 0.0 or not self.moves:
+            return self.origin
+        moved = np.eye(4)
+        if self.kind == "prismatic":
+            moved[:3, 3] = value * self.axis
+        else:
+            x, y, z = self.axis
+            cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+            moved[:3, :3] += math.sin(value) * cross + (1.0 - math.cos(value)) * (cross @ cross)
+        return np.asarray(self.origin @ moved, dtype=np.float64)
+
+
+def read_joints(urdf: str) -> dict[str, JointFrame]:
+    """Return the joints of a URDF by the name of the link that each moves.
+
+    Raises:
+        LinksError: It is no XML, or a link has two parents.
+    """
+    try:
+        root = Xml.fromstring(urdf)
+    except (Xml.ParseError, ValueError) as error:
+        raise LinksError(f"robot description: no XML ({shorten(str(error))})") from None
+    joints: dict[str, JointFrame] = {}
+    for element in root.findall("joint"):
+        joint = _joint(element)
+        if joint.child in joints:
+            raise LinksError(f"robot description: link {shorten(joint.child)!r} has two parents")
+        joints[joint.child] = joint
+    if len(joints) > MOST_LINKS:
+        raise LinksError(f"robot description: more than {MOST_LINKS} links")
+    return joints
+
+
 def rest_links(urdf: str, base: str = BASE) -> list[Link]:
     """Return the tree of a URDF's links as seen from `base`, all joints at rest.
 
@@ -36,20 +111,25 @@ def rest_links(urdf: str, base: str = BASE) -> list[Link]:
     Raises:
         LinksError: It is no XML, or its joints make no tree.
     """
-    try:
-        root = Xml.fromstring(urdf)
-    except (Xml.ParseError, ValueError) as error:
-        raise LinksError(f"robot description: no XML ({shorten(str(error))})") from None
-    joints: dict[str, tuple[str, Matrix]] = {}
+    return posed_links(read_joints(urdf), {}, base)
+
+
+def posed_links(
+    joints: Mapping[str, JointFrame], values: Mapping[str, float], base: str = BASE
+) -> list[Link]:
+    """Return the tree of a robot's links as seen from `base`; see `rest_links`.
+
+    Args:
+        joints: The joints, by the link that each moves.
+        values: Joint's name -> value [rad] or [m]; the others are at rest.
+        base: The link that the robot's pose is of.
+
+    Raises:
+        LinksError: The joints make no tree.
+    """
     children: dict[str, list[str]] = {}
-    for joint in root.findall("joint"):
-        parent, child = _end(joint, "parent"), _end(joint, "child")
-        if child in joints:
-            raise LinksError(f"robot description: link {shorten(child)!r} has two parents")
-        joints[child] = (parent, _at_rest(joint))
-        children.setdefault(parent, []).append(child)
-    if len(joints) > MOST_LINKS:
-        raise LinksError(f"robot description: more than {MOST_LINKS} links")
+    for joint in joints.values():
+        children.setdefault(joint.parent, []).append(joint.child)
     if base not in joints and base not in children:
         base = next((parent for parent in children if parent not in joints), base)
     found: list[Link] = []
@@ -57,10 +137,10 @@ def rest_links(urdf: str, base: str = BASE) -> list[Link]:
     todo = [base]
     while todo:
         here = todo.pop()
-        around = [(child, joints[child][1]) for child in children.get(here, ())]
+        around = [(child, _posed(joints[child], values)) for child in children.get(here, ())]
         if here in joints:
-            parent, pose = joints[here]
-            around.append((parent, np.asarray(np.linalg.inv(pose), dtype=np.float64)))
+            pose = _posed(joints[here], values)
+            around.append((joints[here].parent, np.asarray(np.linalg.inv(pose), dtype=np.float64)))
         for name, pose in around:
             if name not in seen:
                 seen.add(name)
@@ -74,6 +154,13 @@ def rest_links(urdf: str, base: str = BASE) -> list[Link]:
     return found
 
 
+def _posed(joint: JointFrame, values: Mapping[str, float]) -> Matrix:
+    leader, factor, offset = joint.mimic
+    if leader in values:
+        return joint.pose(factor * values[leader] + offset)
+    return joint.pose(values.get(joint.name, joint.rest))
+
+
 def _end(joint: Xml.Element, name: str) -> str:
     element = joint.find(name)
     link = element.get("link", "") if element is not None else ""
@@ -84,31 +171,48 @@ def _end(joint: Xml.Element, name: str) -> str:
     return link
 
 
-def _at_rest(joint: Xml.Element) -> Matrix:
-    """Return the pose of a joint's child in its parent (4, 4), the joint at rest."""
-    where = f"robot description: joint {shorten(joint.get('name', ''))!r}"
-    origin, limit, axis = joint.find("origin"), joint.find("limit"), joint.find("axis")
+def _joint(element: Xml.Element) -> JointFrame:
+    where = f"robot description: joint {shorten(element.get('name', ''))!r}"
+    origin, limit, axis = element.find("origin"), element.find("limit"), element.find("axis")
     pose = np.eye(4)
     if origin is not None:
         pose[:3, :3] = _rotation(_numbers(origin.get("rpy", "0 0 0"), f"{where}: rpy"))
         pose[:3, 3] = _numbers(origin.get("xyz", "0 0 0"), f"{where}: xyz")
-    kind = joint.get("type", "fixed")
-    if kind not in ("revolute", "prismatic") or limit is None:
-        return pose
-    low, high = (_number(limit.get(end, "0"), f"{where}: limit") for end in ("lower", "upper"))
-    value = min(max(0.0, low), high)
-    if value == 0.0:
-        return pose
+    kind = element.get("type", "fixed")
+    low, high, speed = -math.inf, math.inf, 0.0
+    if kind in ("revolute", "prismatic") and limit is not None:
+        ends = (_number(limit.get(end, "0"), f"{where}: limit") for end in ("lower", "upper"))
+        low, high = ends
+    if limit is not None:
+        speed = _speed(limit.get("velocity", "0"))
     given = _numbers("1 0 0" if axis is None else axis.get("xyz", "1 0 0"), f"{where}: axis")
-    along = given / max(float(np.linalg.norm(given)), 1e-9)
-    moved = np.eye(4)
-    if kind == "prismatic":
-        moved[:3, 3] = value * along
-    else:
-        x, y, z = along
-        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-        moved[:3, :3] += math.sin(value) * cross + (1.0 - math.cos(value)) * (cross @ cross)
-    return np.asarray(pose @ moved, dtype=np.float64)
+    mimic = element.find("mimic")
+    follows = ("", 1.0, 0.0)
+    if mimic is not None:
+        terms = (("multiplier", "1"), ("offset", "0"))
+        factor, offset = (_number(mimic.get(n, d), f"{where}: mimic") for n, d in terms)
+        follows = (mimic.get("joint", ""), factor, offset)
+    return JointFrame(
+        element.get("name", ""),
+        kind,
+        _end(element, "parent"),
+        _end(element, "child"),
+        pose,
+        given / max(float(np.linalg.norm(given)), 1e-9),
+        low,
+        high,
+        speed,
+        follows,
+    )
+
+
+def _speed(text: str) -> float:
+    """Return a limit of speed; 0 for none, as makers write very large ones for it."""
+    try:
+        value = abs(float(text))
+    except ValueError:
+        return 0.0
+    return value if value <= 1e3 else 0.0
 
 
 def _numbers(text: str, where: str) -> Matrix:

@@ -6,6 +6,7 @@ import math
 from xml.etree import ElementTree as Xml
 
 from coterie_core.embodiment import Embodiment
+from habitat_bridge.embedded.laser import LASER_LINK
 
 _COLOURS = {
     "wheels": "0.25 0.45 0.75 1",
@@ -16,6 +17,8 @@ _COLOURS = {
 }
 _ARM_RADIUS = 0.03  # [m]
 _CAMERA_SIZE = 0.05  # [m]
+_LASER_SIZE = 0.06  # [m]
+_LASER_HEIGHT = 0.2  # [m] above the floor
 
 
 def urdf_of(robot: str, body: Embodiment) -> str:
@@ -44,6 +47,10 @@ def urdf_of(robot: str, body: Embodiment) -> str:
         optical = f"{camera.name}_optical_frame"
         Xml.SubElement(root, "link", name=optical)
         _joint(root, frame, optical, (0.0, 0.0, 0.0), (-math.pi / 2.0, 0.0, -math.pi / 2.0))
+    if body.mobility != "fixed":
+        up = 0.0 if body.mobility == "air" else min(_LASER_HEIGHT, body.height / 2.0)
+        _link(root, LASER_LINK, "body", _cube(_LASER_SIZE), (0.0, 0.0, 0.0))
+        _joint(root, base, LASER_LINK, (0.0, 0.0, up), (0.0, 0.0, 0.0))
     if body.arm is not None:
         _arm(root, base, body)
     Xml.indent(root)

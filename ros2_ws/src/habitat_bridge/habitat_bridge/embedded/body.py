@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3, wrap_angle
@@ -14,6 +14,9 @@ from coterie_core.skills import Outcome, Skill, SkillResult
 from habitat_bridge.embedded.body_places import BodyPlaces
 from habitat_bridge.embedded.detector import Sighting
 from habitat_bridge.embedded.navigation import NoWay, Route
+
+if TYPE_CHECKING:
+    from habitat_bridge.embedded.driving import Drive
 
 EPSILON = 1e-9
 _TURN_FIRST = 0.35  # [rad] larger turns are made standing
@@ -82,6 +85,7 @@ class Body:
     walk: Walk | None = None
     aside: YieldManeuver | None = None
     halted: bool = False
+    drive: Drive | None = None
 
     def turn_toward(self, yaw: float, budget: float) -> tuple[float, bool]:
         """Turn toward `yaw` [rad] for at most `budget` [s]; return time left, and if done."""

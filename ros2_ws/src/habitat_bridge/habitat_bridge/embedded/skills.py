@@ -119,7 +119,7 @@ class SkillBook:
             route = space.plan(here, goal)
         except NoWay as trouble:
             raise SkillRefused(Outcome.UNREACHABLE, str(trouble)) from None
-        stages.append(Walk(route, self._blocker, self._replan, self._ask))
+        stages.append(Walk(route, self.blocker, self._replan, self._ask))
         if skill.yaw is not None:
             stages.append(Turn(skill.yaw))
         if self._world.look_on_arrival:
@@ -206,7 +206,7 @@ class SkillBook:
             return _DONE
         raise SkillFailed(Outcome.NOT_VISIBLE, f"no {label!r} in view from here; look elsewhere")
 
-    def _blocker(self, body: Body, position: Vec3) -> str:
+    def blocker(self, body: Body, position: Vec3) -> str:
         """Return the robot that a step to `position` would come too near to ("" for none)."""
         here = body.pose.position
         for other in self._world.bodies:

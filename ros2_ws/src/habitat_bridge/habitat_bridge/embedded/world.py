@@ -22,6 +22,8 @@ from habitat_bridge.embedded.body import EPSILON, Body, Glance, Job, SkillFailed
 from habitat_bridge.embedded.body_places import BodyPlaces
 from habitat_bridge.embedded.deadlock_avoidance import advance_aside
 from habitat_bridge.embedded.detector import Detector, DetectorNoise, Sighting
+from habitat_bridge.embedded.driving import advance_drive
+from habitat_bridge.embedded.hardware import Hardware
 from habitat_bridge.embedded.manipulation import Hands
 from habitat_bridge.embedded.navigation import BodySpace
 from habitat_bridge.embedded.occupancy import BodyKey, Occupancy
@@ -101,6 +103,7 @@ class EmbeddedWorld:
         hands = Hands(self.contents, self.imaging.sensors, self.occupancy)
         self._book = SkillBook(self, hands)
         self._hands = hands
+        self.hardware = Hardware(self)
         self._spaces: dict[BodyKey, BodyPlaces] = {}
         self._rooms = {room.id: RoomView(room.id, room.name, room.type) for room in house.rooms}
         self._place_ids = list(self.place_map.places)
@@ -162,12 +165,12 @@ class EmbeddedWorld:
 
     def remove_robot(self, name: str) -> None:
         """Take a robot out of the world; what it holds is put down where it stands."""
-        self._hands.drop(self._body(name))
+        self._hands.drop(self.body(name))
         del self._bodies[name]
 
     def state(self, robot: str) -> RobotState:
         """Return a robot's true state."""
-        body = self._body(robot)
+        body = self.body(robot)
         job, walk = body.job, body.walk
         remaining = walk.remaining(body) if walk is not None else 0.0
         done = walk.done if walk is not None else 0.0
@@ -192,7 +195,7 @@ class EmbeddedWorld:
         Raises:
             SkillRefused: The guard refuses it, or the world knows at once that it cannot be done.
         """
-        body = self._body(robot)
+        body = self.body(robot)
         self.guard.check(skill, body.embodiment)
         job = self._book.begin(body, skill)
         self._stop(body)
@@ -202,7 +205,7 @@ class EmbeddedWorld:
 
     def cancel_skill(self, robot: str) -> None:
         """Stop the running skill where the robot stands; its result comes with the next tick."""
-        body = self._body(robot)
+        body = self.body(robot)
         job = body.job
         if job is not None:
             walked = body.travelled - job.travelled
@@ -211,18 +214,18 @@ class EmbeddedWorld:
 
     def path(self, robot: str) -> tuple[Vec3, ...]:
         """Return the path [m] that the running skill is going to take; empty: it takes none."""
-        body = self._body(robot)
+        body = self.body(robot)
         walk = body.walk
         return () if walk is None else (body.pose.position, *walk.route.points[walk.at :])
 
     def halt(self, robot: str, halted: bool) -> None:
         """Hold a robot where it stands, or let it go; a running skill is cancelled."""
-        body = self._body(robot)
+        body = self.body(robot)
         body.halted = halted
         if halted:
             self.cancel_skill(robot)
             self._stop(body)
-            body.aside = None
+            body.aside, body.drive = None, None
 
     def tick(self, dt: float) -> dict[str, SkillResult]:
         """Advance by `dt` [s]; return the results of skills that ended."""
@@ -239,6 +242,10 @@ class EmbeddedWorld:
                     body.job.elapsed += dt
             elif body.job is not None:
                 self._advance(body, body.job, dt)
+            elif body.drive is not None:
+                advance_drive(body, body.drive, dt, self._book.blocker)
+            if body.drive is not None and body.drive.until <= self._time:
+                body.drive = None
             self._moved(body, before, dt)
             if body.ended is not None:
                 results[name], body.ended = body.ended, None
@@ -246,7 +253,7 @@ class EmbeddedWorld:
 
     def observe(self, robot: str) -> Observation:
         """Return what the robot perceives now; the same again within one step."""
-        body = self._body(robot)
+        body = self.body(robot)
         position = body.pose.position
         place = body.places.nearest(position)
         sightings, seen_places = self._in_view(body)
@@ -304,7 +311,7 @@ class EmbeddedWorld:
             WorldError: A robot or camera is unknown.
         """
         for request in requests:
-            self._body(request.robot)
+            self.body(request.robot)
         return self.imaging.render(requests, self._bodies, self._time)
 
     def truth(self) -> SceneGraph:
@@ -389,7 +396,8 @@ class EmbeddedWorld:
     def _eye_height(self, body: Body) -> float:
         return max((c.mount_height for c in body.embodiment.cameras), default=0.0)
 
-    def _body(self, name: str) -> Body:
+    def body(self, name: str) -> Body:
+        """Return a robot; raises WorldError where there is none of that name."""
         if name not in self._bodies:
             raise WorldError(
                 f"no robot named {name!r}; robots here: {', '.join(self._bodies) or 'none'}"

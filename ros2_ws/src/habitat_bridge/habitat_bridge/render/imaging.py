@@ -54,15 +54,7 @@ class Imaging:
             views.append(View.of(body.pose, cameras[request.camera]))
             wanted.append(cast("frozenset[Channel]", frozenset(request.channels)))
             own.append(order.index(request.robot))
-        pillars = [
-            Pillar(
-                body.pose.position,
-                body.embodiment.radius,
-                body.embodiment.height,
-                self.first_robot + k,
-            )
-            for k, body in enumerate(bodies.values())
-        ]
+        pillars = self.pillars(bodies)
         images = self.sensors.render(views, wanted, pillars, own)
         labels = dict(self._labels)
         if len(pillars) > 1:
@@ -79,4 +71,17 @@ class Imaging:
                 labels if image.semantic is not None else None,
             )
             for request, view, image in zip(requests, views, images, strict=True)
+        ]
+
+    def pillars(self, bodies: Mapping[str, Body], without: str = "") -> list[Pillar]:
+        """Return robots as they show in images, without the one of that name."""
+        return [
+            Pillar(
+                body.pose.position,
+                body.embodiment.radius,
+                body.embodiment.height,
+                self.first_robot + k,
+            )
+            for k, (name, body) in enumerate(bodies.items())
+            if name != without
         ]
