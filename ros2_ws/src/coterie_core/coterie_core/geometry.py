@@ -44,6 +44,22 @@ class Pose:
     yaw: float = 0.0
 
 
+def relative(origin: Pose, pose: Pose) -> Pose:
+    """Return `pose` as seen from `origin`, both in one frame."""
+    dx, dy, dz = (b - a for a, b in zip(origin.position, pose.position, strict=True))
+    c, s = math.cos(origin.yaw), math.sin(origin.yaw)
+    return Pose((c * dx + s * dy, -s * dx + c * dy, dz), wrap_angle(pose.yaw - origin.yaw))
+
+
+def compose(origin: Pose, pose: Pose) -> Pose:
+    """Return a pose seen from `origin` in the frame that `origin` is in."""
+    c, s = math.cos(origin.yaw), math.sin(origin.yaw)
+    (x, y, z), (px, py, pz) = origin.position, pose.position
+    return Pose(
+        (x + c * px - s * py, y + s * px + c * py, z + pz), wrap_angle(origin.yaw + pose.yaw)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Box:
     """A box that stands upright: centre [m], full edge lengths [m], yaw about z [rad]."""

@@ -34,6 +34,7 @@ _PROFILES: dict[str, Callable[[], QoSProfile]] = {
     "object_events": _profile(1000, latched=True),
     "messages": _profile(1000),
     "diagnostics": _profile(10),
+    "commands": _profile(10),
     "clock": _profile(1, reliable=False),
     "tf": _profile(100),
     # One message holds one robot's fixed frames: several robots' must fit.

@@ -17,6 +17,7 @@ _COLOURS = {
 }
 _ARM_RADIUS = 0.03  # [m]
 _CAMERA_SIZE = 0.05  # [m]
+_OPENING = 0.2  # [m] of a hand
 _LASER_SIZE = 0.06  # [m]
 _LASER_HEIGHT = 0.2  # [m] above the floor
 
@@ -58,20 +59,32 @@ def urdf_of(robot: str, body: Embodiment) -> str:
 
 
 def _arm(root: Xml.Element, base: str, body: Embodiment) -> None:
-    """Add an arm as far as it is known: a column that lifts, and a hand that reaches out."""
+    """Add an arm as far as it is known: a column that lifts and turns, and a hand that reaches.
+
+    What a hand can be at is given as a cylinder about the base, and this arm reaches just that.
+    """
     arm = body.arm
     assert arm is not None
-    lift, hand = "arm_link", "hand_link"
+    lift, turn, hand, finger = "arm_link", "arm_turn_link", "hand_link", "finger_link"
     _link(root, lift, "body", _cube(2.0 * _ARM_RADIUS), (0.0, 0.0, 0.0))
+    # The heights are above the floor, where the base of all but flyers is.
     joint = _joint(root, base, lift, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), kind="prismatic")
     Xml.SubElement(joint, "axis", xyz="0 0 1")
     _limit(joint, arm.min_height, arm.max_height)
+    _link(root, turn, "body", _cube(2.0 * _ARM_RADIUS), (0.0, 0.0, 0.0))
+    joint = _joint(root, lift, turn, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), kind="revolute")
+    Xml.SubElement(joint, "axis", xyz="0 0 1")
+    _limit(joint, -math.pi, math.pi)
     reach = _link(root, hand, "body", _cube(_ARM_RADIUS), (0.0, 0.0, 0.0))
     Xml.SubElement(Xml.SubElement(reach, "inertial"), "mass", value=f"{arm.payload:.3f}")
     _inertia(reach)
-    joint = _joint(root, lift, hand, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), kind="prismatic")
+    joint = _joint(root, turn, hand, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), kind="prismatic")
     Xml.SubElement(joint, "axis", xyz="1 0 0")
     _limit(joint, 0.0, arm.reach)
+    _link(root, finger, "body", _cube(0.5 * _ARM_RADIUS), (0.0, 0.0, 0.0))
+    joint = _joint(root, hand, finger, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), kind="prismatic")
+    Xml.SubElement(joint, "axis", xyz="0 1 0")
+    _limit(joint, 0.0, _OPENING)
 
 
 def _link(

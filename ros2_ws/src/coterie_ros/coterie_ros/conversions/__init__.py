@@ -60,6 +60,14 @@ from coterie_ros.conversions.frames import (
     transforms_from_msg,
 )
 from coterie_ros.conversions.grids import grid_from_msg, grid_to_msg
+from coterie_ros.conversions.hardware import (
+    battery_to_msg,
+    estimated_pose_to_msg,
+    joint_states_to_msg,
+    packed_color_to_msg,
+    packed_depth_to_msg,
+    scan_to_msg,
+)
 from coterie_ros.conversions.images import (
     camera_from_msg,
     camera_info_to_msg,
@@ -172,6 +180,12 @@ __all__ = [
     "answer_from_msg",
     "answer_to_msg",
     "base_frame",
+    "battery_to_msg",
+    "estimated_pose_to_msg",
+    "joint_states_to_msg",
+    "packed_color_to_msg",
+    "packed_depth_to_msg",
+    "scan_to_msg",
     "box_from_msg",
     "box_to_msg",
     "camera_frame",

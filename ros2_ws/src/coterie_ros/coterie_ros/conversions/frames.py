@@ -11,8 +11,9 @@ from coterie_core.embodiment import Camera
 from coterie_core.geometry import (
     Pose,
     Vec3,
+    compose,
     quaternion_to_yaw,
-    wrap_angle,
+    relative,
     yaw_to_quaternion,
 )
 from coterie_core.geometry import (
@@ -21,6 +22,23 @@ from coterie_core.geometry import (
 from coterie_ros.conversions.basics import header, pose_from_msg, pose_to_msg, time_from_msg
 from coterie_ros.conversions.checks import FAR, Checks
 from tf2_msgs.msg import TFMessage
+
+__all__ = [
+    "MAP",
+    "base_frame",
+    "camera_frame",
+    "camera_transforms",
+    "compose",
+    "odom_frame",
+    "odometry_from_msg",
+    "odometry_to_msg",
+    "optical_frame",
+    "relative",
+    "rigid_to_msg",
+    "transform_from_msg",
+    "transform_to_msg",
+    "transforms_from_msg",
+]
 
 MAP = "map"
 
@@ -43,22 +61,6 @@ def camera_frame(robot: str, camera: str) -> str:
 def optical_frame(robot: str, camera: str) -> str:
     """Name of a camera's optical frame (x right, y down, z ahead)."""
     return f"{robot}/{camera}_optical_frame"
-
-
-def relative(origin: Pose, pose: Pose) -> Pose:
-    """Return `pose` as seen from `origin`, both in one frame."""
-    dx, dy, dz = (b - a for a, b in zip(origin.position, pose.position, strict=True))
-    c, s = math.cos(origin.yaw), math.sin(origin.yaw)
-    return Pose((c * dx + s * dy, -s * dx + c * dy, dz), wrap_angle(pose.yaw - origin.yaw))
-
-
-def compose(origin: Pose, pose: Pose) -> Pose:
-    """Return a pose seen from `origin` in the frame that `origin` is in."""
-    c, s = math.cos(origin.yaw), math.sin(origin.yaw)
-    (x, y, z), (px, py, pz) = origin.position, pose.position
-    return Pose(
-        (x + c * px - s * py, y + s * px + c * py, z + pz), wrap_angle(origin.yaw + pose.yaw)
-    )
 
 
 def transform_to_msg(parent: str, child: str, pose: Pose, time: float) -> TransformStamped:

@@ -110,17 +110,25 @@ class Turn:
 
 @dataclass(slots=True)
 class Spin:
-    """Turn once about the own axis; `look` is called when the turn is complete."""
+    """Turn about the own axis, once unless told otherwise; `look` is called at the end.
+
+    Attributes:
+        look: What is done when the turn is complete.
+        left: What is left of it [rad].
+        direction: 1 for counter-clockwise, -1 for clockwise.
+    """
 
     look: Callable[[], None]
     left: float = math.tau
+    direction: float = 1.0
 
     def advance(self, body: Body, budget: float) -> tuple[float, bool]:
         """Turn further."""
         speed = body.embodiment.angular_speed
         step = min(self.left, speed * budget)
         self.left -= step
-        body.pose = Pose(body.pose.position, wrap_angle(body.pose.yaw + step))
+        turned = body.pose.yaw + self.direction * step
+        body.pose = Pose(body.pose.position, wrap_angle(turned))
         if self.left > EPSILON:
             return 0.0, False
         self.look()

@@ -1,0 +1,215 @@
+"""What a gripper does to the things of a house: it closes on one, opens over another, pulls doors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from coterie_core.geometry import Box, Vec3
+from coterie_core.scene import Receptacle, SceneObject
+from habitat_bridge.embedded.body import Body
+from habitat_bridge.embedded.things import Things
+from habitat_bridge.embedded.world import EmbeddedWorld
+
+GRASP_GAP = 0.04
+"""Farthest that a thing may be from the point between the fingers, to be grasped [m]."""
+HANDLE_GAP = 0.06
+"""The same for the front of a container, whose handle is anywhere on it [m]."""
+PULL = 0.1
+"""How far a held handle must be moved to open or close its container [m]."""
+_APART = 0.01  # [m] between things that are put down
+_SHIFT = 0.25  # [m] how far from the hand a thing comes to stand where others are in the way
+_STEP = 0.05
+
+
+@dataclass(slots=True)
+class Grip:
+    """What a robot's gripper is about.
+
+    Attributes:
+        gap: Between its fingers [m].
+        thing: Id of what it holds ("": nothing).
+        handle: Id of the container whose handle it holds.
+        handle_at: Where the hand took the handle, in the house [m].
+    """
+
+    gap: float
+    thing: str = ""
+    handle: str = ""
+    handle_at: Vec3 = (0.0, 0.0, 0.0)
+
+
+class Hands:
+    """The grippers of a world's robots."""
+
+    def __init__(self, world: EmbeddedWorld) -> None:
+        self._world = world
+
+    @property
+    def _things(self) -> Things:
+        return self._world.contents
+
+    def close(self, body: Body, grip: Grip, hand: Vec3, opening: float, target: float) -> bool:
+        """Close a gripper to a gap [m]; return whether something between the fingers stops it.
+
+        Args:
+            body: The robot.
+            grip: Its gripper; changed.
+            hand: Where the point between the fingers is, in the house [m].
+            opening: The widest gap [m].
+            target: The gap asked for [m].
+        """
+        if grip.thing:
+            return True
+        thing = self._between(hand, opening)
+        if thing is not None:
+            width = min(thing.box.size)
+            if width <= target:
+                grip.gap = target  # not closed far enough to hold it
+                return False
+            self._things.take(thing.id, body.name)
+            body.holding = grip.thing = thing.id
+            body.glance = None
+            grip.gap = width
+            return True
+        container = self._front(hand)
+        if container is not None:
+            grip.handle, grip.handle_at, grip.gap = container.id, hand, max(target, 0.015)
+            return True
+        grip.gap = target
+        return False
+
+    def open(self, body: Body, grip: Grip, hand: Vec3, gap: float) -> SceneObject | None:
+        """Open a gripper; what it held comes to lie on what is below, and is returned."""
+        grip.gap, grip.handle = gap, ""
+        if not grip.thing:
+            return None
+        item = self._things.things[grip.thing]
+        grip.thing = body.holding = ""
+        body.glance = None
+        self._lay(body, item, hand)
+        return item
+
+    def slip(self, body: Body, grip: Grip) -> SceneObject | None:
+        """Let what a gripper holds fall to the floor beside the robot."""
+        if not grip.thing:
+            return None
+        item = self._things.things[grip.thing]
+        grip.thing = body.holding = ""
+        body.glance = None
+        self._to_floor(body, item, body.pose.position)
+        return item
+
+    def moved(self, grip: Grip, hand: Vec3) -> None:
+        """Open or close the container whose handle is held, if the hand has moved far enough."""
+        if not grip.handle:
+            return
+        container = self._things.things[grip.handle]
+        x, y, _ = container.box.center
+        went = math.dist(hand[:2], (x, y)) - math.dist(grip.handle_at[:2], (x, y))
+        if abs(went) < PULL or container.is_open is None:
+            return
+        if container.is_open is not (went > 0.0):
+            self._things.set_open(grip.handle, went > 0.0)
+        grip.handle_at = hand
+
+    def _between(self, hand: Vec3, opening: float) -> SceneObject | None:
+        """Return the small thing that the fingers close on, the nearest one."""
+        things = self._things
+        near = [
+            (_gap(thing.box, hand), math.dist(thing.box.center, hand), thing)
+            for thing in things
+            if thing.kind == "item"
+            and thing.id not in things.held
+            and min(thing.box.size) <= opening
+            and things.closed_around(thing) is None
+        ]
+        near = [entry for entry in near if entry[0] <= GRASP_GAP]
+        return min(near, key=lambda entry: entry[:2])[2] if near else None
+
+    def _front(self, hand: Vec3) -> SceneObject | None:
+        """Return the container whose front the fingers close at."""
+        containers = [thing for thing in self._things if thing.is_open is not None]
+        near = [(_gap(thing.box, hand), thing) for thing in containers]
+        near = [entry for entry in near if 0.0 < entry[0] <= HANDLE_GAP]
+        return min(near, key=lambda entry: entry[0])[1] if near else None
+
+    def _lay(self, body: Body, item: SceneObject, hand: Vec3) -> None:
+        """Put a thing onto the highest surface below the hand, or onto the floor."""
+        found: list[tuple[float, SceneObject, Receptacle]] = []
+        riders = {item.id, *(t.id for t in self._things.upon(item.id))}
+        for owner in self._things:
+            if owner.id in riders or owner.id in self._things.held:
+                continue
+            for receptacle in owner.receptacles:
+                surface = receptacle.surface
+                if receptacle.inside and owner.is_open is False:
+                    continue
+                # The hand holds a thing at its middle, which is above what it is put on.
+                if surface.center[2] > hand[2] + 0.02:
+                    continue
+                if _gap(Box(surface.center, (*surface.size[:2], 0.0), surface.yaw), (*hand[:2], surface.center[2])) == 0.0:
+                    found.append((surface.center[2], owner, receptacle))
+        for _, owner, receptacle in sorted(found, key=lambda entry: -entry[0]):
+            box = self._spot(item, owner, receptacle, hand)
+            if box is not None:
+                inside = owner.id if receptacle.inside else ""
+                self._things.put(item.id, box, owner.room, owner.id, inside)
+                item.properties["receptacle"] = receptacle.id
+                return
+        self._to_floor(body, item, hand)
+
+    def _spot(
+        self, item: SceneObject, owner: SceneObject, receptacle: Receptacle, hand: Vec3
+    ) -> Box | None:
+        """Return where on a surface a thing comes to stand; None where others leave no room."""
+        surface = receptacle.surface
+        others = [
+            t.box
+            for t in self._things
+            if t.id != item.id
+            and t.id not in self._things.held
+            and owner.id in (t.support, t.container)
+            and abs(t.box.bottom - surface.center[2]) < 0.1
+        ]
+        height = item.box.size[2]
+        half = [max((surface.size[k] - item.box.size[k]) / 2.0, 0.0) for k in range(2)]
+        c, s = math.cos(surface.yaw), math.sin(surface.yaw)
+        dx, dy = hand[0] - surface.center[0], hand[1] - surface.center[1]
+        local = (c * dx + s * dy, -s * dx + c * dy)
+        offsets = np.arange(-round(_SHIFT / _STEP), round(_SHIFT / _STEP) + 1) * _STEP
+        spots = []
+        for ox in offsets.tolist():
+            for oy in offsets.tolist():
+                x = min(max(local[0] + ox, -half[0]), half[0])
+                y = min(max(local[1] + oy, -half[1]), half[1])
+                at = (surface.center[0] + c * x - s * y, surface.center[1] + s * x + c * y)
+                box = Box((*at, surface.center[2] + height / 2.0), item.box.size, surface.yaw)
+                if not any(_overlap(box, other) for other in others):
+                    spots.append((math.dist(at, hand[:2]), box))
+        return min(spots, key=lambda spot: spot[0])[1] if spots else None
+
+    def _to_floor(self, body: Body, item: SceneObject, near: Vec3) -> None:
+        occupancy = self._world.occupancy
+        floor = occupancy.elevation(occupancy.floor_index(body.pose.position[2]))
+        spot = body.places.space.nearest_free((near[0], near[1], floor), 1.0) or body.pose.position
+        center = (spot[0], spot[1], floor + item.box.size[2] / 2.0)
+        box = replace(item.box, center=center)
+        self._things.put(item.id, box, occupancy.room_id(center))
+
+
+def _gap(box: Box, point: Vec3) -> float:
+    """Distance [m] from a point to a box (0 inside)."""
+    c, s = math.cos(box.yaw), math.sin(box.yaw)
+    dx, dy, dz = (p - q for p, q in zip(point, box.center, strict=True))
+    local = (c * dx + s * dy, -s * dx + c * dy, dz)
+    return math.hypot(
+        *(max(0.0, abs(p) - e / 2.0) for p, e in zip(local, box.size, strict=True))
+    )
+
+
+def _overlap(a: Box, b: Box) -> bool:
+    (a0, a1), (b0, b1) = a.axis_aligned(), b.axis_aligned()
+    return all(a0[k] < b1[k] + _APART and b0[k] < a1[k] + _APART for k in range(2))

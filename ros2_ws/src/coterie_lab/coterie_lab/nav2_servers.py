@@ -1,0 +1,357 @@
+"""Nav2's servers of one robot: drive, plan, turn, dock, and whether they are active."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import TYPE_CHECKING, Any
+
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist
+from nav_msgs.msg import Path
+from std_srvs.srv import Trigger
+
+from coterie_core.geometry import Pose, Vec3
+from coterie_core.skills import NavigateTo as Drive
+from coterie_core.skills import Outcome, SkillResult
+from coterie_lab.faults import Fault
+from coterie_lab.navigation import (
+    FAILED_TO_MAKE_PROGRESS,
+    GOAL_TOLERANCE,
+    PLANNER_TF_ERROR,
+    NoPath,
+    navigation_code,
+    plan,
+)
+from coterie_lab.plant import BaseJob
+from coterie_lab.servers import MortalServer
+from coterie_ros import conversions
+from coterie_ros.conversions import Checks, ConversionError
+from coterie_ros.serving import GoalContext
+from habitat_bridge.embedded.driving import Velocity
+from habitat_bridge.simulator import RobotState
+from nav2_msgs.action import ComputePathToPose, DockRobot, NavigateToPose, Spin
+
+if TYPE_CHECKING:
+    from coterie_lab.robot import LabRobotNode
+
+_FEEDBACK_PERIOD = 0.2  # [s] of simulated time
+_FAULT_AFTER = 1.5  # [s] on the way before a goal fails
+_DOCK_NOT_IN_DB, _DOCK_FAILED_TO_STAGE, _DOCK_UNKNOWN = 901, 903, 999
+_SPIN_TIMEOUT = 701
+_STAGING = 0.6  # [m] before the dock
+_WAYPOINT = 0.1  # [m] between the poses of a path
+
+
+class BadGoal(ValueError):
+    """A goal that the server cannot do anything with: its frame or its numbers."""
+
+
+class Nav2Servers:
+    """Nav2 of one robot.
+
+    Args:
+        robot: The robot, with its node, localization and plant.
+    """
+
+    def __init__(self, robot: LabRobotNode) -> None:
+        self.robot = robot
+        node, name = robot.node, robot.name
+        self._navigate = MortalServer(
+            node, NavigateToPose, f"{name}/navigate_to_pose", self._drive, check=self._refused
+        )
+        others: tuple[tuple[Any, str, Any], ...] = (
+            (ComputePathToPose, "compute_path_to_pose", self._path),
+            (Spin, "spin", self._spin),
+            (DockRobot, "dock_robot", self._dock),
+        )
+        self._others = [
+            MortalServer(node, kind, f"{name}/{topic}", work, check=self._inactive)
+            for kind, topic, work in others
+        ]
+        self._typed: Any = NavigateToPose
+        self._next: Fault | None = None
+        node.serve(Trigger, f"{name}/lifecycle_manager_navigation/is_active", self._is_active)
+        node.subscribe(Twist, f"{name}/cmd_vel", "commands", self._velocity)
+        node.subscribe(PoseStamped, f"{name}/goal_pose", "commands", self._goal_pose)
+        node.subscribe(
+            PoseWithCovarianceStamped, f"{name}/initialpose", "commands", self._initial_pose
+        )
+
+    # -- whether they are there ----------------------------------------------------------------
+
+    def look(self) -> None:
+        """Let servers die and come back as the faults say; for the executor's thread."""
+        gone = self.robot.suffers("navigation_dies") or self.robot.suffers("link_cut")
+        if gone:
+            for server in (self._navigate, *self._others):
+                if server.alive:
+                    server.end()
+            return
+        wanted: Any = Spin if self.robot.suffers("other_types") else NavigateToPose
+        if not self._navigate.alive or wanted is not self._typed:
+            self._typed = wanted
+            self._navigate.start(wanted)
+        for server in self._others:
+            if not server.alive:
+                server.start()
+
+    def _inactive(self, request: Any) -> str:
+        return "Nav2 is not active" if self.robot.suffers("navigation_inactive") else ""
+
+    def _refused(self, request: Any) -> str:
+        self._next = self.robot.strike("navigate")
+        if self._next is not None and self._next.kind == "navigate_rejected":
+            return "a fault of the lab"
+        return self._inactive(request)
+
+    async def _is_active(self, request: Trigger.Request) -> Trigger.Response:
+        active = not (
+            self.robot.suffers("navigation_inactive") or self.robot.suffers("navigation_dies")
+        )
+        if self.robot.suffers("link_cut"):
+            await asyncio.sleep(3600.0)
+        return Trigger.Response(success=active)
+
+    # -- driving -------------------------------------------------------------------------------
+
+    async def _drive(self, goal: GoalContext) -> Any:
+        fault, self._next = self._next, None
+        if self._typed is not NavigateToPose:
+            return goal.abort(self._typed.Result())
+        result = NavigateToPose.Result()
+        robot = self.robot
+        if robot.without_pose:
+            return goal.abort(_coded(result, PLANNER_TF_ERROR, "robot pose is not available"))
+        try:
+            target = self._target(goal.request.pose)
+        except BadGoal:
+            return goal.abort(result)  # as on Jazzy: without a code
+        if goal.request.behavior_tree:
+            return goal.abort(result)
+        if fault is not None and fault.kind == "navigate_hangs":
+            await asyncio.Event().wait()
+        begin = robot.stamp
+
+        def feedback(state: RobotState) -> None:
+            took = max(robot.stamp - begin, 0.0)
+            speed = math.hypot(*state.linear[:2])
+            eta = state.remaining / speed if speed > 0.01 and state.remaining > 0.1 else 0.0
+            goal.feedback(
+                NavigateToPose.Feedback(
+                    current_pose=robot.pose_stamped(robot.localization.believed(state.pose)),
+                    navigation_time=conversions.duration_to_msg(took),
+                    estimated_time_remaining=conversions.duration_to_msg(eta),
+                    distance_remaining=float(state.remaining),
+                )
+            )
+
+        try:
+            await robot.in_world(lambda: plan(robot.body, target.position))
+            drive = asyncio.ensure_future(self._go(target, feedback))
+            ended = await self._until(drive, fault)
+        except NoPath as none:
+            return goal.abort(_coded(result, none.code, str(none)))
+        if ended is None:
+            assert fault is not None
+            if fault.kind == "navigate_preempted":
+                return goal.abort(result)
+            code = FAILED_TO_MAKE_PROGRESS if fault.code is None else fault.code
+            return goal.abort(_coded(result, code, "a fault of the lab"))
+        if ended.ok:
+            return goal.succeed(result)
+        return goal.abort(_coded(result, navigation_code(ended), ended.reason))
+
+    async def _until(
+        self, drive: asyncio.Future[SkillResult], fault: Fault | None
+    ) -> SkillResult | None:
+        """Return how a drive ended; None where a fault, or a pose that gets lost, ended it."""
+        begin = self.robot.stamp
+        try:
+            while True:
+                await asyncio.wait({drive}, timeout=0.05)
+                if fault is not None and (self.robot.stamp - begin > _FAULT_AFTER or drive.done()):
+                    return None
+                if drive.done():
+                    return drive.result()
+                if self.robot.without_pose:
+                    raise NoPath(PLANNER_TF_ERROR, "robot pose is not available")
+        finally:
+            drive.cancel()
+
+    async def _go(self, target: Pose, feedback: Any) -> SkillResult:
+        skill = Drive(position=target.position, yaw=target.yaw, tolerance=GOAL_TOLERANCE)
+        return await self._at_base(
+            feedback, lambda job: self.robot.plant.begin(self.robot.name, skill, job)
+        )
+
+    async def _at_base(self, feedback: Any, begin: Any) -> SkillResult:
+        """Have the base do something; cancelling this stops it."""
+        robot = self.robot
+        loop = asyncio.get_running_loop()
+        end: asyncio.Future[SkillResult] = loop.create_future()
+        due = 0.0
+
+        def settle(result: SkillResult) -> None:
+            if not end.done():
+                end.set_result(result)
+
+        def progress(state: RobotState) -> None:
+            nonlocal due
+            if robot.plant.world.time >= due:
+                due = robot.plant.world.time + _FEEDBACK_PERIOD
+                feedback(state)
+
+        job = BaseJob(lambda result: robot.node.loop.call(settle, result), progress)
+        robot.post(lambda: begin(job))
+        try:
+            return await asyncio.shield(end)
+        finally:
+            robot.post(lambda: robot.plant.cancel(robot.name, job))
+
+    def _target(self, pose: PoseStamped) -> Pose:
+        """Return the pose in the house that belongs to a goal.
+
+        Raises:
+            BadGoal: A frame that cannot be transformed, or numbers that are none.
+        """
+        try:
+            at = conversions.pose_from_msg(pose.pose, Checks("navigate_to_pose"), "pose.pose")
+        except ConversionError as error:
+            raise BadGoal(str(error)) from None
+        return self.robot.in_house(at, pose.header.frame_id)
+
+    # -- planning, turning, docking --------------------------------------------------------------
+
+    async def _path(self, goal: GoalContext) -> Any:
+        robot, request, result = self.robot, goal.request, ComputePathToPose.Result()
+        fault = robot.strike("path")
+        if fault is not None:
+            return goal.abort(_coded(result, fault.code or 200, "a fault of the lab"))
+        if robot.without_pose and not request.use_start:
+            return goal.abort(_coded(result, PLANNER_TF_ERROR, "robot pose is not available"))
+        try:
+            target = self._target(request.goal)
+            route = await robot.in_world(lambda: plan(robot.body, target.position))
+        except BadGoal as bad:
+            return goal.abort(_coded(result, PLANNER_TF_ERROR, str(bad)))
+        except NoPath as none:
+            return goal.abort(_coded(result, none.code, str(none)))
+        believed = robot.localization.believed
+        result.path = Path(header=robot.header(robot.settings.map_frame))
+        points = _spaced(route.points)
+        for k, point in enumerate(points):
+            after = points[min(k + 1, len(points) - 1)]
+            yaw = math.atan2(after[1] - point[1], after[0] - point[0])
+            yaw = target.yaw if k == len(points) - 1 else yaw
+            result.path.poses.append(robot.pose_stamped(believed(Pose(point, yaw))))
+        return goal.succeed(result)
+
+    async def _spin(self, goal: GoalContext) -> Any:
+        robot, result = self.robot, Spin.Result()
+        fault = robot.strike("spin")
+        if fault is not None:
+            return goal.abort(_coded(result, fault.code or 703, "a fault of the lab"))
+        angle = float(goal.request.target_yaw)
+        if not math.isfinite(angle):
+            return goal.abort(_coded(result, 700, "target_yaw is no number"))
+        begin, turned = robot.stamp, 0.0
+
+        def feedback(state: RobotState) -> None:
+            nonlocal turned
+            turned += abs(state.angular) * _FEEDBACK_PERIOD
+            goal.feedback(Spin.Feedback(angular_distance_traveled=float(turned)))
+
+        allowed = conversions.time_from_msg(goal.request.time_allowance) or math.inf
+        spin = asyncio.ensure_future(
+            self._at_base(feedback, lambda job: robot.plant.spin(robot.name, angle, job))
+        )
+        try:
+            while not spin.done():
+                await asyncio.wait({spin}, timeout=0.05)
+                if robot.stamp - begin > allowed and not spin.done():
+                    return goal.abort(_coded(result, _SPIN_TIMEOUT, "exceeded time allowance"))
+        finally:
+            spin.cancel()
+        took = max(robot.stamp - begin, 0.0)
+        result.total_elapsed_time = conversions.duration_to_msg(took)
+        return goal.succeed(result) if spin.result().ok else goal.abort(_coded(result, 703, ""))
+
+    async def _dock(self, goal: GoalContext) -> Any:
+        robot, request, result = self.robot, goal.request, DockRobot.Result()
+        result.success = False
+        fault = robot.strike("dock")
+        if fault is not None:
+            return goal.abort(_coded(result, fault.code or 905, "a fault of the lab"))
+        dock = robot.dock
+        if request.use_dock_id and request.dock_id not in ("", robot.settings.dock):
+            return goal.abort(_coded(result, _DOCK_NOT_IN_DB, f"no dock {request.dock_id!r}"))
+        if not request.use_dock_id:
+            try:
+                dock = self._target(request.dock_pose)
+            except BadGoal as bad:
+                return goal.abort(_coded(result, _DOCK_UNKNOWN, str(bad)))
+        c, s = math.cos(dock.yaw), math.sin(dock.yaw)
+        x, y, z = dock.position
+        staging = Pose((x - _STAGING * c, y - _STAGING * s, z), dock.yaw)
+        if request.navigate_to_staging_pose:
+            goal.feedback(DockRobot.Feedback(state=DockRobot.Feedback.NAV_TO_STAGING_POSE))
+            ended = await self._go(staging, lambda state: None)
+            if ended.outcome is Outcome.UNREACHABLE:  # a dock in a corner: straight to it
+                ended = await self._go(dock, lambda state: None)
+            if not ended.ok:
+                return goal.abort(_coded(result, _DOCK_FAILED_TO_STAGE, ended.reason))
+        goal.feedback(DockRobot.Feedback(state=DockRobot.Feedback.CONTROLLING))
+        ended = await self._go(dock, lambda state: None)
+        if not ended.ok:
+            return goal.abort(_coded(result, 905, ended.reason))
+        robot.charging = True
+        result.success = True
+        return goal.succeed(result)
+
+    # -- teleoperation and RViz ------------------------------------------------------------------
+
+    def _velocity(self, message: Twist) -> None:
+        if not self.robot.suffers("link_cut"):
+            speed = message.linear
+            velocity = Velocity(float(speed.x), float(speed.y), float(message.angular.z))
+            self.robot.post(lambda: self.robot.plant.drive(self.robot.name, velocity))
+
+    async def _goal_pose(self, message: PoseStamped) -> None:
+        try:
+            target = self._target(message)
+        except BadGoal as bad:
+            self.robot.node.problem(f"{self.robot.name}/goal_pose: {bad}")
+        else:
+            await self._go(target, lambda state: None)
+
+    def _initial_pose(self, message: PoseWithCovarianceStamped) -> None:
+        robot = self.robot
+        try:
+            given = conversions.pose_from_msg(
+                message.pose.pose, Checks(f"{robot.name}/initialpose"), "pose.pose"
+            )
+        except ConversionError as error:
+            robot.node.problem(str(error))
+        else:
+            robot.post(lambda: robot.localization.believe(given, robot.body.pose))
+
+
+def _coded(result: Any, code: int, message: str) -> Any:
+    result.error_code, result.error_msg = code, message
+    return result
+
+
+def _spaced(points: tuple[Vec3, ...]) -> list[Vec3]:
+    """Return a path with a point at least every 10 cm."""
+    out = [points[0]]
+    for a, b in zip(points, points[1:], strict=False):
+        count = max(1, math.ceil(math.dist(a, b) / _WAYPOINT))
+        out += [
+            (
+                a[0] + (b[0] - a[0]) * k / count,
+                a[1] + (b[1] - a[1]) * k / count,
+                a[2] + (b[2] - a[2]) * k / count,
+            )
+            for k in range(1, count + 1)
+        ]
+    return out

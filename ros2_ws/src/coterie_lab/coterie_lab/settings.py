@@ -1,0 +1,64 @@
+"""The robots of a lab and how they speak: names, bodies, frames; as the lab's node is told them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from coterie_core.geometry import Pose
+from coterie_core.plain_data import schema_problems
+from habitat_bridge.roster import PoseSpec, RobotSpec
+
+
+class LabRobot(RobotSpec):
+    """A robot of the lab.
+
+    `tf`: `own` is Nav2's way, `/<robot>/tf` with plain frames; `shared` is one `/tf` with frames
+    below the robot's name. `map_origin` is where the robot's own map frame lies in the house.
+    """
+
+    tf: Literal["own", "shared"] = "own"
+    map_origin: PoseSpec = PoseSpec(x=0.0, y=0.0)
+    arm_group: str = "arm"
+    tip_link: str = ""
+    finger_joints: tuple[str, ...] = ()
+    gripper: Literal["gripper_command", "parallel"] = "gripper_command"
+    moveit: bool = True
+    dock: str = Field("home", max_length=60)
+
+    @property
+    def origin(self) -> Pose:
+        """The robot's map frame in the house."""
+        at = self.map_origin
+        return Pose((at.x, at.y, at.z), at.yaw)
+
+    def frame(self, name: str) -> str:
+        """Return the name of one of its frames in tf."""
+        return f"{self.name}/{name}" if self.tf == "shared" else name
+
+    @property
+    def map_frame(self) -> str:
+        """Name of the frame of its map."""
+        at = self.map_origin
+        moved = any((at.x, at.y, at.z, at.yaw))
+        return f"{self.name}/map" if self.tf == "shared" and moved else "map"
+
+
+def read_lab_robots(value: Any) -> list[LabRobot]:
+    """Return the robots that the parameter `robots` describes.
+
+    Raises:
+        ValueError: A field is wrong (which one), no robots, or two of one name.
+    """
+    try:
+        robots = TypeAdapter(list[LabRobot]).validate_python(value or [])
+    except ValidationError as error:
+        raise ValueError(f"parameter 'robots': {schema_problems(error)}") from None
+    if not robots:
+        raise ValueError("parameter 'robots': expected at least one robot, got none")
+    names = [robot.name for robot in robots]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"parameter 'robots': two robots are named {twice!r}; rename one")
+    return robots
