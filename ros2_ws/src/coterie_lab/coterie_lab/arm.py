@@ -1,4 +1,4 @@
-"""An arm from a robot's description: where its hand is, and joint values that bring it somewhere."""
+"""An arm from a robot's description: where its hand is, and joint values that bring it there."""
 
 from __future__ import annotations
 
@@ -114,7 +114,9 @@ class Arm:
         """
         joints = self.joints
         low = np.array([max(j.lower, -_UNLIMITED) for j in joints])
-        high = np.array([max(min(j.upper, _UNLIMITED), b + 1e-4) for j, b in zip(joints, low, strict=True)])
+        high = np.array(
+            [max(min(j.upper, _UNLIMITED), b + 1e-4) for j, b in zip(joints, low, strict=True)]
+        )
         goal = np.array(position)
         rotation = turn if len(joints) >= 6 else None
         rng = np.random.default_rng(seed)
@@ -126,7 +128,9 @@ class Arm:
                 pool = rng.uniform(low, high, (_POOL, len(joints)))
                 gaps = [np.linalg.norm(self._at(one) - goal) for one in pool]
                 tries += [pool[n] for n in np.argsort(gaps)[: _TRIES - 1]]
-            values, off, angle = self._descend(np.clip(tries[k], low, high), goal, rotation, low, high)
+            values, off, angle = self._descend(
+                np.clip(tries[k], low, high), goal, rotation, low, high
+            )
             best = min(best, off)
             if off <= max(tolerance, _CLOSE) and angle <= _CLOSE_TURN:
                 return dict(zip(self.names, values.tolist(), strict=True))

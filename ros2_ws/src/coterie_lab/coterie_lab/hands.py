@@ -1,4 +1,4 @@
-"""What a gripper does to the things of a house: it closes on one, opens over another, pulls doors."""
+"""What a gripper does to the things of a house: it closes on one, opens, pulls doors."""
 
 from __future__ import annotations
 
@@ -150,7 +150,13 @@ class Hands:
                 # The hand holds a thing at its middle, which is above what it is put on.
                 if surface.center[2] > hand[2] + 0.02:
                     continue
-                if _gap(Box(surface.center, (*surface.size[:2], 0.0), surface.yaw), (*hand[:2], surface.center[2])) == 0.0:
+                if (
+                    _gap(
+                        Box(surface.center, (*surface.size[:2], 0.0), surface.yaw),
+                        (*hand[:2], surface.center[2]),
+                    )
+                    == 0.0
+                ):
                     found.append((surface.center[2], owner, receptacle))
         for _, owner, receptacle in sorted(found, key=lambda entry: -entry[0]):
             box = self._spot(item, owner, receptacle, hand)
@@ -205,9 +211,7 @@ def _gap(box: Box, point: Vec3) -> float:
     c, s = math.cos(box.yaw), math.sin(box.yaw)
     dx, dy, dz = (p - q for p, q in zip(point, box.center, strict=True))
     local = (c * dx + s * dy, -s * dx + c * dy, dz)
-    return math.hypot(
-        *(max(0.0, abs(p) - e / 2.0) for p, e in zip(local, box.size, strict=True))
-    )
+    return math.hypot(*(max(0.0, abs(p) - e / 2.0) for p, e in zip(local, box.size, strict=True)))
 
 
 def _overlap(a: Box, b: Box) -> bool:

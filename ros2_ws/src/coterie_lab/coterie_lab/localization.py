@@ -60,7 +60,7 @@ class Localization:
         self.error = Pose((0.8 * distance, -0.6 * distance, 0.0), 0.0)
 
     def believe(self, believed: Pose, pose: Pose) -> None:
-        """Believe a pose from now on, as a person tells it (initialpose), at a pose in the house."""
+        """Believe a pose from now on that a person tells (initialpose), at one in the house."""
         seen = relative(self.map_origin, pose)
         self.error = compose(believed, relative(seen, _ORIGIN))
         self.deviation = _GOOD

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist
+from nav2_msgs.action import ComputePathToPose, DockRobot, NavigateToPose, Spin
 from nav_msgs.msg import Path
 from std_srvs.srv import Trigger
 
@@ -29,7 +31,6 @@ from coterie_ros.conversions import Checks, ConversionError
 from coterie_ros.serving import GoalContext
 from habitat_bridge.embedded.driving import Velocity
 from habitat_bridge.simulator import RobotState
-from nav2_msgs.action import ComputePathToPose, DockRobot, NavigateToPose, Spin
 
 if TYPE_CHECKING:
     from coterie_lab.robot import LabRobotNode
@@ -344,7 +345,7 @@ def _coded(result: Any, code: int, message: str) -> Any:
 def _spaced(points: tuple[Vec3, ...]) -> list[Vec3]:
     """Return a path with a point at least every 10 cm."""
     out = [points[0]]
-    for a, b in zip(points, points[1:], strict=False):
+    for a, b in itertools.pairwise(points):
         count = max(1, math.ceil(math.dist(a, b) / _WAYPOINT))
         out += [
             (

@@ -8,6 +8,7 @@ from coterie_core.geometry import Vec3
 from coterie_core.skills import Outcome, SkillResult
 from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.navigation import NoWay, Route
+from habitat_bridge.embedded.occupancy import CELL
 
 # Error codes of Nav2 on Jazzy, by server.
 FAILED_TO_MAKE_PROGRESS = 105
@@ -38,7 +39,9 @@ def plan(body: Body, goal: Vec3) -> Route:
     """
     space, here = body.places.space, body.pose.position
     occupancy = space.occupancy
-    if not all(map(math.isfinite, goal)) or occupancy.room_index(goal) < 0:
+    edge = [o + n * CELL for o, n in zip(occupancy.origin, occupancy.shape[::-1], strict=True)]
+    inside = all(o <= g <= e for o, g, e in zip(occupancy.origin, goal, edge, strict=False))
+    if not inside or occupancy.room_index(goal) < 0:
         raise NoPath(GOAL_OUTSIDE_MAP, f"the goal ({goal[0]:.2f}, {goal[1]:.2f}) is off the map")
     spot = space.nearest_free(goal, GOAL_TOLERANCE, near=here)
     if spot is None or math.dist(spot[:2], goal[:2]) > GOAL_TOLERANCE:

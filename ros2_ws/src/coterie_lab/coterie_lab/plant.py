@@ -1,4 +1,4 @@
-"""The lab's robots as bodies in a house: skills, arm motions and grippers, in the world's thread."""
+"""The lab's robots as bodies in a house: skills, arms and grippers, in the world's thread."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Plant:
         running = self._jobs.get(robot)
         if job is not None and running is not job:
             return
-        self.world.drive(robot, Velocity())
+        self.world.hardware.drive(robot, Velocity())
         if running is not None:
             del self._jobs[robot]
             self.world.cancel_skill(robot)
@@ -148,11 +148,11 @@ class Plant:
 
     def drive(self, robot: str, velocity: Velocity) -> None:
         """Give a velocity command to a base."""
-        self.world.drive(robot, velocity)
+        self.world.hardware.drive(robot, velocity)
 
     def body(self, robot: str) -> Body:
         """Return a robot's body."""
-        return next(body for body in self.world.bodies if body.name == robot)
+        return self.world.body(robot)
 
     # -- the arm ---------------------------------------------------------------------------------
 
@@ -240,4 +240,3 @@ def matrix_of(pose: Pose) -> np.ndarray:
     out[:2, :2] = ((c, -s), (s, c))
     out[:3, 3] = pose.position
     return out
-

@@ -84,4 +84,3 @@ class MortalServer:
     def _cancel(self) -> None:
         for task in list(self._tasks):
             task.cancel()
-

@@ -32,7 +32,7 @@ def world_with(**starts):
 
 def drive(world, robot, velocity, seconds, dt=0.1):
     for _ in range(round(seconds / dt)):
-        world.drive(robot, velocity)
+        world.hardware.drive(robot, velocity)
         world.tick(dt)
     return world.state(robot)
 
@@ -50,7 +50,7 @@ def test_a_command_moves_the_base_at_its_speed_and_is_limited_to_the_bodys():
 
 def test_a_command_times_out_and_numbers_that_are_none_stop():
     world = world_with(r=(CART, 1.5, 2.0, 0.0))
-    world.drive("r", Velocity(ahead=0.4))
+    world.hardware.drive("r", Velocity(ahead=0.4))
     for _ in range(30):
         world.tick(0.1)
     went = world.state("r").pose.position[0] - 1.5
@@ -88,15 +88,15 @@ def test_a_skill_goes_before_commands():
 
 def test_the_scanner_measures_walls_and_robots_at_its_height():
     world = world_with(r=(CART, 2.0, 1.0, 0.0), d=(DOG, 2.0, 2.2, 0.0))
-    ranges = world.scan("r", LASER)
+    ranges = world.hardware.scan("r", LASER)
     assert ranges.shape == (360,)
     ahead = ranges[180]  # to the wall at x = 4 (0.1 m thick), from 0.1 m ahead of the base
     assert ahead == pytest.approx(1.9, abs=0.1)
-    left = world.scan("r", Laser("laser_link", Pose((0.0, 0.0, 0.2))))[270]
+    left = world.hardware.scan("r", Laser("laser_link", Pose((0.0, 0.0, 0.2))))[270]
     assert left == pytest.approx(1.2 - DOG.radius, abs=0.02)
-    high = world.scan("r", Laser("laser_link", Pose((0.0, 0.0, 1.9))))[270]
+    high = world.hardware.scan("r", Laser("laser_link", Pose((0.0, 0.0, 1.9))))[270]
     assert high > 1.5  # above the other robot
-    assert np.isfinite(world.scan("r", Laser("l", Pose((0.0, 0.0, 0.2)), far=0.5))).sum() < 180
+    assert np.isfinite(world.hardware.scan("r", Laser("l", Pose((0.0, 0.0, 0.2)), far=0.5))).sum() < 180
 
 
 @pytest.mark.parametrize("links", ["laser", "base_scan", "rplidar_link", "hokuyo_laser_link"])
@@ -124,7 +124,7 @@ def test_every_preset_that_moves_has_a_scanner_and_a_bare_description_has_none()
 
 def test_the_map_is_free_where_the_body_goes_and_unknown_outside():
     world = world_with(r=(CART, 2.0, 2.0, 0.0))
-    values, cell, corner = world.floor_map("r")
+    values, cell, corner = world.hardware.floor_map("r")
 
     def at(x, y):
         return values[int((y - corner[1]) / cell), int((x - corner[0]) / cell)]

@@ -108,7 +108,7 @@ def packed_color_to_msg(pixels: npt.NDArray[np.uint8], head: Header) -> Compress
 
 def packed_depth_to_msg(depth: npt.NDArray[np.float32], head: Header) -> CompressedImage:
     """Return a depth image (rows, cols) [m] as a PNG of millimeters, as compressedDepth has it."""
-    millimeters = np.clip(np.nan_to_num(depth) * 1000.0, 0, _FARTHEST_MM).astype(np.uint16)
+    millimeters = np.rint(np.clip(np.nan_to_num(depth) * 1000.0, 0, _FARTHEST_MM)).astype(np.uint16)
     data = _DEPTH_HEADER + _packed(millimeters, "PNG", compress_level=_PNG_SPEED)
     message = CompressedImage(header=head, format="16UC1; compressedDepth png")
     message.data = data

@@ -1,4 +1,4 @@
-"""Velocity commands to a robot's base (cmd_vel): limited, timed out, and stopped by what is there."""
+"""Velocity commands to a base (cmd_vel): limited, timed out, stopped by what is in the way."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ class Drive:
     bumped: bool = False
 
 
-def advance_drive(body: Body, drive: Drive, dt: float, blocker: Callable[[Body, Vec3], str]) -> None:
+def advance_drive(
+    body: Body, drive: Drive, dt: float, blocker: Callable[[Body, Vec3], str]
+) -> None:
     """Move a body by its velocity command for `dt` [s]; it stops at what it would run into.
 
     Args:

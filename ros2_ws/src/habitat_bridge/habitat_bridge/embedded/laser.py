@@ -94,7 +94,7 @@ def scan(
 def _to_disc(
     eye: tuple[float, float, float], rays: npt.NDArray[np.float32], robot: Pillar
 ) -> npt.NDArray[np.float32]:
-    """Return where rays of length 1 m enter a round body (rays,) [m]; infinite where they do not."""
+    """Return where rays of 1 m enter a round body (rays,) [m]; infinite where they do not."""
     px, py = robot.position[0] - eye[0], robot.position[1] - eye[1]
     along = rays[:, 0] * px + rays[:, 1] * py
     beside = px * px + py * py - along * along

@@ -1,0 +1,172 @@
+"""Cameras and detectors of the lab's robots: images, packed ones too, and vision_msgs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image
+from std_msgs.msg import Header
+from vision_msgs.msg import (
+    BoundingBox2D,
+    Detection2D,
+    Detection2DArray,
+    Detection3D,
+    Detection3DArray,
+    ObjectHypothesisWithPose,
+)
+
+from coterie_core.detections import ImageDetection
+from coterie_core.embodiment import Camera
+from coterie_lab.robot import LabRobotNode
+from coterie_ros import conversions
+from habitat_bridge.image_detector import ImageDetector
+from habitat_bridge.simulator import Frame, FrameRequest
+
+_LEAST_SCORE = 0.1
+
+
+class LabCamera:
+    """The topics of one camera, and of the detector that looks at its images.
+
+    Args:
+        robot: Whose camera.
+        camera: The camera.
+    """
+
+    def __init__(self, robot: LabRobotNode, camera: Camera) -> None:
+        self.robot = robot
+        self.camera = camera
+        node, base = robot.node, f"{robot.name}/{camera.name}"
+        self._frame = robot.settings.frame(f"{camera.name}_optical_frame")
+        images, depth = f"{base}/color/image_raw", f"{base}/depth/image_raw"
+        self._color = node.publisher(Image, images, "sensor_data")
+        self._jpeg = node.publisher(CompressedImage, f"{images}/compressed", "sensor_data")
+        self._depth = node.publisher(Image, depth, "sensor_data")
+        self._png = node.publisher(CompressedImage, f"{depth}/compressedDepth", "sensor_data")
+        self._infos = [
+            node.publisher(CameraInfo, f"{base}/{channel}/camera_info", "sensor_data")
+            for channel in ("color", "depth")
+        ]
+        self._flat = node.publisher(Detection2DArray, f"{base}/detections", "detections")
+        self._solid = node.publisher(Detection3DArray, f"{base}/detections_3d", "detections")
+
+    @property
+    def silent(self) -> bool:
+        """Whether no image comes."""
+        return bool(self.robot.suffers("camera_silent") or self.robot.suffers("link_cut"))
+
+    def request(self) -> FrameRequest | None:
+        """Return the image that somebody waits for, None where nobody does."""
+        if self.silent:
+            return None
+        channels: set[Any] = set()
+        if self._color.subscribers or self._jpeg.subscribers:
+            channels.add("color")
+        if self._depth.subscribers or self._png.subscribers:
+            channels.add("depth")
+        if self._flat.subscribers or self._solid.subscribers:
+            channels |= {"depth", "semantic"}
+        if not channels:
+            return None
+        return FrameRequest(self.robot.name, self.camera.name, tuple(sorted(channels)))
+
+    def publish_infos(self) -> None:
+        """Publish the camera's model."""
+        if not self.silent:
+            message = conversions.camera_info_to_msg(self.camera, self.robot.header(self._frame))
+            for publisher in self._infos:
+                publisher.publish(message)
+
+    def publish(self, frame: Frame, detector: ImageDetector | None) -> None:
+        """Publish an image, and what the detector finds in it."""
+        head = self.robot.header(self._frame)
+        if frame.color is not None:
+            if self._color.subscribers:
+                self._color.publish(conversions.image_to_msg(frame.color, head))
+            if self._jpeg.subscribers:
+                self._jpeg.publish(conversions.packed_color_to_msg(frame.color, head))
+        if frame.depth is not None:
+            if self._depth.subscribers:
+                self._depth.publish(conversions.image_to_msg(frame.depth, head))
+            if self._png.subscribers:
+                self._png.publish(conversions.packed_depth_to_msg(frame.depth, head))
+        if frame.semantic is not None and frame.depth is not None and detector is not None:
+            found = self._seen(detector, frame)
+            if self._flat.subscribers:
+                self._flat.publish(detections_2d(found, head))
+            if self._solid.subscribers:
+                self._solid.publish(detections_3d(found, frame, head))
+
+    def _seen(self, detector: ImageDetector, frame: Frame) -> list[ImageDetection]:
+        if self.robot.suffers("detector_absent"):
+            return []
+        found = detector.detect(frame, number=round(1e3 * frame.time))
+        if not self.robot.suffers("detector_wrong"):
+            return found
+        labels = detector.labels or ["thing"]
+        shifted = {name: labels[(k + 7) % len(labels)] for k, name in enumerate(labels)}
+        return [
+            ImageDetection(
+                one.box,
+                {shifted.get(label, labels[0]): score for label, score in one.scores.items()},
+                one.mask,
+            )
+            for one in found
+        ]
+
+
+def detections_2d(found: Sequence[ImageDetection], head: Header) -> Detection2DArray:
+    """Return detections as vision_msgs has them: class ids are labels, boxes in pixels."""
+    message = Detection2DArray(header=head)
+    for k, one in enumerate(found):
+        x, y, width, height = one.box
+        box = BoundingBox2D(size_x=float(width), size_y=float(height))
+        box.center.position.x, box.center.position.y = x + width / 2.0, y + height / 2.0
+        message.detections.append(
+            Detection2D(header=head, id=str(k), bbox=box, results=_hypotheses(one))
+        )
+    return message
+
+
+def detections_3d(found: Sequence[ImageDetection], frame: Frame, head: Header) -> Detection3DArray:
+    """Return detections as boxes in the camera's optical frame [m], from the depth image.
+
+    A box stands along the frame's axes around the points between the 5th and 95th percentile, as
+    segmenting detectors with depth make it.
+    """
+    message = Detection3DArray(header=head)
+    assert frame.depth is not None
+    focal = frame.camera.focal
+    for k, one in enumerate(found):
+        x, y, width, height = one.box
+        rows, cols = slice(max(y, 0), max(y + height, 0)), slice(max(x, 0), max(x + width, 0))
+        depth = frame.depth[rows, cols]
+        mask = np.ones(depth.shape, dtype=bool)
+        if one.mask is not None:
+            mask = one.mask[max(-y, 0) :, max(-x, 0) :][: depth.shape[0], : depth.shape[1]]
+        v, u = np.nonzero(mask & (depth > 0.0))
+        if len(v) < 4:
+            continue
+        z = depth[v, u]
+        px = (u + cols.start - (frame.camera.width - 1) / 2.0) * z / focal
+        py = (v + rows.start - (frame.camera.height - 1) / 2.0) * z / focal
+        low, high = np.percentile(np.stack([px, py, z]), [5.0, 95.0], axis=1)
+        detection = Detection3D(header=head, id=str(k), results=_hypotheses(one))
+        center, size = (low + high) / 2.0, high - low
+        at, extent = detection.bbox.center.position, detection.bbox.size
+        at.x, at.y, at.z = (float(c) for c in center)
+        extent.x, extent.y, extent.z = (max(float(e), 0.01) for e in size)
+        message.detections.append(detection)
+    return message
+
+
+def _hypotheses(one: ImageDetection) -> list[ObjectHypothesisWithPose]:
+    out = []
+    for label, score in sorted(one.scores.items(), key=lambda item: (-item[1], item[0])):
+        if score >= _LEAST_SCORE or not out:
+            hypothesis = ObjectHypothesisWithPose()
+            hypothesis.hypothesis.class_id, hypothesis.hypothesis.score = label, float(score)
+            out.append(hypothesis)
+    return out

@@ -1,0 +1,398 @@
+"""MoveIt's server and the trajectory controller of one robot: plan and move, scene, trajectory."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from control_msgs.action import FollowJointTrajectory
+from moveit_msgs.action import MoveGroup
+from moveit_msgs.msg import CollisionObject, Constraints, MoveItErrorCodes, PlanningScene
+from moveit_msgs.srv import ApplyPlanningScene
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from coterie_core.geometry import Box, Pose, Quaternion, quaternion_to_yaw
+from coterie_lab.arm import NoSolution
+from coterie_lab.faults import Fault
+from coterie_lab.gripper_server import gripper_server
+from coterie_lab.plant import Manipulator, matrix_of
+from coterie_lab.servers import MortalServer
+from coterie_ros import conversions
+from coterie_ros.conversions import Checks, ConversionError
+from coterie_ros.serving import GoalContext
+
+if TYPE_CHECKING:
+    from coterie_lab.robot import LabRobotNode
+
+_FAULT_AFTER = 0.4  # [s]
+_INSIDE = 0.01  # [m] that a hand must be inside of an object to collide with it
+_TOLERANCE = 0.02  # [m] at the end of a trajectory
+
+
+class Refused(Exception):
+    """MoveIt does not do a goal; carries its error code."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+class ArmServers:
+    """MoveIt, the trajectory controller and the gripper of one robot.
+
+    Args:
+        robot: The robot; it has an arm.
+    """
+
+    def __init__(self, robot: LabRobotNode) -> None:
+        self.robot = robot
+        self.scene: dict[str, Box] = {}
+        self._allowed: set[str] = set()
+        self._struck: Fault | None = None
+        node, name, settings = robot.node, robot.name, robot.settings
+        group = settings.arm_group
+        self._servers = [
+            MortalServer(
+                node,
+                FollowJointTrajectory,
+                f"{name}/{group}_controller/follow_joint_trajectory",
+                self._follow,
+                check=self._untrackable,
+            )
+        ]
+        if settings.moveit:
+            self._servers.append(
+                MortalServer(
+                    node, MoveGroup, f"{name}/move_action", self._move, check=self._rejected
+                )
+            )
+            node.serve(ApplyPlanningScene, f"{name}/apply_planning_scene", self._apply)
+            node.subscribe(PlanningScene, f"{name}/planning_scene", "commands", self._apply_scene)
+        self._servers.append(gripper_server(robot))
+
+    @property
+    def manipulator(self) -> Manipulator:
+        """The robot's arm."""
+        return self.robot.plant.manipulators[self.robot.name]
+
+    def look(self) -> None:
+        """Let servers die and come back as the faults say; for the executor's thread."""
+        gone = self.robot.suffers("arm_dies") or self.robot.suffers("link_cut")
+        for server in self._servers:
+            if gone and server.alive:
+                server.end()
+            elif not gone and not server.alive:
+                server.start()
+
+    # -- MoveGroup ---------------------------------------------------------------------------------
+
+    def _rejected(self, request: Any) -> str:
+        self._struck = self.robot.strike("arm")
+        if self._struck is not None and self._struck.kind == "arm_rejected":
+            return "a fault of the lab"
+        return ""
+
+    async def _move(self, goal: GoalContext) -> Any:
+        fault, self._struck = self._struck, None
+        result, robot = MoveGroup.Result(), self.robot
+        request = goal.request.request
+        begin = robot.stamp
+        goal.feedback(MoveGroup.Feedback(state="PLANNING"))
+        try:
+            if robot.suffers("arm_in_collision"):
+                raise Refused(
+                    MoveItErrorCodes.START_STATE_IN_COLLISION, "the start state is in collision"
+                )
+            if request.group_name not in ("", robot.settings.arm_group):
+                raise Refused(
+                    MoveItErrorCodes.INVALID_GROUP_NAME, f"no group {request.group_name!r}"
+                )
+            target = await self._posture(request.goal_constraints, request.start_state.is_diff)
+        except Refused as refused:
+            return goal.abort(_failed(result, refused.code, str(refused)))
+        arm = self.manipulator.arm
+        scale = request.max_velocity_scaling_factor or 0.5
+        took = arm.duration(self.manipulator.joints, target, scale)
+        result.planning_time = max(robot.stamp - begin, 0.0)
+        result.planned_trajectory.joint_trajectory = _trajectory(target, took)
+        result.error_code.val = MoveItErrorCodes.SUCCESS
+        if goal.request.planning_options.plan_only:
+            return goal.succeed(result)
+        goal.feedback(MoveGroup.Feedback(state="MONITOR"))
+        try:
+            if fault is not None and fault.kind == "arm_hangs":
+                await asyncio.Event().wait()
+            done = await self._travel([(took, target)], fault)
+        except asyncio.CancelledError:
+            return goal.cancel(_failed(result, MoveItErrorCodes.PREEMPTED, "preempted"))
+        if not done:
+            code = MoveItErrorCodes.CONTROL_FAILED
+            if fault is not None and fault.code is not None:
+                code = fault.code
+            return goal.abort(_failed(result, code, "execution failed"))
+        result.executed_trajectory = result.planned_trajectory
+        goal.feedback(MoveGroup.Feedback(state="IDLE"))
+        return goal.succeed(result)
+
+    async def _travel(self, points: list[tuple[float, dict[str, float]]], fault: Any) -> bool:
+        """Move the arm through postures at times; cancelling this stops it."""
+        robot = self.robot
+        loop = asyncio.get_running_loop()
+        end: asyncio.Future[bool] = loop.create_future()
+
+        def settle(done: bool) -> None:
+            if not end.done():
+                end.set_result(done)
+
+        robot.post(
+            lambda: robot.plant.move(
+                robot.name, points, lambda done: robot.node.loop.call(settle, done)
+            )
+        )
+        begin = robot.stamp
+        try:
+            while not end.done():
+                await asyncio.wait({end}, timeout=0.05)
+                if fault is not None and robot.stamp - begin > _FAULT_AFTER:
+                    robot.post(lambda: robot.plant.halt_arm(robot.name))
+                    return False
+        except asyncio.CancelledError:
+            robot.post(lambda: robot.plant.halt_arm(robot.name))
+            raise
+        return end.result() and fault is None
+
+    async def _posture(self, goals: list[Constraints], is_diff: bool) -> dict[str, float]:
+        """Return the joint values that the first goal which can be met asks for.
+
+        Raises:
+            Refused: None can be met.
+        """
+        trouble: Refused | None = None
+        for constraints in goals:
+            try:
+                if constraints.position_constraints:
+                    return await asyncio.to_thread(self._reach, constraints)
+                if constraints.joint_constraints:
+                    return self._joints(constraints)
+            except Refused as refused:
+                trouble = trouble or refused
+        if trouble is not None:
+            raise trouble
+        raise Refused(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, "no goal constraints")
+
+    def _joints(self, constraints: Constraints) -> dict[str, float]:
+        manipulator = self.manipulator
+        target = dict(manipulator.joints)
+        limits = {joint.name: (joint.lower, joint.upper) for joint in manipulator.arm.joints}
+        for one in constraints.joint_constraints:
+            if one.joint_name not in limits:
+                raise Refused(
+                    MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, f"no joint {one.joint_name!r}"
+                )
+            low, high = limits[one.joint_name]
+            if not low - 1e-3 <= one.position <= high + 1e-3:
+                raise Refused(
+                    MoveItErrorCodes.GOAL_STATE_INVALID,
+                    f"{one.joint_name}: {one.position:g} is beyond {low:g} to {high:g}",
+                )
+            target[one.joint_name] = float(one.position)
+        return target
+
+    def _reach(self, constraints: Constraints) -> dict[str, float]:
+        """Return joint values for a pose of a link."""
+        one = constraints.position_constraints[0]
+        arm, name = self.manipulator.arm, self.robot.name
+        try:
+            offset = np.linalg.inv(arm.hand(self.manipulator.joints)) @ arm.hand(
+                self.manipulator.joints, one.link_name
+            )
+        except KeyError:
+            raise Refused(
+                MoveItErrorCodes.INVALID_LINK_NAME, f"no link {one.link_name!r} in the arm"
+            ) from None
+        region = one.constraint_region
+        if not region.primitive_poses:
+            raise Refused(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, "no region to go to")
+        tolerance = 0.0
+        if region.primitives and len(region.primitives[0].dimensions):
+            tolerance = float(min(region.primitives[0].dimensions))
+        try:
+            checks = Checks(f"{name}/move_action")
+            at = conversions.point_from_msg(
+                region.primitive_poses[0].position, checks, "constraint_region"
+            )
+        except ConversionError as error:
+            raise Refused(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, str(error)) from None
+        base = self._in_base(one.header.frame_id)
+        point = (base @ np.array([*at, 1.0]))[:3]
+        turn = None
+        if constraints.orientation_constraints:
+            wanted = constraints.orientation_constraints[0]
+            rotation = _rotation(wanted.orientation)
+            turn = self._in_base(wanted.header.frame_id)[:3, :3] @ rotation
+            point = point - turn @ offset[:3, 3] if len(arm.joints) >= 6 else point
+        house = matrix_of(self.robot.state.pose) @ np.array([*point, 1.0])
+        self._check_collision(house[:3])
+        try:
+            return arm.solve(
+                tuple(point.tolist()), turn, self.manipulator.joints, tolerance=min(tolerance, 0.02)
+            )
+        except NoSolution as none:
+            raise Refused(MoveItErrorCodes.NO_IK_SOLUTION, str(none)) from None
+
+    def _in_base(self, frame: str) -> np.ndarray:
+        """Return the pose (4, 4) of a frame in the robot's base frame.
+
+        Raises:
+            Refused: There is no such frame.
+        """
+        from coterie_lab.nav2_servers import BadGoal
+
+        robot = self.robot
+        manipulator = self.manipulator
+        named = frame.lstrip("/")
+        for joint in manipulator.arm.chain:
+            if named == robot.settings.frame(joint.child):
+                return manipulator.arm.hand(manipulator.joints, joint.child)
+        try:
+            house = robot.in_house(Pose((0.0, 0.0, 0.0)), named)
+        except BadGoal as bad:
+            raise Refused(MoveItErrorCodes.FRAME_TRANSFORM_FAILURE, str(bad)) from None
+        return np.asarray(np.linalg.inv(matrix_of(robot.state.pose)) @ matrix_of(house))
+
+    def _check_collision(self, hand: np.ndarray) -> None:
+        """Refuse a goal whose hand is inside of an object of the planning scene."""
+        x, y, z = hand.tolist()
+        for name, box in self.scene.items():
+            if name not in self._allowed and box.contains((x, y, z), -_INSIDE):
+                raise Refused(
+                    MoveItErrorCodes.GOAL_IN_COLLISION, f"the hand would be inside of {name}"
+                )
+
+    # -- planning scene ----------------------------------------------------------------------------
+
+    async def _apply(self, request: ApplyPlanningScene.Request) -> ApplyPlanningScene.Response:
+        return ApplyPlanningScene.Response(success=self._apply_scene(request.scene))
+
+    def _apply_scene(self, scene: PlanningScene) -> bool:
+        good = True
+        if not scene.is_diff:
+            self.scene.clear()
+            self._allowed.clear()
+        for attached in scene.robot_state.attached_collision_objects:
+            self.scene.pop(attached.object.id, None)
+        for one in scene.world.collision_objects:
+            good &= self._object(one)
+        matrix = scene.allowed_collision_matrix
+        for name, value in zip(
+            matrix.default_entry_names, matrix.default_entry_values, strict=False
+        ):
+            (self._allowed.add if value else self._allowed.discard)(name)
+        for name, entry in zip(matrix.entry_names, matrix.entry_values, strict=False):
+            if any(entry.enabled):
+                self._allowed.add(name)
+        return good
+
+    def _object(self, one: CollisionObject) -> bool:
+        """Add or take away an object; False for one that cannot be used."""
+        operation = one.operation[0] if isinstance(one.operation, bytes) else int(one.operation)
+        if operation == CollisionObject.REMOVE[0]:
+            if one.id:
+                self.scene.pop(one.id, None)
+            else:
+                self.scene.clear()
+            return True
+        if not one.primitives:
+            return False
+        try:
+            frame = self._in_base(one.header.frame_id)
+        except Refused:
+            return False
+        local = one.primitive_poses[0] if one.primitive_poses else one.pose
+        p, dimensions = local.position, [float(d) for d in one.primitives[0].dimensions]
+        if one.primitive_poses:
+            q = one.pose.position
+            p.x, p.y, p.z = p.x + q.x, p.y + q.y, p.z + q.z
+        size = (dimensions + dimensions[-1:] * 3)[:3] if dimensions else [0.0] * 3
+        house = matrix_of(self.robot.state.pose) @ frame
+        x, y, z = (house @ np.array([p.x, p.y, p.z, 1.0]))[:3].tolist()
+        o = local.orientation
+        yaw = math.atan2(house[1, 0], house[0, 0]) + quaternion_to_yaw((o.x, o.y, o.z, o.w))
+        self.scene[one.id] = Box((x, y, z), (size[0], size[1], size[2]), yaw)
+        return True
+
+    # -- trajectories ------------------------------------------------------------------------------
+
+    def _untrackable(self, request: FollowJointTrajectory.Goal) -> str:
+        trouble = self._rejected(request)
+        names = list(request.trajectory.joint_names)
+        known = set(self.manipulator.joints)
+        if trouble:
+            return trouble
+        if not names or not set(names) <= known:
+            return f"joints {names} are not those of the controller, {sorted(known)}"
+        if not request.trajectory.points:
+            return "the trajectory has no points"
+        if any(len(point.positions) != len(names) for point in request.trajectory.points):
+            return "a point has not as many positions as there are joints"
+        return ""
+
+    async def _follow(self, goal: GoalContext) -> Any:
+        fault, self._struck = self._struck, None
+        result, names = FollowJointTrajectory.Result(), list(goal.request.trajectory.joint_names)
+        points = [
+            (
+                conversions.time_from_msg(point.time_from_start),
+                dict(zip(names, (float(v) for v in point.positions), strict=True)),
+            )
+            for point in goal.request.trajectory.points
+        ]
+        if fault is not None and fault.kind == "arm_hangs":
+            await asyncio.Event().wait()
+        limits = {j.name: (j.lower, j.upper) for j in self.manipulator.arm.joints}
+        try:
+            done = await self._travel([(t, _within(p, limits)) for t, p in points], fault)
+        except asyncio.CancelledError:
+            result.error_code = FollowJointTrajectory.Result.INVALID_GOAL
+            if goal.preempted:
+                result.error_string = "Current goal cancelled due to new incoming action."
+            return goal.cancel(result)
+        off = {n: abs(v - self.manipulator.joints[n]) for n, v in points[-1][1].items()}
+        if not done or max(off.values()) > _TOLERANCE:
+            result.error_code = FollowJointTrajectory.Result.GOAL_TOLERANCE_VIOLATED
+            if fault is not None and fault.code is not None:
+                result.error_code = fault.code
+            worst = max(off, key=lambda name: off[name])
+            result.error_string = f"{worst} is {off[worst]:.3f} from its goal"
+            return goal.abort(result)
+        return goal.succeed(result)
+
+
+def _within(point: dict[str, float], limits: dict[str, tuple[float, float]]) -> dict[str, float]:
+    return {name: min(max(v, limits[name][0]), limits[name][1]) for name, v in point.items()}
+
+
+def _trajectory(target: dict[str, float], took: float) -> JointTrajectory:
+    point = JointTrajectoryPoint(
+        positions=list(target.values()), time_from_start=conversions.duration_to_msg(took)
+    )
+    return JointTrajectory(joint_names=list(target), points=[point])
+
+
+def _failed(result: Any, code: int, message: str) -> Any:
+    result.error_code.val = int(code)
+    result.error_code.message = message
+    result.error_code.source = "move_group"
+    return result
+
+
+def _rotation(orientation: Any) -> np.ndarray:
+    from scipy.spatial.transform import Rotation
+
+    wanted: Quaternion = (orientation.x, orientation.y, orientation.z, orientation.w)
+    norm = math.hypot(*wanted)
+    if not 0.9 < norm < 1.1:
+        raise Refused(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, "no rotation")
+    return np.asarray(Rotation.from_quat(wanted).as_matrix())
