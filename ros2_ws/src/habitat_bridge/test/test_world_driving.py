@@ -96,7 +96,10 @@ def test_the_scanner_measures_walls_and_robots_at_its_height():
     assert left == pytest.approx(1.2 - DOG.radius, abs=0.02)
     high = world.hardware.scan("r", Laser("laser_link", Pose((0.0, 0.0, 1.9))))[270]
     assert high > 1.5  # above the other robot
-    assert np.isfinite(world.hardware.scan("r", Laser("l", Pose((0.0, 0.0, 0.2)), far=0.5))).sum() < 180
+    assert (
+        np.isfinite(world.hardware.scan("r", Laser("l", Pose((0.0, 0.0, 0.2)), far=0.5))).sum()
+        < 180
+    )
 
 
 @pytest.mark.parametrize("links", ["laser", "base_scan", "rplidar_link", "hokuyo_laser_link"])

@@ -212,7 +212,6 @@ class EmbeddedWorld:
             self._stop(body)
             body.ended = SkillResult(Outcome.CANCELLED, "cancelled", job.elapsed, walked)
 
-<<<<<<< HEAD
     def path(self, robot: str) -> tuple[Vec3, ...]:
         """Return the path [m] that the running skill is going to take; empty: it takes none."""
         body = self.body(robot)
@@ -227,24 +226,6 @@ class EmbeddedWorld:
             self.cancel_skill(robot)
             self._stop(body)
             body.aside, body.drive = None, None
-=======
-    def drive(self, robot: str, velocity: Velocity) -> None:
-        """Let a robot drive by a command until it times out; a running skill goes first."""
-        body = self._body(robot)
-        body.drive = Drive(velocity.limited(body), self._time + COMMAND_TIMEOUT)
-
-    def scan(self, robot: str, laser: Laser) -> np.ndarray:
-        """Return what a robot's scanner measures now: ranges (rays,) [m], infinite for none."""
-        body = self._body(robot)
-        others = self.imaging.pillars(self._bodies, without=robot)
-        return scan(self.imaging.sensors, laser, body.pose, others)
-
-    def floor_map(self, robot: str) -> tuple[Grid, float, Vec3]:
-        """Return the map of the floor that a robot is on; see `floor_map`."""
-        body = self._body(robot)
-        space = body.places.space
-        return floor_map(space, self.occupancy.floor_index(body.pose.position[2]))
->>>>>>> 5534450 (A lab in a box: robots in a simulated house that speak Nav2, MoveIt, ros2_control and vision_msgs, with faults)
 
     def tick(self, dt: float) -> dict[str, SkillResult]:
         """Advance by `dt` [s]; return the results of skills that ended."""
