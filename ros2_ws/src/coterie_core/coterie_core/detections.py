@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.embedding import Embedding
+from coterie_core.geometry import Quaternion, Vec3
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,19 @@ class ImageDetection:
     def label(self) -> str:
         """The label of the highest score ("" without scores; ties go to the first in alphabet)."""
         return min(self.scores, key=lambda k: (-self.scores[k], k)) if self.scores else ""
+
+
+@dataclass(frozen=True, slots=True)
+class BoxDetection:
+    """A thing in space: a box in the frame of its message, which may be tilted.
+
+    `center` [m], `rotation` (x, y, z, w), full edge lengths `size` [m], `scores` as in an image.
+    """
+
+    center: Vec3
+    rotation: Quaternion
+    size: Vec3
+    scores: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,10 +38,13 @@ from coterie_ros.conversions.debate import (
     utterance_to_msg,
 )
 from coterie_ros.conversions.detections import (
+    DetectedBoxes,
     DetectedImage,
+    boxes_from_vision_msg,
     detections_from_msg,
     detections_from_vision_msg,
     detections_to_msg,
+    labels_from_msg,
 )
 from coterie_ros.conversions.frames import (
     MAP,
@@ -175,6 +178,7 @@ __all__ = [
     "call_to_speak",
     "Checks",
     "ConversionError",
+    "DetectedBoxes",
     "DetectedImage",
     "MAP",
     "answer_from_msg",
@@ -188,6 +192,7 @@ __all__ = [
     "scan_to_msg",
     "box_from_msg",
     "box_to_msg",
+    "boxes_from_vision_msg",
     "camera_frame",
     "camera_from_msg",
     "camera_info_to_msg",
@@ -224,6 +229,7 @@ __all__ = [
     "intrinsics_from_msg",
     "label_from_msg",
     "label_to_msg",
+    "labels_from_msg",
     "manipulate_from_msg",
     "manipulate_to_msg",
     "map_object_from_msg",

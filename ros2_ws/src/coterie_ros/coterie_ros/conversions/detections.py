@@ -11,17 +11,19 @@ import numpy as np
 import numpy.typing as npt
 from std_msgs.msg import Header
 
-from coterie_core.detections import ImageDetection, mask_of, runs_of
+from coterie_core.detections import BoxDetection, ImageDetection, mask_of, runs_of
 from coterie_core.embedding import UNNAMED, Embedding
 from coterie_msgs.msg import ImageDetection as ImageDetectionMsg
 from coterie_msgs.msg import ImageDetections, LabelScore
-from coterie_ros.conversions.basics import time_from_msg
+from coterie_ros.conversions.basics import point_from_msg, time_from_msg
 from coterie_ros.conversions.checks import Checks
 
 try:
     from vision_msgs.msg import Detection2DArray as Detection2DArray
-except ImportError:  # not among the wheels: such a topic cannot be listened to then
-    Detection2DArray = None
+    from vision_msgs.msg import Detection3DArray as Detection3DArray
+    from vision_msgs.msg import LabelInfo as LabelInfo
+except ImportError:  # not among the wheels: such topics cannot be listened to then
+    Detection2DArray = Detection3DArray = LabelInfo = None
 
 MOST_DETECTIONS = 1000
 """Most detections in one image."""
@@ -29,6 +31,8 @@ MAX_PIXELS = 200_000_000
 """Most pixels that all masks of one image may cover, so that run lengths cannot fill the memory."""
 LONGEST_SIDE = 8192
 """Of an image [px]."""
+LARGEST_M = 100.0
+"""Longest edge of a box in space [m]."""
 _MAX_EMBEDDING_LENGTH = 8192
 _MOST_ATTRIBUTES = 64
 
@@ -47,6 +51,15 @@ class DetectedImage:
     height: int
     detections: tuple[ImageDetection, ...]
     detector: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedBoxes:
+    """What was found in space at a time [s], in a frame."""
+
+    time: float
+    frame: str
+    boxes: tuple[BoxDetection, ...]
 
 
 def detections_to_msg(
@@ -117,13 +130,7 @@ def detections_from_vision_msg(
     found = []
     for k, item in enumerate(checks.items("detections", message.detections, MOST_DETECTIONS)):
         part = checks.at(f"detections[{k}]")
-        scores: dict[str, float] = {}
-        for n, result in enumerate(part.items("results", item.results, 1000)):
-            inner = part.at(f"results[{n}].hypothesis")
-            id_ = inner.text("class_id", result.hypothesis.class_id, empty=False)
-            label = (labels or {}).get(id_, id_)
-            score = inner.share("score", result.hypothesis.score)
-            scores[label] = max(score, scores.get(label, 0.0))
+        scores = _hypotheses(item, part, labels)
         found.append(ImageDetection(_upright(item.bbox, part.at("bbox")), scores))
     return DetectedImage(
         checks.number("header.stamp", time_from_msg(message.header.stamp), 0.0),
@@ -132,6 +139,66 @@ def detections_from_vision_msg(
         0,
         tuple(found),
     )
+
+
+def boxes_from_vision_msg(
+    message: Any, topic: str = "detections", labels: Mapping[str, str] | None = None
+) -> DetectedBoxes:
+    """Return what a `vision_msgs/Detection3DArray` holds.
+
+    Args:
+        message: The message.
+        topic: Where it came from, for errors.
+        labels: Class id -> label, for detectors that report numbers; ids that are not in it stay.
+
+    Raises:
+        ConversionError: A number that is not finite, no rotation, a box without size, a bad score.
+    """
+    checks = Checks(topic)
+    boxes = []
+    for k, item in enumerate(checks.items("detections", message.detections, MOST_DETECTIONS)):
+        part = checks.at(f"detections[{k}]")
+        box, edges = part.at("bbox"), part.at("bbox.size")
+        x, y, z = (edges.number(a, getattr(item.bbox.size, a), 1e-4, LARGEST_M) for a in "xyz")
+        pose = item.bbox.center
+        boxes.append(
+            BoxDetection(
+                point_from_msg(pose.position, box, "center.position"),
+                box.rotation("center.orientation", pose.orientation),
+                (x, y, z),
+                _hypotheses(item, part, labels),
+            )
+        )
+    return DetectedBoxes(
+        checks.number("header.stamp", time_from_msg(message.header.stamp), 0.0),
+        checks.text("header.frame_id", message.header.frame_id, empty=False),
+        tuple(boxes),
+    )
+
+
+def labels_from_msg(message: Any, topic: str = "label_info") -> dict[str, str]:
+    """Return class id -> label of a `vision_msgs/LabelInfo`.
+
+    Raises:
+        ConversionError: Too many classes, or a name that is empty or too long.
+    """
+    checks = Checks(topic)
+    return {
+        str(item.class_id): checks.text(f"class_map[{k}].class_name", item.class_name, empty=False)
+        for k, item in enumerate(checks.items("class_map", message.class_map))
+    }
+
+
+def _hypotheses(item: Any, checks: Checks, labels: Mapping[str, str] | None) -> dict[str, float]:
+    """Label -> score of a detection of vision_msgs; of a label named twice the higher one."""
+    scores: dict[str, float] = {}
+    for n, result in enumerate(checks.items("results", item.results, 1000)):
+        inner = checks.at(f"results[{n}].hypothesis")
+        id_ = inner.text("class_id", result.hypothesis.class_id, empty=False)
+        label = (labels or {}).get(id_, id_)
+        score = inner.share("score", result.hypothesis.score)
+        scores[label] = max(score, scores.get(label, 0.0))
+    return scores
 
 
 def _to_msg(one: ImageDetection) -> ImageDetectionMsg:

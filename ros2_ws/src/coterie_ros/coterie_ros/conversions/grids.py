@@ -11,11 +11,12 @@ from geometry_msgs.msg import Quaternion
 from nav_msgs.msg import MapMetaData, OccupancyGrid
 from std_msgs.msg import Header
 
-from coterie_core.geometry import Vec3
+from coterie_core.geometry import Vec3, quaternion_to_yaw
 from coterie_ros.conversions.basics import point_from_msg, point_to_msg
 from coterie_ros.conversions.checks import Checks
 
 _MAX_CELLS = 100_000_000
+_TURNED = 1e-3  # [rad]
 
 
 def grid_to_msg(
@@ -50,9 +51,14 @@ def grid_from_msg(
     """Return (values (rows, cols) [%], edge of a cell [m], corner of the first cell [m]).
 
     Raises:
-        ConversionError: A size that does not match the data, or numbers that are none.
+        ConversionError: A size that does not match the data, numbers that are none, or a grid that
+            is turned in its frame.
     """
     checks = Checks(topic)
+    turn = quaternion_to_yaw(checks.rotation("info.origin.orientation", _unit(message)))
+    if abs(turn) > _TURNED:
+        expected = "a grid along the axes of its frame; set the map's yaw to 0"
+        raise checks.fail("info.origin.orientation", expected, f"a turn by {turn:.3f} rad")
     cell = checks.number("info.resolution", message.info.resolution, 1e-3, 100.0)
     rows, cols = int(message.info.height), int(message.info.width)
     if rows * cols > _MAX_CELLS or len(message.data) != rows * cols:
@@ -62,3 +68,9 @@ def grid_from_msg(
     if values.size and not -1 <= int(values.min()) <= int(values.max()) <= 100:
         raise checks.fail("data", "values from -1 to 100", f"{values.min()}..{values.max()}")
     return values, cell, origin
+
+
+def _unit(message: OccupancyGrid) -> Quaternion:
+    """The grid's rotation; a quaternion of zeros, as careless publishers leave it, is none."""
+    q = message.info.origin.orientation
+    return q if any((q.x, q.y, q.z, q.w)) else Quaternion(w=1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,11 +36,19 @@ class CameraModel:
 
 @dataclass(frozen=True, slots=True)
 class DepthImage:
-    """A depth image (rows, cols) [m], its optical frame and stamp [s]."""
+    """A depth image (rows, cols) [m], or what reads it when needed; optical frame, stamp [s]."""
 
-    pixels: Depth
+    source: Depth | Callable[[], Depth]
     frame: str
     time: float
+
+    def pixels(self) -> Depth:
+        """Return the image.
+
+        Raises:
+            ValueError: It cannot be read.
+        """
+        return self.source() if callable(self.source) else self.source
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +104,8 @@ class CameraFeed:
 
     def __post_init__(self) -> None:
         """Make the queues."""
-        self._pairs = FramePairs(self.tolerance, 4 * self.limit)
+        # Detectors take their time: images of more than a second wait for them.
+        self._pairs = FramePairs(self.tolerance, 8 * self.limit)
 
     def add_depth(self, image: DepthImage, now: float) -> None:
         """Take a depth image; `now` [s] is the caller's clock."""
@@ -128,12 +137,16 @@ class CameraFeed:
         """
         out: list[SeenFrame] = []
         still: deque[_Waiting] = deque()
-        for item in self._waiting:
+        alone = False
+        for item in sorted(self._waiting, key=lambda w: -w.depth.time):
             if item.depth.time < before:
                 self.count("dropped_lost")
                 continue
+            if item.found is None and alone:
+                continue  # of those without detections only the newest is worth the time
             try:
                 out.append(self._frame(item))
+                alone = alone or item.found is None
                 self.problem = ""
             except TransformNotYet as error:
                 if now < item.due:
@@ -142,8 +155,8 @@ class CameraFeed:
                     self._give_up("dropped_no_transform", str(error))
             except (TransformError, ValueError) as error:
                 self._give_up("dropped_invalid", str(error))
-        self._waiting = still
-        return out
+        self._waiting = deque(reversed(still))
+        return out[::-1]
 
     def _give_up(self, counter: str, why: str) -> None:
         self.problem = f"{self.name}: frame dropped: {why}"
@@ -158,17 +171,18 @@ class CameraFeed:
         if self.model is None:
             raise TransformNotYet("no camera_info has come")
         depth, found = item.depth, item.found
-        rows, cols = depth.pixels.shape
+        pose = self.transforms.lookup(self.map_frame, depth.frame, depth.time)
+        pixels = depth.pixels()
+        rows, cols = pixels.shape
         if self.model.size != (cols, rows):
             width, height = self.model.size
             raise ValueError(
                 f"depth of {cols} x {rows} px, camera_info of {width} x {height} px; give the "
                 "camera_info of the depth image"
             )
-        pose = self.transforms.lookup(self.map_frame, depth.frame, depth.time)
-        model, pixels, boxes = self.model, depth.pixels, None
+        model, boxes = self.model, None
         if found is not None:
-            model, pixels, pose = self._for_detector(depth, found, pose)
+            model, pixels, pose = self._for_detector(depth, pixels, found, pose)
             boxes = _fitted(found, self._detector_size(found, (cols, rows)), (cols, rows))
         frame = RgbdFrame(pixels, model.intrinsics, pose, time=depth.time)
         return SeenFrame(frame, boxes)
@@ -179,23 +193,23 @@ class CameraFeed:
         return self.detector_model.size if self.detector_model is not None else size
 
     def _for_detector(
-        self, depth: DepthImage, found: Detections, pose: Matrix
+        self, depth: DepthImage, pixels: Depth, found: Detections, pose: Matrix
     ) -> tuple[CameraModel, Depth, Matrix]:
         """Return the depth as the detector's camera sees it: model, image, pose."""
         assert self.model is not None
         if found.frame.lstrip("/") == depth.frame.lstrip("/"):
-            return self.model, depth.pixels, pose
+            return self.model, pixels, pose
         between = self.transforms.lookup(found.frame, depth.frame, depth.time)
         same = np.linalg.norm(between[:3, 3]) < _OTHER_EYE_M and np.trace(between[:3, :3]) > 2.9999
         if same and self.detector_model is None:
-            return self.model, depth.pixels, pose
+            return self.model, pixels, pose
         if self.detector_model is None:
             raise ValueError(
                 f"detections in frame {found.frame!r}, depth in {depth.frame!r}: give the "
                 "camera_info of the detector's image, or register the depth to it"
             )
         model = self.detector_model.scaled(self.model.size)
-        pixels = registered(depth.pixels, self.model, between, model)
+        pixels = registered(pixels, self.model, between, model)
         there = self.transforms.lookup(self.map_frame, found.frame, depth.time)
         return model, pixels, there
 
@@ -256,20 +270,4 @@ def _scaled(one: ImageDetection, x: float, y: float) -> ImageDetection:
         mask = one.mask[rows][:, cols]
     return ImageDetection(
         (left, top, right - left, bottom - top), one.scores, mask, one.embedding, one.attributes
-    )
-
-
-def labelled(items: Sequence[ImageDetection], labels: dict[str, str]) -> tuple[ImageDetection, ...]:
-    """Return detections with class ids replaced by labels; ids that are not in the table stay."""
-    if not labels:
-        return tuple(items)
-    return tuple(
-        ImageDetection(
-            one.box,
-            {labels.get(name, name): score for name, score in one.scores.items()},
-            one.mask,
-            one.embedding,
-            one.attributes,
-        )
-        for one in items
     )

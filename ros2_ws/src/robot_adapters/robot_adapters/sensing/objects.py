@@ -7,10 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
+from scipy.spatial.transform import Rotation
 
-from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.geometry import Box, Vec3, iou
 from coterie_core.perception.backprojection import LiftOptions, lift
+from coterie_core.transforms import Matrix
 from robot_adapters.sensing.seen import Sight, seen_through
 
 SAME_M = 0.5
@@ -75,6 +78,29 @@ def boxes_of(
         box = Box(_vec(center), _vec(size))
         found.append(FoundBox(one.detection.scores, box, math.dist(center, eye)))
     return found
+
+
+def found_box(one: BoxDetection, pose: Matrix, base: npt.NDArray[np.float64]) -> FoundBox:
+    """Bring a detection in space into the map: the upright box around it.
+
+    Args:
+        one: The detection.
+        pose: Its frame in the map (4, 4).
+        base: Where the robot is [m].
+    """
+    axes = pose[:3, :3] @ Rotation.from_quat(one.rotation).as_matrix()
+    middle = (pose @ (*one.center, 1.0))[:3]
+    edges = axes * np.array(one.size)
+    # The longest edge that lies flat gives the heading; a cube that lies anyhow has some.
+    flat = np.hypot(edges[0], edges[1])
+    flat[np.abs(axes[2]) > 0.7] = 0.0
+    along = edges[:, int(flat.argmax())]
+    yaw = math.remainder(math.atan2(along[1], along[0]), math.pi)
+    c, s = math.cos(yaw), math.sin(yaw)
+    local = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]) @ edges
+    size = np.maximum(np.abs(local).sum(axis=1), _LEAST_EDGE)
+    box = Box(_vec(middle), _vec(size), yaw)
+    return FoundBox(one.scores, box, math.dist(middle, base))
 
 
 @dataclass(slots=True)

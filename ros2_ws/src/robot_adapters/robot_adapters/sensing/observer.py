@@ -6,17 +6,18 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from coterie_core.detections import ImageDetection, RgbdFrame
-from coterie_core.geometry import Box, Pose, Vec3, wrap_angle, yaw_to_quaternion
+from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
+from coterie_core.geometry import Pose, Vec3, yaw_to_quaternion
 from coterie_core.observation import Detection, Observation, PlaceView
 from coterie_core.perception.backprojection import LiftOptions
 from coterie_core.perception.motion_filter import MotionFilter
 from coterie_core.scene import Room, SceneGraph
-from coterie_core.transforms import Matrix, TransformBuffer, TransformError
+from coterie_core.transforms import TransformBuffer, TransformError
 from robot_adapters.sensing.camera import CameraFeed, CameraModel, DepthImage, Detections, SeenFrame
+from robot_adapters.sensing.finder import MapFinder
 from robot_adapters.sensing.frames import FrameNames, Jump, Localization
 from robot_adapters.sensing.grid_space import GridData
-from robot_adapters.sensing.objects import FoundBox, Track, Tracks, boxes_of
+from robot_adapters.sensing.objects import FoundBox, Track, Tracks, boxes_of, found_box
 from robot_adapters.sensing.places import PlaceSpacing
 from robot_adapters.sensing.plane import MapPose
 from robot_adapters.sensing.robot_map import FloorState, RobotMap
@@ -72,6 +73,7 @@ class Observer:
 
     Attributes:
         map: Floors, rooms and places.
+        finder: Looks for the robot's map in the team's; None where it is given.
         objects: Objects that were seen of late, in the robot's map.
         jumps: How often localization has jumped.
         last_jump: The latest jump.
@@ -83,6 +85,7 @@ class Observer:
             settings.radius, settings.spacing, settings.region_prefix, settings.map_pose
         )
         self.objects = Tracks(settings.sight)
+        self.finder = MapFinder(settings.sight) if settings.map_pose is None else None
         self.jumps = 0
         self.last_jump: Jump | None = None
         self._where = Localization(transforms, settings.names, stale_after=settings.stale_after)
@@ -106,9 +109,24 @@ class Observer:
         """Take rooms with outlines in the team's map, a person's or the semantic map's."""
         return self.map.set_rooms(rooms, self._here())
 
-    def set_map_pose(self, pose: MapPose) -> None:
-        """Take where the robot's map lies in the team's."""
-        self.map.set_pose(pose, self._here())
+    def feed_team_map(self, scene: SceneGraph) -> bool:
+        """Take the team's map: its rooms, and its objects to find this robot's map by.
+
+        Tell whether the rooms are news.
+        """
+        own = self.map.own_regions()
+        changed = self.feed_rooms(room for room in scene.rooms.values() if room.id not in own)
+        if self.finder is not None:
+            self.finder.set_team(scene)
+        return changed
+
+    def align(self) -> bool:
+        """Look for the robot's map in the team's, if that is due; tell whether it was found."""
+        found = self.finder.search() if self.finder is not None else None
+        if found is None:
+            return False
+        self.map.set_pose(found.pose, self._here())
+        return True
 
     def feed_pose(self, pose: Pose, time: float) -> None:
         """Take where the base is in the robot's map, of a robot whose tf does not tell."""
@@ -142,7 +160,7 @@ class Observer:
             if self._counts(one.scores):
                 self._note_unplaced(one, found.time)
 
-    def feed_boxes(self, found: Sequence[FoundBox], frame: str, time: float) -> None:
+    def feed_boxes(self, found: Sequence[BoxDetection], frame: str, time: float) -> None:
         """Take detections in space, in any frame of the robot's tf.
 
         Raises:
@@ -152,12 +170,9 @@ class Observer:
         if time < self._lost_until:
             return
         pose = self._transforms.lookup(self.settings.names.map, frame, time)
-        boxes = [
-            FoundBox(one.scores, _moved(one.box, pose), one.distance)
-            for one in found
-            if self._counts(one.scores)
-        ]
-        self.objects.add(boxes, time)
+        base = self._transforms.lookup(self.settings.names.map, self.settings.names.base, time)
+        good = [one for one in found if self._counts(one.scores)]
+        self._found([found_box(one, pose, base[:3, 3]) for one in good], time)
 
     def work(self, now: float) -> None:
         """Use the images whose poses have come; `now` [s] is the node's clock."""
@@ -239,6 +254,10 @@ class Observer:
             "objects": len(self.objects.items),
             "localization_jumps": self.jumps,
         }
+        if self.last_jump is not None:
+            figures["last_jump"] = str(self.last_jump)
+        if self.finder is not None and self.finder.alignment is not None:
+            figures["alignment"] = str(self.finder.alignment)
         for name, feed in self._cameras.items():
             figures |= {f"{name}.{key}": count for key, count in sorted(feed.counts.items())}
         return figures
@@ -248,8 +267,8 @@ class Observer:
         out = [feed.problem for feed in self._cameras.values() if feed.problem]
         if not self.map.floors:
             out.append("no map has come: there are no places yet; is the map server active?")
-        if self.map.pose is None:
-            out.append("the robot's map is not aligned with the team's yet")
+        if self.map.pose is None and self.finder is not None:
+            out.append(f"the robot's map is not aligned with the team's: {self.finder.problem}")
         return out
 
     # -- inside -----------------------------------------------------------------------------
@@ -272,8 +291,13 @@ class Observer:
         options = LiftOptions(near=self.settings.sight.near, far=self.settings.sight.far)
         found = boxes_of(frame, ready.detections, options)
         self._cameras[camera].count("without_depth", len(ready.detections) - len(found))
-        self.objects.add(found, frame.time)
+        self._found(found, frame.time)
         self.objects.drop_gone(frame)
+
+    def _found(self, found: Sequence[FoundBox], time: float) -> None:
+        self.objects.add(found, time)
+        if self.finder is not None:
+            self.finder.add(found, time)
 
     def _look(self, frame: RgbdFrame) -> None:
         sight = self.settings.sight
@@ -300,6 +324,8 @@ class Observer:
             self.last_jump = jump
             # What was seen lately was put where the robot was not.
             self._lost_until = jump.time
+            if self.finder is not None:
+                self.finder.forget(since=jump.time - self.settings.memory)
             self.objects.forget()
             self._seen.clear()
 
@@ -312,9 +338,10 @@ class Observer:
 
     def _placed(self) -> MapPose:
         if self.map.pose is None:
+            why = f" ({self.finder.problem})" if self.finder is not None else ""
             raise SensingError(
                 "where this robot's map lies in the team's is not known: give in_team_map, or let "
-                "it see objects that the team's map has"
+                f"it see objects that the team's map has{why}"
             )
         return self.map.pose
 
@@ -371,10 +398,3 @@ class Observer:
             )
             for other, length in ways.items()
         ]
-
-
-def _moved(box: Box, pose: Matrix) -> Box:
-    """Return a box of a frame in the map; how it is tilted there is dropped."""
-    x, y, z = (pose @ (*box.center, 1.0))[:3].tolist()
-    turn = math.atan2(pose[1, 0], pose[0, 0])
-    return Box((x, y, z), box.size, wrap_angle(box.yaw + turn))

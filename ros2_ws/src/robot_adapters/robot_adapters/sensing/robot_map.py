@@ -137,6 +137,10 @@ class RobotMap:
         """Return the room of a place."""
         return self._rooms.view(state.places.spots[place].region)
 
+    def own_regions(self) -> set[str]:
+        """Return the ids of the regions that this map was parted into."""
+        return self._rooms.computed()
+
     def has(self, place: str) -> bool:
         """Whether there is such a place now."""
         return any(place in state.places.spots for state in self.floors.values())

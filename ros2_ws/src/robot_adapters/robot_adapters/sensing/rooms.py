@@ -105,6 +105,11 @@ class RoomLayer:
         room = self.rooms.get(number)
         return RoomView(room.id, room.name, room.type) if room is not None else None
 
+    def computed(self) -> set[str]:
+        """Return the ids of the regions that floors were parted into."""
+        given = set(self._given.values())
+        return {room.id for number, room in self.rooms.items() if number not in given}
+
     def present(self) -> list[Room]:
         """Return the rooms that there are now, in the order of their numbers."""
         numbers = set(self._given.values())
