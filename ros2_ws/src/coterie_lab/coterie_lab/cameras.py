@@ -38,19 +38,24 @@ class LabCamera:
     def __init__(self, robot: LabRobotNode, camera: Camera) -> None:
         self.robot = robot
         self.camera = camera
-        node, base = robot.node, f"{robot.name}/{camera.name}"
+        node, topic = robot.node, robot.settings.topic
         self._frame = robot.settings.frame(f"{camera.name}_optical_frame")
-        images, depth = f"{base}/color/image_raw", f"{base}/depth/image_raw"
+        images = topic(f"{camera.name}/color/image_raw")
+        depth = topic(f"{camera.name}/depth/image_raw")
         self._color = node.publisher(Image, images, "sensor_data")
         self._jpeg = node.publisher(CompressedImage, f"{images}/compressed", "sensor_data")
         self._depth = node.publisher(Image, depth, "sensor_data")
         self._png = node.publisher(CompressedImage, f"{depth}/compressedDepth", "sensor_data")
         self._infos = [
-            node.publisher(CameraInfo, f"{base}/{channel}/camera_info", "sensor_data")
+            node.publisher(CameraInfo, topic(f"{camera.name}/{channel}/camera_info"), "sensor_data")
             for channel in ("color", "depth")
         ]
-        self._flat = node.publisher(Detection2DArray, f"{base}/detections", "detections")
-        self._solid = node.publisher(Detection3DArray, f"{base}/detections_3d", "detections")
+        self._flat = node.publisher(
+            Detection2DArray, topic(f"{camera.name}/detections"), "detections"
+        )
+        self._solid = node.publisher(
+            Detection3DArray, topic(f"{camera.name}/detections_3d"), "detections"
+        )
 
     @property
     def silent(self) -> bool:

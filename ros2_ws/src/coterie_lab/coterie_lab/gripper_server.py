@@ -20,7 +20,8 @@ _GRIPPER_TIME = 0.6  # [s]
 
 def gripper_server(robot: LabRobotNode) -> MortalServer:
     """Return the server of a robot's gripper, of the type that its settings say."""
-    name, gripper = f"{robot.name}/gripper_controller/gripper_cmd", _Gripper(robot)
+    name = robot.settings.topic("gripper_controller/gripper_cmd")
+    gripper = _Gripper(robot)
     if robot.settings.gripper == "parallel":
         return MortalServer(robot.node, ParallelGripperCommand, name, gripper.grip_parallel)
     return MortalServer(robot.node, GripperCommand, name, gripper.grip)

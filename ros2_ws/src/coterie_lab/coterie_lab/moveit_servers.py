@@ -51,13 +51,13 @@ class ArmServers:
         self.scene: dict[str, Box] = {}
         self._allowed: set[str] = set()
         self._struck: Fault | None = None
-        node, name, settings = robot.node, robot.name, robot.settings
+        node, settings = robot.node, robot.settings
         group = settings.arm_group
         self._servers = [
             MortalServer(
                 node,
                 FollowJointTrajectory,
-                f"{name}/{group}_controller/follow_joint_trajectory",
+                settings.topic(f"{group}_controller/follow_joint_trajectory"),
                 self._follow,
                 check=self._untrackable,
             )
@@ -65,11 +65,13 @@ class ArmServers:
         if settings.moveit:
             self._servers.append(
                 MortalServer(
-                    node, MoveGroup, f"{name}/move_action", self._move, check=self._rejected
+                    node, MoveGroup, settings.topic("move_action"), self._move, check=self._rejected
                 )
             )
-            node.serve(ApplyPlanningScene, f"{name}/apply_planning_scene", self._apply)
-            node.subscribe(PlanningScene, f"{name}/planning_scene", "commands", self._apply_scene)
+            node.serve(ApplyPlanningScene, settings.topic("apply_planning_scene"), self._apply)
+            node.subscribe(
+                PlanningScene, settings.topic("planning_scene"), "commands", self._apply_scene
+            )
         self._servers.append(gripper_server(robot))
 
     @property

@@ -56,9 +56,9 @@ class Nav2Servers:
 
     def __init__(self, robot: LabRobotNode) -> None:
         self.robot = robot
-        node, name = robot.node, robot.name
+        node, topic = robot.node, robot.settings.topic
         self._navigate = MortalServer(
-            node, NavigateToPose, f"{name}/navigate_to_pose", self._drive, check=self._refused
+            node, NavigateToPose, topic("navigate_to_pose"), self._drive, check=self._refused
         )
         others: tuple[tuple[Any, str, Any], ...] = (
             (ComputePathToPose, "compute_path_to_pose", self._path),
@@ -66,16 +66,16 @@ class Nav2Servers:
             (DockRobot, "dock_robot", self._dock),
         )
         self._others = [
-            MortalServer(node, kind, f"{name}/{topic}", work, check=self._inactive)
-            for kind, topic, work in others
+            MortalServer(node, kind, topic(name), work, check=self._inactive)
+            for kind, name, work in others
         ]
         self._typed: Any = NavigateToPose
         self._next: Fault | None = None
-        node.serve(Trigger, f"{name}/lifecycle_manager_navigation/is_active", self._is_active)
-        node.subscribe(Twist, f"{name}/cmd_vel", "commands", self._velocity)
-        node.subscribe(PoseStamped, f"{name}/goal_pose", "commands", self._goal_pose)
+        node.serve(Trigger, topic("lifecycle_manager_navigation/is_active"), self._is_active)
+        node.subscribe(Twist, topic("cmd_vel"), "commands", self._velocity)
+        node.subscribe(PoseStamped, topic("goal_pose"), "commands", self._goal_pose)
         node.subscribe(
-            PoseWithCovarianceStamped, f"{name}/initialpose", "commands", self._initial_pose
+            PoseWithCovarianceStamped, topic("initialpose"), "commands", self._initial_pose
         )
 
     # -- whether they are there ----------------------------------------------------------------

@@ -63,19 +63,19 @@ class LabRobotNode:
         self._joints = read_joints(urdf)
         self._rest = {j.name: j.rest for j in self._joints.values() if j.moves and not j.mimic[0]}
         self._laser = laser_of(rest_links(urdf))
-        name, own = self.name, settings.tf == "own"
+        topic, own = settings.topic, settings.tf == "own"
         publisher = node.publisher
-        self._tf = publisher(TFMessage, f"{name}/tf" if own else "/tf", "tf")
+        self._tf = publisher(TFMessage, topic("tf") if own else "/tf", "tf")
         self._tf_static = publisher(
-            TFMessage, f"{name}/tf_static" if own else "/tf_static", "tf_static"
+            TFMessage, topic("tf_static") if own else "/tf_static", "tf_static"
         )
-        self._odom = publisher(Odometry, f"{name}/odom", "odometry")
-        self._amcl = publisher(PoseWithCovarianceStamped, f"{name}/amcl_pose", "latched")
-        self._map = publisher(OccupancyGrid, f"{name}/map", "latched")
-        self._scan = publisher(LaserScan, f"{name}/scan", "sensor_data") if self._laser else None
-        self._joint_states = publisher(JointState, f"{name}/joint_states", "odometry")
-        self._battery = publisher(BatteryState, f"{name}/battery_state", "odometry")
-        self._description = publisher(String, f"{name}/robot_description", "latched")
+        self._odom = publisher(Odometry, topic("odom"), "odometry")
+        self._amcl = publisher(PoseWithCovarianceStamped, topic("amcl_pose"), "latched")
+        self._map = publisher(OccupancyGrid, topic("map"), "latched")
+        self._scan = publisher(LaserScan, topic("scan"), "sensor_data") if self._laser else None
+        self._joint_states = publisher(JointState, topic("joint_states"), "odometry")
+        self._battery = publisher(BatteryState, topic("battery_state"), "odometry")
+        self._description = publisher(String, topic("robot_description"), "latched")
         self._due = dict.fromkeys(_PERIODS, 0.0)
         self._floor = -1
         self._jumped = False

@@ -16,6 +16,7 @@ class LabRobot(RobotSpec):
 
     `tf`: `own` is Nav2's way, `/<robot>/tf` with plain frames; `shared` is one `/tf` with frames
     below the robot's name. `map_origin` is where the robot's own map frame lies in the house.
+    `names` holds topics, services and actions that have another name than usual, by the usual one.
     """
 
     tf: Literal["own", "shared"] = "own"
@@ -26,12 +27,17 @@ class LabRobot(RobotSpec):
     gripper: Literal["gripper_command", "parallel"] = "gripper_command"
     moveit: bool = True
     dock: str = Field("home", max_length=60)
+    names: dict[str, str] = Field(default_factory=dict)
 
     @property
     def origin(self) -> Pose:
         """The robot's map frame in the house."""
         at = self.map_origin
         return Pose((at.x, at.y, at.z), at.yaw)
+
+    def topic(self, name: str) -> str:
+        """Return the name of one of its topics, services or actions."""
+        return self.names.get(name, f"{self.name}/{name}")
 
     def frame(self, name: str) -> str:
         """Return the name of one of its frames in tf."""

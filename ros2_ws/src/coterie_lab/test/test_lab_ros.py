@@ -15,7 +15,6 @@ from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist
 from nav2_msgs.action import ComputePathToPose, DockRobot, NavigateToPose, Spin
 from nav_msgs.msg import OccupancyGrid, Odometry
-from rclpy.action import ActionClient
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import BatteryState, CompressedImage, Image, JointState, LaserScan
 from std_srvs.srv import Trigger
@@ -23,6 +22,7 @@ from vision_msgs.msg import Detection2DArray, Detection3DArray
 
 from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Pose
+from coterie_fixtures.lab_clients import ActionUser
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_lab.node import LabNode
 from coterie_ros import conversions
@@ -68,28 +68,8 @@ def pose_at(x, y, yaw=0.0, frame="map"):
     return message
 
 
-class Client:
-    """A client of one action."""
-
-    def __init__(self, ros, node, kind, name):
-        self.ros, self.kind, self.feedback = ros, kind, []
-        self.client = ActionClient(node, kind, name)
-        ros.wait_for_matched(self.client)
-
-    def send(self, goal):
-        handle = self.ros.result(
-            self.client.send_goal_async(goal, feedback_callback=self.feedback.append)
-        )
-        return handle, handle.get_result_async() if handle.accepted else None
-
-    def end(self, goal):
-        handle, result = self.send(goal)
-        assert handle.accepted
-        return self.ros.result(result)
-
-
 def navigator(ros, name="r1"):
-    return Client(ros, ros.node("client"), NavigateToPose, f"{name}/navigate_to_pose")
+    return ActionUser(ros, ros.node("client"), NavigateToPose, f"{name}/navigate_to_pose")
 
 
 def heard(ros, kind, topic, qos):
@@ -149,17 +129,17 @@ def test_a_newer_goal_aborts_the_older_and_a_cancelled_one_stops(ros):
 def test_paths_spins_docks_and_whether_nav2_is_active(ros):
     lab = start_lab(ros)
     node = ros.node("client")
-    paths = Client(ros, node, ComputePathToPose, "r1/compute_path_to_pose")
+    paths = ActionUser(ros, node, ComputePathToPose, "r1/compute_path_to_pose")
     path = paths.end(ComputePathToPose.Goal(goal=pose_at(6.0, 2.3))).result.path
     points = [(p.pose.position.x, p.pose.position.y) for p in path.poses]
     length = sum(math.dist(a, b) for a, b in itertools.pairwise(points))
     assert 4.0 <= length <= 5.0 and math.dist(points[-1], (6.0, 2.3)) < 0.3
     assert paths.end(ComputePathToPose.Goal(goal=pose_at(0.6, 6.2))).result.error_code == 208
     before = lab.plant.world.state("r1").pose.yaw
-    spins = Client(ros, node, Spin, "r1/spin")
+    spins = ActionUser(ros, node, Spin, "r1/spin")
     assert spins.end(Spin.Goal(target_yaw=-1.0)).status == GoalStatus.STATUS_SUCCEEDED
     assert lab.plant.world.state("r1").pose.yaw - before == pytest.approx(-1.0, abs=1e-3)
-    docks = Client(ros, node, DockRobot, "r1/dock_robot")
+    docks = ActionUser(ros, node, DockRobot, "r1/dock_robot")
     assert docks.end(DockRobot.Goal(dock_id="nowhere")).result.error_code == 901
     assert docks.end(DockRobot.Goal(dock_id="home")).result.success
     active = node.create_client(Trigger, "r1/lifecycle_manager_navigation/is_active")
