@@ -7,8 +7,9 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
-from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist
-from nav2_msgs.action import ComputePathToPose, DockRobot, NavigateToPose, Spin
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
+from nav2_msgs.action import ComputePathToPose, DockRobot, NavigateToPose, Spin, UndockRobot
+from nav2_msgs.msg import SpeedLimit
 from nav_msgs.msg import Path
 from std_srvs.srv import Trigger
 
@@ -64,6 +65,7 @@ class Nav2Servers:
             (ComputePathToPose, "compute_path_to_pose", self._path),
             (Spin, "spin", self._spin),
             (DockRobot, "dock_robot", self._dock),
+            (UndockRobot, "undock_robot", self._undock),
         )
         self._others = [
             MortalServer(node, kind, topic(name), work, check=self._inactive)
@@ -72,7 +74,10 @@ class Nav2Servers:
         self._typed: Any = NavigateToPose
         self._next: Fault | None = None
         node.serve(Trigger, topic("lifecycle_manager_navigation/is_active"), self._is_active)
-        node.subscribe(Twist, topic("cmd_vel"), "commands", self._velocity)
+        stamped = robot.settings.stamped_velocity
+        kind = TwistStamped if stamped else Twist
+        node.subscribe(kind, topic("cmd_vel"), "commands", self._velocity)
+        node.subscribe(SpeedLimit, topic("speed_limit"), "commands", self._limit_speed)
         node.subscribe(PoseStamped, topic("goal_pose"), "commands", self._goal_pose)
         node.subscribe(
             PoseWithCovarianceStamped, topic("initialpose"), "commands", self._initial_pose
@@ -309,13 +314,42 @@ class Nav2Servers:
         result.success = True
         return goal.succeed(result)
 
+    async def _undock(self, goal: GoalContext) -> Any:
+        robot, result = self.robot, UndockRobot.Result()
+        result.success = False
+        c, s = math.cos(robot.dock.yaw), math.sin(robot.dock.yaw)
+        x, y, z = robot.dock.position
+        for far in (-_STAGING, _STAGING):  # back out of it; a dock in a corner is left ahead
+            away = Pose((x + far * c, y + far * s, z), robot.dock.yaw)
+            ended = await self._go(away, lambda state: None)
+            if ended.ok:
+                robot.charging = False
+                result.success = True
+                return goal.succeed(result)
+        return goal.abort(_coded(result, 905, ended.reason))
+
     # -- teleoperation and RViz ------------------------------------------------------------------
 
-    def _velocity(self, message: Twist) -> None:
+    def _velocity(self, message: Twist | TwistStamped) -> None:
         if not self.robot.suffers("link_cut"):
-            speed = message.linear
-            velocity = Velocity(float(speed.x), float(speed.y), float(message.angular.z))
+            twist = message.twist if isinstance(message, TwistStamped) else message
+            speed = twist.linear
+            velocity = Velocity(float(speed.x), float(speed.y), float(twist.angular.z))
             self.robot.post(lambda: self.robot.plant.drive(self.robot.name, velocity))
+
+    def _limit_speed(self, message: SpeedLimit) -> None:
+        """Drive no faster from now on; 0 takes the limit away, as Nav2's controllers have it."""
+        robot, limit = self.robot, float(message.speed_limit)
+        if not math.isfinite(limit) or limit < 0.0:
+            return
+        fastest = robot.embodiment.linear_speed
+        speed = fastest * limit / 100.0 if message.percentage else limit
+        speed = min(speed, fastest) if limit > 0.0 else fastest
+
+        def apply() -> None:
+            robot.body.embodiment = robot.embodiment.model_copy(update={"linear_speed": speed})
+
+        robot.post(apply)
 
     async def _goal_pose(self, message: PoseStamped) -> None:
         try:

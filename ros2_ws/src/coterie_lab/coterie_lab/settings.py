@@ -27,6 +27,7 @@ class LabRobot(RobotSpec):
     gripper: Literal["gripper_command", "parallel"] = "gripper_command"
     moveit: bool = True
     dock: str = Field("home", max_length=60)
+    stamped_velocity: bool = False
     names: dict[str, str] = Field(default_factory=dict)
 
     @property

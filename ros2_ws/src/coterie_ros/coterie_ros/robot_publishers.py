@@ -45,6 +45,11 @@ class CameraPublishers:
             for channel in CHANNELS
         }
         self._labels = node.publisher(String, f"{base}/semantic/labels", "latched")
+        self._label_info = (
+            node.publisher(conversions.LabelInfo, f"{base}/semantic/label_info", "latched")
+            if conversions.LabelInfo is not None
+            else None
+        )
         self._known: dict[int, str] = {}
         self._detections = node.publisher(ImageDetections, f"{base}/detections", "detections")
         self._cloud = (
@@ -109,6 +114,8 @@ class CameraPublishers:
             if not seen.items() <= self._known.items():
                 self._known |= seen
                 self._labels.publish(conversions.semantic_labels_to_msg(self._known))
+                if self._label_info is not None:
+                    self._label_info.publish(conversions.label_info_to_msg(self._known, head))
         for channel, pixels in images.items():
             if self._images[channel].subscribers:
                 self._images[channel].publish(conversions.image_to_msg(pixels, head))

@@ -15,9 +15,10 @@ from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Bool
 
 from coterie_core.detections import ImageDetection
-from coterie_core.geometry import Pose
+from coterie_core.geometry import Pose, Vec2
 from coterie_core.guard import Guard
 from coterie_core.observation import Observation
+from coterie_core.skills import NavigateTo as NavigateSkill
 from coterie_core.skills import Outcome, Skill, SkillResult
 from coterie_core.waiting import in_time
 from coterie_msgs.action import Manipulate, NavigateTo
@@ -35,8 +36,10 @@ from coterie_ros.robot_publishers import (
 )
 from coterie_ros.serving import GoalContext
 from habitat_bridge.clock_file import ClockFile
+from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import make_world
 from habitat_bridge.goal_scheduler import Goal, GoalScheduler, Step
+from habitat_bridge.hardware_topics import HardwareTopics
 from habitat_bridge.image_detector import detector_of
 from habitat_bridge.links import LinksError, rest_links
 from habitat_bridge.lockstep_barrier import LockstepBarrier
@@ -52,6 +55,7 @@ _FRAMES_PERIOD = 0.02
 _FEEDBACK_PERIOD = 0.2
 _IDLE_PERIOD = 0.2
 _REPEAT_PERIOD = 2.0
+_GRAPH_PERIOD = 0.5
 _NOWHERE = Pose((0.0, 0.0, 0.0))
 
 
@@ -135,6 +139,7 @@ class BridgeNode(AgentNode):
         )
         self._frames_due = self._idle_due = self._repeat_due = 0.0
         self._images_due = 0.0
+        self._hardware: dict[str, HardwareTopics] = {}
         self.diagnostics.add_source("world", self._figures)
         fixed: list[TransformStamped] = []
         for robot, port in self._ports.items():
@@ -143,12 +148,18 @@ class BridgeNode(AgentNode):
             port.describe(urdf, world.time, with_resume=spec.resume)
             fixed += port.fixed_frames(world.time, self._links(robot, urdf))
             self.subscribe(Bool, f"{robot}/takes_part", "latched", partial(self._hear, robot))
+            if isinstance(world, EmbeddedWorld):
+                self._hardware[robot] = HardwareTopics(
+                    self, world.hardware, robot, urdf, world.state(robot).pose
+                )
         if parameters["prior_map"] != "nothing":
             known = prior_map(truth, parameters["prior_map"])
             self.publisher(SemanticMap, parameters["prior_topic"], "latched").publish(
                 conversions.scene_to_msg(known, time=world.time)
             )
         self._frames.publish_fixed(fixed)
+        if self._hardware:
+            self.every(_GRAPH_PERIOD, self._attend, name="drivers")
         self._driver.post(self._begin)
         self._driver.start()
 
@@ -265,6 +276,37 @@ class BridgeNode(AgentNode):
         if value:
             self._driver.post(self._ports[robot].repeat_observation)
 
+    # -- what drives robots from outside -------------------------------------------------------
+
+    def in_world(self, work: Callable[[], object]) -> None:
+        """Have something done in the world's thread."""
+        self._driver.post(work)
+
+    def go(self, robot: str, spot: Vec2, yaw: float) -> None:
+        """Send a robot to a spot (x, y) [m] of its floor, as RViz's goal tool does."""
+
+        def told(result: SkillResult, state: RobotState) -> None:
+            if not result.ok:
+                self.problem(f"{robot}/goal_pose: {result.outcome.name}: {result.reason}")
+
+        def begin() -> None:
+            assert self.world is not None
+            height = self.world.state(robot).pose.position[2]
+            skill = NavigateSkill(position=(*spot, height), yaw=yaw)
+            self._submit(Goal(f"goal_pose {time.monotonic()}", robot, skill, told))
+
+        self._driver.post(begin)
+
+    async def _attend(self) -> None:
+        """Make the drivers' topics that somebody wants."""
+
+        def attend() -> None:
+            topics = {name for name, _ in self.get_topic_names_and_types()}
+            for hardware in self._hardware.values():
+                hardware.attend(topics)
+
+        await self.in_executor(attend)
+
     # -- in the world's thread -----------------------------------------------------------------
 
     def _begin(self) -> None:
@@ -324,6 +366,8 @@ class BridgeNode(AgentNode):
         )
         for robot, state in states.items():
             self._ports[robot].publish_odometry(state.pose, state.linear, state.angular, stamp)
+            if robot in self._hardware:
+                self._hardware[robot].publish(state, stamp)
 
     def _watched(self) -> bool:
         cameras = (camera for port in self._ports.values() for camera in port.cameras)

@@ -55,6 +55,12 @@ BRIDGE_PARAMETERS = (
         maximum=60.0,
     ),
     ParameterSpec(
+        "localized",
+        True,
+        "The robots' own trees of frames (<robot>/tf) hold map -> odom; false: a localization such "
+        "as slam_toolbox publishes it.",
+    ),
+    ParameterSpec(
         "pace",
         0.0,
         "Simulated seconds per second of wall time in lockstep; 0: as fast as possible.",

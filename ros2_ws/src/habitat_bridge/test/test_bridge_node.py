@@ -307,6 +307,14 @@ def test_numbers_of_semantic_images_have_labels(ros):
     assert seen and seen <= known.keys()
     tops = {thing.label.top for thing in node.world.truth().objects.values()}
     assert set(known.values()) & tops
+    vision_msgs = pytest.importorskip("vision_msgs.msg")
+    infos = []
+    client.create_subscription(
+        vision_msgs.LabelInfo, "r1/camera/semantic/label_info", infos.append, profile("latched")
+    )
+    ros.spin_until(lambda: infos)
+    told = {entry.class_id: entry.class_name for entry in infos[-1].class_map}
+    assert told.items() <= conversions.semantic_labels_from_msg(labels[-1]).items() and told
 
 
 def test_time_goes_on_after_a_restart_of_the_bridge(ros, tmp_path):

@@ -64,9 +64,11 @@ from coterie_ros.conversions.frames import (
 )
 from coterie_ros.conversions.grids import grid_from_msg, grid_to_msg
 from coterie_ros.conversions.hardware import (
+    LabelInfo,
     battery_to_msg,
     estimated_pose_to_msg,
     joint_states_to_msg,
+    label_info_to_msg,
     packed_color_to_msg,
     packed_depth_to_msg,
     scan_to_msg,
@@ -187,6 +189,8 @@ __all__ = [
     "battery_to_msg",
     "estimated_pose_to_msg",
     "joint_states_to_msg",
+    "label_info_to_msg",
+    "LabelInfo",
     "packed_color_to_msg",
     "packed_depth_to_msg",
     "scan_to_msg",

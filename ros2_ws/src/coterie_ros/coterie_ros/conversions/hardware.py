@@ -16,11 +16,17 @@ from std_msgs.msg import Header
 from coterie_core.geometry import Pose
 from coterie_ros.conversions.basics import pose_to_msg
 
+try:
+    from vision_msgs.msg import LabelInfo, VisionClass
+except ImportError:  # not among the wheels: nobody can listen to such a topic then
+    LabelInfo = VisionClass = None
+
 _PNG_SPEED = 1  # fast, and hardly larger
 _JPEG_QUALITY = 85
 # Header of compressed_depth_image_transport: a number and two parameters that 16UC1 does not use.
 _DEPTH_HEADER = struct.pack("<iff", 0, 0.0, 0.0)
 _FARTHEST_MM = 65535
+_LARGEST_CLASS = 65535
 
 
 def scan_to_msg(
@@ -96,6 +102,13 @@ def estimated_pose_to_msg(
     covariance[35] = yaw_deviation**2
     message.pose.covariance = covariance
     return message
+
+
+def label_info_to_msg(labels: Mapping[int, str], head: Header) -> LabelInfo:
+    """Return what the numbers of a semantic image stand for; numbers above 65535 are left out."""
+    known = sorted((n, label) for n, label in labels.items() if 0 <= n <= _LARGEST_CLASS)
+    classes = [VisionClass(class_id=number, class_name=label) for number, label in known]
+    return LabelInfo(header=head, class_map=classes, threshold=0.0)
 
 
 def packed_color_to_msg(pixels: npt.NDArray[np.uint8], head: Header) -> CompressedImage:

@@ -44,8 +44,10 @@ class Hardware:
         others = world.imaging.pillars(bodies, without=robot)
         return scan(world.imaging.sensors, laser, self.body(robot).pose, others)
 
+    def floor(self, robot: str) -> int:
+        """Return the index of the floor that a robot is on."""
+        return self._world.occupancy.floor_index(self.body(robot).pose.position[2])
+
     def floor_map(self, robot: str) -> tuple[Grid, float, Vec3]:
         """Return the map of the floor that a robot is on; see `floor_map`."""
-        body = self.body(robot)
-        floor = self._world.occupancy.floor_index(body.pose.position[2])
-        return floor_map(body.places.space, floor)
+        return floor_map(self.body(robot).places.space, self.floor(robot))
