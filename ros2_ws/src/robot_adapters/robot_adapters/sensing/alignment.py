@@ -15,6 +15,9 @@ from robot_adapters.sensing.plane import MapPose
 
 Array = npt.NDArray[np.float64]
 
+_MOST_REFINED = 150
+"""Poses of the best scores that are refined."""
+
 
 @dataclass(frozen=True, slots=True)
 class Landmark:
@@ -172,7 +175,7 @@ class _Problem:
             if score > 0.0:
                 tried.append((score, (turn[0, 0], turn[1, 0], *shift, rise)))
         tried.sort(reverse=True)
-        for score, (c, s, x, y, rise) in tried[:400]:
+        for score, (c, s, x, y, rise) in tried[:_MOST_REFINED]:
             if kept and score < 0.4 * kept[0].score:
                 break
             turn, shift = np.array([[c, -s], [s, c]]), np.array([x, y])
