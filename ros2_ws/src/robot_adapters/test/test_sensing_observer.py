@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from coterie_bench.sensing.sensed_house import BODY, SensedHouse
 from coterie_core.geometry import Pose
 from coterie_core.transforms import TransformBuffer
-from coterie_fixtures.sensed_house import BODY, SensedHouse
 from robot_adapters.sensing.observer import Observer, SensingError, SensingSettings
 from robot_adapters.sensing.plane import MapPose
 

@@ -43,6 +43,10 @@ BENCHES: dict[str, Bench] = {
         "coterie_bench.mapping.bench",
         "Semantic maps of generated houses against the truth.",
     ),
+    "sensing": Bench(
+        "coterie_bench.sensing.bench",
+        "Observations of real robots' sensors against the simulator's own; maps aligned.",
+    ),
     "reveca": Bench(
         "coterie_bench.reveca.bench",
         "REVECA: cooperation under partial observation, its ablations and baselines in lockstep.",
