@@ -13,6 +13,7 @@ from coterie_bringup.team import Team
 from coterie_bringup.team_robots import RobotSpec, StartSpec
 from coterie_bringup.team_sections import LeaderSpec, OpenQuestionsSpec, PlannerSpec
 from coterie_core.detector_vocabulary import STRUCTURE, household_vocabulary
+from coterie_core.meaning import EmbedderOptions
 
 
 def bridge_parameters(team: Team) -> dict[str, Any]:
@@ -95,6 +96,7 @@ def explorer_parameters(team: Team, robot: RobotSpec, run_directory: Path | None
     return {
         "robot": robot.name,
         "model_profile": _profile(team, robot.model),
+        "embedder": _embedder(team),
         "seed": _seed(team, robot),
         "malicious": robot.malicious,
         "deadline": team.aggregator.deadline,
@@ -133,6 +135,7 @@ def leader_parameters(team: Team, leader: LeaderSpec, run_directory: Path | None
     return {
         "robots": [r.name for r in team.workers],
         "model_profile": _profile(team, leader.model),
+        "embedder": _embedder(team),
         **{name: getattr(leader, name) for name in limits},
         "seed": team.seed,
         "state_directory": "" if run_directory is None else str(run_directory / "leader"),
@@ -169,6 +172,7 @@ def cooperator_parameters(
         "robot": robot.name,
         "team": [*(r.name for r in team.cooperators), *spec.people],
         "model_profile": _profile(team, robot.model),
+        "embedder": _embedder(team),
         "seed": _seed(team, robot),
         **{name: getattr(spec, name) for name in ("levels", "plans", "step", "max_time")},
         "radius": body.radius,
@@ -198,6 +202,7 @@ def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[
         for robot in team.robots
         for camera in robot_body(team, robot).cameras
     ]
+    chosen["embedder"] = _embedder(team, spec.embedder)
     common = {**chosen, **known, "cameras": cameras, "state_directory": kept}
     memory = memory_parameters(team, run_directory)
     if not spec.per_robot:
@@ -216,7 +221,7 @@ def planner_parameters(team: Team, spec: PlannerSpec, run_directory: Path | None
         "method": spec.method,
         "mode": spec.mode,
         "model_profile": _profile(team, spec.model),
-        "embedder": spec.embedder.model_dump_json(exclude_unset=True),
+        "embedder": _embedder(team, spec.embedder),
         **memory_parameters(team, run_directory),
     }
 
@@ -234,7 +239,7 @@ def open_parameters(
     return {
         "method": spec.method,
         "model_profile": _profile(team, spec.model),
-        "embedder": spec.embedder.model_dump_json(exclude_unset=True),
+        "embedder": _embedder(team, spec.embedder),
         "robot": "" if robot == "none" else robot,
         "max_distance": spec.max_distance,
         "seed": team.seed,
@@ -252,6 +257,11 @@ def resume_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
         "overrides": overrides,
         "model_profile": _profile(team, robot.model),
     }
+
+
+def _embedder(team: Team, own: EmbedderOptions | None = None) -> str:
+    """Return the settings of a section's own embedder, or else of the team's, as JSON."""
+    return (own or team.embedder).model_dump_json(exclude_unset=True)
 
 
 def _profile(team: Team, name: str) -> str:

@@ -36,6 +36,7 @@ from coterie_bringup.team_sections import (
 from coterie_core.guard import Limits, RobotLimits
 from coterie_core.language import ModelProfile
 from coterie_core.language.profile import BUILT_IN
+from coterie_core.meaning import EmbedderOptions
 from coterie_core.yaml_checks import check
 from coterie_core.yaml_marks import FileProblem, Problem, load_marked, read_text
 from habitat_bridge.factory import WorldSpec
@@ -74,6 +75,10 @@ class Team(Section):
         ExplorationSpec(), description="Limits at which exploring ends."
     )
     questions: QuestionsSpec = Field(QuestionsSpec(), description="Questions of the demonstration.")
+    embedder: EmbedderOptions = Field(
+        EmbedderOptions(),
+        description="Embedder that compares words by meaning, for all of the team.",
+    )
     aggregator: AggregatorSpec = Field(
         AggregatorSpec(),
         description="Settings of the node that makes one answer of the robots' answers.",

@@ -206,6 +206,11 @@ class MapperSpec(Section):
     most_things: int = Field(
         3000, ge=1, le=100_000, description="Largest number of objects that are remembered."
     )
+    embedder: EmbedderOptions | None = Field(
+        None,
+        description="Embedder by which labels of detections are compared, and that is kept in the "
+        "map; left out: the team's.",
+    )
 
     @model_validator(mode="after")
     def _range(self) -> MapperSpec:
@@ -225,9 +230,10 @@ class PlannerSpec(Section):
     model: str = Field(
         "rules", description="Name of a profile of `models` that the planner thinks with."
     )
-    embedder: EmbedderOptions = Field(
-        default_factory=EmbedderOptions,
-        description="Embedder that compares words outside the tables with the map's labels.",
+    embedder: EmbedderOptions | None = Field(
+        None,
+        description="Embedder that compares words outside the tables with the map's labels; left "
+        "out: the team's.",
     )
 
 
@@ -240,9 +246,10 @@ class OpenQuestionsSpec(Section):
     model: str = Field(
         "rules", description="Name of a profile of `models` that answers are made with."
     )
-    embedder: EmbedderOptions = Field(
-        default_factory=EmbedderOptions,
-        description="Embedder that compares questions with labels, to choose a prompt's objects.",
+    embedder: EmbedderOptions | None = Field(
+        None,
+        description="Embedder that compares questions with labels, to choose a prompt's objects; "
+        "left out: the team's.",
     )
     robot: str = Field(
         "",

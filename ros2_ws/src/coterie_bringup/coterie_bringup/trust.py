@@ -142,10 +142,10 @@ def _acts(team: Team) -> Iterator[Act]:
                     yield file("reads", getattr(profile, part), f"{where}.{part}")
             if (told := profile.record_to) is not None:
                 yield file("writes", told, f"{where}.record_to", "what models are told")
-    for section in ("planner", "open_questions"):
-        embedder = getattr(getattr(team, section), "embedder", None)
+    for section in ("", "mapper", "planner", "open_questions"):
+        embedder = getattr(getattr(team, section) if section else team, "embedder", None)
         if embedder is not None and embedder.base_url is not None:
-            where = f"{section}.embedder.base_url"
+            where = f"{section}.embedder.base_url".lstrip(".")
             yield _sends(embedder.base_url, embedder.api_key_env, where, "requests, labels")
     for robot in team.robots:
         for name in ("urdf", "overrides"):

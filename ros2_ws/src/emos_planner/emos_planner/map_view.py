@@ -11,6 +11,7 @@ from coterie_core.colors import color_name
 from coterie_core.geometry import Vec3
 from coterie_core.household import load_household
 from coterie_core.language import inline_data
+from coterie_core.meaning import nearest_labels
 from coterie_core.scene import Connection, SceneGraph, SceneObject
 from coterie_core.sightings import kind_of
 from coterie_core.understanding.phrases import things_for
@@ -44,25 +45,34 @@ class MapView:
 
 
 def map_view(
-    scene: SceneGraph, words: str, meant: Iterable[str] = (), limit: int = MAP_CHARS
+    scene: SceneGraph,
+    words: str,
+    meant: Iterable[str] = (),
+    limit: int = MAP_CHARS,
+    likeness: Mapping[str, float] | None = None,
 ) -> MapView:
     """Return what of a map belongs into a prompt about a task in words, of any language.
 
     Things that the words name (by label, synonym, kind or use), what holds them, and all in rooms
     that are named come with their facts; where no word is understood, as many as there is room
-    for, one of each kind first. All others are named. Texts are cut at whole entries.
+    for, those nearest in meaning first, then one of each kind. All others are named. Texts are cut
+    at whole entries.
 
     Args:
         scene: The map.
         words: The task.
         meant: Ids of things that the words are known to mean.
         limit: Most characters of the three texts together.
+        likeness: Top label -> cosine of its meaning with the words'; None: not compared.
     """
     house = whole_lines(house_lines(scene), int(_HOUSE * limit), "lines")
     ranked = ranks(scene, words, meant)
     understood = any(rank <= SAID for rank in ranked.values())
-    variety = _variety(scene)
-    order = sorted(ranked, key=lambda id: (ranked[id], *variety[id]))
+    variety, near = _variety(scene), nearest_labels(likeness or {})
+    order = sorted(
+        ranked,
+        key=lambda id: (ranked[id], scene.objects[id].label.top not in near, *variety[id]),
+    )
     wanted = [id for id in order if not understood or ranked[id] < _OTHER]
     lines: list[str] = []
     detailed: list[str] = []

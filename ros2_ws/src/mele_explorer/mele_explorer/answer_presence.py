@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
 from coterie_core.language import Decision, Message, as_data
+from coterie_core.language.fence import prompt_share
+from coterie_core.meaning import label_relevance
 from coterie_core.questions import Evidence, Question
 from mele_explorer.moves import moved_text
 
 ANYWHERE = ("", "house", "home", "anywhere", "the house", "the home")
 """Room names that mean the whole house."""
 
-_MANY = 12
-"""Rooms from which on the one that is asked about comes first; else all prompts begin alike."""
+_NOTES_CHARS = 16_000
+"""Most characters of notes; shorter ones stay as they are, so that prompts begin alike."""
+_MOST_NOTED = 25
+"""Labels of a room in notes that have to be cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,7 @@ class PresenceState:
     `told` says what others know of it, which this robot has not seen itself. `reports` tells
     whether its detector can report such things; "": that is not known. `misses` (0..1) is how
     often a look at a thing does not show it, `hidden` the share of things that no look shows.
+    `likeness` is the cosine of a label's meaning with that of the object asked for.
     """
 
     robot: str
@@ -53,6 +59,7 @@ class PresenceState:
     reports: str = ""
     misses: float = 0.0
     hidden: float = 0.0
+    likeness: Mapping[str, float] = field(default_factory=dict)
 
 
 class PresenceReply(BaseModel):
@@ -92,7 +99,7 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
                 "or no."
             ),
             Message.user(
-                f"{as_data('notes', _noted(state), limit=16000)}\n"
+                f"{as_data('notes', _noted(state), limit=_NOTES_CHARS)}\n"
                 f"{as_data('your detector', _detector(state))}\n"
                 f"{as_data('told by others', others or 'nothing')}\n"
                 f"{as_data('question', asked)}\nIs this object in this room?"
@@ -152,17 +159,34 @@ def _detector(state: PresenceState) -> dict[str, object]:
 
 
 def _noted(state: PresenceState) -> list[dict[str, object]]:
-    """Return the notes; where they must be cut, those of the room that is asked about stay."""
+    """Return the notes; where they must be cut, what matters for the question stays.
+
+    That is the room that is asked about, then rooms and labels that the question names or that are
+    near to it in meaning; it is said how many labels of a room are left out.
+    """
+    noted = [_of_room(room, room.labels) for room in state.notes]
+    if len(json.dumps(noted, ensure_ascii=False)) <= _NOTES_CHARS * prompt_share():
+        return noted
+    relevance = label_relevance(state.question.object, state.likeness)
     asked = state.question.room.lower()
-    rooms: list[RoomNotes] = list(state.notes)
-    if len(rooms) > _MANY:
-        rooms.sort(key=lambda one: asked not in one.name.lower())
-    return [
-        {
-            "room": one.name,
-            "views": one.views,
-            "seen well": round(one.seen, 2),
-            "objects": {label: {"views": n, "likely": round(p, 2)} for label, n, p in one.labels},
-        }
-        for one in rooms
-    ]
+
+    def matters(room: RoomNotes) -> tuple[bool, int]:
+        most = max((relevance(label) for label, _, _ in room.labels), default=0)
+        return asked in ANYWHERE or asked not in room.name.lower(), -most
+
+    short = []
+    for room in sorted(state.notes, key=matters):
+        ranked = sorted(room.labels, key=lambda one: (-relevance(one[0]), -one[1], one[0]))
+        short.append(_of_room(room, ranked[:_MOST_NOTED]))
+        if len(ranked) > _MOST_NOTED:
+            short[-1]["other objects left out"] = len(ranked) - _MOST_NOTED
+    return short
+
+
+def _of_room(room: RoomNotes, labels: Sequence[tuple[str, int, float]]) -> dict[str, object]:
+    return {
+        "room": room.name,
+        "views": room.views,
+        "seen well": round(room.seen, 2),
+        "objects": {label: {"views": n, "likely": round(p, 2)} for label, n, p in labels},
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -12,6 +12,7 @@ from coterie_core.common_sense import CommonSense
 from coterie_core.confidence import DetectorModel, PriorModel, load_confidence
 from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.language import Decider, decide_by_rule
+from coterie_core.meaning import Meanings, likeness_by_label
 from coterie_core.parsing import unknown_room
 from coterie_core.questions import Answer, Evidence, Question
 from coterie_core.scene import Room
@@ -65,6 +66,7 @@ class Answerer:
         prior: What it makes of common sense; None: as measured.
         vocabulary: What its detector can report; None: it is not known.
         rooms: Names of rooms that the house is known to have besides those in memory.
+        meanings: Compares what is asked for with labels, where notes have to be cut.
     """
 
     def __init__(
@@ -76,8 +78,10 @@ class Answerer:
         prior: PriorModel | None = None,
         vocabulary: DetectorVocabulary | None = None,
         rooms: Collection[str] = (),
+        meanings: Meanings | None = None,
     ) -> None:
         self.memory = memory
+        self.meanings = meanings
         self.sense = sense
         self.decider = decider
         self.team: TeamMemory | None = None  # what robots did to objects, where anybody tells
@@ -97,10 +101,17 @@ class Answerer:
         state = self.assess(question)
         if state.evidence.kind == "nothing" and self.decider.rule_only:
             return self.answer_by_rule(question)
+        state = replace(state, likeness=await self.likeness(question))
         decided = await self.decider.decide(AnswerPresence(), state)
         if state.evidence.kind == "nothing" and decided.decided_by == "model":
             state, decided.reply.reason = _by_model_alone(state, decided.reply)
         return _answer(state, decided.reply, decided.decided_by, decided.reason)
+
+    async def likeness(self, question: Question) -> Mapping[str, float]:
+        """Return how near the labels in memory are to what is asked for, where a model answers."""
+        if self.decider is None or self.decider.rule_only:
+            return {}
+        return await likeness_by_label(self.meanings, question.object, self.memory.labels)
 
     def answer_by_rule(self, question: Question) -> Answer:
         """Answer with the rule."""

@@ -74,7 +74,7 @@ class ChoosePlace(Decision[ChooseState, PlaceChoice]):
         where = {
             "place": state.here,
             "room": state.room or "unknown",
-            "objects in view": list(state.around[:_MOST_LABELS]),
+            "objects in view": _some(state.around),
             "places before, latest last": list(state.path[-_MOST_PATH:]),
             "hops left": left,
         }
@@ -128,21 +128,24 @@ def _neutral(state: ChooseState) -> list[PlaceOption]:
     return neutral_order(near, lambda o: o.id, salt=state.here)
 
 
+def _some(labels: Sequence[str]) -> list[str]:
+    """Return the first labels, and how many are left out."""
+    more = len(labels) - _MOST_LABELS
+    return [*labels[:_MOST_LABELS], *([f"and {more} more"] if more > 0 else [])]
+
+
 def _shown(option: PlaceOption) -> dict[str, object]:
     """Return what is known of a place."""
     beyond = "nothing known"
     if option.leads_to:
         hops = option.hops_to_frontier
         beyond = f"{option.leads_to}, {hops} hops further" if hops else "this place itself"
-    labels = list(option.labels[:_MOST_LABELS])
-    if len(option.labels) > len(labels):
-        labels.append(f"and {len(option.labels) - len(labels)} more")
     return {
         "id": option.id,
         "room": option.room or "not known from here",
         "distance": round(option.distance, 1),
-        "objects toward it": labels,
-        "of these never seen before": list(option.new_labels[:_MOST_LABELS]),
+        "objects toward it": _some(option.labels),
+        "of these never seen before": _some(option.new_labels),
         "times you stood there": option.visits,
         "share already seen": round(option.seen, 2),
         "unexplored on that side": beyond,

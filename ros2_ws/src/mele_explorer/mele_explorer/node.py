@@ -15,6 +15,7 @@ from coterie_core.debate import LocalSpeaker
 from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.language import Decider, due_in
 from coterie_core.language.due import time_to_think
+from coterie_core.meaning import label_relevance
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.parsing import NotAQuestion, understand
@@ -33,7 +34,7 @@ from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
-from coterie_ros.model import node_decider
+from coterie_ros.model import node_decider, node_meanings
 from coterie_ros.names import team_name
 from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters
@@ -75,6 +76,7 @@ class ExplorerNode(AgentNode):
             self.sense,
             self.decider,
             vocabulary=DetectorVocabulary.of(parameters["detector_vocabulary"]),
+            meanings=node_meanings(parameters.json("embedder")),
         )
         self.keeper = MemoryKeeper(self, f"{self.robot}.explorer", self._on_event)
         self.answerer.team = self.keeper.memory
@@ -297,8 +299,10 @@ class ExplorerNode(AgentNode):
             return
         question, answer = first
         conversation = conversions.conversation_from_msg(turn)
-        notes = rooms_text(self.memory.graph)
         with due_in(self.parameters["turn_timeout"]):
+            likeness = await self.answerer.likeness(question)
+            relevance = label_relevance(question.object, likeness)
+            notes = rooms_text(self.memory.graph, relevance=relevance, asked=question.room)
             speaker = LocalSpeaker(answer, notes, self.decider)
             said = await speaker.speak(question, conversation, final=turn.yes)
         said = replace(said, round=turn.round)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from coterie_ros.model import MODEL_PARAMETER
+from coterie_ros.model import EMBEDDER_PARAMETER, MODEL_PARAMETER
 from coterie_ros.parameters import ParameterSpec
 from coterie_ros.team_memory import MEMORY_PARAMETERS
 
 EXPLORER_PARAMETERS = (
     ParameterSpec("robot", "", "Name of the robot; empty: the last part of the node's namespace."),
     MODEL_PARAMETER,
+    EMBEDDER_PARAMETER,
     ParameterSpec("seed", 0, "Seed of choices between equal places."),
     ParameterSpec("malicious", False, "The robot inverts every answer, for experiments."),
     ParameterSpec(

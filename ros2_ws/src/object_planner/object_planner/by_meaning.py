@@ -37,7 +37,7 @@ def by_meaning(state: PlanState, meanings: Meanings) -> Plan | None:
         return None
     labels = sorted({thing.label.top for thing in state.scene.objects.values() if thing.label.top})
     try:
-        near = meanings.nearest(word, labels)
+        near = meanings.nearest(word, labels, scene=state.scene)
     except EmbedderError as error:
         return _told(state, word, f"nearness by meaning is not known: {error}")
     for one in near:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from coterie_core.meaning import nearest_labels
 from coterie_core.scene import SceneGraph, SceneObject
 from object_planner.ground import Mode
 
@@ -25,6 +26,7 @@ def map_json(
     tokens: int = MAP_TOKENS,
     relevant: Sequence[str] = (),
     seed: int | None = None,
+    likeness: Mapping[str, float] | None = None,
 ) -> str:
     """Return the objects of a map as JSON: `{id: {center, size, seen, labels}}`, lengths [m].
 
@@ -34,14 +36,21 @@ def map_json(
         scene: The map.
         mode: certainty: `label` is the top one; uncertainty: `labels` with probabilities.
         tokens: Most tokens of the text, at `CHARACTERS_PER_TOKEN`.
-        relevant: Ids that matter for the request, most first; the others follow by how often they
-            were seen.
+        relevant: Ids that matter for the request, most first; the others follow, first those of
+            the labels nearest in meaning, then by how often they were seen.
         seed: Of the order in which objects are listed; None: the map's own.
+        likeness: Top label -> cosine of its meaning with the request's; None: not compared.
     """
     place = {id_: k for k, id_ in enumerate(relevant)}
+    near = nearest_labels(likeness or {})
     ranked = sorted(
         scene.objects.values(),
-        key=lambda t: (place.get(t.id, len(place)), -t.observations, t.id),
+        key=lambda t: (
+            place.get(t.id, len(place)),
+            t.label.top not in near,
+            -t.observations,
+            t.id,
+        ),
     )
     limit = tokens * CHARACTERS_PER_TOKEN - _NAMED * 40 - 100  # room for the note
     lines, used = {}, 2

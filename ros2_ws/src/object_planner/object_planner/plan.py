@@ -89,6 +89,8 @@ class PlanState:
             an ensemble get one each. None: the map's own order.
         tokens: The most that the map takes of a prompt.
         lookups: Whether a model may look things up in the map.
+        likeness: Top label of the map -> cosine of its meaning with the request's, which says what
+            of a large map is shown; empty: not compared.
     """
 
     scene: SceneGraph
@@ -98,6 +100,7 @@ class PlanState:
     seed: int | None = None
     tokens: int = MAP_TOKENS
     lookups: bool = False
+    likeness: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     def variant(self, **changes: Any) -> PlanState:
         """The same question put otherwise (style, seed); what was computed is kept."""
@@ -113,7 +116,9 @@ class PlanState:
         if tokens not in self._texts:
             small = len(self.scene.objects) * _LEAST_LINE < tokens * CHARACTERS_PER_TOKEN
             relevant = () if small else self.grounder.relevant(parse(self.words))
-            self._texts[tokens] = map_json(self.scene, self.mode, tokens, relevant, self.seed)
+            self._texts[tokens] = map_json(
+                self.scene, self.mode, tokens, relevant, self.seed, self.likeness
+            )
         return self._texts[tokens]
 
     @cached_property

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from coterie_core.language import Decided, Decider, Usage
-from coterie_core.meaning import Meanings
+from coterie_core.meaning import Meanings, likeness_by_label
 from coterie_core.scene import SceneGraph
 from object_planner.by_meaning import by_meaning
 from object_planner.ground import Grounder, Mode
@@ -126,6 +126,9 @@ async def plan_objects(
         options: Rounds, members, mode.
     """
     run = _Run(scene, words, roles, options)
+    if not roles.planner.rule_only:
+        labels = (thing.label.top for thing in scene.objects.values())
+        run.compare(await likeness_by_label(options.meanings, words, labels, scene))
     answer = await _WORKFLOWS[method](run)
     if options.meanings is not None and not answer.plan.relevant_objects:
         perhaps = await asyncio.to_thread(by_meaning, run.state(), options.meanings)
@@ -145,6 +148,10 @@ class _Run:
         self._state = PlanState(scene, words, options.mode, tokens=options.map_tokens)
         if roles.planner.rule_only:
             _ = self._state.findings  # once for all questions of the request
+
+    def compare(self, likeness: Mapping[str, float]) -> None:
+        """Say how near the map's labels are to the request, before anything is asked."""
+        self._state = self._state.variant(likeness=likeness)
 
     def state(self, **changes: Any) -> PlanState:
         return self._state.variant(**changes) if changes else self._state

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -14,9 +16,11 @@ from coterie_core.meaning import (
     EmbedderOptions,
     Meanings,
     OpenAIEmbedder,
+    TextEmbedder,
     load_embedder,
 )
-from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
+from coterie_core.meaning.embedders import Rows
+from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, from_json, to_json
 from coterie_core.testing.endpoint import Endpoint
 from object_planner.request import parse
 from object_planner.workflows import Answer, Options, Roles, plan_objects
@@ -121,3 +125,45 @@ def test_settings_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="keys stay out of files") as error:
         EmbedderOptions(kind="openai", model="x", base_url="http://me:secret-word@host/v1")
     assert "secret-word" not in str(error.value)
+
+
+class Counting:
+    """An embedder that notes what it is asked for."""
+
+    def __init__(self, inner: TextEmbedder, name: str) -> None:
+        self.inner, self.name = inner, name
+        self.asked: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> Rows:
+        self.asked += texts
+        return self.inner.embed(texts)
+
+
+def test_a_map_that_keeps_its_labels_meaning_is_not_embedded_again(meanings: Meanings) -> None:
+    name = meanings.embedder.name
+    word, label = GUESSED[name]
+    scene = home()
+    meanings.keep(scene)
+    scene = from_json(to_json(scene))
+    counting = Counting(meanings.embedder, name)
+    roles = Roles(Decider(RulesModel()))
+    options = Options(meanings=Meanings(counting))
+    answer = asyncio.run(plan_objects(scene, f"find the {word}", roles, "grounded", options))
+    assert answer.plan.relevant_objects == [label]
+    assert len(counting.asked) == 1 and word in counting.asked[0]
+
+
+def test_what_another_model_kept_is_never_compared_with(meanings: Meanings) -> None:
+    name = meanings.embedder.name
+    word, label = GUESSED[name]
+    scene, backwards = home(), {"candle": "sofa", "speaker": "shoes"}
+    for thing in scene.objects.values():  # as a model of the same size that means other things
+        made = meanings.embedding({backwards.get(thing.label.top, "table"): 1.0})
+        assert made is not None
+        thing.embeddings = (dataclasses.replace(made, model="another"),)
+    counting = Counting(meanings.embedder, name)
+    roles = Roles(Decider(RulesModel()))
+    options = Options(meanings=Meanings(counting))
+    answer = asyncio.run(plan_objects(scene, f"find the {word}", roles, "grounded", options))
+    assert answer.plan.relevant_objects == [label]
+    assert len(counting.asked) == 1 + len(scene.objects)

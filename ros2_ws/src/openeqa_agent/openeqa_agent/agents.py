@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.language import Decided, Decider, Image, estimate_tokens
-from coterie_core.meaning import EmbedderError, Meanings
+from coterie_core.meaning import Meanings, likeness_by_label
 from coterie_core.recording import RecordedFrame, Recording, RecordingError, sample_evenly
 from coterie_core.scene import SceneGraph
 from openeqa_agent.answers import OpenReply
@@ -307,13 +307,10 @@ class OpenAgent:
         return self._index
 
     async def _text(self, index: MapIndex, question: OpenQuestion) -> str:
-        options, likeness = self.options, None
-        if options.meanings is not None:
-            labels = sorted({t.label.top for t in index.scene.objects.values() if t.label.top})
-            try:
-                likeness = await asyncio.to_thread(options.meanings.ranked, question.text, labels)
-            except EmbedderError as error:
-                _LOG.warning("objects for the prompt are chosen by words alone: %s", error)
+        options, things = self.options, index.scene.objects.values()
+        likeness = await likeness_by_label(
+            options.meanings, question.text, (t.label.top for t in things), index.scene
+        )
         return map_text(
             index, question, objects=options.objects, tokens=options.tokens, likeness=likeness
         )

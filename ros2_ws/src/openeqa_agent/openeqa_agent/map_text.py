@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from coterie_core.colors import stated_color
 from coterie_core.household import normalized
 from coterie_core.language import estimate_tokens, inline_data
+from coterie_core.meaning import nearest_labels
 from coterie_core.scene import SceneObject
 from coterie_core.understanding.descriptions import Thing, clean
 from openeqa_agent.purposes import grade_of, grades_for
@@ -16,6 +17,9 @@ from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import OpenQuestion
 
 _LABELS = 3
+_NEAR = 0.5
+"""Score of the labels nearest in meaning: more than how often a thing was seen, less than a word of
+the question."""
 
 
 def relevance(
@@ -41,6 +45,7 @@ def relevance(
         counts.update(words[thing.id])
     total = max(len(words), 1)
     rooms = {r.id for r in index.rooms_named(question.room)} if question.room else set()
+    near, nearest = likeness or {}, nearest_labels(likeness or {})
     scores = {}
     for thing in index.scene.objects.values():
         score = max((index.probability(thing, name) for name in spoken), default=0.0) * 3.0
@@ -55,8 +60,8 @@ def relevance(
             score += 0.7
         if question.target.color and stated_color(thing.properties) == question.target.color:
             score += 0.5
-        if likeness is not None:
-            score += max(0.0, likeness.get(thing.label.top, 0.0))
+        score += max(0.0, near.get(thing.label.top, 0.0))
+        score += _NEAR * (thing.label.top in nearest)
         scores[thing.id] = score + 0.01 * min(thing.observations, 20)
     return _with_neighbours(index, scores)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -19,6 +20,7 @@ from coterie_core.cooperation import (
     Wait,
 )
 from coterie_core.language import Decider, Decision, RulesModel
+from coterie_core.meaning import Meanings, likeness_by_label, nearest_labels
 from reveca_agent.communication import Communicator
 from reveca_agent.entries import Deed, trim
 from reveca_agent.memory import Memory
@@ -59,12 +61,18 @@ class RevecaAgent:
         name: Its name in the team.
         decider: Who answers its decisions; None: the rules.
         settings: R, K, bounds, and what is left out.
+        meanings: Compares the goal with labels, where more is new than a model can rate at a time.
     """
 
     def __init__(
-        self, name: str, decider: Decider | None = None, settings: Settings | None = None
+        self,
+        name: str,
+        decider: Decider | None = None,
+        settings: Settings | None = None,
+        meanings: Meanings | None = None,
     ) -> None:
         self.name = name
+        self.meanings = meanings
         self.settings = settings or Settings()
         self.decider = decider or Decider(RulesModel(), who=name)
         self.memory: Memory
@@ -124,9 +132,13 @@ class RevecaAgent:
         self.observer.new, self.communicator.things, self.communicator.new = [], [], []
         if not self.settings.relevance:
             return
-        if len(things) + len(notes) > RATED and not self.decider.rule_only:
-            things, notes = self._rate_many(things, notes)
-        state = RatingState(self.memory.goal, things, notes, self.settings.levels)
+        count = len(things) + len(notes)
+        if count > RATED and not self.decider.rule_only:
+            labels, goal = {thing.label for thing in things}, self.memory.goal.text()
+            near = nearest_labels(await likeness_by_label(self.meanings, goal, labels))
+            things, notes = self._rate_many(things, notes, near)
+        left_out = count - len(things) - len(notes)
+        state = RatingState(self.memory.goal, things, notes, self.settings.levels, left_out)
         ratings = await self._decide(RateRelevance(), state)
         levels = ratings.by_piece(state)
         for thing, level in zip(things, levels, strict=False):
@@ -138,17 +150,21 @@ class RevecaAgent:
             if note.id in heard:
                 heard[note.id].level = level
 
-    def _rate_many(self, things: list[Thing], notes: list[Note]) -> tuple[list[Thing], list[Note]]:
+    def _rate_many(
+        self, things: list[Thing], notes: list[Note], near: Collection[str]
+    ) -> tuple[list[Thing], list[Note]]:
         """Rate what is too much for one question by the rule; return what a model should rate.
 
-        That are the latest messages, and the things that the rule finds most relevant.
+        That are the latest messages, and the things that the rule finds most relevant; of equal
+        ones those whose labels are `near` to the goal in meaning.
         """
         state = RatingState(self.memory.goal, things, (), self.settings.levels)
         levels = RateRelevance().rule(state).by_piece(state)
         for thing, level in zip(things, levels, strict=True):
             self.memory.rate(thing.id, level)
         notes = notes[-RATED // 2 :]
-        best = sorted(range(len(things)), key=lambda k: -levels[k])[: RATED - len(notes)]
+        ranked = sorted(range(len(things)), key=lambda k: (-levels[k], things[k].label not in near))
+        best = ranked[: RATED - len(notes)]
         return [things[k] for k in sorted(best)], notes
 
     # --- planning, validation, execution ---------------------------------------------------------

@@ -35,7 +35,7 @@ from coterie_ros.conversions.cooperation import goal_from_msg
 from coterie_ros.conversions.notes import note_from_msg, note_to_msg
 from coterie_ros.lockstep import LockstepServer
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
-from coterie_ros.model import node_decider
+from coterie_ros.model import node_decider, node_meanings
 from coterie_ros.names import team_name
 from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters
@@ -79,6 +79,7 @@ class RevecaNode(AgentNode):
             self.robot,
             self.decider,
             Settings(levels=parameters["levels"], plans=parameters["plans"]),
+            node_meanings(parameters.json("embedder")),
         )
         self.body: HouseBody | None = None
         self._goal: Cooperate.Goal | None = None
@@ -104,7 +105,8 @@ class RevecaNode(AgentNode):
     def on_start(self) -> None:
         """Offer the services and the action; listen to the driver and the others."""
         namespace = self.get_namespace()
-        stepped = RevecaAgent(self.robot, self.decider, self.agent.settings)
+        agent = self.agent
+        stepped = RevecaAgent(self.robot, self.decider, agent.settings, agent.meanings)
         LockstepServer(self, stepped, self.parameters["step_timeout"])
         # A process that died in the middle of a skill must not hold up the others' time.
         self._takes_part.publish(Bool(data=False))

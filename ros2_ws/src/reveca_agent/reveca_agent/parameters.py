@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from coterie_ros.lockstep import TIMEOUT
-from coterie_ros.model import MODEL_PARAMETER
+from coterie_ros.model import EMBEDDER_PARAMETER, MODEL_PARAMETER
 from coterie_ros.parameters import ParameterSpec
 from coterie_ros.team_memory import MEMORY_PARAMETERS
 
@@ -16,6 +16,7 @@ AGENT_PARAMETERS = (
         "this robot alone.",
     ),
     MODEL_PARAMETER,
+    EMBEDDER_PARAMETER,
     ParameterSpec("seed", 0, "Seed of choices between equal options.", minimum=0),
     ParameterSpec("levels", 4, "Number R of relevance levels.", minimum=2, maximum=20),
     ParameterSpec("plans", 3, "Number K of candidate plans to choose from.", minimum=1, maximum=50),

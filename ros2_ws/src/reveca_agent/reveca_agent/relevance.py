@@ -47,12 +47,16 @@ class Ratings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class RatingState:
-    """New things and messages to be rated against the goal, on levels 0 to R - 1."""
+    """New things and messages to be rated against the goal, on levels 0 to R - 1.
+
+    `left_out` is how many more there are, which the rule rates because they seem to matter less.
+    """
 
     goal: Goal
     things: Sequence[Thing]
     notes: Sequence[Note]
     levels: int
+    left_out: int = 0
 
     def ids(self) -> list[str]:
         """Ids of the pieces: of things their own, of messages a number."""
@@ -80,6 +84,7 @@ class RateRelevance(Decision[RatingState, Ratings]):
         pieces = [thing_text(thing) for thing in state.things]
         pieces += [f"{note.sender} says: {note.text}" for note in state.notes]
         lines = [f"{id_}: {text}" for id_, text in zip(state.ids(), pieces, strict=True)]
+        more = f"\n({state.left_out} more, that seem to matter less, are left out)"
         return (
             Message.system(
                 "A robot shares a household task. Rate how much each new piece of information "
@@ -90,7 +95,7 @@ class RateRelevance(Decision[RatingState, Ratings]):
             ),
             Message.user(
                 f"{as_data('goal', state.goal.text())}\n"
-                f"{as_data('new information', lines, limit=MOST)}\n"
+                f"{as_data('new information', lines, limit=MOST)}{more if state.left_out else ''}\n"
                 "Give the id and the level of every piece."
             ),
         )

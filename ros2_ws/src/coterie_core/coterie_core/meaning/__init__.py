@@ -8,13 +8,17 @@ from coterie_core.meaning.embedders import (
     load_embedder,
 )
 from coterie_core.meaning.nearness import Meanings, Near
+from coterie_core.meaning.relevance import label_relevance, likeness_by_label, nearest_labels
 
 __all__ = [
     "EmbedderError",
     "EmbedderOptions",
+    "label_relevance",
+    "likeness_by_label",
     "load_embedder",
     "Meanings",
     "Near",
+    "nearest_labels",
     "OpenAIEmbedder",
     "TextEmbedder",
 ]

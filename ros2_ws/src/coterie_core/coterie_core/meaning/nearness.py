@@ -48,24 +48,32 @@ class Meanings:
         self.embedder = embedder
         self._labels: dict[str, Rows] = {}
 
-    def likeness(self, word: str, labels: Sequence[str]) -> Rows:
+    def likeness(self, word: str, labels: Sequence[str], scene: SceneGraph | None = None) -> Rows:
         """Return the cosines of a word with labels (n,).
+
+        Args:
+            word: The word.
+            labels: The labels.
+            scene: A map; what it keeps of its labels' meaning is used instead of asking for it.
 
         Raises:
             EmbedderError: The endpoint did not answer.
         """
-        found: Rows = self._embedded(labels) @ self.embedder.embed([_PHRASE.format(word)])[0]
+        row = self.embedder.embed([_PHRASE.format(word)])[0]
+        found: Rows = self._embedded(labels, self._kept(scene, len(row))) @ row
         return found
 
-    def nearest(self, word: str, labels: Sequence[str], limit: int = 3) -> list[Near]:
-        """Return the labels nearest to a word, the nearest first.
+    def nearest(
+        self, word: str, labels: Sequence[str], limit: int = 3, scene: SceneGraph | None = None
+    ) -> list[Near]:
+        """Return the labels nearest to a word, the nearest first; see `likeness`.
 
         Raises:
             EmbedderError: The endpoint did not answer.
         """
         if not labels:
             return []
-        cosines = self.likeness(word, labels)
+        cosines = self.likeness(word, labels, scene)
         order = np.argsort(-cosines, kind="stable")
         best = [float(cosines[k]) for k in order[: limit + 1]]
         found = []
@@ -112,27 +120,49 @@ class Meanings:
             others = [one for one in thing.embeddings if made is None or one.key != made.key]
             thing.embeddings = (*([made] if made else []), *others)[:MAX_EMBEDDINGS]
 
-    def ranked(self, text: str, labels: Sequence[str]) -> dict[str, float]:
-        """Return label -> cosine with a whole text, such as a question.
+    def ranked(
+        self, text: str, labels: Sequence[str], scene: SceneGraph | None = None
+    ) -> dict[str, float]:
+        """Return label -> cosine with a whole text, such as a question; see `likeness`.
 
         Raises:
             EmbedderError: The endpoint did not answer.
         """
-        rows = self.embedder.embed([text])
-        known = self._embedded(labels)
-        return dict(zip(labels, (known @ rows[0]).tolist(), strict=True))
+        if not labels:
+            return {}
+        row = self.embedder.embed([text])[0]
+        known = self._embedded(labels, self._kept(scene, len(row)))
+        return dict(zip(labels, (known @ row).tolist(), strict=True))
 
-    def _embedded(self, labels: Sequence[str]) -> Rows:
+    def _kept(self, scene: SceneGraph | None, dimension: int) -> dict[str, Rows]:
+        """Return what a map keeps of its labels, of this embedder and of objects of one label."""
+        key = (self.embedder.name[:MAX_MODEL_CHARS], "label")
+        return {
+            label: one.vector
+            for thing in (scene.objects.values() if scene is not None else ())
+            if len(thing.label.weights) == 1
+            for label in thing.label.weights
+            for one in thing.embeddings
+            if one.key == key and one.dimension == dimension
+        }
+
+    def _embedded(self, labels: Sequence[str], kept: Mapping[str, Rows] | None = None) -> Rows:
         if not labels:
             return np.zeros((0, 0), np.float32)
-        new = [label for label in dict.fromkeys(labels) if label not in self._labels]
+        kept = kept or {}
+        new = [
+            label
+            for label in dict.fromkeys(labels)
+            if label not in self._labels and label not in kept
+        ]
         if new:
             if len(self._labels) + len(new) > _MOST_KEPT:
                 self._labels.clear()
-                new = list(dict.fromkeys(labels))
+                new = [label for label in dict.fromkeys(labels) if label not in kept]
             made = self.embedder.embed([_PHRASE.format(label) for label in new])
             self._labels.update(zip(new, made, strict=True))
-        return np.stack([self._labels[label] for label in labels])
+        # What a map says holds for that map alone.
+        return np.stack([kept[one] if one in kept else self._labels[one] for one in labels])
 
 
 def _probability(embedder: str, likeness: float, gap: float) -> float:

@@ -21,22 +21,32 @@ def room_lists(graph: SceneGraph) -> dict[str, list[str]]:
     return {room: sorted(labels) for room, labels in sorted(lists.items())}
 
 
-def rooms_text(graph: SceneGraph, *, limit: int = 6000) -> str:
+def rooms_text(
+    graph: SceneGraph,
+    *,
+    relevance: Callable[[str], float] | None = None,
+    asked: str = "",
+    limit: int = 6000,
+) -> str:
     """One line a room with its things and their number, most frequent first.
 
     Args:
         graph: What to describe.
+        relevance: How much a label matters: larger ones, and rooms with them, come first and are
+            kept longer; by default rooms come by name.
+        asked: Name of a room that comes before the others.
         limit: Longest text [characters]; what does not fit is counted in a last line.
     """
+    matters = relevance or (lambda label: 0.0)
     lines = []
-    for room in sorted(graph.rooms.values(), key=lambda r: r.name):
+    for room in graph.rooms.values():
         counts = Counter(thing.label.top for thing in graph.objects_in(room.id))
-        things = ", ".join(
-            label if n == 1 else f"{label} x{n}"
-            for label, n in sorted(counts.items(), key=lambda kv: (-kv[1], kv[0]))
-        )
-        lines.append(f"{room.name}: {things or 'nothing seen'}")
-    return _within(lines, limit, "rooms")
+        ranked = sorted(counts.items(), key=lambda kv: (-matters(kv[0]), -kv[1], kv[0]))
+        things = ", ".join(label if n == 1 else f"{label} x{n}" for label, n in ranked)
+        most = max((matters(label) for label in counts), default=0.0)
+        key = (not asked or room.name.lower() != asked.lower(), -most, room.name)
+        lines.append((key, f"{room.name}: {things or 'nothing seen'}"))
+    return _within([line for _, line in sorted(lines)], limit, "rooms")
 
 
 def objects_text(

@@ -10,6 +10,7 @@ from dataclasses import replace
 from coterie_core.asking import Asking
 from coterie_core.geometry import Vec3
 from coterie_core.language import Decider, RulesModel, inline_data
+from coterie_core.meaning import Meanings, likeness_by_label
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, RobotReport, SubTask, Verdict
@@ -54,6 +55,7 @@ class Leader:
         on_turn: Hears every turn of the discussions.
         asking: Lets a model ask the person and robots; None: there is no way to.
         clock: Wall time [s], for silence and deadlines.
+        meanings: Compares a task with labels, where a prompt cannot show the whole map.
     """
 
     def __init__(
@@ -68,8 +70,10 @@ class Leader:
         on_turn: Callable[[Turn], object] | None = None,
         asking: Asking | None = None,
         clock: Callable[[], float] = time.monotonic,
+        meanings: Meanings | None = None,
     ) -> None:
         options = options or LeaderOptions()
+        self._meanings = meanings
         self.decider = decider
         self.scene = copy.deepcopy(scene)
         self.resumes = {name: believed(resume, options) for name, resume in resumes.items()}
@@ -216,6 +220,10 @@ class Leader:
             return basis, second, "rule"
         lookups = self._lookups(starts)
         state = split_state(work, second, starts, self.resumes, self.options, lookups)
+        if not self.decider.rule_only:
+            labels = (thing.label.top for thing in self.scene.objects.values())
+            near = await likeness_by_label(self._meanings, work.words, labels, self.scene)
+            state = replace(state, likeness=near)
         decided = await self.decider.decide(SplitTask(), state)
         work.transcript.asked(decided.tool_uses, self.clock())
         if decided.decided_by == "rule":

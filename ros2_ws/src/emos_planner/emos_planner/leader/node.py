@@ -25,7 +25,7 @@ from coterie_ros.conversions.tasks import (
     sub_task_to_msg,
 )
 from coterie_ros.main import ProcessOptions, run_nodes
-from coterie_ros.model import node_decider
+from coterie_ros.model import node_decider, node_meanings
 from coterie_ros.parameters import Parameters
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.serving import GoalContext
@@ -66,6 +66,7 @@ class LeaderNode(AgentNode):
         if not self.robots:
             raise ValueError("parameter 'robots' is empty; list the robots of the team")
         self.decider = node_decider(self, parameters.json("model_profile"), "leader")
+        self._meanings = node_meanings(parameters.json("embedder"))
         self.options = LeaderOptions(
             **{name: parameters[name] for name in LeaderOptions.model_fields}
         )
@@ -199,6 +200,7 @@ class LeaderNode(AgentNode):
             options=self.options,
             channel=self,
             on_turn=lambda turn: self._talk.tell(turn, self._busy),
+            meanings=self._meanings,
         )
 
     async def _gather(self) -> dict[str, Vec3 | None]:

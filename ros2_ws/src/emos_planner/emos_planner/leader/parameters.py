@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coterie_ros.model import MODEL_PARAMETER
+from coterie_ros.model import EMBEDDER_PARAMETER, MODEL_PARAMETER
 from coterie_ros.parameters import ParameterSpec
 from coterie_ros.team_memory import MEMORY_PARAMETERS
 from emos_planner.leader.searches import ENOUGH
@@ -11,6 +11,7 @@ from emos_planner.map_view import MAP_CHARS
 LEADER_PARAMETERS = (
     ParameterSpec("robots", [], "Names of the robots that the leader leads; empty is refused."),
     MODEL_PARAMETER,
+    EMBEDDER_PARAMETER,
     ParameterSpec(
         "reflect_timeout",
         30.0,

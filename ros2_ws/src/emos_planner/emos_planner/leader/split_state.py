@@ -74,6 +74,7 @@ class SplitState:
         second: The same with a solver's robots.
         only: Sub-task of `basis` -> the robot that the person named for it.
         map_chars: Most characters that a prompt of usual length spends on the map.
+        likeness: Top label of the map -> cosine of its meaning with the task's.
     """
 
     words: str
@@ -88,11 +89,13 @@ class SplitState:
     second: tuple[SubTask, ...] = ()
     only: Mapping[str, str] = field(default_factory=dict)
     map_chars: int = MAP_CHARS
+    likeness: Mapping[str, float] = field(default_factory=dict)
 
     def view(self) -> MapView:
         """Return the map as the prompt that is being made shows it."""
         limit = max(_LEAST_MAP, round(self.map_chars * prompt_share()))
-        return map_view(self.lookups.toolbox.scene, self.words, self.meant, limit)
+        scene = self.lookups.toolbox.scene
+        return map_view(scene, self.words, self.meant, limit, self.likeness)
 
     @property
     def rooms_briefly(self) -> str:

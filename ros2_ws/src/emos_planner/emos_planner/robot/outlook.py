@@ -90,5 +90,8 @@ def _near(now: Situation, room: str) -> tuple[str, ...]:
         away = math.hypot(x - here[0], y - here[1])
         if away <= NEAR and -0.5 <= z - here[2] <= 2.6:
             found.append((away, thing.id))
-    nearest = sorted(found)[:_MOST_NEAR]
-    return tuple(thing_line(now.scene.objects[id], now.scene, here) for _, id in nearest)
+    found.sort()
+    lines = [thing_line(now.scene.objects[id], now.scene, here) for _, id in found[:_MOST_NEAR]]
+    if len(found) > _MOST_NEAR:
+        lines.append(f"({len(found) - _MOST_NEAR} more things near you are left out)")
+    return tuple(lines)
