@@ -10,7 +10,7 @@ from dataclasses import replace
 from coterie_core.asking import Asking
 from coterie_core.geometry import Vec3
 from coterie_core.language import Decider, RulesModel, inline_data
-from coterie_core.meaning import Meanings, likeness_by_label
+from coterie_core.meaning import Meanings
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, RobotReport, SubTask, Verdict
@@ -29,7 +29,7 @@ from emos_planner.leader.round_robin import deal
 from emos_planner.leader.saved_task import state_of, task_of
 from emos_planner.leader.split_state import sub_tasks_of_reply
 from emos_planner.leader.split_task import SplitTask
-from emos_planner.leader.splitting import meant_by_order, split_state
+from emos_planner.leader.splitting import meant_by_order, split_state, with_likeness
 from emos_planner.leader.state_file import Kept, LeaderState
 from emos_planner.leader.task import Agreement, TaskInWork
 from emos_planner.leader.transcript import Transcript, Turn
@@ -221,9 +221,7 @@ class Leader:
         lookups = self._lookups(starts)
         state = split_state(work, second, starts, self.resumes, self.options, lookups)
         if not self.decider.rule_only:
-            labels = (thing.label.top for thing in self.scene.objects.values())
-            near = await likeness_by_label(self._meanings, work.words, labels, self.scene)
-            state = replace(state, likeness=near)
+            state = await with_likeness(state, self._meanings)
         decided = await self.decider.decide(SplitTask(), state)
         work.transcript.asked(decided.tool_uses, self.clock())
         if decided.decided_by == "rule":

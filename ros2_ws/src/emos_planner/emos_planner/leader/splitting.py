@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from coterie_core.geometry import Vec3
 from coterie_core.language import inline_data
+from coterie_core.meaning import Meanings, likeness_by_label
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
 from coterie_core.sightings import as_thing
@@ -57,6 +58,13 @@ def split_state(
         only=work.meant.board.only,
         map_chars=options.map_chars,
     )
+
+
+async def with_likeness(state: SplitState, meanings: Meanings | None) -> SplitState:
+    """Return a state that knows how near the map's labels are to the task."""
+    scene = state.lookups.toolbox.scene
+    labels = (thing.label.top for thing in scene.objects.values())
+    return replace(state, likeness=await likeness_by_label(meanings, state.words, labels, scene))
 
 
 def meant_by_order(
