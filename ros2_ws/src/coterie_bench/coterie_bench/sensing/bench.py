@@ -150,7 +150,8 @@ def try_alignment(
     rng = np.random.default_rng([seed, most, round(100 * wrong)])
     things = furniture(seed)
     labels = sorted({thing.label for thing in things})
-    pose = MapPose(*rng.uniform(-20.0, 20.0, 2), rng.uniform(-math.pi, math.pi))
+    x, y, turn = rng.uniform((-20.0, -20.0, -math.pi), (20.0, 20.0, math.pi)).tolist()
+    pose = MapPose(x, y, turn)
 
     def shaken(point: Sequence[float]) -> tuple[float, float, float]:
         x, y, z = (np.array(point) + rng.normal(0.0, noise, 3)).tolist()
@@ -212,11 +213,13 @@ def bench_sensing(
             f"{np.median([t.said for t in good]):.2f}" if good else "",
         )
         results += tried
-    print_whole(console, table)
+    print_whole(table, console)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        kinds = {"places": scores, "alignment": results}
-        records = {name: [asdict(item) for item in items] for name, items in kinds.items()}
+        records = {
+            "places": [asdict(score) for score in scores],
+            "alignment": [asdict(trial) for trial in results],
+        }
         write_json(out / "results.json", records)
         for name, items in records.items():
             write_csv(out / f"{name}.csv", items)
@@ -235,7 +238,7 @@ def _print_places(console: Console, scores: Sequence[PlacesScore]) -> None:
     both, extra, missed = (sum(getattr(s, k) for s in scores) for k in ("both", "extra", "missed"))
     table.add_section()
     table.add_row("all", str(sum(s.looks for s in scores)), str(both), str(extra), str(missed))
-    print_whole(console, table)
+    print_whole(table, console)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
