@@ -11,6 +11,8 @@ pytestmark = pytest.mark.ros
 pytest.importorskip("coterie_msgs")
 
 from rclpy.action import ActionClient  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
+from std_srvs.srv import SetBool  # noqa: E402
 
 from coterie_core.tasks import RobotReport, Thing  # noqa: E402
 from coterie_msgs.action import ExecuteTask  # noqa: E402
@@ -116,6 +118,28 @@ def test_what_is_to_be_brought_is_there_in_the_world(graph) -> None:
     status, result = graph.end(graph.give(f"put {item.id} on {goal.id}"))
     assert status == SUCCEEDED and result.success, result.message
     assert graph.where(item.id) == goal.id
+
+
+def test_a_robot_that_is_stopped_stands_others_go_on_and_it_does_when_released(graph) -> None:
+    item, goal = graph.an_item()
+    node = graph.ros.node("supervisor")
+    stop = node.create_publisher(String, "stop", profile("messages"))
+    graph.ros.wait_for_matched(stop)
+    calls = {name: node.create_client(SetBool, f"{name}/stop") for name in TEAM}
+    handle = graph.give(f"put {item.id} on {goal.id}")
+    graph.ros.spin_until(
+        lambda: any(report.skill for report in graph.reports.values()), what="a robot to begin"
+    )
+    stop.publish(String(data="anna: a child came in"))
+    graph.ros.spin(1.0)  # what was under way arrives
+    before = {name: graph.bridge.world.state(name).pose for name in TEAM}
+    graph.ros.spin(2.0)
+    assert {name: graph.bridge.world.state(name).pose for name in TEAM} == before
+    assert graph.where(item.id) in (item.support, "")
+    for call in calls.values():
+        graph.ros.result(call.call_async(SetBool.Request(data=False)))
+    status, result = graph.end(handle)
+    assert status == SUCCEEDED and graph.where(item.id) == goal.id, result.message
 
 
 def test_cancel_stops_the_robots(graph) -> None:

@@ -30,6 +30,8 @@ and records the environment. Then ./coterie --help lists all commands.
 
 docs/INSTALL.md tells what is installed where, and how to undo it."""
 
+#: Commands that begin at once, without a look at the set-up, and the modules that do them.
+AT_ONCE = {"stop": "coterie_cli.stop", "release": "coterie_cli.stop"}
 #: Groups of requirements that a command needs beside that of its own name: a test builds the site,
 #: and puts a decision to the model in the box.
 MORE_GROUPS = {
@@ -60,6 +62,11 @@ def main(arguments: Sequence[str]) -> int:
 def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     layout = steps.Layout(ROOT)
     installation = ros.find(environ)
+    if arguments and arguments[0] in AT_ONCE and layout.activation.is_file():
+        base = ros.base_environment(installation, environ, (layout.venv, layout.install))
+        # A set-up that waits to be done anew must not keep robots moving.
+        with contextlib.suppress(OSError, ValueError):  # the record of the environment is broken
+            _become(layout, installation, base, arguments, AT_ONCE[arguments[0]])
     if installation.note:
         print(f"coterie: {installation.note}", file=sys.stderr)
     machine.check_this_machine(wheels=installation.wheels)
@@ -79,7 +86,11 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     if arguments and arguments[0] == "setup":
         print(_ready_text(plan))
         return 0
-    _become_command_line(plan, base, arguments)
+    try:
+        ros.Activation.load(layout.activation)
+    except (OSError, ValueError):
+        steps.record_activation(plan, base)
+    _become(layout, installation, base, arguments, "coterie_cli.cli")
     return 0
 
 
@@ -172,18 +183,17 @@ def _only_one(state: Path) -> Iterator[None]:
         yield
 
 
-def _become_command_line(
-    plan: steps.Plan, base: Mapping[str, str], arguments: Sequence[str]
+def _become(
+    layout: steps.Layout,
+    installation: ros.Installation,
+    base: Mapping[str, str],
+    arguments: Sequence[str],
+    module: str,
 ) -> None:
-    layout = plan.layout
-    try:
-        activation = ros.Activation.load(layout.activation)
-    except (OSError, ValueError):
-        activation = steps.record_activation(plan, base)
-    environ = ros.with_defaults(
-        activation.apply(base), layout.root, wheels=plan.installation.wheels
-    )
+    """Become a module of the command line, in the environment that was recorded."""
+    activation = ros.Activation.load(layout.activation)
+    environ = ros.with_defaults(activation.apply(base), layout.root, wheels=installation.wheels)
     python = str(layout.python)
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execve(python, [python, "-m", "coterie_cli.cli", *arguments], environ)
+    os.execve(python, [python, "-m", module, *arguments], environ)

@@ -17,6 +17,7 @@ from coterie_bringup import rundir
 from coterie_bringup.child_process import describe_exit
 from coterie_bringup.errors import CommandError
 from coterie_bringup.memory import claim_memory
+from coterie_bringup.node_parameters import stop_folder
 from coterie_bringup.plan import plan
 from coterie_bringup.processes import ProcessSpec, write_parameters
 from coterie_bringup.resources import team_file
@@ -197,6 +198,7 @@ def team_actions(values: Mapping[str, str], packages: Collection[str] = ()) -> l
             environment={
                 k: v for k, v in planned.environment.items() if k.startswith(("ROS_", "FAST"))
             },
+            stops=stop_folder(planned.team, planned.directory),
         )
     )
     note = f"team {planned.team.name}: ROS_DOMAIN_ID={domain}, run folder {planned.directory}"

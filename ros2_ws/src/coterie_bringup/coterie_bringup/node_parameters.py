@@ -9,6 +9,7 @@ from typing import Any
 
 from coterie_bringup.bodies import described_robot, robot_body
 from coterie_bringup.memory import memory_folder, memory_parameters
+from coterie_bringup.rundir import state_root
 from coterie_bringup.team import Team
 from coterie_bringup.team_robots import RobotSpec, StartSpec
 from coterie_bringup.team_sections import LeaderSpec, OpenQuestionsSpec, PlannerSpec
@@ -44,6 +45,13 @@ def bridge_parameters(team: Team) -> dict[str, Any]:
         # The mapper, or the leader, takes it up and publishes the map: one publisher of a topic.
         parameters["prior_topic"] = "prior_map"
     return parameters
+
+
+def stop_folder(team: Team, run_directory: Path | None) -> Path | None:
+    """Return where stops of robots are kept: for a run; those of real robots for good."""
+    if str(team.world.kind) == "real":
+        return state_root() / "stops" / team.name
+    return None if run_directory is None else run_directory / "stops"
 
 
 def _body(team: Team, robot: RobotSpec) -> dict[str, Any]:

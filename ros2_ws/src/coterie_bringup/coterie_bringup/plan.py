@@ -18,6 +18,7 @@ from coterie_bringup.node_parameters import (
     open_parameters,
     planner_parameters,
     resume_parameters,
+    stop_folder,
     worker_parameters,
 )
 from coterie_bringup.processes import ProcessSpec, dds_environment, discovery_environment
@@ -67,7 +68,9 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
         specs.append(spec.with_parameters({"use_sim_time": True}))
 
     kept = "" if run_directory is None else str(run_directory / "world")
-    nodes = {"bridge": {**bridge_parameters(team), "state_directory": kept}}
+    stops = str(stop_folder(team, run_directory) or "")
+    world = {**bridge_parameters(team), "state_directory": kept, "stop_directory": stops}
+    nodes = {"bridge": world}
     add("bridge", "habitat_bridge", "bridge_node", nodes, essential=True)
     if team.explorers:
         nodes = {"aggregator": aggregator_parameters(team, run_directory)}

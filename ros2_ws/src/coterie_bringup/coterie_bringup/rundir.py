@@ -38,6 +38,7 @@ class RunState:
     robots: list[str] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
     pid_birth: int = 0
+    stops: str = ""
 
     @property
     def alive(self) -> bool:
@@ -53,8 +54,12 @@ def own_state(
     namespace: str = "",
     robots: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
+    stops: Path | None = None,
 ) -> RunState:
-    """Return the state of a team that this process runs from now on."""
+    """Return the state of a team that this process runs from now on.
+
+    `stops` is where the latches of stopped robots are kept.
+    """
     return RunState(
         team=team,
         pid=os.getpid(),
@@ -65,6 +70,7 @@ def own_state(
         namespace=namespace,
         robots=list(robots),
         environment=dict(environment or {}),
+        stops=str(stops or ""),
     )
 
 

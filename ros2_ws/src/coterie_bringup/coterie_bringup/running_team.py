@@ -13,6 +13,7 @@ from typing import Any
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_bringup.memory import claim_memory
+from coterie_bringup.node_parameters import stop_folder
 from coterie_bringup.plan import plan
 from coterie_bringup.processes import ProcessSpec, programs, write_parameters
 from coterie_bringup.supervisor import Event, Supervisor
@@ -150,6 +151,7 @@ def prepared(
             namespace=team.namespace,
             robots=[r.name for r in team.robots],
             environment=environment,
+            stops=stop_folder(team, directory),
         )
         with rundir.registered(state):
             yield TeamRun(team, number, directory, specs, environment, supervisor, state)

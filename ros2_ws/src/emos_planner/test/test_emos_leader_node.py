@@ -11,6 +11,7 @@ pytestmark = pytest.mark.ros
 pytest.importorskip("coterie_msgs")
 
 from rclpy.action import ActionClient  # noqa: E402
+from std_msgs.msg import Bool  # noqa: E402
 
 from coterie_core.tasks import (  # noqa: E402
     Reflection,
@@ -55,8 +56,13 @@ class Hand:
         self.resume = node.create_publisher(RobotResume, f"{name}/resume", profile("latched"))
         node.create_subscription(DiscussionTurn, "discussion", self.hear, profile("messages"))
         node.create_subscription(Assignment, "assignment", self.take, profile("latched"))
+        self.held = node.create_publisher(Bool, f"{name}/stopped", profile("latched"))
         self.resume.publish(conversions.resume_to_msg(name, resume))
         self.tell()
+
+    def halt(self, stopped: bool) -> None:
+        """Stop it as a person does, or release it; it goes on reporting."""
+        self.held.publish(Bool(data=stopped))
 
     def hear(self, turn) -> None:
         asked = turn.kind == DiscussionTurn.PROPOSE and self.name in turn.recipients
@@ -209,6 +215,37 @@ def test_a_silent_robot_is_left_out_and_a_dead_one_is_replaced(ros, start) -> No
     assert status == SUCCEEDED, result.message
     robots = {one.robot for one in result.assignment.sub_tasks if "place" in one.id}
     assert chosen not in robots
+
+
+def test_a_stopped_robot_is_replaced_and_with_all_stopped_the_task_waits(ros, start) -> None:
+    start(revive=1.0)
+    person = Person(ros)
+    for hand in person.robots.values():
+        hand.lazy = True
+    handle = person.give("bring mug-1 to the kitchen counter")
+
+    def doer() -> str:
+        return next(one.robot for one in person.assignments[-1].sub_tasks if "pick" in one.id)
+
+    ros.spin_until(lambda: "execution" in person.stages, what="the execution to begin")
+    first = doer()
+    person.robots[first].halt(True)
+    ros.spin_until(lambda: doer() not in ("", first), what="another robot to get the work")
+    for hand in person.robots.values():
+        hand.halt(True)
+    ros.spin(3.0)  # longer than a dead robot would be waited for
+    assert not handle.get_result_async().done() and person.stages[-1] == "execution"
+    for hand in person.robots.values():
+        hand.lazy = False
+    person.robots[first].halt(False)
+    status, result = person.end(handle)
+    assert status == SUCCEEDED, result.message
+    assert {o.robot for o in result.assignment.sub_tasks if "place" in o.id} == {first}
+
+    person.robots[first].halt(True)
+    status, result = person.end(person.give("go to the hall"))
+    assert status == ABORTED
+    assert "no robot can work" in result.message and "./coterie release" in result.message
 
 
 def test_a_leader_that_dies_goes_on_from_its_state(ros, start, tmp_path) -> None:

@@ -134,6 +134,18 @@ def make_world(spec: WorldSpec | Mapping[str, Any]) -> Simulator:
     return makers[spec.kind](spec)
 
 
+def world_of(value: object, seed: int) -> Simulator:
+    """Return the world of a bridge's parameter `world`; `seed` where it names none.
+
+    Raises:
+        ValueError: It is no description.
+        WorldError: As `make_world`.
+    """
+    if not isinstance(value, dict):
+        raise ValueError("parameter 'world': expected a world's description as a JSON object")
+    return make_world({"seed": seed, **value})
+
+
 def _house(spec: WorldSpec) -> House:
     from habitat_bridge.house.generator import generate_house
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from xml.etree import ElementTree as Xml
 
@@ -250,3 +250,12 @@ def _parts(pose: Matrix) -> tuple[Vec3, Quaternion]:
     x, y, z, w = (float(v) for v in Rotation.from_matrix(pose[:3, :3]).as_quat())
     at = (float(pose[0, 3]), float(pose[1, 3]), float(pose[2, 3]))
     return at, (x, y, z, w)
+
+
+def known_links(robot: str, urdf: str, problem: Callable[[str], object]) -> list[Link]:
+    """Return the links of a robot's description at rest; none, and why, where it is unreadable."""
+    try:
+        return rest_links(urdf)
+    except LinksError as error:
+        problem(f"{robot}: no frames of its links: {error}")
+        return []

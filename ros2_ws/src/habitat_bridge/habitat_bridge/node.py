@@ -31,17 +31,17 @@ from coterie_ros.robot_publishers import (
     CHANNELS,
     CameraPublishers,
     FramePublisher,
-    Link,
     RobotPublishers,
 )
 from coterie_ros.serving import GoalContext
+from coterie_ros.stopping import STOP, StopServer
 from habitat_bridge.clock_file import ClockFile
 from habitat_bridge.embedded.world import EmbeddedWorld
-from habitat_bridge.factory import make_world
+from habitat_bridge.factory import world_of
 from habitat_bridge.goal_scheduler import Goal, GoalScheduler, Step
 from habitat_bridge.hardware_topics import HardwareTopics
 from habitat_bridge.image_detector import detector_of
-from habitat_bridge.links import LinksError, rest_links
+from habitat_bridge.links import known_links
 from habitat_bridge.lockstep_barrier import LockstepBarrier
 from habitat_bridge.parameters import BRIDGE_PARAMETERS
 from habitat_bridge.prior import prior_map
@@ -89,7 +89,7 @@ class BridgeNode(AgentNode):
     def _set_up(self, parameters: Parameters) -> None:
         specs = read_roster(parameters.json("robots"))
         self._lockstep = parameters["mode"] == "lockstep"
-        self.world = world = self._given or _make_world(parameters)
+        self.world = world = self._given or world_of(parameters.json("world"), parameters["seed"])
         folder = parameters["state_directory"]
         self._clock_file = ClockFile(Path(folder) if folder else None)
         if self._clock_file.start > 0.0:
@@ -146,7 +146,7 @@ class BridgeNode(AgentNode):
             spec = self._specs[robot]
             urdf = spec.urdf or urdf_of(robot, port.body)
             port.describe(urdf, world.time, with_resume=spec.resume)
-            fixed += port.fixed_frames(world.time, self._links(robot, urdf))
+            fixed += port.fixed_frames(world.time, known_links(robot, urdf, self.problem))
             self.subscribe(Bool, f"{robot}/takes_part", "latched", partial(self._hear, robot))
             if isinstance(world, EmbeddedWorld):
                 self._hardware[robot] = HardwareTopics(
@@ -160,16 +160,17 @@ class BridgeNode(AgentNode):
         self._frames.publish_fixed(fixed)
         if self._hardware:
             self.every(_GRAPH_PERIOD, self._attend, name="drivers")
+        kept = parameters["stop_directory"]
+        StopServer(
+            self,
+            {robot: f"{robot}/" for robot in self._ports},
+            STOP,
+            Path(kept) if kept else None,
+            lambda robot, why: self._driver.post(partial(self._halt, robot, why)),
+            lambda robot: self._driver.post(partial(self._conductor.release, robot)),
+        )
         self._driver.post(self._begin)
         self._driver.start()
-
-    def _links(self, robot: str, urdf: str) -> list[Link]:
-        """Return the links of a robot's description at rest; none where it cannot be read."""
-        try:
-            return rest_links(urdf)
-        except LinksError as error:
-            self.problem(f"{robot}: no frames of its links: {error}")
-            return []
 
     def on_stop(self) -> None:
         """Stop the world's thread."""
@@ -314,6 +315,12 @@ class BridgeNode(AgentNode):
             self._conductor.perceive(robot)
         self.idle()
 
+    def _halt(self, robot: str, why: str) -> None:
+        """Hold a robot, and tell at once that it stands."""
+        assert self.world is not None
+        self._conductor.halt(robot, why)
+        self._publish_moving(self.world.time, {robot: self.world.state(robot)})
+
     def _submit(self, goal: Goal) -> None:
         self._conductor.submit(goal, time.monotonic())
 
@@ -428,13 +435,6 @@ def _ended(goal: GoalContext, result: SkillResult, message: Any) -> Any:
     if result.ok:
         return goal.succeed(message)
     return goal.cancel(message) if goal.cancelled else goal.abort(message)
-
-
-def _make_world(parameters: Parameters) -> Simulator:
-    value = parameters.json("world")
-    if not isinstance(value, dict):
-        raise ValueError("parameter 'world': expected a world's description as a JSON object")
-    return make_world({"seed": parameters["seed"], **value})
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -37,6 +37,11 @@ BRIDGE_PARAMETERS = (
         "",
         "Folder of the simulated time, for a restart; empty: time begins at 0.",
     ),
+    ParameterSpec(
+        "stop_directory",
+        "",
+        "Folder in which stops of robots outlast a restart; empty: they do not.",
+    ),
     ParameterSpec("seed", 0, "Seed of the world, where its description names none.", minimum=0),
     ParameterSpec(
         "rate",

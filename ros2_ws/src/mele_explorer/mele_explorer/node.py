@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ from coterie_ros.names import team_name
 from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters
 from coterie_ros.serving import GoalContext
+from coterie_ros.stopping import StopWatch
 from coterie_ros.team_memory import MemoryKeeper
 from mele_explorer.answering import Answerer
 from mele_explorer.explorer import Explorer, ExplorerLimits
@@ -96,6 +98,7 @@ class ExplorerNode(AgentNode):
         namespace = self.get_namespace()
         # A process that died in the middle of an exploration must not hold up the others' time.
         self._takes_part.publish(Bool(data=False))
+        self._stop_watch = StopWatch(self)
         self.subscribe(
             ObservationMsg,
             "observation",
@@ -173,7 +176,7 @@ class ExplorerNode(AgentNode):
                 if skill is None:
                     return goal.succeed(self._result(explorer, travelled, explorer.stopped, True))
                 self._report(goal, explorer, skill)
-                result = await self._hop(skill)
+                result = await self._stop_watch.carried_out(partial(self._hop, skill))
                 travelled += result.distance
                 explorer.skill_ended(skill, result)
                 newer = await self._seen.after(observation.step)

@@ -40,6 +40,7 @@ from coterie_ros.names import team_name
 from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters
 from coterie_ros.serving import GoalContext
+from coterie_ros.stopping import StopWatch
 from coterie_ros.team_memory import MemoryKeeper
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody, household_goal
@@ -111,6 +112,7 @@ class RevecaNode(AgentNode):
         # A process that died in the middle of a skill must not hold up the others' time.
         self._takes_part.publish(Bool(data=False))
         self.subscribe(Clock, "/clock", "sensor_data", self._on_clock)
+        self._stop_watch = StopWatch(self)
         self.subscribe(
             ObservationMsg,
             "observation",
@@ -283,6 +285,10 @@ class RevecaNode(AgentNode):
     # -- what the work needs: see working.Driver --------------------------------------------------
 
     async def skill(self, skill: Skill) -> SkillResult:
+        """Have a skill carried out, after a stop anew; return how it ended."""
+        return await self._stop_watch.carried_out(partial(self._do, skill))
+
+    async def _do(self, skill: Skill) -> SkillResult:
         """Have the bridge (or the robot's driver) carry out a skill; return how it ended."""
         step = self._seen.step
         timeout = self.parameters["skill_timeout"]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from coterie_cli.options import TEAM, Domain, Model, TeamFile
+from coterie_cli.options import PASS_THROUGH, TEAM, Domain, Model, TeamFile
 
 app = typer.Typer()
 team_app = typer.Typer(help="Checks of team files.", no_args_is_help=True)
@@ -50,6 +50,22 @@ def view(
     from coterie_cli.view import view as run
 
     raise typer.Exit(run(team, out=out))
+
+
+@app.command("stop", context_settings=PASS_THROUGH)
+def stop(context: typer.Context) -> None:
+    """Stop robots at once, all or some, until they are released; `--help` shows its options."""
+    from coterie_cli.stop import main as run
+
+    raise typer.Exit(run(["stop", *context.args]))
+
+
+@app.command("release", context_settings=PASS_THROUGH)
+def release(context: typer.Context) -> None:
+    """Let stopped robots go on; `--help` shows its options."""
+    from coterie_cli.stop import main as run
+
+    raise typer.Exit(run(["release", *context.args]))
 
 
 @team_app.command("check")

@@ -31,6 +31,7 @@ from emos_planner.leader.split_state import sub_tasks_of_reply
 from emos_planner.leader.split_task import SplitTask
 from emos_planner.leader.splitting import meant_by_order, split_state, with_likeness
 from emos_planner.leader.state_file import Kept, LeaderState
+from emos_planner.leader.stops import take_stop
 from emos_planner.leader.task import Agreement, TaskInWork
 from emos_planner.leader.transcript import Transcript, Turn
 from emos_planner.leader.understand import Understanding, from_goals, understand
@@ -387,6 +388,12 @@ class Leader:
         if self._current is None:
             return []
         return self._current.progress.notice_silence(self.clock())
+
+    def take_stop(self, robot: str, stopped: bool) -> list[Change]:
+        """Take down that a person has stopped a robot, or released it; return what changed."""
+        if self._current is None:
+            return []
+        return take_stop(self._current.progress, robot, stopped, self.clock())
 
     @property
     def must_replan(self) -> bool:

@@ -76,7 +76,12 @@ class LeaderNode(AgentNode):
         self._has_map = False
         self._news = asyncio.Event()
         self.team = TeamPresence(
-            self, self.robots, self.options.silence, self._on_report, self._news.set
+            self,
+            self.robots,
+            self.options.silence,
+            self._on_report,
+            self._news.set,
+            self._on_stop,
         )
         self._talk = DiscussionTopic(self, self.team.alive)
         self._busy = ""
@@ -132,6 +137,11 @@ class LeaderNode(AgentNode):
                 self._news.set()
         else:
             self._news.set()
+
+    def _on_stop(self, robot: str, stopped: bool) -> None:
+        if self.leader is not None:
+            self._told(self.leader.take_stop(robot, stopped))
+        self._news.set()
 
     # -- a Channel ------------------------------------------------------------------------------
 
@@ -214,7 +224,7 @@ class LeaderNode(AgentNode):
             self._news.clear()
             there = self.team.there()
             waited = time.monotonic() - begin
-            if self._has_map and len(there) == len(self.robots):
+            if self._has_map and len(there) + len(self.team.stopped) >= len(self.robots):
                 break
             starting = time.monotonic() - self._since < self.parameters["start_time"]
             if self._has_map and waited >= GATHER and not starting:
@@ -236,9 +246,7 @@ class LeaderNode(AgentNode):
             self._missing = f"left out: {missing}"
             self.problem(self._missing)
         if not there:
-            raise ValueError(
-                f"no robot is there: {', '.join(self.robots)} publish no resume or status"
-            )
+            raise ValueError(self.team.nobody())
         return there
 
     async def _watch(self, goal: GoalContext | None, limit: float) -> Outcome:

@@ -13,6 +13,7 @@ from coterie_msgs.msg import RobotResume, RobotStatus
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions.tasks import report_from_msg
+from coterie_ros.stopping import STOPPED, StopWatch
 
 
 class TeamPresence:
@@ -24,6 +25,7 @@ class TeamPresence:
         silence: After which a robot is not there any longer [s of wall time].
         on_report: Called in the loop with every report.
         on_resume: Called in the loop when a resume has come.
+        on_stop: Called in the loop where a robot is stopped, or released (name, whether stopped).
     """
 
     def __init__(
@@ -33,9 +35,11 @@ class TeamPresence:
         silence: float,
         on_report: Callable[[RobotReport], object],
         on_resume: Callable[[], object],
+        on_stop: Callable[[str, bool], object],
     ) -> None:
         self._node, self.robots, self._silence = node, robots, silence
-        self._on_report, self._on_resume = on_report, on_resume
+        self._on_report, self._on_resume, self._on_stop = on_report, on_resume, on_stop
+        self._stops: dict[str, StopWatch] = {}
         self.resumes: dict[str, Resume] = {}
         self.reports: dict[str, RobotReport] = {}
         self._heard_at: dict[str, float] = {}
@@ -43,6 +47,9 @@ class TeamPresence:
     def begin(self) -> None:
         """Listen to resumes and reports."""
         for robot in self.robots:
+            self._stops[robot] = StopWatch(
+                self._node, f"{robot}/{STOPPED}", partial(self._on_stop, robot)
+            )
             self._node.subscribe(
                 RobotResume,
                 f"{robot}/resume",
@@ -63,23 +70,41 @@ class TeamPresence:
         heard = self._heard_at.get(robot)
         return heard is not None and time.monotonic() - heard <= self._silence
 
+    @property
+    def stopped(self) -> list[str]:
+        """Names of the robots that a person has stopped."""
+        return [robot for robot, watch in self._stops.items() if watch.stopped]
+
     def there(self) -> dict[str, Vec3 | None]:
-        """Return the robots that have told of their body and are alive -> where they are [m]."""
+        """Return the robots that can be given work -> where they are [m].
+
+        They have told of their body, are alive, and nobody has stopped them.
+        """
+        stopped = self.stopped
         return {
             robot: self.reports[robot].position
             for robot in self.robots
-            if robot in self.resumes and self.alive(robot)
+            if robot in self.resumes and self.alive(robot) and robot not in stopped
         }
 
     def missing(self) -> str:
         """Return who is not there and why, in words ("": all are)."""
-        there = self.there()
+        there, stopped = self.there(), self.stopped
         what = {
-            robot: "no status" if robot in self.resumes else "no resume"
+            robot: "stopped"
+            if robot in stopped
+            else ("no status" if robot in self.resumes else "no resume")
             for robot in self.robots
             if robot not in there
         }
         return ", ".join(f"{robot} ({why})" for robot, why in what.items())
+
+    def nobody(self) -> str:
+        """Return why there is no robot at all that can be given work, and what to do."""
+        if stopped := self.stopped:
+            command = f"./coterie release {stopped[0]}"
+            return f"no robot can work: {self.missing()}; let those stopped go on: {command}"
+        return f"no robot is there: {', '.join(self.robots)} publish no resume or status"
 
     def world_time(self) -> float:
         """Return the world's clock as robots report it [s]."""

@@ -48,6 +48,7 @@ from coterie_ros.model import node_decider
 from coterie_ros.names import team_name
 from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters
+from coterie_ros.stopping import StopWatch
 from coterie_ros.team_memory import MemoryKeeper
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.options import LeaderOptions
@@ -122,6 +123,7 @@ class RobotNode(AgentNode):
             self._on_observation,
             convert=conversions.observation_from_msg,
         )
+        self._stop_watch = StopWatch(self)
         self.keeper.begin(team_name(namespace, ""), on_map=self._on_map)
         self.subscribe(
             DiscussionTurn,
@@ -312,7 +314,8 @@ class RobotNode(AgentNode):
             step = self._seen.step
             self._takes_part.publish(Bool(data=True))
             self._sub_task, self._taken_back = agent.current, False
-            self._skill = asyncio.ensure_future(self._do(skill))
+            done = self._stop_watch.carried_out(partial(self._do, skill))
+            self._skill = asyncio.ensure_future(done)
             try:
                 result = await self._skill
             except asyncio.CancelledError:

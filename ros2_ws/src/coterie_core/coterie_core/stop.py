@@ -1,0 +1,127 @@
+"""A stop that stays: latched until a person releases it, over restarts, too."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coterie_core.files import write_atomically
+
+if TYPE_CHECKING:  # ./coterie stop begins sooner without what skills import
+    from coterie_core.skills import SkillResult
+
+MAX_TEXT = 200
+"""Longest text of who stopped a robot, and of why [characters]."""
+_PREFIX = "stopped by "
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+
+
+def is_stop(result: SkillResult) -> bool:
+    """Whether a skill ended, or was refused, because its robot is stopped."""
+    from coterie_core.skills import Outcome
+
+    refused = result.outcome in (Outcome.REFUSED, Outcome.CANCELLED)
+    return refused and result.reason.startswith(_PREFIX)
+
+
+def one_line(text: str) -> str:
+    """Return a text that somebody sent as one line of at most `MAX_TEXT` characters."""
+    return " ".join(_UNPRINTABLE.sub(" ", text[: 4 * MAX_TEXT]).split())[:MAX_TEXT]
+
+
+class StopLatch:
+    """Whether one robot is stopped, by whom and why; ROS-free.
+
+    Args:
+        robot: Name of the robot.
+        file: Where it is kept, so that a restart changes nothing; None: it is not kept. A file
+            that cannot be read means stopped.
+        halt: Stops the robot; called each time `stop` is called.
+
+    Attributes:
+        stopped: Whether the robot is stopped.
+        by: Who stopped it.
+        reason: Why.
+        trouble: What went wrong with the file the last time ("": nothing).
+    """
+
+    def __init__(
+        self, robot: str, file: Path | None = None, halt: Callable[[], object] = lambda: None
+    ) -> None:
+        self.robot = robot
+        self.stopped = False
+        self.by = self.reason = self.trouble = ""
+        self._file = file
+        self._halt = halt
+        self._load()
+
+    @property
+    def text(self) -> str:
+        """What goals are told while it is stopped."""
+        why = f": {self.reason}" if self.reason else ""
+        return f"{_PREFIX}{self.by or 'somebody'}{why}; release with ./coterie release {self.robot}"
+
+    def stop(self, by: str, reason: str = "") -> bool:
+        """Stop the robot; return whether it was not stopped before, whose reason then stands.
+
+        Call `keep` next: many robots are stopped first, and then all of it is written.
+        """
+        fresh = not self.stopped
+        if fresh:
+            self.by, self.reason = one_line(by), one_line(reason)
+        self.stopped = True
+        self._halt()
+        return fresh
+
+    def release(self) -> bool:
+        """Let the robot go on; return whether it was stopped. Call `keep` next."""
+        was, self.stopped, self.by, self.reason = self.stopped, False, "", ""
+        return was
+
+    def keep(self) -> None:
+        """Write how it stands, so that a restart changes nothing; see `trouble`."""
+        self.trouble = ""
+        if self._file is None:
+            return
+        try:
+            if self.stopped:
+                keep_stop(self._file, self.by, self.reason)
+            else:
+                self._file.unlink(missing_ok=True)
+        except OSError as error:
+            how = "is not kept over" if self.stopped else "comes back at"
+            self.trouble = f"{self._file}: the stop of {self.robot} {how} a restart: {error}"
+
+    def _load(self) -> None:
+        if self._file is None:
+            return
+        try:
+            kept = json.loads(self._file.read_text("utf-8"))
+            self.stopped = True
+            self.by, self.reason = one_line(str(kept["by"])), one_line(str(kept["reason"]))
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            self.stopped = True
+            self.by = "nobody knows whom"
+            self.reason = f"{self._file} cannot be read ({type(error).__name__})"
+
+
+def keep_stop(file: Path, by: str, reason: str) -> None:
+    """Write that a robot is stopped, for a latch that begins later.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    kept = {"stopped": True, "by": by, "reason": reason, "at": time.time()}
+    write_atomically(file, json.dumps(kept), durable=True)
+
+
+def latch_file(folder: Path, robot: str) -> Path:
+    """Return the file of a robot's latch."""
+    return folder / f"{robot}.stop.json"
