@@ -225,6 +225,7 @@ def test_launch_and_up_start_the_same_processes(
             node["ros__parameters"].pop("model_directory", None)
             node["ros__parameters"].pop("state_directory", None)
             node["ros__parameters"].pop("memory_directory", None)
+            node["ros__parameters"].pop("stop_directory", None)
     assert parameters == expected
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,10 +60,8 @@ class StopServer:
         self._listen(team, list(robots))
         for robot, prefix in robots.items():
             self._listen(prefix + STOP, [robot])
-            service = node.create_service(
-                SetBool, prefix + STOP, lambda request, _, robot=robot: self._serve(robot, request)
-            )
-            node.at_end(lambda service=service: node.destroy_service(service))
+            service = node.create_service(SetBool, prefix + STOP, partial(self._serve, robot))
+            node.at_end(partial(node.destroy_service, service))
         for robot, latch in self.latches.items():
             if latch.stopped:
                 self._halt(robot, latch.text)
@@ -89,7 +88,7 @@ class StopServer:
             self._stop(robots, by, reason)
 
         subscription = self._node.create_subscription(String, topic, heard, profile("messages"))
-        self._node.at_end(lambda: self._node.destroy_subscription(subscription))
+        self._node.at_end(partial(self._node.destroy_subscription, subscription))
 
     def _stop(self, robots: Sequence[str], by: str, reason: str) -> None:
         fresh = [robot for robot in robots if self.latches[robot].stop(by or "somebody", reason)]
@@ -103,7 +102,7 @@ class StopServer:
         if latch.trouble:
             self._node.problem(latch.trouble)
 
-    def _serve(self, robot: str, request: SetBool.Request) -> SetBool.Response:
+    def _serve(self, robot: str, request: SetBool.Request, _: object) -> SetBool.Response:
         latch = self.latches[robot]
         if request.data:
             self._stop([robot], "a call of its service", "")
