@@ -242,7 +242,7 @@ class EmbeddedWorld:
                     body.job.elapsed += dt
             elif body.job is not None:
                 self._advance(body, body.job, dt)
-            elif body.drive is not None and not body.halted:
+            elif body.drive is not None:
                 advance_drive(body, body.drive, dt, self._book.blocker)
             if body.drive is not None and body.drive.until <= self._time:
                 body.drive = None
