@@ -22,6 +22,7 @@ from coterie_bringup.plan import plan
 from coterie_bringup.processes import ProcessSpec, write_parameters
 from coterie_bringup.resources import team_file
 from coterie_bringup.restarts import Restarts
+from coterie_bringup.robot_interfaces import require_interfaces
 from coterie_bringup.team import Team, load_team, with_namespace
 from coterie_bringup.team_models import local_servers, server_environment
 from coterie_bringup.trust import require_trust
@@ -38,7 +39,7 @@ ARGUMENTS: Mapping[str, tuple[str | None, str]] = {
     "without": ("", "robots whose nodes run elsewhere (robot.launch.py), with commas"),
     "namespace": ("", "ROS namespace of the team; empty: the team file's"),
     "domain": ("", "ROS domain; empty: the team file's, else ROS_DOMAIN_ID, else 0"),
-    "use_sim_time": ("true", "whether nodes take the time from the bridge's /clock"),
+    "use_sim_time": ("true", "false: nodes take this machine's time in any case"),
     "log_level": ("info", "debug, info, warn, error or fatal"),
     "params_file": ("", "YAML file of ROS parameters that win over those of the team file"),
     "use_respawn": (
@@ -135,6 +136,7 @@ def launch_plan(values: Mapping[str, str], packages: Collection[str] = ()) -> La
     if given["namespace"]:
         team = with_namespace(team, given["namespace"])
     require_trust(team, trust=True if _flag(given, "trust") else None, ask=lambda text: "")
+    require_interfaces(team)
     claim_memory(team)
     level = given["log_level"].lower()
     if level not in LOG_LEVELS:
@@ -307,11 +309,12 @@ def view_actions(values: Mapping[str, str]) -> list[Any]:
         raise CommandError("give team:=FILE, or config:=FILE.rviz")
     import launch_ros.actions
 
-    namespace, domain = values["namespace"], None
+    namespace, domain, simulated = values["namespace"], None, True
     if file:
         team = load_team(team_file(file))
         team = with_namespace(team, namespace) if namespace else team
         namespace, domain = team.namespace, _domain(values["domain"], team)
+        simulated = team.simulated_time
         if not config:
             from coterie_bringup.view import team_config, write_config
 
@@ -324,7 +327,7 @@ def view_actions(values: Mapping[str, str]) -> list[Any]:
             package="rviz2",
             executable="rviz2",
             arguments=["-d", config],
-            parameters=[{"use_sim_time": True}],
+            parameters=[{"use_sim_time": simulated}],
             remappings=[(f"/{t}", f"{prefix}/{t}") for t in ("tf", "tf_static", "clock")],
             additional_env={} if domain is None else {"ROS_DOMAIN_ID": str(domain)},
             output="screen",

@@ -13,6 +13,8 @@ from coterie_core.files import write_atomically
 
 def house_identity(team: Team) -> str:
     """Return what tells one house from another: a memory holds for one of them only."""
+    if team.real:
+        return f"real {team.name}"
     spec, world = team.world_spec(), team.world
     named = {
         name: value

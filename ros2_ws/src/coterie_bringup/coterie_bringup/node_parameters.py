@@ -15,6 +15,7 @@ from coterie_bringup.team_robots import RobotSpec, StartSpec
 from coterie_bringup.team_sections import LeaderSpec, OpenQuestionsSpec, PlannerSpec
 from coterie_core.detector_vocabulary import STRUCTURE, household_vocabulary
 from coterie_core.meaning import EmbedderOptions
+from robot_adapters.settings import AdapterSettings
 
 
 def bridge_parameters(team: Team) -> dict[str, Any]:
@@ -75,6 +76,33 @@ def _start(start: StartSpec) -> dict[str, Any]:
     return start.model_dump(mode="json", exclude_none=True)
 
 
+def adapter_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
+    """Return the parameters of a real robot's adapter.
+
+    Raises:
+        PlanError: Its URDF cannot be used.
+    """
+    settings = robot.adapter or AdapterSettings()
+    parameters = settings.to_parameters()
+    for part in ("navigation", "arm"):
+        given = parameters.get(f"{part}.namespace", "")
+        if given and not given.startswith("/"):
+            # Below the team's namespace; the node's own names are below the robot's.
+            parameters[f"{part}.namespace"] = "/" + "/".join(filter(None, (team.namespace, given)))
+    urdf = described_robot(team, robot)[0] if robot.urdf else ""
+    return {
+        **parameters,
+        "robot": robot.name,
+        "embodiment": robot_body(team, robot).model_dump_json(),
+        "limits": team.limits_of(robot).to_json(),
+        "team_map": "/" + "/".join(filter(None, (team.namespace, "semantic_map")))
+        if team.mapper is not None
+        else "",
+        "urdf": urdf,
+        "resume": not urdf,
+    }
+
+
 def aggregator_parameters(team: Team, run_directory: Path | None) -> dict[str, Any]:
     """Return the aggregator node's parameters."""
     settings = team.aggregator
@@ -122,8 +150,8 @@ def detector_vocabulary(team: Team, ignored: Collection[str] = ("door",)) -> dic
         ignored: Labels that are not reported; see `household_vocabulary`.
     """
     world = team.world
-    if world.kind == "graph" or world.scene is not None or world.house is not None:
-        return {}  # labels come from files
+    if world.kind in ("graph", "real") or world.scene is not None or world.house is not None:
+        return {}  # labels come from files, or from a detector that nobody knows
     return {"detector_vocabulary": list(household_vocabulary(ignored))}
 
 
@@ -204,7 +232,8 @@ def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[
     folder = memory_folder(team, run_directory)
     kept = "" if folder is None else str(folder / "map")
     # No map before what is known beforehand is in it: who asks would take it for the whole.
-    known = {"prior_patience": 10.0} if bridge_parameters(team)["prior_map"] != "nothing" else {}
+    prior = "nothing" if team.real else bridge_parameters(team)["prior_map"]
+    known = {"prior_patience": 10.0} if prior != "nothing" else {}
     cameras = list(spec.cameras) or [
         f"{robot.name}/{camera.name}"
         for robot in team.robots

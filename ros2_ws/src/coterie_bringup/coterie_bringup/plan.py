@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie_bringup.node_parameters import (
+    adapter_parameters,
     aggregator_parameters,
     bridge_parameters,
     cooperator_parameters,
@@ -41,7 +42,8 @@ ROLES: tuple[
 def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
     """Return the processes of a team in the order to start them: bridge, who leads, robots.
 
-    Robots that answer questions have an aggregator, those that do tasks a leader.
+    Real robots have adapters in place of the bridge. Robots that answer questions have an
+    aggregator, those that do tasks a leader.
 
     Args:
         team: The team.
@@ -65,13 +67,22 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
             essential=essential,
             robots=tuple(robots),
         )
-        specs.append(spec.with_parameters({"use_sim_time": True}))
+        specs.append(spec.with_parameters({"use_sim_time": team.simulated_time}))
 
     kept = "" if run_directory is None else str(run_directory / "world")
     stops = str(stop_folder(team, run_directory) or "")
-    world = {**bridge_parameters(team), "state_directory": kept, "stop_directory": stops}
-    nodes = {"bridge": world}
-    add("bridge", "habitat_bridge", "bridge_node", nodes, essential=True)
+    nodes: dict[str, Mapping[str, Any]] = {}
+    for robot in team.robots if team.real else ():
+        # A process for each: it may run on its robot's computer.
+        nodes = {
+            f"{robot.name}/adapter": {**adapter_parameters(team, robot), "stop_directory": stops}
+        }
+        add(f"adapter.{robot.name}", "robot_adapters", "adapter_node", nodes,
+            ("--robots", robot.name), robots=(robot.name,))  # fmt: skip
+    if not team.real:
+        world = {**bridge_parameters(team), "state_directory": kept, "stop_directory": stops}
+        nodes = {"bridge": world}
+        add("bridge", "habitat_bridge", "bridge_node", nodes, essential=True)
     if team.explorers:
         nodes = {"aggregator": aggregator_parameters(team, run_directory)}
         add("aggregator", "cam_aggregator", "aggregator_node", nodes, essential=True)
@@ -98,8 +109,8 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
             names = [robot.name for robot in group]
             more = f"+{len(names) - 1}" if len(names) > 1 else ""
             nodes = {f"{r.name}/{node}": parameters(team, r, run_directory) for r in group}
-            arguments = ("--robots", *names)
-            add(f"{node}.{names[0]}{more}", package, executable, nodes, arguments, robots=names)
+            add(f"{node}.{names[0]}{more}", package, executable, nodes,
+                ("--robots", *names), robots=names)  # fmt: skip
     environment = {**discovery_environment(len(specs)), **dds_environment()}
     return [replace(spec, environment=environment) for spec in specs]
 

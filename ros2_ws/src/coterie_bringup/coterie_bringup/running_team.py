@@ -16,6 +16,7 @@ from coterie_bringup.memory import claim_memory
 from coterie_bringup.node_parameters import stop_folder
 from coterie_bringup.plan import plan
 from coterie_bringup.processes import ProcessSpec, programs, write_parameters
+from coterie_bringup.robot_interfaces import ensure_interfaces
 from coterie_bringup.supervisor import Event, Supervisor
 from coterie_bringup.team import Team
 from coterie_bringup.team_models import local_servers, server_environment, server_programs
@@ -124,6 +125,7 @@ def prepared(
         NoLocalModel: The file of a local model is not there.
     """
     require_trust(team)
+    ensure_interfaces(team)
     with rundir.domain(domain if domain is not None else team.domain) as number:
         _check_alone(team, number)
         claim_memory(team)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, model_validator
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import SCHEME, package_path
@@ -16,6 +16,7 @@ from coterie_bringup.team_checks import (
     check_map,
     check_models,
     check_names,
+    check_real,
     check_roles,
     check_writes,
     expand_groups,
@@ -117,6 +118,25 @@ class Team(Section):
 
     _file: Path | None = PrivateAttr(None)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _mode_of_real_robots(cls, data: Any) -> Any:
+        """Take real time for real robots, unless the file says otherwise."""
+        world = data.get("world") if isinstance(data, dict) else None
+        if isinstance(world, dict) and world.get("kind") == "real":
+            return {"mode": "real_time", **data}
+        return data
+
+    @property
+    def real(self) -> bool:
+        """Whether its robots are real: they have adapters, and there is no bridge."""
+        return self.world.kind == "real"
+
+    @property
+    def simulated_time(self) -> bool:
+        """Whether nodes take the time from /clock."""
+        return not self.real or self.world.use_sim_time
+
     @property
     def explorers(self) -> tuple[RobotSpec, ...]:
         """Robots that answer questions."""
@@ -152,6 +172,8 @@ class Team(Section):
 
     def house_name(self) -> str:
         """Return the name of the house that the world is made of."""
+        if self.real:
+            return self.name
         if self.world.scan:
             return self.world.scan
         return Path(self.world.house).stem if self.world.house else f"house_{self.world.seed}"
@@ -216,6 +238,7 @@ def parse_team(text: str, file: str = "team.yaml", folder: Path | None = None) -
         check_names(marked, problems)
         check_models(marked, problems)
         check_map(marked, problems)
+        check_real(marked, problems)
         check_roles(marked, problems)
         check_writes(marked, folder, problems)
     try:

@@ -199,6 +199,27 @@ def check_writes(marked: MarkedData, folder: Path | None, problems: list[Problem
             problems.append(Problem(path, marked.line(path), message))
 
 
+def check_real(marked: MarkedData, problems: list[Problem]) -> None:
+    """Real robots need adapters, and somebody who sees the house: nobody else knows it."""
+    data: dict[str, Any] = marked.data
+    if _at(data, ("world", "kind")) != "real":
+        return
+
+    def add(path: tuple[str | int, ...], message: str) -> None:
+        problems.append(Problem(path, marked.line(path), message))
+
+    robots = data.get("robots")
+    for i, robot in enumerate(robots if isinstance(robots, list) else []):
+        if isinstance(robot, dict) and robot.get("adapter") is None:
+            name = shown(robot.get("name"))
+            message = f"{name} has no adapter, and the world is real; add `adapter: {{}}` or more"
+            add(("robots", i), message)
+    if data.get("mode") == "lockstep":
+        add(("mode",), "real robots do not wait for one another; remove mode, or use real_time")
+    if data.get("leader") is not None and data.get("mapper") is None:
+        add(("leader",), "with real robots a leader needs the mapper's map; add `mapper: {}`")
+
+
 def check_map(marked: MarkedData, problems: list[Problem]) -> None:
     """Who makes the map and who works on it must fit to the world, the robots and one another."""
     data: dict[str, Any] = marked.data

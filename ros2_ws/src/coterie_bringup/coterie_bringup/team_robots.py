@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from coterie_core.guard import Limits
 from coterie_core.yaml_checks import shown, suggestion
 from habitat_bridge.robots import EMBODIMENTS
+from robot_adapters.settings import AdapterSettings
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,49}")
 """What a ROS namespace of one level may look like."""
@@ -132,6 +133,11 @@ class RobotSpec(Section):
     )
     model: str = Field(
         "rules", description="Name of a profile of `models` that the robot thinks with."
+    )
+    adapter: AdapterSettings | None = Field(
+        None,
+        description="Settings of how the real robot is driven and what it perceives with; none: "
+        "the robot is simulated. Worlds that are simulated do not read them.",
     )
     malicious: bool = Field(False, description="Inverts all the robot's answers, for experiments.")
 

@@ -101,6 +101,11 @@ class ActionClient:
         """Wait until a server is there; False where none came in time [s]."""
         return await _until(self._client.server_is_ready, timeout)
 
+    @property
+    def there(self) -> bool:
+        """Whether a server is there."""
+        return not self._client.ended and bool(self._client.server_is_ready())
+
     async def run(
         self,
         goal: Any,
@@ -112,6 +117,7 @@ class ActionClient:
         poll: float = 5.0,
         lost_after: float = 15.0,
         stopping: float = 0.0,
+        goal_id: bytes | None = None,
     ) -> GoalEnd:
         """Send a goal and return how it ended; cancelling the caller cancels the goal.
 
@@ -127,12 +133,13 @@ class ActionClient:
             poll: Time between requests for the result [s].
             lost_after: How long the server may be out of sight before the goal is given up [s].
             stopping: How long to wait for the goal's end once the caller was cancelled [s].
+            goal_id: 16 bytes; None: random ones.
 
         Raises:
             GoalRejected: The server does not accept the goal.
             NoAnswer: The server did not answer, or the goal did not end in time.
         """
-        identity = UUID(uuid=list(uuid.uuid4().bytes))
+        identity = UUID(uuid=list(goal_id or uuid.uuid4().bytes))
         handle = None
         try:
             handle = await self._accepted(goal, identity, on_feedback, accept_timeout, attempts)

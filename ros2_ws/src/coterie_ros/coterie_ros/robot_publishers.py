@@ -125,7 +125,55 @@ class CameraPublishers:
             self._cloud.publish(conversions.cloud_to_msg(points, head))
 
 
-class RobotPublishers:
+class ObservationPublishers:
+    """What agents are told of one robot: description, resume and observations.
+
+    Args:
+        node: Whose topics they are.
+        robot: The robot's name.
+        body: Its embodiment.
+        base: What the topics are below; the node's own namespace for "".
+    """
+
+    def __init__(self, node: AgentNode, robot: str, body: Embodiment, base: str) -> None:
+        self._node = node
+        self.robot = robot
+        self.body = body
+        self._base = base
+        self._observations = node.publisher(ObservationMsg, f"{base}observation", "observations")
+        self._last: ObservationMsg | None = None
+        self._listeners = 0
+
+    def describe(
+        self, urdf: str, time: float, summary: str = "", *, with_resume: bool = True
+    ) -> None:
+        """Publish the latched description, and the resume unless a resume node does."""
+        if urdf:
+            description = self._node.publisher(String, f"{self._base}robot_description", "latched")
+            description.publish(String(data=urdf))
+        if with_resume:
+            # Made here: a publisher that stays silent would look like a second source.
+            resume = self._node.publisher(RobotResume, f"{self._base}resume", "latched")
+            resume.publish(
+                conversions.resume_to_msg(self.robot, self.body, time=time, summary=summary)
+            )
+
+    def publish_observation(self, observation: Observation) -> None:
+        """Publish an observation; it is repeated to those who come later."""
+        self._last = conversions.observation_to_msg(observation, conversions.MAP)
+        self._listeners = self._observations.subscribers
+        self._observations.publish(self._last)
+
+    def repeat_observation(self, *, to_new_only: bool = False) -> None:
+        """Publish the last observation again (same `step`), or only if somebody new listens."""
+        listeners = self._observations.subscribers
+        newcomers = listeners > self._listeners
+        self._listeners = listeners
+        if self._last is not None and listeners and (newcomers or not to_new_only):
+            self._observations.publish(self._last)
+
+
+class RobotPublishers(ObservationPublishers):
     """The topics of one robot, in the namespace of its name.
 
     The odometry frame is where the robot started: `map -> odom` is fixed, as far as the source of
@@ -142,32 +190,14 @@ class RobotPublishers:
     def __init__(
         self, node: AgentNode, robot: str, body: Embodiment, start: Pose, *, pixels: bool
     ) -> None:
-        self._node = node
-        self.robot = robot
-        self.body = body
+        super().__init__(node, robot, body, f"{robot}/")
         self._start = start
         self._odometry = node.publisher(Odometry, f"{robot}/odom", "odometry")
-        self._observations = node.publisher(ObservationMsg, f"{robot}/observation", "observations")
-        self._description = node.publisher(String, f"{robot}/robot_description", "latched")
         self.cameras = (
             [CameraPublishers(node, robot, camera, k == 0) for k, camera in enumerate(body.cameras)]
             if pixels
             else []
         )
-        self._last: ObservationMsg | None = None
-        self._listeners = 0
-
-    def describe(
-        self, urdf: str, time: float, summary: str = "", *, with_resume: bool = True
-    ) -> None:
-        """Publish the latched description, and the resume unless a resume node does."""
-        self._description.publish(String(data=urdf))
-        if with_resume:
-            # Made here: a publisher that stays silent would look like a second source.
-            resume = self._node.publisher(RobotResume, f"{self.robot}/resume", "latched")
-            resume.publish(
-                conversions.resume_to_msg(self.robot, self.body, time=time, summary=summary)
-            )
 
     def fixed_frames(self, time: float = 0.0, links: Sequence[Link] = ()) -> list[TransformStamped]:
         """Return the transforms that never change: map -> odom, base -> cameras, and links.
@@ -209,20 +239,6 @@ class RobotPublishers:
         turned = conversions.relative(Pose((0.0, 0.0, 0.0), self._start.yaw), Pose(linear)).position
         here = conversions.relative(self._start, pose)
         self._odometry.publish(conversions.odometry_to_msg(self.robot, here, turned, angular, time))
-
-    def publish_observation(self, observation: Observation) -> None:
-        """Publish an observation; it is repeated to those who come later."""
-        self._last = conversions.observation_to_msg(observation, conversions.MAP)
-        self._listeners = self._observations.subscribers
-        self._observations.publish(self._last)
-
-    def repeat_observation(self, *, to_new_only: bool = False) -> None:
-        """Publish the last observation again (same `step`), or only if somebody new listens."""
-        listeners = self._observations.subscribers
-        newcomers = listeners > self._listeners
-        self._listeners = listeners
-        if self._last is not None and listeners and (newcomers or not to_new_only):
-            self._observations.publish(self._last)
 
 
 class FramePublisher:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NoiseLevel = Literal["none", "low", "normal", "high"]
 
-Kind = Literal["embedded", "graph", "habitat"]
+Kind = Literal["embedded", "graph", "habitat", "real"]
 
 # Fields that only some kinds of world have.
 _FIELDS: dict[str, tuple[Kind, ...]] = {
@@ -26,6 +26,8 @@ _FIELDS: dict[str, tuple[Kind, ...]] = {
     ),
     **dict.fromkeys(("directory", "scan"), ("graph",)),
     **dict.fromkeys(("dataset", "scene", "habitat_python"), ("habitat",)),
+    **dict.fromkeys(("seed", "noise"), ("embedded", "habitat", "graph")),
+    "use_sim_time": ("real",),
 }
 _HOUSE = ("floors", "rooms", "house")
 # (miss, wrong label, phantoms per look) of detectors in topological houses.
@@ -45,11 +47,12 @@ class WorldSpec(BaseModel):
     and the `scan` in it; these files tell what a detector saw, so that it errs no more by default.
     `habitat`: a house as with `embedded`, or a `scene` of a Habitat data set (`dataset`: its
     `.scene_dataset_config.json`), in habitat-sim, which `habitat_python` runs.
+    `real`: no simulator; each robot has an adapter.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kind: Kind = Field("embedded", description="Kind of world: embedded, graph or habitat.")
+    kind: Kind = Field("embedded", description="Kind of world: embedded, graph, habitat or real.")
     seed: int = Field(
         0, ge=0, lt=2**31, description="Seed of the house, the start places and the noise."
     )
@@ -94,6 +97,12 @@ class WorldSpec(BaseModel):
         "environment variable COTERIE_HABITAT_PYTHON.",
     )
 
+    use_sim_time: bool = Field(
+        False,
+        description="Robots of a real world take the time from /clock, as those of a simulator "
+        "with a ROS interface of its own do.",
+    )
+
     @model_validator(mode="after")
     def _fields_fit_kind(self) -> WorldSpec:
         for name, kinds in _FIELDS.items():
@@ -130,6 +139,8 @@ def make_world(spec: WorldSpec | Mapping[str, Any]) -> Simulator:
             spec = WorldSpec.model_validate(dict(spec))
         except ValidationError as error:
             raise WorldError("; ".join(_problem(dict(e)) for e in error.errors()[:4])) from None
+    if spec.kind == "real":
+        raise WorldError("world: a world of kind real is not simulated; robot_adapters serve it")
     makers = {"embedded": _embedded, "graph": _graph, "habitat": _habitat}
     return makers[spec.kind](spec)
 

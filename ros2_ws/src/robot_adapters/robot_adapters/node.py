@@ -2,15 +2,64 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from nav2_msgs.msg import SpeedLimit
+from sensor_msgs.msg import BatteryState
+from std_srvs.srv import Trigger
+
+from coterie_core.embodiment import Embodiment
+from coterie_core.geometry import Pose, Vec3
+from coterie_core.guard import Guard, RobotLimits
+from coterie_core.skills import (
+    POSITION_TOLERANCE,
+    Detect,
+    LookAround,
+    Outcome,
+    Skill,
+    SkillRefused,
+    SkillResult,
+    Wait,
+)
+from coterie_core.skills import NavigateTo as NavigateToSkill
+from coterie_msgs.action import Manipulate, NavigateTo
+from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
-from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.parameters import Parameters
+from coterie_ros.robot_publishers import ObservationPublishers
+from coterie_ros.serving import GoalContext
+from coterie_ros.stopping import STOP, StopServer
+from robot_adapters.backends import arm_of, navigation_of
+from robot_adapters.backends.base import Feedback, Progress
+from robot_adapters.backends.goals import joined
+from robot_adapters.battery import Battery
+from robot_adapters.parameters import ADAPTER_PARAMETERS
+from robot_adapters.sensing.observer import SensingError
+from robot_adapters.sensors import Sensors
+from robot_adapters.settings import AdapterSettings
 
-ADAPTER_PARAMETERS = (
-    ParameterSpec("robot", "", "Name of the robot; empty: that of the node's namespace."),
-)
+_FEEDBACK_PERIOD = 0.2
+_TRACK_PERIOD = 0.2
+_REPEAT_PERIOD = 1.0
+_SPEED_PERIOD = 2.0
+_HOLD_PERIOD = 0.2
+_SLACK = 0.05  # [m] and [rad] that a robot may roll on after its goal checker was content
+_NOWHERE = Pose((math.nan, math.nan, math.nan))
+
+
+@dataclass(slots=True)
+class _Job:
+    """A skill that runs."""
+
+    task: asyncio.Task[SkillResult]
+    what: str
+    reason: str = ""  # why it was ended, if it was not by its own client
 
 
 class AdapterNode(AgentNode):
@@ -26,9 +75,373 @@ class AdapterNode(AgentNode):
     def __init__(self, name: str = "adapter", **options: Any) -> None:
         super().__init__(name, **options)
 
+    # -- hooks ---------------------------------------------------------------------------------
+
     def on_setup(self, parameters: Parameters) -> None:
-        """Refuse to run: no backend can be chosen yet."""
-        raise ValueError("robot_adapters has no backends yet")
+        """Read the settings; offer the robot's actions."""
+        self.robot = parameters["robot"] or self.get_namespace().rpartition("/")[2]
+        if not self.robot:
+            raise ValueError("parameter 'robot': name the robot, or start the node in a namespace")
+        self.settings = AdapterSettings.from_parameters(parameters)
+        self.limits = RobotLimits.from_json(parameters["limits"], "parameter 'limits'")
+        body = parameters.json("embodiment") or {"name": self.robot}
+        self.body = self.limits.body(Embodiment.model_validate(body))
+        self.battery = Battery(self.settings.battery)
+        self._step = 0
+        self._job: _Job | None = None
+        self._turn = asyncio.Lock()
+        self._trouble = ""
+        self._driven = 0.0
+        self._docked = False
+        self._topics = ObservationPublishers(self, self.robot, self.body, "")
+        self.serve_action(NavigateTo, "navigate_to", self._navigate)
+        self.serve_action(Manipulate, "manipulate", self._manipulate)
+        self.serve(Trigger, "dock", self._dock_asked)
+
+    def on_start(self) -> None:
+        """Connect to the robot's drivers and sensors; say what the robot is."""
+        settings = self.settings
+        team_map = self.parameters["team_map"]
+        self.sensors = Sensors(self, settings, self.body.radius, team_map)
+        self.guard = Guard(None, {}, self.limits)
+        self.sensors.on_map(self._map_changed)
+        self.navigation = navigation_of(self, settings, self.sensors)
+        self.arm = arm_of(self, settings, self.body, self.parameters["urdf"], self.sensors)
+        self._topics.describe(
+            self.parameters["urdf"], self.now(), with_resume=self.parameters["resume"]
+        )
+        if settings.sensors.battery:
+            self.subscribe(BatteryState, settings.sensors.battery, "sensor_data", self._on_battery)
+        if self.guard.speed is not None and settings.navigation.backend == "nav2":
+            topic = joined(settings.navigation.namespace, "speed_limit")
+            self._speed = self.publisher(SpeedLimit, topic, "messages")
+            self.every(_SPEED_PERIOD, self._limit_speed, "speed limit")
+        self.diagnostics.add_source("robot", self._figures)
+        self.diagnostics.add_source("sensors", self.sensors.figures)
+        for name, backend in (("navigation", self.navigation), ("arm", self.arm)):
+            if backend is not None:
+                self.diagnostics.add_source(name, backend.describe)
+        self.every(_REPEAT_PERIOD, self._repeat, "observations")
+        kept = self.parameters["stop_directory"]
+        self.stops = StopServer(
+            self,
+            {self.robot: ""},
+            f"{self.get_namespace().rpartition('/')[0]}/{STOP}",
+            Path(kept) if kept else None,
+            self._halt,
+            lambda robot: None,
+        )
+        self.every(_HOLD_PERIOD, self._hold, "hold")
+
+    # -- goals, in the loop's thread -----------------------------------------------------------
+
+    async def _navigate(self, goal: GoalContext) -> NavigateTo.Result:
+        begin = self._here()
+        try:
+            skill = conversions.navigate_from_msg(goal.request, f"{self.robot}/navigate_to")
+        except conversions.ConversionError as error:
+            result, target = SkillResult(Outcome.REFUSED, str(error)), None
+        else:
+            target = self.guard.places.get(skill.place) if skill.place else skill.position
+
+            def feedback(progress: Progress) -> None:
+                goal.feedback(
+                    NavigateTo.Feedback(
+                        current_pose=conversions.stamped_pose(self._here(), time=self.now()),
+                        distance_remaining=float(progress.remaining),
+                        progress=float(progress.done),
+                    )
+                )
+
+            result = await self._do(skill, lambda: self._drive(skill, target, _spared(feedback)))
+        pose = self._here()
+        left = (math.nan, 0.0)
+        if target is not None and pose is not _NOWHERE:
+            left = skill.left(pose, target)
+        if pose is _NOWHERE:
+            pose = begin if begin is not _NOWHERE else Pose((0.0, 0.0, 0.0))
+        message = conversions.navigate_result_to_msg(result, pose, left, time=self.now())
+        return _ended(goal, result, message)
+
+    async def _manipulate(self, goal: GoalContext) -> Manipulate.Result:
+        try:
+            skill = conversions.manipulate_from_msg(goal.request, f"{self.robot}/manipulate")
+        except conversions.ConversionError as error:
+            result = SkillResult(Outcome.REFUSED, str(error))
+        else:
+
+            def feedback(progress: Progress) -> None:
+                goal.feedback(Manipulate.Feedback(progress=float(progress.done)))
+
+            result = await self._do(skill, lambda: self._act(skill, _spared(feedback)))
+        message = Manipulate.Result(
+            result=conversions.skill_result_to_msg(result),
+            holding=self.arm.holding if self.arm is not None else "",
+        )
+        return _ended(goal, result, message)
+
+    async def _do(
+        self, skill: Skill, work: Callable[[], Coroutine[Any, Any, SkillResult]]
+    ) -> SkillResult:
+        """Do a skill unless it is refused; one that runs is ended. An observation follows."""
+        try:
+            self._refuse(skill)
+        except SkillRefused as refused:
+            await self._observe()
+            return refused.result
+        return await self._run(type(skill).__name__, work)
+
+    def _refuse(self, skill: Skill) -> None:
+        """Let a skill pass.
+
+        Raises:
+            SkillRefused: It must not run now.
+        """
+        if trouble := self.stops.refusal(self.robot):
+            raise SkillRefused(Outcome.REFUSED, trouble)
+        if trouble := self.battery.trouble:
+            raise SkillRefused(Outcome.REFUSED, trouble)
+        self.guard.check(skill, self.body)
+
+    async def _run(
+        self, what: str, work: Callable[[], Coroutine[Any, Any, SkillResult]]
+    ) -> SkillResult:
+        """Run a skill alone; cancelling this ends it on the robot."""
+        self._end_job("a newer goal took its place")
+        async with self._turn:
+            # A stop that comes later finds the job; one that came before does not.
+            if trouble := self.stops.refusal(self.robot):
+                return SkillResult(Outcome.REFUSED, trouble)
+            job = self._job = _Job(asyncio.ensure_future(work()), what)
+            begin, self._driven = self.now(), 0.0
+            tracking = asyncio.ensure_future(self._track())
+            try:
+                result = await job.task
+            except asyncio.CancelledError:
+                result = SkillResult(Outcome.CANCELLED, job.reason or "cancelled")
+            except Exception as error:
+                self.report_failure(what, error)
+                result = SkillResult(Outcome.FAULT, f"the adapter failed: {error}")
+            finally:
+                tracking.cancel()
+                self._job = None
+            duration = max(self.now() - begin, 0.0)
+            result = replace(result, duration=duration, distance=self._driven)
+        if self.active:
+            await self._observe()
+        return result
+
+    def _end_job(self, reason: str) -> None:
+        if self._job is not None and not self._job.task.done():
+            self._job.reason = self._job.reason or reason
+            self._job.task.cancel()
+
+    def _halt(self, robot: str, reason: str) -> None:
+        """Stop the robot; in the executor's thread, which never waits for a skill."""
+        for backend in (self.navigation, self.arm):
+            if backend is not None:
+                backend.halt()
+        self.loop.call(self._end_job, reason)
+
+    def _hold(self) -> None:
+        """While it is stopped: cancel what was on its way when the stop came, whoever sent it."""
+        if self.stops.refusal(self.robot):
+            for backend in (self.navigation, self.arm):
+                if backend is not None:
+                    backend.halt()
+
+    async def _track(self) -> None:
+        """Add up how far the robot drives."""
+        last: Vec3 | None = None
+        while True:
+            here = self._here()
+            if here is not _NOWHERE:
+                if last is not None:
+                    self._driven += math.dist(here.position[:2], last[:2])
+                last = here.position
+            await asyncio.sleep(_TRACK_PERIOD)
+
+    # -- skills --------------------------------------------------------------------------------
+
+    async def _drive(
+        self, skill: NavigateToSkill, target: Vec3 | None, feedback: Feedback
+    ) -> SkillResult:
+        base = self.navigation
+        if base is None:
+            return SkillResult(Outcome.UNSUPPORTED, "navigation.backend is none: it cannot drive")
+        assert target is not None  # the guard refuses what has none
+        if self._docked:
+            result = await base.undock()
+            if not result.ok:
+                return result
+            self._docked = False
+        result = await base.navigate(skill, Pose(target, skill.yaw or 0.0), feedback)
+        if not result.ok:
+            return result
+        # What tf tells is a little older than what the goal checker saw.
+        await self.sensors.caught_up(self.now())
+        here = self._here()
+        if here is _NOWHERE:
+            return SkillResult(Outcome.FAULT, self._located_trouble())
+        off, angle = skill.left(here, target)
+        tolerance = max(skill.tolerance, POSITION_TOLERANCE if skill.place else 0.0)
+        if off > tolerance + _SLACK or abs(angle) > skill.yaw_tolerance + _SLACK:
+            return SkillResult(
+                Outcome.BLOCKED,
+                f"the drive ended in success, but {off:.2f} m and {abs(angle):.2f} rad off; "
+                f"tolerated are {tolerance:g} m and {skill.yaw_tolerance:g} rad",
+            )
+        if skill.yaw is None and self.settings.navigation.look_on_arrival:
+            looked = await base.look_around(lambda progress: None)
+            if looked.outcome is Outcome.CANCELLED:
+                return looked
+            if not looked.ok:
+                self.problem(f"arrived, and could not look around: {looked.reason}")
+        return result
+
+    async def _act(self, skill: Skill, feedback: Feedback) -> SkillResult:
+        if isinstance(skill, Wait):
+            await asyncio.sleep(skill.duration)
+            return SkillResult(Outcome.SUCCEEDED)
+        if isinstance(skill, Detect):
+            return await self._detect(skill.label)
+        if isinstance(skill, LookAround):
+            if self.navigation is None:
+                return SkillResult(Outcome.UNSUPPORTED, "navigation.backend is none")
+            return await self.navigation.look_around(feedback)
+        if self.arm is None:
+            return SkillResult(Outcome.UNSUPPORTED, "arm.backend is none: it cannot use an arm")
+        return await self.arm.manipulate(skill, feedback)
+
+    async def _detect(self, label: str) -> SkillResult:
+        await asyncio.sleep(self.settings.sensors.settle)
+        try:
+            seen = (await self.sensors.observation(self.robot, self._step)).detections
+        except SensingError as error:
+            return SkillResult(Outcome.FAULT, str(error))
+        if not label or any(found.label == label for found in seen):
+            return SkillResult(Outcome.SUCCEEDED)
+        return SkillResult(Outcome.NOT_VISIBLE, f"no {label!r} in view from here; look elsewhere")
+
+    # -- observations --------------------------------------------------------------------------
+
+    def _here(self) -> Pose:
+        try:
+            return self.sensors.pose()
+        except SensingError:
+            return _NOWHERE
+
+    def _located_trouble(self) -> str:
+        try:
+            self.sensors.pose()
+        except SensingError as error:
+            return str(error)
+        return ""
+
+    async def _observe(self) -> bool:
+        """Publish what the robot perceives now; False where it is not known where it is."""
+        if self.settings.sensors.settle > 0.0:
+            await asyncio.sleep(self.settings.sensors.settle)
+        try:
+            observation = await self.sensors.observation(self.robot, self._step)
+        except SensingError as error:
+            if str(error) != self._trouble:
+                self._trouble = str(error)
+                self.problem(f"no observation: {error}")
+            return False
+        self._trouble = ""
+        self._step += 1
+        self._topics.publish_observation(observation)
+        return True
+
+    async def _repeat(self) -> None:
+        """Make the first observation; repeat the last one to newcomers, and say what is wrong."""
+        if self._step == 0 and self._job is None:
+            await self._observe()
+        self._topics.repeat_observation(to_new_only=True)
+        for backend in (self.navigation, self.arm):
+            if backend is not None and (why := backend.ready()):
+                self.diagnostics.warn(why)
+        for trouble in self.sensors.problems():
+            self.diagnostics.warn(trouble)
+        if trouble := self.battery.trouble:
+            self.diagnostics.warn(trouble)
+
+    def _map_changed(self) -> None:
+        try:
+            scene = self.sensors.observer.scene()
+        except SensingError:
+            return
+        self.guard.know(scene)
+
+    def _figures(self) -> dict[str, object]:
+        ready = {
+            f"{name}_ready": backend.ready() or "yes"
+            for name, backend in (("navigation", self.navigation), ("arm", self.arm))
+            if backend is not None
+        }
+        return {
+            **ready,
+            "located": self._located_trouble() or "yes",
+            "skill": self._job.what if self._job is not None else "none",
+            "battery": "unknown"
+            if math.isnan(self.battery.charge)
+            else f"{100.0 * self.battery.charge:.0f} %",
+            "observations": self._step,
+        }
+
+    # -- battery, speed ------------------------------------------------------------------------
+
+    def _on_battery(self, message: BatteryState) -> None:
+        if self.battery.update(float(message.percentage)):
+            self.problem(self.battery.trouble)
+            settings = self.settings
+            if settings.battery.dock and settings.navigation.dock and self._job is None:
+                self.run(self._dock(), "docking")
+
+    async def _dock(self) -> SkillResult:
+        base = self.navigation
+        if base is None:
+            return SkillResult(Outcome.UNSUPPORTED, "navigation.backend is none: it cannot drive")
+        result = await self._run("Dock", base.dock)
+        self._docked = self._docked or result.ok
+        if not result.ok:
+            self.problem(f"docking: {result.reason}")
+        return result
+
+    async def _dock_asked(self, request: Trigger.Request) -> Trigger.Response:
+        result = await self._dock()
+        return Trigger.Response(success=result.ok, message=result.reason)
+
+    def _limit_speed(self) -> None:
+        # Repeated: Nav2's controllers take it as a message, and forget it when they restart.
+        self._speed.publish(
+            SpeedLimit(
+                header=conversions.header(self.now(), ""),
+                percentage=False,
+                speed_limit=float(self.guard.speed or 0.0),
+            )
+        )
+
+
+def _spared(feedback: Feedback) -> Feedback:
+    """Pass on feedback a few times a second at most."""
+    due = 0.0
+
+    def pass_on(progress: Progress) -> None:
+        nonlocal due
+        now = asyncio.get_running_loop().time()
+        if now >= due:
+            due = now + _FEEDBACK_PERIOD
+            feedback(progress)
+
+    return pass_on
+
+
+def _ended(goal: GoalContext, result: SkillResult, message: Any) -> Any:
+    if result.ok:
+        return goal.succeed(message)
+    return goal.cancel(message) if goal.cancelled else goal.abort(message)
 
 
 def make_nodes(options: ProcessOptions) -> list[AdapterNode]:
@@ -36,9 +449,9 @@ def make_nodes(options: ProcessOptions) -> list[AdapterNode]:
     return nodes_of_robots(options, AdapterNode, "adapter", __doc__)
 
 
-def main() -> None:
+def main(args: Sequence[str] | None = None) -> None:
     """Run the adapters of one process."""
-    raise SystemExit(run_nodes(make_nodes))
+    raise SystemExit(run_nodes(make_nodes, args))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from coterie_core.geometry import Pose
+from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.skills import NavigateTo, Skill, SkillResult
 
 
@@ -17,22 +18,64 @@ class Progress:
     Attributes:
         done: Fraction that is done, 0 to 1.
         remaining: What is left of the path [m]; NaN where it is not known.
-        pose: Where the robot is, in the team's map frame; None where it is not known.
     """
 
     done: float = 0.0
-    remaining: float = float("nan")
-    pose: Pose | None = None
+    remaining: float = math.nan
 
 
 Feedback = Callable[[Progress], None]
 
 
-class Backend(Protocol):
-    """What every backend does. All of it runs in the loop of the adapter's node."""
+class Whereabouts(Protocol):
+    """Where the robot and things are: in the team's map for Coterie, in its own for its drivers."""
 
-    async def halt(self) -> None:
-        """Cancel every goal, whoever sent it, and command zero velocity where that is possible."""
+    @property
+    def map_frame(self) -> str:
+        """Name of the robot's map frame."""
+        ...
+
+    @property
+    def base_frame(self) -> str:
+        """Name of the robot's base frame."""
+        ...
+
+    def pose(self) -> Pose:
+        """Return where the base is in the team's map.
+
+        Raises:
+            RuntimeError: That is not known; says why.
+        """
+        ...
+
+    def to_robot_map(self, pose: Pose) -> Pose:
+        """Return a pose of the team's map in the robot's.
+
+        Raises:
+            RuntimeError: Where the robot's map lies is not known.
+        """
+        ...
+
+    def free_points(self, position: Vec3, tolerance: float) -> list[Vec3]:
+        """Return points within a tolerance [m] where the robot may stand, the nearest first.
+
+        The position itself comes first where nothing is known against it.
+        """
+        ...
+
+    def objects(self, radius: float) -> list[tuple[str, str, Box]]:
+        """Return objects (id, label, box) near the robot [m], boxes in the team's map."""
+        ...
+
+
+class Backend(Protocol):
+    """What every backend does. All of it runs in the loop of the adapter's node but `halt`."""
+
+    def halt(self) -> None:
+        """Cancel every goal, whoever sent it, and command zero velocity where that is possible.
+
+        Returns at once and may be called in any thread, also while a skill runs.
+        """
         ...
 
     def ready(self) -> str:
@@ -52,7 +95,7 @@ class NavigationBackend(Backend, Protocol):
 
         Args:
             skill: What is asked for, with its tolerances.
-            goal: Its target, in the team's map frame; the yaw counts where `skill.yaw` is given.
+            goal: Its target, in the team's map; the yaw counts where `skill.yaw` is given.
             feedback: Told how far it has come.
 
         Returns:
@@ -64,10 +107,23 @@ class NavigationBackend(Backend, Protocol):
         """Turn once about the own axis."""
         ...
 
+    async def dock(self) -> SkillResult:
+        """Go to the dock and charge."""
+        ...
+
+    async def undock(self) -> SkillResult:
+        """Leave the dock."""
+        ...
+
 
 class ArmBackend(Backend, Protocol):
     """Moves a robot's arm and gripper."""
 
+    @property
+    def holding(self) -> str:
+        """Label of what the hand holds; empty: nothing."""
+        ...
+
     async def manipulate(self, skill: Skill, feedback: Feedback) -> SkillResult:
-        """Do MoveArmTo, Pick, Place, Open or Close; positions are in the team's map frame."""
+        """Do MoveArmTo, Pick, Place, Open or Close; positions are in the team's map."""
         ...

@@ -1,0 +1,105 @@
+"""Teams of real robots: their section of the team file, and their processes."""
+
+from __future__ import annotations
+
+import pytest
+
+from coterie_bringup.plan import plan
+from coterie_bringup.processes import write_parameters
+from coterie_bringup.robot_interfaces import missing, require_interfaces
+from coterie_bringup.team import parse_team
+from coterie_core.yaml_marks import FileProblem
+from robot_adapters.settings import AdapterSettings
+
+LAB = """\
+world: {kind: real}
+namespace: lab
+leader: {}
+mapper: {}
+robots:
+  - name: walker
+    role: worker
+    embodiment: legs
+    adapter:
+      navigation: {namespace: nav/walker, stall_timeout: 12}
+      arm: {backend: moveit, namespace: /walker_arm, group: left, gripper: {joint: finger}}
+      sensors:
+        map: map
+        depth: camera/depth/image_raw
+        info: camera/depth/camera_info
+        detections: {topic: detections, type: vision_msgs/Detection3DArray}
+      in_team_map: {x: 2.0, yaw: 1.57}
+  - {name: rover, role: worker, adapter: {in_team_map: match}}
+"""
+
+
+def test_every_real_robot_has_an_adapter_and_nobody_simulates(tmp_path):
+    team = parse_team(LAB)
+    assert team.mode == "real_time"
+    specs = {spec.name: spec for spec in plan(team)}
+    assert "bridge" not in specs
+    assert [n for n in specs if n.startswith("adapter.")] == ["adapter.walker", "adapter.rover"]
+    walker = specs["adapter.walker"]
+    assert (walker.package, walker.executable) == ("robot_adapters", "adapter_node")
+    assert walker.robots == ("walker",) and not walker.essential
+    given = walker.parameters["walker/adapter"]
+    assert given["navigation.namespace"] == "/lab/nav/walker"
+    assert given["arm.namespace"] == "/walker_arm"
+    for spec in specs.values():
+        assert not any(p["use_sim_time"] for p in spec.parameters.values())
+    write_parameters(list(specs.values()), tmp_path / "parameters.yaml")
+
+
+def test_time_may_be_simulated_all_the_same():
+    team = parse_team(LAB.replace("{kind: real}", "{kind: real, use_sim_time: true}"))
+    assert all(p["use_sim_time"] for spec in plan(team) for p in spec.parameters.values())
+
+
+def test_parameters_hold_what_the_team_file_says():
+    team = parse_team(LAB)
+    for robot, spec in zip(team.robots, plan(team), strict=False):
+        parameters = spec.parameters[f"{robot.name}/adapter"]
+        read = AdapterSettings.from_parameters(parameters)
+        assert robot.adapter is not None
+        same = robot.adapter.navigation.model_copy(update={"namespace": read.navigation.namespace})
+        assert read == robot.adapter.model_copy(update={"navigation": same})
+
+
+def test_every_parameter_of_an_adapter_is_one_of_its_node():
+    pytest.importorskip("coterie_msgs")
+    if missing():
+        pytest.skip("interfaces of real robots are not built here")
+    from robot_adapters.node import AdapterNode
+
+    known = {spec.name for spec in AdapterNode.PARAMETERS} | {"use_sim_time"}
+    for spec in plan(parse_team(LAB)):
+        if spec.package == "robot_adapters":
+            assert all(set(given) <= known for given in spec.parameters.values())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("backend: moveit", "backend: moveti", r"team.yaml:11: .*arm.backend: .*'moveit'"),
+        ("stall_timeout: 12", "stall_timout: 12", r":10: .*did you mean 'stall_timeout'"),
+        ("stall_timeout: 12", "stall_timeout: -1", r":10: .*stall_timeout.* greater than 0"),
+        ("map: map", "map: my map", r":13: .*sensors.map: .*no name of ROS"),
+        ("        info: camera/depth/camera_info\n", "", r"sensors: depth needs info"),
+        ("Detection3DArray", "Detection4DArray", r"type: .*'vision_msgs/Detection3DArray'"),
+        ("in_team_map: match", "in_team_map: mach", r":18: .*in_team_map"),
+        ("adapter: {in_team_map: match}", "embodiment: slim", r":18: .*'rover' has no adapter"),
+        ("mapper: {}\n", "", r":3: leader: .*add `mapper: \{\}`"),
+        ("world: {kind: real}", "world: {kind: real, seed: 3}", r"seed belongs to kind"),
+        ("namespace: lab", "mode: lockstep", r":2: mode: real robots do not wait"),
+    ],
+)
+def test_mistakes_are_named_by_line_and_field(old, new, said):
+    with pytest.raises(FileProblem, match=said):
+        parse_team(LAB.replace(old, new, 1))
+
+
+def test_what_is_not_built_is_named(monkeypatch):
+    require_interfaces(parse_team("world: {}\nrobots: [{name: rover}]"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(Exception, match=r"control_msgs.*\./coterie setup --with robots"):
+        require_interfaces(parse_team(LAB))

@@ -1,0 +1,166 @@
+"""Goals of a robot's actions: every way in which one can end becomes an outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from action_msgs.msg import GoalInfo, GoalStatus, GoalStatusArray
+from action_msgs.srv import CancelGoal
+
+from coterie_core.skills import Outcome, SkillResult
+from coterie_ros.clients import ActionClient, GoalEnd, GoalRejected, NoAnswer
+
+if TYPE_CHECKING:
+    from coterie_ros.agent_node import AgentNode
+
+_RUNNING = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING)
+_SETTLE = 1.0
+"""How long a server may take to say that another goal took the place of ours [s]."""
+
+
+def joined(namespace: str, name: str) -> str:
+    """Return a name below a namespace; one that begins with / stands."""
+    if name.startswith("/") or not namespace:
+        return name
+    return f"{namespace.rstrip('/')}/{name}"
+
+
+class Ended(Exception):
+    """A goal did not end in success: carries how."""
+
+    def __init__(self, outcome: Outcome, reason: str) -> None:
+        super().__init__(reason)
+        self.result = SkillResult(outcome, reason)
+
+
+class RobotAction:
+    """An action of a robot, with everything that may go wrong with a goal named.
+
+    Args:
+        node: Whose clients it has.
+        action_type: Its type.
+        name: Its name.
+        server_timeout: How long its server may take to accept, or be away [s].
+    """
+
+    def __init__(self, node: AgentNode, action_type: Any, name: str, server_timeout: float) -> None:
+        self.name = name
+        self._node = node
+        self._timeout = server_timeout
+        self._client = ActionClient(node, action_type, name)
+        self._cancel = node.create_client(CancelGoal, f"{name}/_action/cancel_goal")
+        node.at_end(lambda: node.destroy_client(self._cancel))
+        self._statuses: dict[bytes, int] = {}
+        node.subscribe(GoalStatusArray, f"{name}/_action/status", "latched", self._on_status)
+
+    @property
+    def there(self) -> bool:
+        """Whether a server is there."""
+        return self._client.there
+
+    async def wait(self) -> bool:
+        """Wait until a server is there; False where none came in time."""
+        return await self._client.wait(self._timeout)
+
+    def halt(self) -> None:
+        """Cancel all goals of the action, whoever sent them; returns at once, from any thread."""
+        # The zero id and stamp stand for all goals (action_msgs/CancelGoal).
+        request = CancelGoal.Request(goal_info=GoalInfo())
+        self._node.post(
+            lambda: self._cancel.call_async(request) if self._cancel.service_is_ready() else None
+        )
+
+    async def run(
+        self,
+        goal: Any,
+        *,
+        timeout: float,
+        on_feedback: Callable[[Any], object] | None = None,
+        watch: Callable[[], Awaitable[SkillResult]] | None = None,
+    ) -> GoalEnd:
+        """Send a goal and wait for its end; cancelling the caller cancels the goal.
+
+        Args:
+            goal: The goal message.
+            timeout: Longest wall time [s].
+            on_feedback: Called in the loop with every feedback message.
+            watch: Ends when the goal must be cancelled, with how that ends the skill.
+
+        Raises:
+            Ended: There is no server, it rejected the goal, went away, took too long, somebody
+                else cancelled the goal or sent another one, or `watch` ended.
+        """
+        goal_id = uuid.uuid4().bytes
+        running = asyncio.ensure_future(
+            self._client.run(
+                goal,
+                on_feedback=on_feedback,
+                accept_timeout=self._timeout,
+                attempts=1,
+                timeout=timeout,
+                poll=min(2.0, self._timeout),
+                lost_after=self._timeout,
+                stopping=2.0,
+                goal_id=goal_id,
+            )
+        )
+        watching = asyncio.ensure_future(watch()) if watch is not None else None
+        tasks = [running] if watching is None else [running, watching]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if not running.done() and watching is not None:
+                result = watching.result()
+                await _cancelled(running)
+                raise Ended(result.outcome, result.reason)
+            end: GoalEnd = running.result()
+        except GoalRejected as error:
+            raise Ended(Outcome.FAULT, str(error)) from None
+        except NoAnswer as error:
+            late = self._client.there and "did not end" in str(error)
+            raise Ended(Outcome.TIMED_OUT if late else Outcome.FAULT, str(error)) from None
+        finally:
+            for task in tasks:
+                if not task.done():
+                    await _cancelled(task)
+        if end.status == GoalStatus.STATUS_CANCELED:
+            raise Ended(
+                Outcome.CANCELLED,
+                f"{self.name}: somebody else cancelled the goal; a person may have taken over",
+            )
+        if end.status == GoalStatus.STATUS_ABORTED and await self._taken_over(goal_id):
+            raise Ended(
+                Outcome.CANCELLED,
+                f"{self.name}: another client's goal took the place of ours; a person may have "
+                "taken over",
+            )
+        return end
+
+    async def _taken_over(self, goal_id: bytes) -> bool:
+        """Whether the server works on another goal, as it says within a moment of ours' end.
+
+        Nav2's servers abort a goal, without a code, when a newer one comes.
+        """
+        end = asyncio.get_running_loop().time() + _SETTLE
+        while asyncio.get_running_loop().time() < end:
+            if any(s in _RUNNING for k, s in self._statuses.items() if k != goal_id):
+                return True
+            if self._statuses.get(goal_id) == GoalStatus.STATUS_ABORTED:
+                return False
+            await asyncio.sleep(0.02)
+        return False
+
+    def _on_status(self, message: GoalStatusArray) -> None:
+        self._statuses = {
+            bytes(entry.goal_info.goal_id.uuid): entry.status for entry in message.status_list
+        }
+
+
+async def _cancelled(task: asyncio.Future[Any]) -> None:
+    """Cancel a task and wait for its end; being cancelled meanwhile does not leave it behind."""
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError, NoAnswer, GoalRejected):
+        await task

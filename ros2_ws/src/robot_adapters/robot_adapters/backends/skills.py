@@ -1,0 +1,189 @@
+"""A robot whose own node serves coterie_msgs' actions: positions are in the robot's map."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from coterie_core.geometry import Pose
+from coterie_core.skills import (
+    Close,
+    LookAround,
+    MoveArmTo,
+    NavigateTo,
+    Open,
+    Outcome,
+    Pick,
+    Place,
+    Skill,
+    SkillResult,
+    Target,
+)
+from coterie_msgs.action import Manipulate
+from coterie_msgs.action import NavigateTo as NavigateToAction
+from coterie_ros import conversions
+from robot_adapters.backends.base import Feedback, Progress, Whereabouts
+from robot_adapters.backends.goals import Ended, RobotAction, joined
+
+if TYPE_CHECKING:
+    from coterie_ros.agent_node import AgentNode
+    from robot_adapters.settings import ArmSettings, NavigationSettings
+
+LOOK_TIMEOUT = 120.0
+"""Longest time that a robot's own node may look around for [s]."""
+
+
+def _result(action: RobotAction, message: Any) -> SkillResult:
+    try:
+        result = conversions.skill_result_from_msg(message.result, action.name)
+    except conversions.ConversionError as error:
+        return SkillResult(Outcome.FAULT, str(error))
+    if result.ok:
+        return result
+    return replace(result, reason=f"{action.name}: {result.reason or result.outcome.name}")
+
+
+class SkillsNavigation:
+    """Drives a base by the robot's own coterie_msgs/NavigateTo.
+
+    Args:
+        node: Whose clients it has; made in its `on_start`.
+        settings: Names and time-outs.
+        where: Where the robot and its map are.
+    """
+
+    def __init__(self, node: AgentNode, settings: NavigationSettings, where: Whereabouts) -> None:
+        self._settings, self._where = settings, where
+        space, wait = settings.namespace, settings.server_timeout
+        name = settings.action or "driver/navigate_to"
+        self._drive = RobotAction(node, NavigateToAction, joined(space, name), wait)
+        self._look = RobotAction(node, Manipulate, joined(space, "driver/manipulate"), wait)
+
+    def halt(self) -> None:
+        """Cancel all goals; stopping is the robot's own node's."""
+        self._drive.halt()
+        self._look.halt()
+
+    def ready(self) -> str:
+        """Return "" where the robot's own node is there."""
+        if self._drive.there:
+            return ""
+        return f"no server of {self._drive.name}: is the robot's own node running?"
+
+    def describe(self) -> dict[str, object]:
+        """Return figures for the diagnostics."""
+        return {self._drive.name: "there" if self._drive.there else "missing"}
+
+    async def navigate(self, skill: NavigateTo, goal: Pose, feedback: Feedback) -> SkillResult:
+        """Drive to a pose of the team's map."""
+
+        def tell(message: Any) -> None:
+            feedback(Progress(float(message.progress), float(message.distance_remaining)))
+
+        try:
+            own = self._where.to_robot_map(goal)
+            asked = NavigateTo(
+                position=own.position,
+                yaw=None if skill.yaw is None else own.yaw,
+                tolerance=skill.tolerance,
+                yaw_tolerance=skill.yaw_tolerance,
+            )
+            end = await self._drive.run(
+                conversions.navigate_to_msg(asked),
+                timeout=self._settings.timeout,
+                on_feedback=tell,
+            )
+        except Ended as ended:
+            return ended.result
+        except RuntimeError as error:
+            return SkillResult(Outcome.FAULT, str(error))
+        return _result(self._drive, end.result)
+
+    async def look_around(self, feedback: Feedback) -> SkillResult:
+        """Turn once about the own axis."""
+        try:
+            end = await self._look.run(
+                conversions.manipulate_to_msg(LookAround()), timeout=LOOK_TIMEOUT
+            )
+        except Ended as ended:
+            return ended.result
+        return _result(self._look, end.result)
+
+    async def dock(self) -> SkillResult:
+        """Say that it cannot: there is no such skill."""
+        return SkillResult(Outcome.UNSUPPORTED, "a robot with a node of its own docks by itself")
+
+    async def undock(self) -> SkillResult:
+        """Do nothing: the robot leaves its dock when it drives."""
+        return SkillResult(Outcome.SUCCEEDED)
+
+
+class SkillsArm:
+    """Uses an arm by the robot's own coterie_msgs/Manipulate.
+
+    Args:
+        node: Whose clients it has; made in its `on_start`.
+        settings: Names and time-outs.
+        where: Where the robot and its map are.
+    """
+
+    def __init__(self, node: AgentNode, settings: ArmSettings, where: Whereabouts) -> None:
+        self._settings, self._where = settings, where
+        name = settings.action or "driver/manipulate"
+        self._action = RobotAction(
+            node, Manipulate, joined(settings.namespace, name), settings.server_timeout
+        )
+        self._holding = ""
+
+    @property
+    def holding(self) -> str:
+        """Label of what the hand holds; empty: nothing."""
+        return self._holding
+
+    def halt(self) -> None:
+        """Cancel all goals."""
+        self._action.halt()
+
+    def ready(self) -> str:
+        """Return "" where the robot's own node is there."""
+        if self._action.there:
+            return ""
+        return f"no server of {self._action.name}: is the robot's own node running?"
+
+    def describe(self) -> dict[str, object]:
+        """Return figures for the diagnostics."""
+        return {
+            self._action.name: "there" if self._action.there else "missing",
+            "holding": self._holding or "nothing",
+        }
+
+    async def manipulate(self, skill: Skill, feedback: Feedback) -> SkillResult:
+        """Do MoveArmTo, Pick, Place, Open or Close."""
+        try:
+            end = await self._action.run(
+                conversions.manipulate_to_msg(self._own(skill)),
+                timeout=self._settings.timeout,
+                on_feedback=lambda message: feedback(Progress(float(message.progress), math.nan)),
+            )
+        except Ended as ended:
+            return ended.result
+        except RuntimeError as error:
+            return SkillResult(Outcome.FAULT, str(error))
+        self._holding = str(end.result.holding)[:100]
+        return _result(self._action, end.result)
+
+    def _own(self, skill: Skill) -> Skill:
+        """Return a skill with positions in the robot's map."""
+
+        def moved(target: Target) -> Target:
+            position = self._where.to_robot_map(Pose(target.position)).position
+            return replace(target, position=position)
+
+        if isinstance(skill, MoveArmTo):
+            return MoveArmTo(self._where.to_robot_map(Pose(skill.position)).position)
+        if isinstance(skill, Place):
+            return Place(moved(skill.receptacle))
+        if isinstance(skill, (Pick, Open, Close)):
+            return type(skill)(moved(skill.target))
+        return skill

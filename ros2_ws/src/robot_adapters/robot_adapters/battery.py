@@ -1,0 +1,47 @@
+"""The battery of a robot: when new work is refused, and when it is taken again."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from robot_adapters.settings import BatterySettings
+
+
+@dataclass(slots=True)
+class Battery:
+    """What a robot's battery says; nothing is known before it says anything.
+
+    Attributes:
+        charge: Fraction of the charge, 0 to 1; NaN: not known.
+        low: Whether new work is refused. Once low it stays so up to `settings.enough`.
+    """
+
+    settings: BatterySettings = field(default_factory=BatterySettings)
+    charge: float = math.nan
+    low: bool = False
+
+    def update(self, charge: float) -> bool:
+        """Take a charge (0 to 1); tell whether it has become low by this.
+
+        Drivers that do not know it send NaN; some send percent, against the message's definition.
+        """
+        if math.isfinite(charge) and 1.0 < charge <= 100.0:
+            charge /= 100.0
+        if not (math.isfinite(charge) and 0.0 <= charge <= 1.0):
+            self.charge = math.nan
+            return False
+        self.charge = charge
+        before = self.low
+        self.low = charge < (self.settings.enough if before else self.settings.low)
+        return self.low and not before
+
+    @property
+    def trouble(self) -> str:
+        """Why new work is refused; "" where it is not."""
+        if not self.low:
+            return ""
+        return (
+            f"the battery is low: {100.0 * self.charge:.0f} %, work is taken again from "
+            f"{100.0 * self.settings.enough:.0f} % on"
+        )

@@ -1,0 +1,67 @@
+"""Parameters of the adapter node: those of a robot, and its settings with their descriptions."""
+
+from __future__ import annotations
+
+import re
+import typing
+from typing import Any, Literal
+
+from coterie_ros.parameters import ParameterSpec
+from robot_adapters.settings import fields
+
+_UNIT = re.compile(r" \[([^\]]+)\]")
+
+
+def _spec(name: str, field: Any, default: Any, json: bool) -> ParameterSpec:
+    text = field.description
+    units = _UNIT.findall(text)
+    unit = units[0] if len(units) == 1 else ""
+    limits: dict[str, Any] = {}
+    for rule in field.metadata:
+        for sign, key in (("ge", "minimum"), ("gt", "minimum"), ("le", "maximum")):
+            if hasattr(rule, sign):
+                limits[key] = float(getattr(rule, sign))
+    kind = field.annotation
+    choices = typing.get_args(kind) if typing.get_origin(kind) is Literal else ()
+    return ParameterSpec(
+        name,
+        default,
+        _UNIT.sub("", text) if unit else text,
+        unit,
+        choices=choices,
+        json=json,
+        **limits,
+    )
+
+
+ADAPTER_PARAMETERS = (
+    ParameterSpec("robot", "", "Name of the robot; empty: that of the node's namespace."),
+    ParameterSpec(
+        "embodiment",
+        "",
+        "Description of the robot's body: an Embodiment as JSON; empty: a body on wheels without "
+        "an arm.",
+        json=True,
+    ),
+    ParameterSpec(
+        "limits",
+        "",
+        "Limits of what the robot may do and where, as JSON; empty: none, and it must not move.",
+        json=True,
+    ),
+    ParameterSpec(
+        "resume", True, "The node publishes the robot's resume; false: a resume node does."
+    ),
+    ParameterSpec(
+        "stop_directory",
+        "",
+        "Folder in which a stop of the robot outlasts a restart; empty: it does not.",
+    ),
+    ParameterSpec(
+        "team_map",
+        "",
+        "Topic of the team's semantic map, which has rooms and objects; empty: there is none.",
+    ),
+    ParameterSpec("urdf", "", "Text of the robot's URDF; empty: it has none."),
+    *(_spec(*field) for field in fields()),
+)

@@ -1,0 +1,360 @@
+"""What comes in from a real robot's sensors, handed to its Observer in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from nav_msgs.msg import OccupancyGrid
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image
+
+from coterie_core.geometry import Box, Pose, Vec3
+from coterie_core.observation import Observation
+from coterie_core.scene import SceneGraph
+from coterie_core.transforms import TransformBuffer, TransformError
+from coterie_msgs.msg import ImageDetections, SemanticMap
+from coterie_ros import conversions
+from coterie_ros.conversions import DetectedImage
+from robot_adapters.sensing.camera import CameraModel, DepthImage, Detections
+from robot_adapters.sensing.clocks import ClockCheck, ClockLimits
+from robot_adapters.sensing.frames import FrameNames
+from robot_adapters.sensing.grid_space import GridData
+from robot_adapters.sensing.observer import Observer, SensingError, SensingSettings
+from robot_adapters.sensing.plane import MapPose
+from tf2_msgs.msg import TFMessage
+
+if TYPE_CHECKING:
+    from coterie_ros.agent_node import AgentNode
+    from robot_adapters.settings import AdapterSettings, CameraSettings
+
+T = TypeVar("T")
+
+_MOST_WAITING = 20
+"""Messages that wait for the Observer's thread; more are dropped and counted."""
+_RING = 8
+"""Points around a goal that are tried where no map tells which ones are free."""
+
+
+class Sensors:
+    """Subscriptions of a robot's sensors, and its Observer, which one thread alone uses.
+
+    Args:
+        node: Listens; made in its `on_start`.
+        settings: Topics and frames.
+        radius: Radius of the robot's body [m].
+        team_map: Topic of the team's semantic map; "": there is none.
+    """
+
+    def __init__(
+        self, node: AgentNode, settings: AdapterSettings, radius: float, team_map: str = ""
+    ) -> None:
+        self._node, self._settings = node, settings
+        frames, given = settings.frames, settings.in_team_map
+        self.transforms = TransformBuffer()
+        self.clocks = ClockCheck(ClockLimits(ahead=settings.sensors.max_offset))
+        self.observer = Observer(
+            SensingSettings(
+                radius=radius,
+                names=FrameNames(frames.map, frames.base, frames.odom),
+                map_pose=None
+                if given == "match"
+                else MapPose(given.x, given.y, given.yaw, given.z),
+            ),
+            self.transforms,
+        )
+        self._worker = ThreadPoolExecutor(1, f"sensing {node.get_fully_qualified_name()}")
+        node.at_end(lambda: self._worker.shutdown(wait=False, cancel_futures=True))
+        self._waiting = 0
+        self._on_map: list[Callable[[], object]] = []
+        read_tf = partial(partial, conversions.transforms_from_msg)
+        node.subscribe(TFMessage, frames.tf, "tf", self._on_transforms,
+                       convert=read_tf(topic=frames.tf))  # fmt: skip
+        fixed = f"{frames.tf}_static"
+        node.subscribe(TFMessage, fixed, "tf_static", self._on_fixed,
+                       convert=read_tf(topic=fixed))  # fmt: skip
+        if settings.sensors.map:
+            topic = settings.sensors.map
+            node.subscribe(OccupancyGrid, topic, "latched", self._on_grid,
+                           convert=partial(_read_grid, topic=topic))  # fmt: skip
+        self._team_objects: list[tuple[str, str, Box]] = []
+        if team_map:
+            node.subscribe(SemanticMap, team_map, "latched", self._on_team_map,
+                           convert=partial(conversions.scene_from_msg, topic=team_map))  # fmt: skip
+        for camera in settings.sensors.all_cameras():
+            self._hear_camera(camera)
+
+    # -- what agents are told ------------------------------------------------------------------
+
+    def on_map(self, callback: Callable[[], object]) -> None:
+        """Call something, in the loop, whenever places or rooms have changed."""
+        self._on_map.append(callback)
+
+    async def observation(self, robot: str, step: int) -> Observation:
+        """Return what the robot perceives now.
+
+        Raises:
+            SensingError: It is not known where it is.
+        """
+        now = self._node.now()
+
+        def look() -> Observation:
+            if self.observer.map.pose is None and self.observer.align():
+                for callback in self._on_map:
+                    self._node.loop.call(callback)
+            return self.observer.observation(robot, step, now)
+
+        return await self._do(look)
+
+    def pose(self) -> Pose:
+        """Return where the robot is in the team's map.
+
+        Raises:
+            SensingError: It is not known.
+        """
+        return self.observer.pose(self._node.now())
+
+    async def caught_up(self, time: float, patience: float = 1.0) -> None:
+        """Wait until tf tells where the robot was at a time [s], for so long at most [s]."""
+        end = asyncio.get_running_loop().time() + patience
+        frames = self._settings.frames
+        while asyncio.get_running_loop().time() < end:
+            try:
+                if self.transforms.latest(frames.map, frames.base) >= time:
+                    return
+            except TransformError:
+                pass
+            await asyncio.sleep(0.02)
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with sensors now, one line each."""
+        return [*self.clocks.problems.values(), *self.observer.problems()]
+
+    def figures(self) -> dict[str, object]:
+        """Return numbers for the diagnostics."""
+        return {**self.observer.figures(), "waiting": self._waiting}
+
+    # -- Whereabouts ---------------------------------------------------------------------------
+
+    @property
+    def map_frame(self) -> str:
+        """Name of the robot's map frame."""
+        return self._settings.frames.map
+
+    @property
+    def base_frame(self) -> str:
+        """Name of the robot's base frame."""
+        return self._settings.frames.base
+
+    @property
+    def _map_pose(self) -> MapPose:
+        pose = self.observer.map.pose
+        if pose is None:
+            raise SensingError("where this robot's map lies in the team's is not known yet")
+        return pose
+
+    def to_robot_map(self, pose: Pose) -> Pose:
+        """Return a pose of the team's map in the robot's."""
+        return self._map_pose.pose_to_robot(pose)
+
+    def to_team_map(self, point: Vec3) -> Vec3:
+        """Return a point of the robot's map in the team's."""
+        return self._map_pose.to_team(point)
+
+    def free_points(self, position: Vec3, tolerance: float) -> list[Vec3]:
+        """Return points within a tolerance [m] where the robot may stand, the nearest first."""
+        own = self._map_pose.to_robot(position)
+        floor = self.observer.map.floor_at(own)
+        ring = [
+            (own[0] + r * math.cos(a), own[1] + r * math.sin(a))
+            for r in (0.5 * tolerance, 0.95 * tolerance)
+            for a in (2.0 * math.pi * k / _RING for k in range(_RING))
+        ]
+        wanted = [(own[0], own[1]), *(ring if tolerance > 0.0 else [])]
+        if floor is not None:
+            nearest = floor.space.nearest_fit(own, max(tolerance, 1e-3))
+            wanted = [p for p in wanted if floor.space.fits_at(p)]
+            if nearest is not None:
+                wanted = [nearest, *(p for p in wanted if math.dist(p, nearest) > 0.05)]
+        here = own
+        try:
+            here = self._map_pose.to_robot(self.pose().position)
+        except SensingError:
+            pass
+        # The nearest to the goal first, then those on the robot's side of it.
+        first, rest = wanted[:1], sorted(wanted[1:], key=lambda p: math.dist(p, here[:2]))
+        return [self._map_pose.to_team((p[0], p[1], own[2])) for p in (*first, *rest)]
+
+    def objects(self, radius: float) -> list[tuple[str, str, Box]]:
+        """Return objects near the robot [m]: of the team's map, else those that it saw itself."""
+        try:
+            here = self.pose().position
+        except SensingError:
+            return []
+        found = [one for one in self._team_objects if math.dist(one[2].center, here) <= radius]
+        if self._team_objects:
+            return found
+        for k, track in enumerate(list(self.observer.objects.items)):
+            box = self._map_pose.box_to_team(track.box)
+            if math.dist(box.center, here) <= radius:
+                found.append((f"seen_{k}", track.label, box))
+        return found
+
+    # -- in the loop's thread ------------------------------------------------------------------
+
+    async def _do(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._worker, work)
+
+    def _feed(self, what: str, work: Callable[[], object]) -> None:
+        """Hand something to the Observer's thread; dropped where too much waits."""
+        if self._waiting >= _MOST_WAITING:
+            if self._node.diagnostics.count(f"{what}.dropped") == 1:
+                self._node.problem(f"{what}: comes faster than it can be used; newest dropped")
+            return
+        self._waiting += 1
+
+        def done() -> None:
+            try:
+                work()
+            except (TransformError, SensingError, ValueError) as error:
+                self._node.diagnostics.count(f"{what}.unused")
+                self._node.diagnostics.warn(f"{what}: {error}")
+            finally:
+                self._node.loop.call(self._fed)
+
+        try:
+            self._worker.submit(done)
+        except RuntimeError:  # the node stops
+            self._waiting -= 1
+
+    def _fed(self) -> None:
+        self._waiting -= 1
+
+    def _trusted(self, topic: str, stamp: float) -> bool:
+        if self.clocks.passes(topic, stamp, self._node.now()):
+            return True
+        if self._node.diagnostics.count(f"{topic}.clock") == 1:
+            self._node.problem(self.clocks.problem(topic))
+        return False
+
+    def _on_transforms(self, transforms: Any) -> None:
+        for transform in transforms:
+            self.transforms.add(*transform)
+
+    def _on_fixed(self, transforms: Any) -> None:
+        for transform in transforms:
+            self.transforms.add(*transform, fixed=True)
+
+    def _on_grid(self, grid: GridData) -> None:
+        def work() -> None:
+            if self.observer.feed_grid(grid):
+                for callback in self._on_map:
+                    self._node.loop.call(callback)
+
+        self._feed("map", work)
+
+    def _on_team_map(self, scene: SceneGraph) -> None:
+        self._team_objects = [
+            (thing.id, thing.label.top, thing.box)
+            for thing in scene.objects.values()
+            if thing.box.volume > 0.0
+        ]
+
+        def work() -> None:
+            changed = self.observer.feed_team_map(scene)
+            if self.observer.align() or changed:
+                for callback in self._on_map:
+                    self._node.loop.call(callback)
+
+        self._feed("team map", work)
+
+    def _hear_camera(self, camera: CameraSettings) -> None:
+        node, name, found = self._node, camera.name, camera.detections
+        if camera.info:
+            node.subscribe(
+                CameraInfo, camera.info, "sensor_data", partial(self._on_info, name, False),
+                convert=partial(_read_model, topic=camera.info),
+            )  # fmt: skip
+        if camera.depth:
+            packed = "compressed" in camera.depth.lower()
+            node.subscribe(
+                CompressedImage if packed else Image, camera.depth, "sensor_data",
+                partial(self._on_depth, camera), convert=partial(_read_depth, topic=camera.depth),
+                limit=5,
+            )  # fmt: skip
+        if found.info:
+            node.subscribe(
+                CameraInfo, found.info, "sensor_data", partial(self._on_info, name, True),
+                convert=partial(_read_model, topic=found.info),
+            )  # fmt: skip
+        if found.topic:
+            self._hear_detections(camera)
+
+    def _hear_detections(self, camera: CameraSettings) -> None:
+        found = camera.detections
+        if found.type == "coterie_msgs/ImageDetections":
+            kind: Any = ImageDetections
+            read: Any = partial(conversions.detections_from_msg, topic=found.topic)
+        else:
+            from vision_msgs import msg
+
+            kind = getattr(msg, found.type.rpartition("/")[2])
+            convert = (
+                conversions.detections_from_vision_msg
+                if found.type.endswith("2DArray")
+                else conversions.boxes_from_vision_msg
+            )
+            read = partial(convert, topic=found.topic, labels=found.labels)
+        work = self._on_boxes if found.type.endswith("3DArray") else self._on_found
+        self._node.subscribe(
+            kind, found.topic, "detections", partial(work, camera), convert=read, limit=50
+        )
+
+    def _on_info(self, camera: str, detector: bool, model: CameraModel) -> None:
+        self._feed(
+            f"{camera} info", partial(self.observer.feed_info, camera, model, detector=detector)
+        )
+
+    def _on_depth(self, camera: CameraSettings, image: DepthImage) -> None:
+        if self._trusted(camera.depth, image.time):
+            now = self._node.now()
+            self._feed(camera.depth, partial(self.observer.feed_depth, camera.name, image, now))
+
+    def _on_found(self, camera: CameraSettings, found: DetectedImage) -> None:
+        if not self._trusted(camera.detections.topic, found.time):
+            return
+        items = Detections(found.detections, found.frame, found.time, (found.width, found.height))
+        if camera.depth:
+            now = self._node.now()
+            work = partial(self.observer.feed_detections, camera.name, items, now)
+        else:
+            work = partial(self.observer.feed_labels, items)
+        self._feed(camera.detections.topic, work)
+
+    def _on_boxes(self, camera: CameraSettings, found: Any) -> None:
+        if self._trusted(camera.detections.topic, found.time):
+            self._feed(
+                camera.detections.topic,
+                partial(self.observer.feed_boxes, found.boxes, found.frame, found.time),
+            )
+
+
+def _read_grid(message: OccupancyGrid, topic: str) -> GridData:
+    values, cell, origin = conversions.grid_from_msg(message, topic)
+    return GridData(
+        values, cell, origin, message.header.frame_id, "",
+        conversions.time_from_msg(message.header.stamp),
+    )  # fmt: skip
+
+
+def _read_model(message: CameraInfo, topic: str) -> CameraModel:
+    return CameraModel(*conversions.intrinsics_from_msg(message, topic))
+
+
+def _read_depth(message: Any, topic: str) -> DepthImage:
+    pixels = conversions.depth_from_msg(message, topic)
+    stamp = conversions.time_from_msg(message.header.stamp)
+    return DepthImage(pixels, message.header.frame_id, stamp)

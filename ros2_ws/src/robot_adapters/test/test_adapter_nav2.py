@@ -1,0 +1,347 @@
+"""An adapter drives a base through Nav2's real interfaces; every way to fail has a name."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+pytest.importorskip("rclpy")
+pytest.importorskip("nav2_msgs")
+pytest.importorskip("coterie_msgs")
+
+from action_msgs.msg import GoalStatus
+from nav2_msgs.action import NavigateToPose
+from rclpy.action import ActionClient as RclpyActionClient
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+
+from coterie_core.skills import NavigateTo, Outcome
+from coterie_fixtures.nav2_base import Nav2Base
+from coterie_msgs.action import Manipulate
+from coterie_msgs.action import NavigateTo as NavigateToAction
+from coterie_msgs.msg import Observation
+from coterie_ros import conversions
+from robot_adapters.codes import DOCK, NAVIGATE, PLANNER, SPIN
+from robot_adapters.node import AdapterNode
+
+pytestmark = pytest.mark.ros
+
+ANYWHERE = '{"team": {"area": "anywhere"}}'
+
+
+class Rig:
+    """A base, its adapter, and a client of the adapter."""
+
+    def __init__(self, ros, **parameters):
+        self.ros = ros
+        given = {
+            "limits": ANYWHERE,
+            "sensors.settle": 0.05,
+            "navigation.look_on_arrival": False,
+            "navigation.server_timeout": 2.0,
+            "navigation.stall_timeout": 20.0,
+            **parameters,
+        }
+        self.base = ros.add(Nav2Base(namespace="/porter", context=ros.context))
+        self.adapter = ros.add(
+            AdapterNode(namespace="/porter", context=ros.context, parameters=given)
+        )
+        node = ros.node()
+        self.drive = RclpyActionClient(node, NavigateToAction, "/porter/navigate_to")
+        self.act = RclpyActionClient(node, Manipulate, "/porter/manipulate")
+        self.seen: list = []
+        node.create_subscription(Observation, "/porter/observation", self.seen.append, 50)
+        self.node = node
+        ros.spin_until(lambda: self.adapter.state_label == "active" and self.seen)
+        ros.spin_until(self.drive.server_is_ready)
+        ros.spin_until(lambda: self.adapter.navigation.ready() == "")
+
+    def send(self, client, goal):
+        handle = self.ros.result(client.send_goal_async(goal))
+        assert handle.accepted
+        return handle
+
+    def go(self, x, y, yaw=None, tolerance=0.25):
+        skill = NavigateTo(position=(x, y, 0.0), yaw=yaw, tolerance=tolerance)
+        return self.finish(self.send(self.drive, conversions.navigate_to_msg(skill)))
+
+    def finish(self, handle):
+        answer = self.ros.result(handle.get_result_async())
+        return answer.status, answer.result
+
+    def look(self):
+        goal = Manipulate.Goal(skill=Manipulate.Goal.LOOK_AROUND)
+        return self.finish(self.send(self.act, goal))[1].result
+
+
+def outcome(result):
+    return Outcome(result.result.outcome), result.result.reason
+
+
+@pytest.fixture
+def rig(ros):
+    return Rig(ros)
+
+
+def test_it_drives_says_where_it_is_and_observes(rig):
+    first = rig.seen[-1]
+    assert (first.pose.position.x, first.pose.position.y) == pytest.approx((1.0, 1.0), abs=0.01)
+    assert len(first.neighbours) > 0 and first.place
+    status, result = rig.go(6.0, 4.5, yaw=1.0)
+    assert status == GoalStatus.STATUS_SUCCEEDED, outcome(result)
+    assert (result.pose.pose.position.x, result.pose.pose.position.y) == pytest.approx(
+        (6.0, 4.5), abs=0.05
+    )
+    assert result.distance_left < 0.05 and abs(result.yaw_left) < 0.1
+    assert 4.0 < result.result.distance < 8.0
+    rig.ros.spin_until(lambda: rig.seen[-1].step > first.step)
+    last = rig.seen[-1]
+    assert last.pose.position.x == pytest.approx(6.0, abs=0.05)
+    # To a place of the map, by its name.
+    other = last.neighbours[0]
+    goal = NavigateToAction.Goal(place=other.id)
+    status, result = rig.finish(rig.send(rig.drive, goal))
+    assert status == GoalStatus.STATUS_SUCCEEDED, outcome(result)
+    assert math.dist(rig.base.pose.position[:2], (other.position.x, other.position.y)) < 0.1
+
+
+def test_a_goal_in_furniture_is_driven_near_to_and_exactly_it_is_refused(rig):
+    status, result = rig.go(4.0, 3.0, tolerance=1.2)  # the middle of the table
+    assert status == GoalStatus.STATUS_SUCCEEDED, outcome(result)
+    assert 0.5 < result.distance_left <= 1.2
+    status, result = rig.go(4.0, 3.0, tolerance=0.25)
+    assert outcome(result)[0] is Outcome.UNREACHABLE
+    assert "GOAL_OCCUPIED (206)" in outcome(result)[1]
+    status, result = rig.go(20.0, 3.0)
+    assert outcome(result)[0] is Outcome.UNREACHABLE
+    assert "GOAL_OUTSIDE_MAP" in outcome(result)[1]
+
+
+def test_every_code_of_a_drive_and_of_planning_has_its_outcome(rig):
+    for action, codes in (("navigate_to_pose", NAVIGATE), ("compute_path_to_pose", PLANNER)):
+        for number, code in codes.items():
+            rig.base.faults = {action: number}
+            status, result = rig.go(2.0, 1.0)
+            name, reason = outcome(result)
+            assert name is code.outcome, (number, reason)
+            assert f"{code.name} ({number}): as ordered" in reason and f"{action}:" in reason
+            assert status == GoalStatus.STATUS_ABORTED
+    rig.base.faults = {"navigate_to_pose": 4321}
+    assert outcome(rig.go(2.0, 1.0)[1])[0] is Outcome.FAULT
+    rig.base.faults = {"navigate_to_pose": 0}
+    name, reason = outcome(rig.go(2.0, 1.0)[1])
+    assert name is Outcome.FAULT and "aborted without a code" in reason
+
+
+def test_every_code_of_turning_and_docking_has_its_outcome(ros):
+    rig = Rig(ros, **{"navigation.dock": "home"})
+    for number, code in SPIN.items():
+        rig.base.faults = {"spin": number}
+        result = rig.look()
+        assert Outcome(result.outcome) is code.outcome and f"({number})" in result.reason
+    rig.base.faults = {}
+    assert Outcome(rig.look().outcome) is Outcome.SUCCEEDED
+    dock = rig.node.create_client(Trigger, "/porter/dock")
+    rig.ros.wait_for_matched(dock)
+    for number, code in DOCK.items():
+        rig.base.faults = {"dock_robot": number}
+        answer = rig.ros.result(dock.call_async(Trigger.Request()))
+        assert not answer.success and code.name in answer.message
+    rig.base.faults = {}
+    assert rig.ros.result(dock.call_async(Trigger.Request())).success
+    assert rig.base.goals["dock_robot"][-1].dock_id == "home"
+    # What stands in its dock leaves it before it drives.
+    assert rig.go(2.0, 1.0)[0] == GoalStatus.STATUS_SUCCEEDED
+    assert len(rig.base.goals["undock_robot"]) == 1
+
+
+def test_rejected_lying_and_hanging_servers(ros):
+    rig = Rig(ros, **{"navigation.stall_timeout": 1.0})
+    rig.base.faults = {"navigate_to_pose": "reject"}
+    name, reason = outcome(rig.go(2.0, 1.0)[1])
+    assert name is Outcome.FAULT and "rejected" in reason
+    rig.base.faults = {"navigate_to_pose": "lie"}
+    name, reason = outcome(rig.go(6.0, 1.0)[1])
+    assert name is Outcome.BLOCKED and "5.00 m" in reason
+    rig.base.faults = {"navigate_to_pose": "hang"}
+    name, reason = outcome(rig.go(2.0, 1.0)[1])
+    assert name is Outcome.TIMED_OUT and "no progress" in reason
+    rig.base.faults = {"compute_path_to_pose": "hang"}
+    name, reason = outcome(rig.go(2.0, 1.0)[1])
+    assert name is Outcome.TIMED_OUT and "compute_path_to_pose" in reason
+
+
+def test_a_lost_robot_does_not_drive_and_one_that_gets_lost_stops(rig):
+    rig.base.localize(2.0)
+    rig.ros.spin_until(lambda: "not localized" in rig.adapter.navigation.ready())
+    name, reason = outcome(rig.go(2.0, 1.0)[1])
+    assert name is Outcome.FAULT and "2.00 m" in reason
+    rig.base.localize(0.05)
+    rig.ros.spin_until(lambda: rig.adapter.navigation.ready() == "")
+    rig.base.faults = {"navigate_to_pose": "slow"}
+    skill = NavigateTo(position=(6.0, 1.0, 0.0))
+    handle = rig.send(rig.drive, conversions.navigate_to_msg(skill))
+    rig.ros.spin_until(lambda: rig.base.pose.position[0] > 1.1)
+    rig.base.localize(0.05, yaw=2.0)
+    name, reason = outcome(rig.finish(handle)[1])
+    assert name is Outcome.FAULT and "not localized" in reason
+    stood = rig.base.pose
+    rig.ros.spin_until(lambda: not rig.adapter.loop.running or True)
+    assert rig.base.pose.position[0] < 6.0 and rig.base.pose == stood
+
+
+def test_an_inactive_nav2_is_named(rig):
+    rig.base.lifecycle_active = False
+    name, reason = outcome(rig.go(2.0, 1.0)[1])
+    assert name is Outcome.FAULT and "is_active" in reason and "not active" in reason
+
+
+def test_a_person_takes_over(ros):
+    rig = Rig(ros, **{"navigation.paused": "paused"})
+    rig.base.faults = {"navigate_to_pose": "slow"}
+    goal = conversions.navigate_to_msg(NavigateTo(position=(6.0, 1.0, 0.0)))
+
+    def driving():
+        handle = rig.send(rig.drive, goal)
+        count = len(rig.base.goals.get("navigate_to_pose", []))
+        rig.ros.spin_until(lambda: len(rig.base.goals.get("navigate_to_pose", [])) > count - 1)
+        at = rig.base.pose.position[0]
+        rig.ros.spin_until(lambda: rig.base.pose.position[0] != at)
+        return handle
+
+    # By another goal of Nav2, as RViz sends it.
+    handle = driving()
+    other = RclpyActionClient(rig.node, NavigateToPose, "/porter/navigate_to_pose")
+    rig.ros.spin_until(other.server_is_ready)
+    theirs = NavigateToPose.Goal()
+    theirs.pose.pose.position.x = 1.0
+    theirs.pose.pose.position.y = 5.0
+    second = rig.send(other, theirs)
+    name, reason = outcome(rig.finish(handle)[1])
+    assert name is Outcome.CANCELLED and "another client's goal" in reason
+    # By a cancel that is not ours.
+    rig.ros.result(second.cancel_goal_async())
+    handle = driving()
+    rig.adapter.navigation._drive.halt()
+    name, reason = outcome(rig.finish(handle)[1])
+    assert name is Outcome.CANCELLED and "somebody else cancelled" in reason
+    # By the joystick's topic.
+    handle = driving()
+    rig.base.say_paused(True)
+    name, reason = outcome(rig.finish(handle)[1])
+    assert name is Outcome.CANCELLED and "a person drives" in reason
+    name, reason = outcome(rig.go(2.0, 1.0)[1])
+    assert name is Outcome.CANCELLED and "a person drives" in reason
+
+
+def test_a_newer_goal_takes_the_place_of_one_that_runs_and_a_cancelled_one_stops(rig):
+    rig.base.faults = {"navigate_to_pose": "slow"}
+    goal = conversions.navigate_to_msg(NavigateTo(position=(6.0, 1.0, 0.0)))
+    first = rig.send(rig.drive, goal)
+    rig.ros.spin_until(lambda: rig.base.pose.position[0] > 1.1)
+    second = rig.send(rig.drive, goal)
+    status, result = rig.finish(first)
+    assert outcome(result) == (Outcome.CANCELLED, "a newer goal took its place")
+    rig.ros.spin_until(lambda: len(rig.base.goals["navigate_to_pose"]) == 2)
+    rig.ros.result(second.cancel_goal_async())
+    status, result = rig.finish(second)
+    assert status == GoalStatus.STATUS_CANCELED
+    assert outcome(result) == (Outcome.CANCELLED, "cancelled")
+    assert rig.base.pose.position[0] < 6.0
+
+
+def test_a_server_that_dies_and_one_that_returns(rig):
+    rig.base.faults = {"navigate_to_pose": "slow"}
+    goal = conversions.navigate_to_msg(NavigateTo(position=(6.0, 1.0, 0.0)))
+    handle = rig.send(rig.drive, goal)
+    rig.ros.spin_until(lambda: rig.base.pose.position[0] > 1.1)
+    rig.ros.remove(rig.base)
+    name, reason = outcome(rig.finish(handle)[1])
+    assert name is Outcome.FAULT, reason
+    assert "gone for" in reason or "shutting down" in reason or "aborted" in reason
+    rig.ros.spin_until(lambda: "no server" in rig.adapter.navigation.ready())
+    name, reason = outcome(rig.go(2.0, 1.0)[1])
+    assert name is Outcome.FAULT and "no server" in reason
+    rig.base = rig.ros.add(Nav2Base(namespace="/porter", context=rig.ros.context))
+    rig.ros.spin_until(lambda: rig.adapter.navigation.ready() == "")
+    status, result = rig.go(2.0, 1.0)
+    assert status == GoalStatus.STATUS_SUCCEEDED, outcome(result)
+
+
+def test_a_low_battery_refuses_work_and_docks(ros):
+    rig = Rig(ros, **{"navigation.dock": "home"})
+    rig.ros.spin_until(lambda: (rig.base.say_battery(0.1), rig.adapter.battery.low)[1])
+    rig.ros.spin_until(lambda: "dock_robot" in rig.base.goals)
+    rig.ros.spin_until(lambda: rig.adapter._docked)
+    name, reason = outcome(rig.go(2.0, 1.0)[1])
+    assert name is Outcome.REFUSED and "battery is low: 10 %" in reason
+    rig.ros.spin_until(lambda: (rig.base.say_battery(0.2), rig.adapter.battery.charge > 0.15)[1])
+    assert outcome(rig.go(2.0, 1.0)[1])[0] is Outcome.REFUSED
+    rig.ros.spin_until(lambda: (rig.base.say_battery(0.9), not rig.adapter.battery.low)[1])
+    assert rig.go(2.0, 1.0)[0] == GoalStatus.STATUS_SUCCEEDED
+
+
+def test_limits_hold_and_nav2_is_told_the_speed(ros):
+    area = '{"team": {"area": [[[0, 0], [5, 0], [5, 6], [0, 6]]], "speed": 0.3}}'
+    rig = Rig(ros, limits=area)
+    name, reason = outcome(rig.go(6.0, 1.0)[1])
+    assert name is Outcome.REFUSED, reason
+    assert rig.go(2.0, 1.0)[0] == GoalStatus.STATUS_SUCCEEDED
+    rig.ros.spin_until(lambda: 0.3 in rig.base.limits)
+
+
+def test_without_limits_it_does_not_move(ros):
+    rig = Rig(ros, limits="")
+    name, reason = outcome(rig.go(2.0, 1.0)[1])
+    assert name is Outcome.REFUSED and "no area is allowed" in reason
+    assert "navigate_to_pose" not in rig.base.goals
+
+
+def test_a_stop_sends_zeros_and_cancels_what_others_sent(rig):
+    rig.base.faults = {"navigate_to_pose": "slow"}
+    goal = conversions.navigate_to_msg(NavigateTo(position=(6.0, 1.0, 0.0)))
+    handle = rig.send(rig.drive, goal)
+    rig.ros.spin_until(lambda: rig.base.pose.position[0] > 1.1)
+    rig.adapter.navigation.halt()
+    rig.finish(handle)
+    rig.ros.spin_until(lambda: len(rig.base.velocities) >= 3)
+    assert all(v.linear.x == 0.0 and v.angular.z == 0.0 for v in rig.base.velocities)
+
+
+def test_a_stop_is_obeyed_at_once_and_holds_until_a_person_releases_it(rig):
+    rig.base.faults = {"navigate_to_pose": "slow"}
+    goal = conversions.navigate_to_msg(NavigateTo(position=(6.0, 1.0, 0.0)))
+    handle = rig.send(rig.drive, goal)
+    rig.ros.spin_until(lambda: rig.base.pose.position[0] > 1.1)
+    stop = rig.node.create_publisher(String, "/stop", 10)  # the whole team's
+    rig.ros.wait_for_matched(stop)
+    stop.publish(String(data="Ada: a child in the room"))
+    status, result = rig.finish(handle)
+    name, reason = outcome(result)
+    assert name is Outcome.CANCELLED and reason.startswith("stopped by Ada: a child in the room")
+    stood = rig.base.pose
+    name, reason = outcome(rig.go(2.0, 1.0)[1])
+    assert name is Outcome.REFUSED and "./coterie release porter" in reason
+    # Whoever sends Nav2 a goal meanwhile does not move the robot either.
+    other = RclpyActionClient(rig.node, NavigateToPose, "/porter/navigate_to_pose")
+    rig.ros.spin_until(other.server_is_ready)
+    theirs = NavigateToPose.Goal()
+    theirs.pose.pose.position.x = 7.0
+    theirs.pose.pose.position.y = 1.0
+    status, _ = rig.finish(rig.send(other, theirs))
+    assert status == GoalStatus.STATUS_CANCELED
+    assert math.dist(rig.base.pose.position, stood.position) < 0.5
+    release = rig.node.create_client(SetBool, "/porter/stop")
+    rig.ros.wait_for_matched(release)
+    assert rig.ros.result(release.call_async(SetBool.Request(data=False))).success
+    rig.base.faults = {}
+    assert rig.go(2.0, 1.0)[0] == GoalStatus.STATUS_SUCCEEDED
+
+
+def test_stale_frames_are_named(rig):
+    rig.base.publishes_tf = False
+    rig.ros.spin_until(lambda: "stale" in rig.adapter._located_trouble())
+    name, reason = outcome(rig.go(2.0, 1.0)[1])
+    assert name is Outcome.FAULT and "stale" in reason
+    assert math.isnan(rig.adapter._here().position[0])
