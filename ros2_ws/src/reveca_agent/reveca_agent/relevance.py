@@ -100,6 +100,10 @@ class RateRelevance(Decision[RatingState, Ratings]):
             ),
         )
 
+    def most_tokens(self, state: RatingState) -> int:
+        """Room for a reason and a rating of each piece; a list that goes on and on ends there."""
+        return min(self.max_tokens, 300 + 40 * len(state.ids()))
+
     def options(self, state: RatingState) -> Mapping[str, Sequence[str | int]]:
         """The ids of the pieces, and the levels."""
         return {"ratings[].id": state.ids(), "ratings[].level": list(range(state.levels))}

@@ -21,7 +21,7 @@ from coterie_core.cooperation import (
     compose,
     understand,
 )
-from coterie_core.language import CheckFailed, decide_by_rule
+from coterie_core.language import CheckFailed, decide_by_rule, request_for
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.collaborators import Collaborator, Trace
 from reveca_agent.communication import looked, searched
@@ -237,6 +237,11 @@ def test_who_reads_a_list_does_not_find_the_answer_first(ways):
 def test_ratings_name_what_they_rate():
     state = RatingState(GOAL, (SHELF, BOOK), (Note("n", "Bob", "text", "hello"),), 4)
     assert "book-1: book (book-1)" in text_of(RateRelevance(), state)
+    few, many = (
+        request_for(RateRelevance(), replace(state, things=(SHELF, BOOK) * k), "model").max_tokens
+        for k in (1, 8)
+    )
+    assert few < many < RateRelevance.max_tokens  # room for a rating of each, not for endless ones
     mixed = Ratings(
         ratings=[
             Rating(id="message 1", level=1),

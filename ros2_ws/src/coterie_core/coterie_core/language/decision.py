@@ -69,6 +69,10 @@ class Decision(abc.ABC, Generic[StateT, ReplyT]):
         """
         return {}
 
+    def most_tokens(self, state: StateT) -> int:
+        """Most tokens of the reply to this question: fewer where less is asked for."""
+        return self.max_tokens
+
     def tools(self, state: StateT) -> Sequence[Tool[Any]]:
         """What the model may look up or ask before it answers."""
         return ()
@@ -164,7 +168,8 @@ def request_for(
             that would leave little of them, without tools.
     """
     tools = tuple(tool.spec for tool in decision.tools(state))
-    most = decision.max_tokens if context is None else min(decision.max_tokens, context // 4)
+    asked = decision.most_tokens(state)
+    most = asked if context is None else min(asked, context // 4)
     ways = [(share, tools) for share in _SHARES if share >= _WITH_TOOLS]
     ways += [(share, ()) for share in _SHARES]
     for share, offered in ways:
