@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
+import typing
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -18,11 +19,10 @@ from rich.table import Table
 
 from coterie_bench.common.records import write_csv, write_json
 from coterie_bench.common.tables import print_whole
-from coterie_bench.sensing.sensed_house import BODY, CAMERA, SensedHouse
-from coterie_core.detections import RgbdFrame
+from coterie_bench.sensing.exploring import ExploringScore, Way, explore
+from coterie_bench.sensing.sensed_house import BODY, SensedHouse
 from coterie_core.geometry import Pose, wrap_angle
 from habitat_bridge.house.generator import generate_house
-from habitat_bridge.simulator import FrameRequest
 from robot_adapters.sensing.alignment import AlignmentError, Landmark, align
 from robot_adapters.sensing.places import PlaceSpacing
 from robot_adapters.sensing.plane import MapPose
@@ -75,11 +75,8 @@ def score_places(seed: int, most_looks: int = 10) -> PlacesScore:
         mine: dict[str, float] = {}
         for k in range(_VIEWS):
             body.pose = Pose(spot, k * math.tau / _VIEWS)
-            (image,) = world.render([FrameRequest("r", CAMERA.name, ("depth",))])
-            assert image.depth is not None
-            intrinsics = (CAMERA.focal, CAMERA.focal, CAMERA.width / 2.0, CAMERA.height / 2.0)
-            frame = RgbdFrame(image.depth, intrinsics, image.camera_to_map)
-            for name, quality in places_seen(frame, places, spot, sight).items():
+            shown = places_seen(house.depth_frame(), places, spot, sight)
+            for name, quality in shown.items():
                 mine[name] = max(quality, mine.get(name, 0.0))
         here = theirs.place
         a, b = set(mine) - {here}, set(theirs.seen) - {here}
@@ -186,6 +183,9 @@ def bench_sensing(
     trials: Annotated[
         int, typer.Option(min=1, help="Number of alignments for each row of the second table.")
     ] = 20,
+    explored: Annotated[
+        int, typer.Option(min=0, help="Number of houses that are explored, in three ways each.")
+    ] = 3,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for results.json and CSV; default: none are written."),
@@ -214,11 +214,15 @@ def bench_sensing(
         )
         results += tried
     print_whole(table, console)
+    explorations = [explore(seed + k, by) for k in range(explored) for by in typing.get_args(Way)]
+    if explorations:
+        _print_explorations(console, explorations)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         records = {
             "places": [asdict(score) for score in scores],
             "alignment": [asdict(trial) for trial in results],
+            "exploring": [asdict(score) for score in explorations],
         }
         write_json(out / "results.json", records)
         for name, items in records.items():
@@ -238,6 +242,16 @@ def _print_places(console: Console, scores: Sequence[PlacesScore]) -> None:
     both, extra, missed = (sum(getattr(s, k) for s in scores) for k in ("both", "extra", "missed"))
     table.add_section()
     table.add_row("all", str(sum(s.looks for s in scores)), str(both), str(extra), str(missed))
+    print_whole(table, console)
+
+
+def _print_explorations(console: Console, scores: Sequence[ExploringScore]) -> None:
+    table = Table(title="Exploring by rules until nothing is left")
+    for name in ("house", "observations of", "hops", "rooms", "labels", "stopped"):
+        table.add_column(name, justify="right")
+    for s in scores:
+        told = (str(s.house), s.by, str(s.hops), f"{s.rooms:.2f}", f"{s.labels:.2f}", s.stopped)
+        table.add_row(*told)
     print_whole(table, console)
 
 

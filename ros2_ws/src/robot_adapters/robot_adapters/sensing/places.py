@@ -19,6 +19,9 @@ from robot_adapters.sensing.grid_space import GridSpace
 
 Labels = npt.NDArray[np.int32]
 
+_BLIND_M = 2.0
+"""How far from the robot the nearest cells may lie that it has seen [m]."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlaceSpacing:
@@ -138,7 +141,8 @@ class Naming:
 
 def _reachable(space: GridSpace, here: Vec2 | None, spots: dict[str, Spot]) -> Mask:
     """The part of the free space that the robot is in; else that with most places, or largest."""
-    start = space.nearest_fit(here, 0.5) if here is not None else None
+    # Cameras and scanners do not see the floor at the robot's feet: it may stand in the unknown.
+    start = space.nearest_fit(here, _BLIND_M) if here is not None else None
     part = space.part_at(start) if start is not None else 0
     if not part and spots:
         votes = [space.part_at(spot.at) for spot in spots.values()]
