@@ -21,7 +21,7 @@ from coterie_core.language import (
     LanguageError,
     build_decider,
 )
-from coterie_core.meaning import EmbedderError, EmbedderOptions, Meanings, load_embedder
+from coterie_core.meaning import EmbedderError, local_meanings
 from coterie_core.scene import SceneError, SceneGraph, SceneObject
 from object_planner.embedding import Embedder, EmbeddingError, most_alike, read_picture
 from object_planner.ground import Mode
@@ -30,9 +30,6 @@ from semantic_mapper.files import load_map
 
 if TYPE_CHECKING:
     from coterie_bringup.team_client import FoundObjects
-
-LOCAL_EMBEDDERS = ("none", "wordllama", "minilm")
-"""Embedders that a command can use without further settings."""
 
 MAX_REQUEST_CHARS = 600
 """Longest request [characters]."""
@@ -68,7 +65,6 @@ def find(
     choices = (
         ("--mode", mode, get_args(Mode)),
         ("--method", method, METHODS),
-        ("--meaning", meaning, LOCAL_EMBEDDERS),
     )
     for name, value, known in choices:
         if value not in known:
@@ -79,10 +75,9 @@ def find(
         raise CommandError(str(error)) from None
     decider = _decider(model)
     try:
-        embedder = load_embedder(EmbedderOptions(kind=meaning))
+        meanings = local_meanings(meaning)
     except EmbedderError as error:
         raise CommandError(f"--meaning: {error}") from None
-    meanings = Meanings(embedder) if embedder is not None else None
     options = Options(mode=mode, limit=limit, meanings=meanings)  # type: ignore[arg-type]
     answer = asyncio.run(plan_objects(scene, text, Roles(decider), method, options))  # type: ignore[arg-type]
     ids = answer.plan.relevant_objects

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from coterie_bringup.errors import CommandError
 from coterie_core.geometry import Vec3
+from coterie_core.meaning import EmbedderError, local_meanings
 from coterie_core.recording import Recording, RecordingError, ScanRecording, open_recording
 from coterie_core.recording.bag import BagRecording, BagTopics
 from coterie_core.scene import SceneError, SceneGraph
@@ -39,6 +40,7 @@ class MapOptions:
         rooms: A map whose rooms and floors are known; None: those of the recording.
         source: "scannet" or "hm3d": whose conventions hold in an exported folder; "": by its files.
         topics: Of a bag.
+        meaning: Embedder that compares labels of detections by meaning.
     """
 
     recording: Path
@@ -49,6 +51,7 @@ class MapOptions:
     rooms: Path | None = None
     source: str = ""
     topics: BagTopics | None = None
+    meaning: str = "none"
 
 
 def map_recording(options: MapOptions) -> RecordingMap:
@@ -66,6 +69,10 @@ def map_recording(options: MapOptions) -> RecordingMap:
         detector = load_detector(options.detector) if options.detector else None
     except ValueError as error:
         raise CommandError(str(error)) from None
+    try:
+        meanings = local_meanings(options.meaning)
+    except EmbedderError as error:
+        raise CommandError(f"--meaning: {error}") from None
     begun = time.monotonic()
     try:
         recording = _Watched(_open(options), _rooms(options.rooms))
@@ -75,7 +82,12 @@ def map_recording(options: MapOptions) -> RecordingMap:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         with Progress(*columns, TimeElapsedColumn(), console=console) as bars:
             task = bars.add_task("frames", total=None)
-            how = MappingOptions(detector=detector, again=detector is not None, every=options.every)
+            how = MappingOptions(
+                detector=detector,
+                again=detector is not None,
+                every=options.every,
+                meanings=meanings,
+            )
             made = build_map(
                 recording, how, lambda done, total: bars.update(task, completed=done, total=total)
             )

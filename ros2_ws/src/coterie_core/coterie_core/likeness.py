@@ -13,6 +13,9 @@ import yaml
 
 from coterie_core.embedding import Embedding, Source, cosine, in_common
 
+ALIKE = 0.7
+"""Less likeness says nothing of whether two objects are one: joining two costs an object, and a
+duplicate does not. At 0.7 one in sixteen pairs of names of different things is taken for one."""
 USUAL, USUAL_PAIRS = 0.6, 10
 """Cosine taken for that of two different objects until so many pairs of them were seen."""
 

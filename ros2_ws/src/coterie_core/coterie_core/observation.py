@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from coterie_core.embedding import Embedding
 from coterie_core.geometry import Box, Pose, Vec3
 
 
@@ -23,7 +24,7 @@ class Detection:
     `box` is its estimated box in the map frame [m] (None where the detector gives no geometry, as
     in topological worlds), `scores` label -> score (0..1, the best is `label`), `instance` the
     detector's own track id ("" where it keeps none), `room` where the thing lies, `distance` [m]
-    from the camera.
+    from the camera, `embeddings` how it looks.
     """
 
     label: str
@@ -33,6 +34,7 @@ class Detection:
     distance: float = 0.0
     instance: str = ""
     scores: dict[str, float] = field(default_factory=dict)
+    embeddings: tuple[Embedding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

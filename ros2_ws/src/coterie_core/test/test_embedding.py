@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from coterie_core.embedding import MAX_EMBEDDINGS, UNNAMED, Embedding, averaged, cosine
-from coterie_core.geometry import Box
+from coterie_core.geometry import Box, Pose
 from coterie_core.likeness import Background, likeness
 from coterie_core.meaning import EmbedderOptions, Meanings, load_embedder
+from coterie_core.observation import Detection, Observation
 from coterie_core.scene import (
     LabelBelief,
     SceneError,
@@ -22,6 +23,7 @@ from coterie_core.scene import (
     to_json,
 )
 from coterie_core.scene.voxeland import from_voxeland, to_voxeland
+from coterie_core.team_memory import TeamMemory
 
 
 def thing(id_: str, label: str, x: float = 0.0, *embeddings: Embedding) -> SceneObject:
@@ -153,6 +155,19 @@ def test_maps_of_two_robots_with_other_words_for_one_thing(
     assert len(merged.objects) == count
     for kept in merged.objects.values():
         assert [e.key for e in kept.embeddings] == [("wordllama", "label")]
+
+
+def test_what_robots_see_under_two_words_is_one_object_if_it_looks_alike() -> None:
+    def seen(step: int, label: str, look: Embedding) -> Observation:
+        box = Box((2.0 + 0.3 * (step - 1), 0.0, 0.5), (0.6, 0.4, 0.4))
+        one = Detection(label, 0.8, box, scores={label: 0.8}, embeddings=(look,))
+        return Observation("r1", step, float(step), Pose((0.0, 0.0, 0.0)), "", None, (one,))
+
+    for other, count in ((random("clip"), 1), (random("clip", seed=5), 2)):
+        memory = TeamMemory()
+        memory.observe(seen(1, "gizmo", random("clip")))
+        memory.observe(seen(2, "contraption", other))
+        assert len(memory.scene().objects) == count
 
 
 def test_without_embeddings_words_outside_the_tables_stay_two() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.embedding import Embedding
-from coterie_core.likeness import Background, likeness
+from coterie_core.likeness import ALIKE, Background, likeness
 from coterie_core.meaning import EmbedderError, Meanings
 from coterie_core.perception.backprojection import Lifted
 from coterie_core.scene import LabelBelief, label_agreement
@@ -36,8 +36,6 @@ MISTAKEN = 0.2
 """An instance with no more than this fraction of another's looks may be a mistake about it."""
 WITHIN = 0.8
 """Fraction of such an instance's points that lie on the other."""
-LIKELY = 0.5
-"""Embeddings that are less alike say nothing of whether two are one."""
 SILENCE = 60.0
 """Time for which an embedder that failed is not asked again [s]."""
 _LOG = logging.getLogger(__name__)
@@ -90,7 +88,7 @@ class Association:
         """Return how far labels or embeddings speak for one object (0..1)."""
         agreement = label_agreement(a.labels, b.labels)
         near = likeness(a.embeddings, b.embeddings, self.background)
-        return max(agreement, near if near >= LIKELY else 0.0)
+        return max(agreement, near if near >= ALIKE else 0.0)
 
     def matches(
         self,

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.meaning import Meanings
 from coterie_core.recording import RecordedFrame, Recording, RecordingError, readable
 from coterie_core.scene import SceneGraph
 from semantic_mapper.builder import BuilderOptions, MapBuilder
@@ -55,6 +56,7 @@ class MappingOptions:
         again: Whether the detector looks at frames with detections too, instead of these.
         every: Every so many-th frame is used.
         ignore: Labels that are no things.
+        meanings: Compares labels by meaning; None: by letters and the household's tables.
     """
 
     mapper: MapperOptions = field(default_factory=MapperOptions)
@@ -62,6 +64,7 @@ class MappingOptions:
     again: bool = False
     every: int = 1
     ignore: tuple[str, ...] = ()
+    meanings: Meanings | None = None
 
 
 @dataclass(slots=True)
@@ -106,7 +109,13 @@ def build_map(
     rooms = recording.scene
     frame_name = rooms.frame if rooms is not None else "map"
     builder = MapBuilder(
-        BuilderOptions(frame_name, options.mapper, ignore=options.ignore, keep_prior=False)
+        BuilderOptions(
+            frame_name,
+            options.mapper,
+            ignore=options.ignore,
+            keep_prior=False,
+            meanings=options.meanings,
+        )
     )
     if rooms is not None:
         builder.set_prior(rooms)

@@ -7,11 +7,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from coterie_core.embedding import Embedding
+from coterie_core.embedding import UNNAMED, Embedding
 from coterie_core.meaning import EmbedderError, EmbedderOptions, Meanings, load_embedder
 from coterie_core.scene import LabelBelief
 from coterie_fixtures.drawn_scenes import SIDES, view
 from semantic_mapper.association import Association
+from semantic_mapper.files import load_map, save_map
 from semantic_mapper.instances import Instance
 from semantic_mapper.mapper import SemanticMapper
 from semantic_mapper.options import MapperOptions
@@ -119,6 +120,25 @@ def test_looks_of_a_network_to_which_all_things_look_alike_do_not_join_neighbors
         )
     mapper.tidy()
     assert sorted(t.label.top for t in mapper.scene().objects.values()) == ["crate", "heater"]
+
+
+def test_the_feature_of_another_programs_scene_graph_is_kept_and_ours_is_where_it_looks(
+    tmp_path,
+) -> None:
+    dsg = pytest.importorskip("spark_dsg")
+    graph = dsg.DynamicSceneGraph()
+    attributes = dsg.ObjectNodeAttributes()
+    attributes.name, attributes.semantic_feature = "crate", np.arange(1.0, 9.0).reshape(-1, 1)
+    graph.add_node(dsg.DsgLayers.OBJECTS, dsg.NodeSymbol("O", 0), attributes)
+    graph.save(str(tmp_path / "hydra.json"), False)
+    scene = load_map(tmp_path / "hydra.json")
+    (thing,) = scene.objects.values()
+    look = Embedding.of(UNNAMED, np.arange(1.0, 9.0))
+    assert thing.embeddings == (look,)
+    save_map(scene, tmp_path / "ours.dsg.json", "spark-dsg")
+    again = dsg.DynamicSceneGraph.load(str(tmp_path / "ours.dsg.json"))  # its nodes live in it
+    (node,) = again.get_layer(dsg.DsgLayers.OBJECTS).nodes
+    assert node.attributes.semantic_feature.reshape(-1) == pytest.approx(look.vector, abs=1e-6)
 
 
 def test_a_restart_keeps_looks_and_their_network(tmp_path, meanings: Meanings) -> None:

@@ -27,7 +27,7 @@ from coterie_core.detections import RgbdFrame
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.geometry import iou
 from coterie_core.household import load_household
-from coterie_core.meaning import EmbedderError, EmbedderOptions, Meanings, load_embedder
+from coterie_core.meaning import EmbedderError, Meanings, local_meanings
 from coterie_core.recording import RecordingError
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.scene.regions import Regions
@@ -320,19 +320,14 @@ def bench_map(
     if room is not None:
         _bench_room(room, RoomErrors(leak=leak or 2, masks=not boxes), seed, console)
         return
-    for name, value, known in (
-        ("--words", words, get_args(Words)),
-        ("--meaning", meaning, ("none", "wordllama", "minilm")),
-    ):
-        if value not in known:
-            Console(stderr=True).print(f"bench map: {name}: one of {', '.join(known)}")
-            raise typer.Exit(2)
+    if words not in get_args(Words):
+        Console(stderr=True).print(f"bench map: --words: one of {', '.join(get_args(Words))}")
+        raise typer.Exit(2)
     try:
-        embedder = load_embedder(EmbedderOptions(kind=meaning))
+        meanings = local_meanings(meaning)
     except EmbedderError as error:
         Console(stderr=True).print(f"bench map: --meaning: {error}", markup=False)
         raise typer.Exit(2) from None
-    meanings = Meanings(embedder) if embedder is not None else None
     one = SensorErrors(depth_noise, position_jitter, rotation_jitter, leak, boxes)
     steps = LADDER if ladder else (one,)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())

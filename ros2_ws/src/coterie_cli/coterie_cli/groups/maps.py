@@ -159,13 +159,22 @@ def map_command(
     map_frame: Annotated[
         str, typer.Option(help="Coordinate frame of a bag's map; default: map, world or odom.")
     ] = "",
+    meaning: Annotated[
+        str,
+        typer.Option(
+            help="Embedder that compares the detector's labels, and that is kept in the map: none, "
+            "wordllama or minilm."
+        ),
+    ] = "none",
 ) -> None:
     """Make a semantic map from a recording."""
     from coterie_cli.map import MapOptions, map_recording
     from coterie_core.recording.bag import BagTopics
 
     topics = BagTopics(depth_topic, color_topic, info_topic, detections_topic, map_frame)
-    map_recording(MapOptions(recording, out, picture, every, detector, rooms, source, topics))
+    map_recording(
+        MapOptions(recording, out, picture, every, detector, rooms, source, topics, meaning)
+    )
 
 
 @app.command()

@@ -7,7 +7,7 @@ from coterie_core.meaning.embedders import (
     TextEmbedder,
     load_embedder,
 )
-from coterie_core.meaning.nearness import Meanings, Near
+from coterie_core.meaning.nearness import LOCAL_KINDS, Meanings, Near, local_meanings
 from coterie_core.meaning.relevance import label_relevance, likeness_by_label, nearest_labels
 
 __all__ = [
@@ -16,6 +16,8 @@ __all__ = [
     "label_relevance",
     "likeness_by_label",
     "load_embedder",
+    "LOCAL_KINDS",
+    "local_meanings",
     "Meanings",
     "Near",
     "nearest_labels",

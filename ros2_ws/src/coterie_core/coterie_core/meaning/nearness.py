@@ -10,9 +10,17 @@ import numpy as np
 
 from coterie_core.embedding import MAX_EMBEDDINGS, MAX_MODEL_CHARS, Embedding
 from coterie_core.likeness import fitted
-from coterie_core.meaning.embedders import Rows, TextEmbedder
+from coterie_core.meaning.embedders import (
+    EmbedderError,
+    EmbedderOptions,
+    Rows,
+    TextEmbedder,
+    load_embedder,
+)
 from coterie_core.scene.graph import SceneGraph
 
+LOCAL_KINDS = ("none", "wordllama", "minilm")
+"""Embedders that need no further settings."""
 _PHRASE = "a {}, a household object"
 """Sets single words among household things ("plant" is not a factory then)."""
 _MOST_AVERAGED = 8
@@ -163,6 +171,18 @@ class Meanings:
             self._labels.update(zip(new, made, strict=True))
         # What a map says holds for that map alone.
         return np.stack([kept[one] if one in kept else self._labels[one] for one in labels])
+
+
+def local_meanings(kind: str) -> Meanings | None:
+    """Return what compares words by an embedder of this machine; None for `none`.
+
+    Raises:
+        EmbedderError: There is no such kind, or it is not installed; says what to do.
+    """
+    if kind not in LOCAL_KINDS:
+        raise EmbedderError(f"{kind!r}; one of {', '.join(LOCAL_KINDS)}")
+    embedder = load_embedder(EmbedderOptions.model_validate({"kind": kind}))
+    return Meanings(embedder) if embedder is not None else None
 
 
 def _probability(embedder: str, likeness: float, gap: float) -> float:

@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 from coterie_core.embedding import averaged
 from coterie_core.geometry import Box, Vec3, distance, iou, wrap_angle
 from coterie_core.household import load_household
-from coterie_core.likeness import Background, likeness
+from coterie_core.likeness import ALIKE, Background, likeness
 from coterie_core.scene.graph import SceneGraph
 from coterie_core.scene.model import AgentState, LabelBelief, Room, SceneObject, Sighting
 
@@ -35,7 +35,7 @@ class MergeRule:
 
     iou_any_label: float = 0.5
     label_agreement: float = 0.1
-    likeness: float = 0.5
+    likeness: float = ALIKE
     distance: float = 0.4
     distance_limit: float = 1.0
 

@@ -79,6 +79,7 @@ def _guest(store: Store, one: Detection, observation: Observation) -> SceneObjec
         kind=category.kind if category is not None else "item",
         observations=1,
         last_seen=Sighting(observation.time, observation.robot),
+        embeddings=one.embeddings,
     )
 
 

@@ -107,6 +107,7 @@ def _adopt(store: Store, thing: SceneObject, known: str | None) -> tuple[str, bo
         mine.box, mine.room = thing.box, thing.room
         mine.is_open, mine.label, mine.last_seen = thing.is_open, thing.label, thing.last_seen
         mine.properties = {**mine.properties, **thing.properties}
+        mine.embeddings = thing.embeddings or mine.embeddings
         belief.since, belief.misses, belief.held_by = seen, 0.0, ""
     elif mine.box.size == UNSIZED:
         mine.box = Box(mine.box.center, thing.box.size, mine.box.yaw)

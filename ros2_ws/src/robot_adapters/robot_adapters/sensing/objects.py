@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
+from coterie_core.embedding import Embedding, averaged
 from coterie_core.geometry import Box, Vec3, iou
 from coterie_core.perception.backprojection import LiftOptions, lift
 from coterie_core.transforms import Matrix
@@ -26,11 +27,12 @@ _LEAST_EDGE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class FoundBox:
-    """One detection in space: label scores (0..1), box [m], distance [m] from the camera."""
+    """One detection in space: label scores (0..1), box [m], distance [m] from the camera, look."""
 
     scores: Mapping[str, float]
     box: Box
     distance: float
+    embeddings: tuple[Embedding, ...] = ()
 
     @property
     def label(self) -> str:
@@ -48,6 +50,7 @@ class Track:
         distance: Of the nearest view [m].
         time: When it was seen last [s].
         views: Images that showed it.
+        embeddings: Mean look, by network.
     """
 
     scores: dict[str, float]
@@ -56,6 +59,7 @@ class Track:
     time: float
     views: int = 1
     weight: float = 1.0
+    embeddings: tuple[Embedding, ...] = ()
 
     @property
     def label(self) -> str:
@@ -76,7 +80,9 @@ def boxes_of(
         low, high = np.percentile(one.points, (_TRIM, 100.0 - _TRIM), axis=0).astype(float)
         center, size = (low + high) / 2.0, np.maximum(high - low, _LEAST_EDGE)
         box = Box(_vec(center), _vec(size))
-        found.append(FoundBox(one.detection.scores, box, math.dist(center, eye)))
+        look = one.detection.embedding
+        looks = () if look is None else (look,)
+        found.append(FoundBox(one.detection.scores, box, math.dist(center, eye), looks))
     return found
 
 
@@ -130,7 +136,14 @@ class Tracks:
                 taken.add(at)
             elif len(self.items) < _MOST:
                 self.items.append(
-                    Track(dict(one.scores), one.box, one.distance, time, weight=weight)
+                    Track(
+                        dict(one.scores),
+                        one.box,
+                        one.distance,
+                        time,
+                        weight=weight,
+                        embeddings=one.embeddings,
+                    )
                 )
                 taken.add(len(self.items) - 1)
 
@@ -161,6 +174,7 @@ def _blend(track: Track, one: FoundBox, weight: float, time: float) -> None:
     track.scores = {
         k: (n * track.scores.get(k, 0.0) + one.scores.get(k, 0.0)) / (n + 1) for k in labels
     }
+    track.embeddings = averaged(track.embeddings, n, one.embeddings, 1)
     track.weight += weight
     track.views += 1
     track.distance = min(track.distance, one.distance)

@@ -369,6 +369,7 @@ class Observer:
             track.distance,
             "",
             dict(track.scores),
+            track.embeddings,
         )
 
     def _neighbors(
