@@ -512,17 +512,50 @@ async def test_retry_after_arrives_from_http() -> None:
     assert second.value.retry_after_s is None
 
 
-async def test_a_hanging_endpoint_opens_the_circuit_and_the_budget_knows() -> None:
-    with Endpoint() as endpoint:
-        endpoint.fail(*[Hang()] * 20)
+async def test_a_dead_endpoint_opens_the_circuit_and_the_budget_knows() -> None:
+    with Endpoint(dead=True) as endpoint:
         meter = UsageMeter()
         settings = profile(endpoint, timeout_s=0.2, max_retries=0, budget_tokens=1_000_000)
         model = build_model(settings, meter)
         outcomes = [await fails(model) for _ in range(7)]
     assert outcomes == ["ModelTimeout"] * 5 + ["CircuitOpen"] * 2
-    assert len(endpoint.received) <= 5
+    assert not endpoint.received
     assert meter.total().tokens == 5 * (most_prompt(ASK) + 50)
     assert meter.total().estimated
+
+
+async def test_a_slow_endpoint_is_not_taken_to_be_down() -> None:
+    """It hangs over every question, but tells at once which models it has."""
+    with Endpoint() as endpoint:
+        endpoint.fail(*[Hang()] * 5)
+        breaker = CircuitBreaker(
+            OpenAIModel("m", base_url=endpoint.url, timeout_s=1.0), threshold=2
+        )
+        assert [await fails(breaker) for _ in range(5)] == ["ModelTimeout"] * 5
+        assert await fails(breaker) == "", "the next is answered"
+
+
+async def test_an_endpoint_that_dies_while_it_is_slow_opens_the_circuit() -> None:
+    with Endpoint() as endpoint:
+        endpoint.fail(*[Hang()] * 20)
+        model = build_model(profile(endpoint, timeout_s=0.3, max_retries=0))
+        assert {await fails(model) for _ in range(7)} == {"ModelTimeout"}
+        endpoint.dead = True
+        outcomes = [await fails(model) for _ in range(6)]
+    assert outcomes[-1] == "CircuitOpen" and outcomes[0] == "ModelTimeout"
+
+
+async def test_an_open_circuit_closes_for_an_endpoint_that_is_back_but_slow() -> None:
+    clock = Clock()
+    with Endpoint(dead=True) as endpoint:
+        inner = OpenAIModel("m", base_url=endpoint.url, timeout_s=1.0)
+        breaker = CircuitBreaker(inner, threshold=2, cool_down_s=30.0, clock=clock)
+        assert [await fails(breaker) for _ in range(3)][-1] == "CircuitOpen"
+        endpoint.dead = False
+        endpoint.fail(Hang())
+        clock.now_s = 30.0
+        assert await fails(breaker) == "ModelTimeout", "one call tries"
+        assert await fails(breaker) == "", "it lives: no other 30 s"
 
 
 async def test_calls_at_a_time_are_limited_over_http() -> None:

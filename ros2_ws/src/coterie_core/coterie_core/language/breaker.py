@@ -12,12 +12,15 @@ from coterie_core.language.errors import (
     BadReply,
     CircuitOpen,
     LanguageError,
+    ModelTimeout,
     RateLimited,
     RequestRejected,
 )
 from coterie_core.language.types import LanguageModel, ModelRequest, Reply, Wrapper
 
 _LOG = logging.getLogger(__name__)
+_LOOK_S = 2.0
+"""How long an endpoint may take to show that it lives [s]."""
 
 
 class CircuitBreaker(Wrapper):
@@ -25,7 +28,8 @@ class CircuitBreaker(Wrapper):
 
     Failures that say something about the endpoint (`LanguageError.endpoint_down`) count when they
     come in a row; a reply, be it a useless one or a rate limit, shows that it lives. Cancelled
-    calls and exhausted budgets say nothing.
+    calls and exhausted budgets say nothing. A slow model is not down: where the last failure
+    is a time-out, the circuit opens only if the endpoint does not answer anything else either.
 
     Args:
         inner: The model.
@@ -52,6 +56,7 @@ class CircuitBreaker(Wrapper):
         self._failures = 0
         self._opened_at: float | None = None
         self._trying = False
+        self._doubted = False
 
     @property
     def state(self) -> Literal["closed", "open", "half-open"]:
@@ -69,12 +74,14 @@ class CircuitBreaker(Wrapper):
             CircuitOpen: The endpoint is taken to be down.
             LanguageError: The inner model's.
         """
+        if self._doubted:
+            await self._look(request)
         trial = self._enter()
         try:
             reply = await self.inner.complete(request)
         except LanguageError as error:
             if error.endpoint_down:
-                self._failed(trial)
+                self._failed(trial, slow=isinstance(error, ModelTimeout))
             elif isinstance(error, (BadReply, RateLimited, RequestRejected)):
                 self._lives(trial)
             raise
@@ -104,15 +111,36 @@ class CircuitBreaker(Wrapper):
             self._trying = True
             return True
 
-    def _failed(self, trial: bool) -> None:
+    async def _look(self, request: ModelRequest) -> None:
+        """Find out whether an endpoint that lets time run out lives; open the circuit if not."""
+        with self._lock:
+            if not self._doubted:
+                return
+            self._doubted = False
+        limit_s = request.timeout_s if request.timeout_s is not None else _LOOK_S
+        if await self.inner.lives(min(_LOOK_S, 0.3 * limit_s)):
+            _LOG.info("%s: %d time-outs, but it lives: it is slow", self.name, self._failures)
+            self._lives(trial=True)
+            return
+        with self._lock:
+            if self._opened_at is None:
+                self._open()
+
+    def _open(self) -> None:
+        _LOG.warning("%s: circuit open after %d failures", self.name, self._failures)
+        self._opened_at = self._clock()
+
+    def _failed(self, trial: bool, *, slow: bool) -> None:
         with self._lock:
             if self._opened_at is not None and not trial:
                 return  # a call from before the circuit opened
             self._failures += 1
-            if trial or self._failures >= self._threshold:
-                if not trial:
-                    _LOG.warning("%s: circuit open after %d failures", self.name, self._failures)
+            if trial:
                 self._opened_at = self._clock()
+            if slow and (trial or self._failures >= self._threshold):
+                self._doubted = True  # looked into by the next call, in its time
+            elif not trial and self._failures >= self._threshold:
+                self._open()
 
     def _lives(self, trial: bool) -> None:
         with self._lock:
@@ -121,4 +149,5 @@ class CircuitBreaker(Wrapper):
                     return
                 _LOG.info("%s: endpoint is back, circuit closed", self.name)
             self._opened_at = None
+            self._doubted = False
             self._failures = 0

@@ -19,9 +19,17 @@ from coterie_core.language.decision import (
     request_for,
 )
 from coterie_core.language.due import due_in, time_left
-from coterie_core.language.errors import BadReply, CheckFailed, CutOff, LanguageError, ReplayMiss
+from coterie_core.language.errors import (
+    BadReply,
+    CheckFailed,
+    CutOff,
+    LanguageError,
+    ModelTimeout,
+    ReplayMiss,
+)
 from coterie_core.language.fence import as_data, inline_data
 from coterie_core.language.modes import Mode, Policy
+from coterie_core.language.pace import Pace
 from coterie_core.language.rules_model import RulesModel
 from coterie_core.language.tools import Tool, ToolUse, use_tool
 from coterie_core.language.types import LanguageModel, Message, Reply, Sampled, Usage
@@ -77,6 +85,7 @@ class Decider:
             block.
         policy: Modes by decision, attempts, turns with tools.
         larger: Asked when the replies of `model` cannot be used, or when it is not there.
+        paces: How long prompts of both may be; by default as long as they are until one is slow.
     """
 
     def __init__(
@@ -88,6 +97,7 @@ class Decider:
         on_decided: Callable[[str, Decided[Any]], None] | None = None,
         policy: Policy | None = None,
         larger: LanguageModel | None = None,
+        paces: tuple[Pace, Pace] | None = None,
     ) -> None:
         if not timeout_s > 0:
             raise ValueError(f"timeout_s must be above 0 s, not {timeout_s}")
@@ -96,6 +106,7 @@ class Decider:
         self.who = who
         self.policy = policy or Policy()
         self.larger = larger
+        self._paces = paces or (Pace(), Pace())
         self._on_decided = on_decided
         self._rule_only = isinstance(model, RulesModel)
         self._trouble = ""
@@ -133,6 +144,7 @@ class Decider:
             on_decided=self._on_decided,
             policy=self.policy,
             larger=self.larger and Sampled(self.larger, temperature=temperature, seed=seed),
+            paces=self._paces,
         )
 
     def decide_by_rule(self, decision: Decision[StateT, ReplyT], state: StateT) -> Decided[ReplyT]:
@@ -166,10 +178,13 @@ class Decider:
         decided_by: Literal["model", "rule"] = "rule"
         name = ""
         reply = None
-        for model in (self.model, self.larger):
+        for model, pace in zip((self.model, self.larger), self._paces, strict=True):
             if model is None:
                 continue
-            reply = await self._ask_model(model, decision, state, mode, asked)
+            if slow := pace.pause(decision.name):
+                asked.note(f"ModelSlow: {slow}")
+                continue
+            reply = await self._ask_model(model, pace, decision, state, mode, asked)
             if reply is not None:
                 decided_by, name, self._trouble = "model", model.name, ""
                 break
@@ -191,13 +206,15 @@ class Decider:
     async def _ask_model(
         self,
         model: LanguageModel,
+        pace: Pace,
         decision: Decision[StateT, ReplyT],
         state: StateT,
         mode: Mode,
         asked: _Asked,
     ) -> ReplyT | None:
         """Return one model's valid reply, or None with the reason noted in `asked`."""
-        begin = request_for(decision, state, mode, self.policy.context)
+        shortened = pace.shortened(decision.name)
+        begin = request_for(decision, state, mode, self.policy.context, shortened_times=shortened)
         messages = begin.messages
         tools = {tool.name: tool for tool in decision.tools(state)}
         turns = self.policy.tool_turns if begin.tools else 0
@@ -225,6 +242,7 @@ class Decider:
                     model.complete(request), left_s, decision.name, grace_s=min(0.1 * left_s, 0.1)
                 )
                 asked.usage = asked.usage + answer.usage
+                pace.replied(decision.name)
                 if answer.tool_calls and turns > 0:
                     turns -= 1
                     attempts -= 1
@@ -255,6 +273,10 @@ class Decider:
             except LanguageError as error:
                 asked.usage = asked.usage + error.usage
                 asked.note(_line(error))
+                if isinstance(error, ModelTimeout):
+                    pace.timed_out(decision.name)
+                    if shortened:
+                        asked.note(f"the prompt was cut to 1/{2**shortened}, as the model is slow")
                 return None
             except (
                 Exception

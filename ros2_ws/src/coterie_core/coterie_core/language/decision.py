@@ -155,7 +155,12 @@ _CAREFUL = 1.1
 
 
 def request_for(
-    decision: Decision[StateT, ReplyT], state: StateT, mode: Mode, context: int | None = None
+    decision: Decision[StateT, ReplyT],
+    state: StateT,
+    mode: Mode,
+    context: int | None = None,
+    *,
+    shortened_times: int = 0,
 ) -> ModelRequest:
     """Return the request that puts a decision to a model, before any look-up.
 
@@ -166,12 +171,14 @@ def request_for(
         context: Tokens of prompt and reply together; None: as many as the decision likes. A
             prompt that would be longer is made again, with less of every list in it, and where
             that would leave little of them, without tools.
+        shortened_times: How often the prompt is halved anyway, because the model is slow.
     """
     tools = tuple(tool.spec for tool in decision.tools(state))
     asked = decision.most_tokens(state)
     most = asked if context is None else min(asked, context // 4)
-    ways = [(share, tools) for share in _SHARES if share >= _WITH_TOOLS]
-    ways += [(share, ()) for share in _SHARES]
+    shares = _SHARES[shortened_times:]
+    ways = [(share, tools) for share in shares if share >= _WITH_TOOLS]
+    ways += [(share, ()) for share in shares]
     for share, offered in ways:
         with shortened(share):  # what is left out of a prompt need not be an option either
             messages = messages_for(decision, state, mode)

@@ -182,6 +182,24 @@ class OpenAIModel(LanguageModel):
         """Return how the endpoint was last asked for the form of such a reply."""
         return self._dialect.form_of(schema)
 
+    async def lives(self, timeout_s: float) -> bool:
+        """Return whether the endpoint answers anything at all: it is asked for its models."""
+        import openai
+
+        async def ask() -> bool:
+            try:
+                await self._client().models.with_raw_response.list()
+            except openai.APIStatusError:
+                return True
+            except (openai.OpenAIError, LanguageError):
+                return False
+            return True
+
+        try:
+            return await within(ask(), timeout_s, f"models of {self._host}")
+        except LanguageError:
+            return False
+
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
         client = self._clients.pop(asyncio.get_running_loop(), None)

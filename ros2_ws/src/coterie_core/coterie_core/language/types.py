@@ -211,6 +211,13 @@ class LanguageModel(abc.ABC):
             LanguageError: Any of `coterie_core.language.errors`.
         """
 
+    async def lives(self, timeout_s: float) -> bool:
+        """Return whether the endpoint answers anything at all, in so many seconds [s].
+
+        False where that cannot be told.
+        """
+        return False
+
     async def aclose(self) -> None:  # noqa: B027  (most models hold nothing to close)
         """Close connections of the running loop. The model can be used again afterwards."""
 
@@ -225,6 +232,10 @@ class Wrapper(LanguageModel):
     async def complete(self, request: ModelRequest) -> Reply:
         """Answer the request with the inner model."""
         return await self.inner.complete(request)
+
+    async def lives(self, timeout_s: float) -> bool:
+        """Return whether the inner model's endpoint answers anything at all."""
+        return await self.inner.lives(timeout_s)
 
     async def aclose(self) -> None:
         """Close the inner model's connections of the running loop."""

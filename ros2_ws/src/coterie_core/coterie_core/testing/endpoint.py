@@ -118,6 +118,7 @@ class Endpoint:
         model: Name that `/v1/models` lists and answers carry.
         usage: Reported token counts (prompt, completion); None: none are reported.
         delay_s: Waits before every answer [s].
+        dead: Nothing is answered at all, as by a machine that hangs.
         key: Requests without `Authorization: Bearer <key>` get HTTP 401; None: no key needed.
 
     Attributes:
@@ -133,12 +134,14 @@ class Endpoint:
         model: str = "test-model",
         usage: tuple[int, int] | None = (100, 20),
         delay_s: float = 0.0,
+        dead: bool = False,
         key: str | None = None,
     ) -> None:
         self.responder = responder
         self.model = model
         self.usage = usage
         self.delay_s = delay_s
+        self.dead = dead
         self.key = key
         self.received: list[Received] = []
         self.running = 0
@@ -243,6 +246,8 @@ class Endpoint:
 
     async def _answer(self, request: Received, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; False when the connection is over."""
+        if self.dead:
+            await asyncio.sleep(3600.0)
         if request.path.endswith("/models"):
             listed = {"object": "list", "data": [{"id": self.model, "object": "model"}]}
             return await self._send(writer, 200, json.dumps(listed).encode())
