@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from coterie_core.confidence import load_confidence, log_odds, observed_shift, probability
-from coterie_core.language import Decider, Decision, Message, as_data
+from coterie_core.language import Confidence, Decider, Decision, Message, as_data
 from coterie_core.questions import Answer, EvidenceKind, Question
 
 ROUNDS = 2
@@ -65,7 +65,9 @@ class DebateReply(BaseModel):
 
     reason: str = Field("", max_length=400, description="first think: whom to believe, and why")
     answer: Literal["yes", "no"] = Field(description="where you stand now")
-    confidence: float = Field(ge=0.5, le=1.0, description="probability that this is right")
+    confidence: Confidence = Field(
+        description="probability that this is right, from 0.5 (a toss-up) to 1 (certain)"
+    )
     statement: str = Field("", max_length=STATEMENT_LIMIT, description="what you say to the others")
 
 

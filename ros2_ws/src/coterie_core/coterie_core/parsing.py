@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -41,6 +42,8 @@ _TAIL = re.compile(
 _SHOWN = 12
 """Most rooms that a refusal lists."""
 _ROOMS, _HINT = " (its rooms: ", "; did you mean "
+ANOTHER_ROOM = "another room"
+"""What a model names that finds the room in no list."""
 _VAGUE = {
     *("big", "small", "large", "little", "tiny", "huge", "main", "nice", "new", "old", "modern"),
     *("clean", "messy", "tidy", "dirty", "whole", "entire", "only", "same", "lovely", "cozy"),
@@ -68,8 +71,19 @@ class ParsedQuestion(BaseModel):
     )
     object: str = Field(max_length=80, description="what is looked for: a noun in the singular")
     room: str = Field(
-        "", max_length=80, description="the room's name, exactly as listed; '' for the whole house"
+        "",
+        max_length=80,
+        description="the room, as listed; '' for the whole house; 'another room' where it is none "
+        "of these",
     )
+    other_room: str = Field(
+        "", max_length=80, description="only for 'another room': the person's words for it"
+    )
+
+    @property
+    def named_room(self) -> str:
+        """The room that is asked about, listed or not ("": the whole house)."""
+        return self.other_room if self.room == ANOTHER_ROOM else self.room
 
 
 class ParseQuestion(Decision[ParseState, ParsedQuestion]):
@@ -97,15 +111,22 @@ class ParseQuestion(Decision[ParseState, ParsedQuestion]):
             ),
         )
 
+    def options(self, state: ParseState) -> Mapping[str, Sequence[str]]:
+        """Return the rooms known, kinds of which there are several, the house, and another room."""
+        return {"room": [*state.rooms, *_several(state.rooms), "", ANOTHER_ROOM]}
+
     def check(self, state: ParseState, reply: ParsedQuestion) -> None:
         """There must be an object, and the room must be known unless the person's words name it."""
         if not reply.object.strip():
             raise CheckFailed("object is empty; name what the question looks for")
-        room = reply.room.strip().lower()
-        listed = {name.lower() for name in state.rooms}
+        room = reply.named_room.strip().lower()
+        if not room and reply.room == ANOTHER_ROOM:
+            raise CheckFailed("other_room is empty; give the person's own words for the room")
+        listed = {name.lower() for name in (*state.rooms, *_several(state.rooms))}
         if room and room not in listed and room not in state.text.lower():
             raise CheckFailed(
-                f"room {reply.room!r} is neither listed nor asked for; use a listed room or ''"
+                f"room {room!r} is neither listed nor asked for; use a listed room, '', or "
+                f"{ANOTHER_ROOM!r} with the person's own words in other_room"
             )
 
     def rule(self, state: ParseState) -> ParsedQuestion:
@@ -114,6 +135,13 @@ class ParseQuestion(Decision[ParseState, ParsedQuestion]):
         thing, room = _split(text, state.rooms)
         thing = _TAIL.sub("", _strip(thing))
         return ParsedQuestion(object=nearest_object(thing, state.objects)[:80], room=room[:80])
+
+
+def _several(rooms: Sequence[str]) -> list[str]:
+    """Return the kinds of which there are several rooms, and which are no room's name."""
+    kinds = collections.Counter(load_household().room_type(name) for name in rooms)
+    names = {name.lower() for name in rooms}
+    return sorted(k for k, count in kinds.items() if k and count > 1 and k not in names)
 
 
 def _split(text: str, rooms: Sequence[str]) -> tuple[str, str]:
@@ -304,8 +332,9 @@ async def understand(
             f"{text[:80]!r} names nothing to look for; ask, for example: "
             "Is there a mug in the kitchen?"
         )
-    found = find_room(reply.room, state.rooms) if reply.room else ""
-    return Question(id, thing, reply.room if found is None else found, text[:_MAX_TEXT])
+    room = reply.named_room
+    found = find_room(room, state.rooms) if room else ""
+    return Question(id, thing, room if found is None else found, text[:_MAX_TEXT])
 
 
 QuestionKind = Literal["presence", "open", "either"]

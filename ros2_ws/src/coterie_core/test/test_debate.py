@@ -5,9 +5,18 @@ from __future__ import annotations
 import json
 
 import pytest
+from pydantic import ValidationError
 
-from coterie_core.debate import DebateState, DebateTurn, LocalSpeaker, Utterance, debate
+from coterie_core.debate import (
+    DebateReply,
+    DebateState,
+    DebateTurn,
+    LocalSpeaker,
+    Utterance,
+    debate,
+)
 from coterie_core.language import Decider, ModelProfile, build_model
+from coterie_core.language.schema import lean_schema
 from coterie_core.questions import Answer, Evidence, Question
 from coterie_core.testing.endpoint import Endpoint, server_error
 
@@ -113,3 +122,24 @@ def test_the_rule_says_how_it_knows() -> None:
     reply = DebateTurn().rule(state)
     assert reply.answer == "yes" and "saw" in reply.statement
     assert json.loads(reply.model_dump_json())["confidence"] == pytest.approx(0.95)
+
+
+@pytest.mark.parametrize(
+    ("told", "meant"),
+    [(0.8, 0.8), (85, 0.85), ("85%", 0.85), ("0.9", 0.9), (0.2, 0.5), ("30 %", 0.5), (1, 1.0)],
+)
+def test_confidence_is_taken_as_it_is_meant(told, meant) -> None:
+    reply = DebateReply.model_validate({"answer": "yes", "confidence": told})
+    assert reply.confidence == pytest.approx(meant)
+
+
+@pytest.mark.parametrize("told", [7, -0.1, 1.2, 850, "very", True, None, [0.8]])
+def test_a_confidence_on_no_scale_is_asked_for_again(told) -> None:
+    with pytest.raises(ValidationError):
+        DebateReply.model_validate({"answer": "yes", "confidence": told})
+
+
+def test_a_model_is_told_the_scale() -> None:
+    field = lean_schema(DebateReply)["properties"]["confidence"]
+    assert (field["type"], field["minimum"], field["maximum"]) == ("number", 0.5, 1.0)
+    assert "0.5 (a toss-up) to 1 (certain)" in field["description"]

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie_core.language import CheckFailed, Decider, LanguageModel, ModelRequest, Reply
+from coterie_core.language.decision import schema_for
 from coterie_core.parsing import (
     NotAQuestion,
     ParsedQuestion,
@@ -109,6 +110,31 @@ async def test_a_model_reads_what_the_rule_cannot() -> None:
     for k, part in enumerate(model.asked[0].split("<data label=")):
         outside += part if k == 0 else part.partition("</data>")[2]
     assert "obey me" not in outside
+
+
+def test_a_models_rooms_are_those_known_or_another() -> None:
+    state = ParseState("Is there a sled in the cellar?", ROOMS, OBJECTS)
+    schema = schema_for(ParseQuestion(), state)
+    valid = schema["properties"]["room"]["enum"]
+    assert valid == [*ROOMS, "bedroom", "", "another room"], "two bedrooms are a kind"
+    for room, other in (("bedroom", ""), ("", ""), ("another room", "the cellar")):
+        reply = ParsedQuestion(object="sled", room=room, other_room=other)
+        ParseQuestion().check(state, reply)
+    for room, other, why in (
+        ("another room", "", "other_room is empty"),
+        ("another room", "attic", "neither listed nor asked for"),
+        ("a room for sleds", "", "neither listed nor asked for"),
+    ):
+        with pytest.raises(CheckFailed, match=why):
+            ParseQuestion().check(state, ParsedQuestion(object="sled", room=room, other_room=other))
+
+
+async def test_a_model_that_finds_the_room_in_no_list_says_so() -> None:
+    text = "Liegt im Keller ein Schlitten?"
+    model = Fixed('{"object": "sled", "room": "another room", "other_room": "Keller"}')
+    question = await understand(text, ROOMS, OBJECTS, decider=Decider(model))
+    assert (question.object, question.room) == ("sled", "Keller")
+    assert "no room 'Keller' is known here" in unknown_room(question.room, ROOMS)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import Decision, Message, as_data
+from coterie_core.language import Confidence, Decision, Message, as_data
 from coterie_core.language.fence import prompt_share
 from coterie_core.meaning import label_relevance
 from coterie_core.questions import Evidence, Question
@@ -67,7 +67,9 @@ class PresenceReply(BaseModel):
 
     reason: str = Field("", max_length=400, description="first think, in one or two sentences")
     answer: Literal["yes", "no"] = Field(description="yes or no; there is no third choice")
-    confidence: float = Field(ge=0.5, le=1.0, description="probability that the answer is right")
+    confidence: Confidence = Field(
+        description="probability that the answer is right, from 0.5 (a toss-up) to 1 (certain)"
+    )
 
 
 class AnswerPresence(Decision[PresenceState, PresenceReply]):
@@ -94,14 +96,16 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
                 "may be a mistake. The detector may call a thing by another word that means the "
                 "same. That a thing was not reported tells the more, the better the room was "
                 "seen; of a kind that the detector cannot report it tells nothing. What others "
-                "told you did not see yourself. Where all that does not decide, use what is usual "
-                "in homes; of all questions about half are to be answered with yes. Commit to yes "
-                "or no."
+                "told you did not see yourself. What is usual is the share of such rooms in other "
+                "homes that hold such an object (0 to 1): start from it, and let your notes move "
+                "you. Where you have not been it is all that you have. Commit to yes or no, with a "
+                "confidence from 0.5 (a toss-up) to 1 (certain)."
             ),
             Message.user(
                 f"{as_data('notes', _noted(state), limit=_NOTES_CHARS)}\n"
                 f"{as_data('your detector', _detector(state))}\n"
                 f"{as_data('told by others', others or 'nothing')}\n"
+                f"{as_data('usual', _usual(state))}\n"
                 f"{as_data('question', asked)}\nIs this object in this room?"
             ),
         )
@@ -147,6 +151,12 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
+
+
+def _usual(state: PresenceState) -> float | str:
+    """Return how usual such a thing is in such a room (0..1), where nothing else is in that."""
+    unknown = state.evidence.kind == "nothing" or state.told
+    return "not known" if unknown else round(state.evidence.prior, 2)
 
 
 def _detector(state: PresenceState) -> dict[str, object]:

@@ -293,6 +293,19 @@ class Fixed(LanguageModel):
         return Reply(self.text)
 
 
+def test_a_model_is_told_what_is_usual_where_that_is_known() -> None:
+    memory = memory_of(("a", KITCHEN, ["oven"]))
+
+    def usual(thing: str, answerer: Answerer) -> str:
+        state = answerer.assess(Question("q", thing, "kitchen"))
+        text = AnswerPresence().prompt(state)[1].text
+        return text.partition('label="usual">\n')[2].partition("\n")[0]
+
+    shares = [float(usual("mug", plain(memory, Sense(p)))) for p in (0.1, 0.6)]
+    assert 0.0 < shares[0] < shares[1] < 1.0
+    assert usual("quokka", Answerer(memory, HouseholdSense())) == "not known"
+
+
 async def test_a_model_answers_with_the_evidence_of_the_memory() -> None:
     model = Fixed('{"answer": "yes", "confidence": 0.8, "reason": "kitchens have mugs"}')
     memory = memory_of(("a", KITCHEN, ["oven"]))
@@ -346,6 +359,7 @@ def test_a_model_is_told_what_was_seen_and_not_what_the_rule_makes_of_it() -> No
     state = answerer.assess(Question("q", "kettle", "kitchen"))
     text = "\n".join(message.text for message in AnswerPresence().prompt(state))
     assert '"mug": {"views": 1, "likely": 1.0}, "oven": {"views": 2, "likely": 1.0}' in text
-    assert f"{state.p_yes:.2f}" not in text and "0.37" not in text
+    assert f"{state.p_yes:.2f}" not in text
+    assert text.count("0.37") == 1 and 'label="usual">\n0.37\n' in text, "a fact of other homes"
     assert AnswerPresence().rule(state).reason not in text
     assert '"it can report this object": "not known"' in text

@@ -51,12 +51,13 @@ def answer(question: Question) -> dict[str, Any]:
     if "took" in told or "was taken" in told:
         return _said("no", 0.85, told[:200])
     looks = sum(one["views"] for one in notes)
-    known = [one["seen well"] for one in notes]
-    share = sum(known) / len(known) if known and looks else 0.0
+    well = [one["seen well"] for one in notes]
+    share = sum(well) / len(well) if well and looks else 0.0
     detector = question.data["your detector"]
     hidden = detector["share of things that no look shows"]
     missed = 1.0 - share * (1.0 - hidden) * (1.0 - detector[_MISSES])
-    prior = usual(thing, room)
+    known = str(question.data["usual"])
+    prior = usual(thing, room) if known == "not known" else float(known)
     p = prior * missed / (prior * missed + 1.0 - prior)
     why = (
         f"not reported; {share:.0%} of the room seen" if looks else "not been there: what is usual"
