@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
+from rich.console import Console
 
-from coterie_bench.models.bench import main, run_models
-from coterie_bench.models.tables import by_bench, summed
-from coterie_bench.models.works import FEW, all_works
+from coterie_bench.models.bench import SAVINGS, main, run_models
+from coterie_bench.models.tables import by_bench, print_tables, summed
+from coterie_bench.models.works import FEW, Answering, Outcome, all_works
+from coterie_bench.oracle.request import one_by_one, question_of
+from coterie_core.language import Decision, Image, Message, ModelProfile, UsageMeter, as_data
+from coterie_core.testing.endpoint import Endpoint
+from openeqa_agent.captions import CaptionFrame, CaptionState
+from openeqa_agent.decisions import AnswerFromFrames, Asked
+from openeqa_agent.question import parse_open
 
 SHORT = ("mele sentences", "openeqa judge")
 
@@ -28,6 +40,102 @@ def test_stand_ins_do_the_same_works_and_are_told_apart(tmp_path: Path) -> None:
     assert asked["prompt_tokens"] > 100 * asked["calls"]
     assert counts["rules", "mele.parse_question"]["calls"] == 0
     assert {record["mode"] for record in records} == {"rule", "model"}
+
+
+def picture() -> Image:
+    return Image(b"\x89PNG\r\n\x1a\n" + bytes(32))
+
+
+async def photos(answering: Answering) -> list[Outcome]:
+    """A question about a photo, and a description of it."""
+    decider = answering.decider("r1")
+    asked = Asked(parse_open("Is the door open?"), images=(picture(),), frames=("f1",))
+    made = [
+        await decider.decide(AnswerFromFrames(), asked),
+        await decider.decide(CaptionFrame(), CaptionState(picture(), "2 chairs.", "kitchen")),
+    ]
+    await decider.aclose()
+    assert {one.decided_by for one in made} == {"rule"}
+    return [Outcome("openeqa", one.reason[:60], 0.0, 1) for one in made]
+
+
+def test_what_the_oracle_cannot_see_goes_to_the_rule_and_is_told() -> None:
+    records = run_models(("oracle",), {"photos": photos})
+    assert not records[0]["error"]
+    assert all("RequestRejected" in one["part"] for one in records[0]["outcomes"])
+    console = Console(record=True, width=200)
+    print_tables(records, console)
+    shown = console.export_text()
+    rows = [line for line in shown.splitlines() if "oracle" in line and "openeqa." in line]
+    assert len(rows) == 2 and all("not covered" in row for row in rows)
+    assert "not in this set: " in shown and "mele.answer" in shown.partition("not in this set")[2]
+
+
+def test_what_saves_calls_is_compared_and_costs_no_right_answer() -> None:
+    """Settings add up: no decision takes more calls with one more of them."""
+    questions = [Ask(k) for k in range(6)]
+
+    async def ask(answering: Answering) -> list[Outcome]:
+        decider = answering.decider("r1")
+        twice = [*questions, *questions, Ask(0, only=True)]
+        made = await asyncio.gather(*(decider.decide(Which(), one) for one in twice))
+        await decider.aclose()
+        right = [d.reply.place == one.places[0] for d, one in zip(made, twice, strict=True)]
+        return [Outcome("test", "asked", sum(right) / len(right), len(right))]
+
+    with Endpoint(lambda body: one_by_one(first_place, body), usage=None) as endpoint:
+        profile = ModelProfile(kind="openai", base_url=endpoint.url, model="m", max_retries=0)
+        calls, tokens = [], []
+        for changes in SAVINGS.values():
+            meter = UsageMeter()
+            answering = Answering(profile.model_copy(update=changes), meter)
+            (outcome,) = asyncio.run(ask(answering))
+            assert outcome.score == 1.0
+            calls.append(sum(row["calls"] for row in meter.as_json()))
+            tokens.append(meter.total().prompt_tokens)
+    assert calls[0] == 13 and calls[1] == 12 and calls[2] <= 12 and calls[3] <= 2
+    assert tokens[0] > tokens[1] >= tokens[2] > 2 * tokens[3]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A question by its number."""
+
+    number: int
+    only: bool = False
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        return (f"p{self.number}",) if self.only else (f"p{self.number}", f"q{self.number}")
+
+
+class Place(BaseModel):
+    """Where to."""
+
+    reason: str = ""
+    place: str
+
+
+class Which(Decision[Ask, Place]):
+    """Which place."""
+
+    name = "mele.answer"
+    reply_type = Place
+    joins = 10
+
+    def prompt(self, state: Ask) -> Sequence[Message]:
+        notes = as_data("notes", "a long way to go; " * 40)
+        return (Message.user(f"{notes}\n{as_data('places', list(state.places))}\nWhich?"),)
+
+    def only_reply(self, state: Ask) -> Place | None:
+        return self.rule(state) if state.only else None
+
+    def rule(self, state: Ask) -> Place:
+        return Place(place=state.places[0])
+
+
+def first_place(body: dict[str, Any]) -> dict[str, Any]:
+    return {"reason": "near", "place": question_of(body).data["places"][0]}
 
 
 @pytest.mark.slow

@@ -78,6 +78,7 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
     name: ClassVar[str] = "mele.answer"
     reply_type: ClassVar[type[BaseModel]] = PresenceReply
     max_tokens: ClassVar[int] = 250
+    joins: ClassVar[int] = 10
 
     def prompt(self, state: PresenceState) -> Sequence[Message]:
         """Give the robot's notes of every room, what others told, then the question."""

@@ -42,6 +42,7 @@ from coterie_ros.parameters import Parameters
 from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import StopWatch
 from coterie_ros.team_memory import MemoryKeeper
+from mele_explorer.answer_presence import AnswerPresence
 from mele_explorer.answering import Answerer
 from mele_explorer.explorer import Explorer, ExplorerLimits
 from mele_explorer.memory import Memory
@@ -268,6 +269,8 @@ class ExplorerNode(AgentNode):
         return answer
 
     async def _with_model(self, question: Question) -> Answer:
+        if self.decider.gathers(AnswerPresence()):  # those that wait go out in one request
+            return await self.answerer.answer(await self._understood(question, self.decider))
         async with self._slots:
             return await self.answerer.answer(await self._understood(question, self.decider))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from coterie_bench.common.command import run as run_command
 from coterie_bench.common.records import write_json
-from coterie_bench.models.tables import print_tables
+from coterie_bench.models.tables import print_savings, print_tables
 from coterie_bench.models.works import FEW, Amount, Answering, Outcome, Work, all_works
 from coterie_bench.oracle import Oracle, random_answerer
 from coterie_core.language import LanguageError, Mode, ModelProfile, UsageMeter, load_profile
@@ -31,6 +31,15 @@ _SUMS = (
     "calls", "prompt_tokens", "completion_tokens", "seconds", "by_model", "by_rule", "at_once",
     "asked_again", "overruled", "tool_uses",
 )  # fmt: skip
+
+
+SAVINGS: dict[str, dict[str, Any]] = {
+    "each asked": {"ask_always": True, "cache": 0, "join": 1},
+    "not needless": {"cache": 0, "join": 1},
+    "and cached": {"join": 1},
+    "and joined": {},
+}
+"""What `--calls` compares: settings of profiles that save calls, one more with each."""
 
 
 @contextmanager
@@ -59,6 +68,7 @@ def run_models(
     mode: Mode = "model",
     seed: int = 0,
     amount: Amount | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
     on_done: Callable[[str, str, list[dict[str, Any]]], None] = lambda name, work, records: None,
 ) -> list[dict[str, Any]]:
     """Let every answerer do every work; return a record of each.
@@ -69,6 +79,7 @@ def run_models(
         mode: Of the models' decisions.
         seed: Of the guesses.
         amount: How much of each work is done; None: all of it.
+        settings: Name -> changes of the profiles; every work is done with each.
         on_done: Called after each work, with all records so far.
 
     Raises:
@@ -77,9 +88,12 @@ def run_models(
     records = []
     for name in names:
         with answerer(name, mode, seed) as profile:
-            for title, work in works.items():
-                records.append(_record(name, title, work, profile, amount or Amount()))
-                on_done(name, title, records)
+            for told, changes in (settings or {"": {}}).items():
+                changed = profile.model_copy(update=dict(changes))
+                for title, work in works.items():
+                    record = _record(name, title, work, changed, amount or Amount())
+                    records.append({**record, "settings": told})
+                    on_done(name, title, records)
     return records
 
 
@@ -139,6 +153,14 @@ def bench_models(
             "--few", help="A few of each bench only, for a model that takes half a minute a reply."
         ),
     ] = False,
+    calls: Annotated[
+        bool,
+        typer.Option(
+            "--calls",
+            help="Compare what saves calls and tokens: each work is done with one such setting "
+            "more; default answerer: oracle.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random answerer.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", help="Path of the JSON file with all records.")
@@ -146,7 +168,9 @@ def bench_models(
 ) -> None:
     """Let rules, a scripted oracle, a guesser and models do a fixed small set of all benches."""
     console = Console()
-    names = [*(answerers if answerers is not None else STAND_INS), *map(str, profile or [])]
+    own = ("oracle",) if calls else STAND_INS
+    names = [*(answerers if answerers is not None else own), *map(str, profile or [])]
+    settings = SAVINGS if calls else None
     amount = FEW if few else Amount()
     works = {title: work for title, work in all_works(amount).items() if only in title}
     try:
@@ -161,20 +185,31 @@ def bench_models(
             )
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
-            task = progress.add_task("works", total=len(names) * len(works))
+            task = progress.add_task("works", total=len(names) * len(works) * len(settings or [0]))
 
             def done(name: str, work: str, records: list[dict[str, Any]]) -> None:
                 if out is not None:  # a run of an hour that is stopped keeps what it has done
                     write_json(out, records)
                 progress.update(task, advance=1, description=f"{Path(name).stem}: {work}")
 
-            records = run_models(names, works, mode=mode, seed=seed, amount=amount, on_done=done)  # type: ignore[arg-type]
+            records = run_models(
+                names,
+                works,
+                mode=mode,  # type: ignore[arg-type]
+                seed=seed,
+                amount=amount,
+                settings=settings,
+                on_done=done,
+            )
     except (LanguageError, OSError, ValueError) as error:
         Console(stderr=True).print(
             f"bench models: {error}", style="red", highlight=False, soft_wrap=True, markup=False
         )
         raise typer.Exit(2) from None
-    print_tables(records, console)
+    if calls:
+        print_savings(records, console)
+    else:
+        print_tables(records, console)
     if out is not None:
         console.print(f"results: {out}", highlight=False, markup=False, soft_wrap=True)
 

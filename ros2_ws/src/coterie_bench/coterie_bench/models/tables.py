@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from coterie_bench.common.tables import print_whole
+from coterie_core.language import DECISIONS
 
 Records = Sequence[Mapping[str, Any]]
 
@@ -17,6 +18,9 @@ def print_tables(records: Records, console: Console) -> None:
     """Print both tables, and what went wrong."""
     print_whole(scores(records), console)
     print_whole(decisions(records), console)
+    never = [name for name in DECISIONS if not any(name in r["decisions"] for r in records)]
+    if never:
+        console.print(f"not in this set: {', '.join(never)}", highlight=False, soft_wrap=True)
     for record in records:
         if record["error"]:
             console.print(
@@ -90,7 +94,9 @@ def decisions(records: Records) -> Table:
                 f"{row['prompt_tokens'] / row['calls']:.0f}",
                 f"{row['completion_tokens'] / row['calls']:.0f}",
                 f"{1000 * row['seconds'] / row['calls']:.0f}",
-                f"{100 * row['at_once'] / max(asked, 1):.0f}",
+                "not covered"
+                if row["failed"] == row["calls"]
+                else f"{100 * row['at_once'] / max(asked, 1):.0f}",
                 f"{row['asked_again']:.0f}",
                 f"{row['overruled']:.0f}",
                 f"{row['tool_uses']:.0f}",
@@ -107,3 +113,33 @@ def summed(records: Records) -> dict[tuple[str, str], dict[str, float]]:
             for key, value in counts.items():
                 row[key] += value
     return totals
+
+
+def print_savings(records: Records, console: Console) -> None:
+    """Print what each setting that saves calls brings, by answerer and decision."""
+    for name in dict.fromkeys(record["answerer"] for record in records):
+        mine = [record for record in records if record["answerer"] == name]
+        told = list(dict.fromkeys(str(record["settings"]) for record in mine))
+        table = Table(title=f"{name}: calls, and tokens in and out [k]", title_justify="left")
+        table.add_column("decision")
+        for one in told:
+            table.add_column(one, justify="right")
+        rows = {one: summed([r for r in mine if r["settings"] == one]) for one in told}
+        asked = sorted({d for row in rows.values() for (_, d), c in row.items() if c["calls"]})
+        for decision in asked:
+            counts = (rows[one].get((name, decision), {}) for one in told)
+            table.add_row(decision, *(_spent([c] if c else []) for c in counts))
+        table.add_row("all", *(_spent(list(rows[one].values())) for one in told))
+        right = [by_bench([r for r in mine if r["settings"] == one]) for one in told]
+        for part in right[0]:
+            shown = [
+                f"{100 * cells[part][name][0]:.0f}" if part in cells else "" for cells in right
+            ]
+            table.add_row(f"{part} [%]", *shown)
+        print_whole(table, console)
+
+
+def _spent(counts: Sequence[Mapping[str, float]]) -> str:
+    calls = sum(one["calls"] for one in counts)
+    tokens = sum(one["prompt_tokens"] + one["completion_tokens"] for one in counts)
+    return f"{calls:.0f}  {tokens / 1000.0:.1f}"

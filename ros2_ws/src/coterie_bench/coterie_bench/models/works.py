@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from coterie_bench.decision_samples import decision_samples
 from coterie_bench.emos.episodes import Episode, Family, make_episode
 from coterie_bench.emos.run import run_episode
 from coterie_bench.models import sets
@@ -49,7 +51,7 @@ class Amount:
 FEW = Amount(hops=3, asked=6, debated=1, items=3, houses=1)
 """For a model that takes half a minute for a reply."""
 OPEN_METHODS = ("blind", "captions", "scene_graph", "ours")
-"""Agents for open questions; `frames` needs a model that sees."""
+"""Agents for open questions that need no eyes."""
 WORKFLOWS: tuple[Method, ...] = ("grounded", "self_reflection", "ensemble")
 
 
@@ -135,7 +137,7 @@ async def _answers(
     answerer = Answerer(
         run.memory, load_common_sense(), decider, vocabulary=vocabulary, rooms=rooms
     )
-    return [await answerer.answer(one.question) for one in items]
+    return await asyncio.gather(*(answerer.answer(one.question) for one in items))
 
 
 async def _talks(
@@ -230,6 +232,24 @@ async def openeqa(answering: Answering) -> list[Outcome]:
     return outcomes
 
 
+async def images(answering: Answering) -> list[Outcome]:
+    """Photos: how many of the decisions on them does the answerer make itself?
+
+    What is right is not known here; who cannot see refuses, and the rule decides.
+    """
+    decider = answering.decider("openeqa")
+    names = ("openeqa.caption_frame", "openeqa.answer_from_frames")
+    made = []
+    # In a thread: it plays the house in a loop of its own.
+    caught = await asyncio.to_thread(decision_samples, names, seed=sets.OPENEQA_HOUSE, count=2)
+    for samples in caught.values():
+        for one in samples:
+            decided = await decider.decide(one.decision, one.state)
+            made.append(decided.decided_by == "model")
+    await decider.aclose()
+    return [Outcome("openeqa", "photos, own decisions", share(made), len(made))]
+
+
 async def judging(answering: Answering) -> list[Outcome]:
     """Marks of replies whose worth is plain."""
     decider = answering.decider("openeqa")
@@ -271,5 +291,6 @@ def all_works(amount: Amount | None = None) -> dict[str, Work]:
     for method in ("reveca", "coela"):
         works |= {f"{method} {seed}": reveca(method, seed) for seed in sets.REVECA_SEEDS[:most]}
     works |= {"objects": objects, "openeqa": openeqa, "openeqa judge": judging}
+    works |= {"openeqa images": images}
     works |= {f"emos {family}": emos(family, house) for family, house in sets.EMOS_EPISODES[:most]}
     return works

@@ -2,7 +2,8 @@
 
 The oracle reads the prompt of a decision and nothing else: neither the world, nor the state that
 the prompt was made from, nor the code of the rules. It answers as a competent person would who was
-given that prompt. Where it does worse than the rules, the prompt carries too little.
+given that prompt. Where it does worse than the rules, the prompt carries too little. It cannot see:
+a request with images is refused, and the rule decides.
 
     from coterie_core.testing.endpoint import Endpoint
 

@@ -9,10 +9,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from coterie_bench.oracle.request import Question, question_of
+from coterie_bench.oracle.request import Question, one_by_one, question_of
+from coterie_core.testing.endpoint import Status
 
 Answerer = Callable[[Question], dict[str, Any]]
 """Returns a reply, or `question.call(...)` to look something up first."""
+
+
+NO_IMAGES = Status(400, "image input is not supported: a scripted answerer cannot see")
+"""What is replied to a prompt with images: their decisions are not covered."""
 
 
 class Oracle:
@@ -32,14 +37,19 @@ class Oracle:
         self.answers = dict(all_answers() if answers is None else answers)
         self.asked: Counter[str] = Counter()
 
-    def __call__(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Answer a request.
+    def __call__(self, body: dict[str, Any]) -> Any:
+        """Answer a request; refuse one with images.
 
         Raises:
             LookupError: Nobody answers this kind of question.
         """
+        return one_by_one(self._answer, body)
+
+    def _answer(self, body: dict[str, Any]) -> Any:
         question = question_of(body)
         self.asked[question.title] += 1
+        if question.images:
+            return NO_IMAGES
         if question.title not in self.answers:
             raise LookupError(f"the oracle has no answer of the kind {question.title!r}")
         return self.answers[question.title](question)

@@ -7,13 +7,13 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from coterie_bench.oracle.request import question_of, resolved
+from coterie_bench.oracle.request import one_by_one, question_of, resolved
 
 _WORDS = ("yes", "no", "one", "two", "here", "kitchen", "table", "red", "open", "wait")
 _MOST_ITEMS = 3
 
 
-def random_answerer(seed: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def random_answerer(seed: int) -> Callable[[dict[str, Any]], Any]:
     """Return a responder for `Endpoint` that knows the form of a reply and nothing else.
 
     It calls no tools. The same request gets the same reply, in whatever order requests come.
@@ -27,7 +27,7 @@ def random_answerer(seed: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
         schema = question_of(body).schema
         return dict(_value(schema, schema, draw)) if schema else {}
 
-    return answer
+    return lambda body: one_by_one(answer, body)
 
 
 def _value(schema: Mapping[str, Any], node: Mapping[str, Any], draw: random.Random) -> Any:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from coterie_core.language.joining import QUESTION, TOGETHER
 
 _FENCE = re.compile(r'<data label="([^"]*)">\n(.*?)\n</data>', re.DOTALL)
 _IN_WORDS = "It must fit this JSON schema: "
@@ -125,6 +127,31 @@ def question_of(body: Mapping[str, Any]) -> Question:
             for part in m["content"]
         ),
     )
+
+
+def one_by_one(answer: Callable[[dict[str, Any]], Any], body: dict[str, Any]) -> Any:
+    """Answer a request; where it puts several questions at once, each of them by itself."""
+    schema = _schema(body, body.get("messages", []))
+    title = str(schema.get("title", ""))
+    if not title.startswith(TOGETHER):
+        return answer(body)
+    listed = resolved(schema, schema["properties"]["answers"])["items"]
+    fields = dict(resolved(schema, listed)["properties"])
+    fields.pop("question", None)
+    own = {"type": "object", "properties": fields, "$defs": schema.get("$defs", {})}
+    form = {"name": title.removeprefix(TOGETHER), "schema": own}
+    asks = rf"^{QUESTION} \d+:\n"
+    messages = body["messages"]
+    at = next(k for k, m in enumerate(messages) if re.search(asks, _text(m), re.MULTILINE))
+    before = messages[:at]
+    common, *parts = re.split(asks, _text(messages[at]), flags=re.MULTILINE)
+    answers = []
+    for number, part in enumerate(parts, start=1):
+        asked = {"role": "user", "content": f"{common}{part}"}
+        alone = {**body, "messages": [*before, asked]}
+        alone["response_format"] = {"type": "json_schema", "json_schema": form}
+        answers.append({"question": number, **answer(alone)})
+    return {"answers": answers}
 
 
 def plain(text: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
@@ -28,6 +28,7 @@ from coterie_core.language.errors import (
     ReplayMiss,
 )
 from coterie_core.language.fence import as_data, inline_data
+from coterie_core.language.joining import Gathering, NotAlike, entry_of, joined
 from coterie_core.language.modes import Mode, Policy
 from coterie_core.language.pace import Pace
 from coterie_core.language.rules_model import RulesModel
@@ -45,6 +46,7 @@ _MOST_TOKENS = 32_768
 """How much longer a reply may be after one that was cut off, and how long at most [tokens]."""
 _LEAST_S = 0.01
 """With less than this left [s] no model is asked: it would be billed and could not answer."""
+_ASKED_AGAIN = "asked again: "
 _MOST_CALLS = 8
 """Tools that a model may call in one turn."""
 
@@ -109,6 +111,7 @@ class Decider:
         self._paces = paces or (Pace(), Pace())
         self._on_decided = on_decided
         self._rule_only = isinstance(model, RulesModel)
+        self._gathering = Gathering(self.decide_all)
         self._trouble = ""
 
     async def aclose(self) -> None:
@@ -125,6 +128,11 @@ class Decider:
     def mode_of(self, decision: str) -> Mode:
         """Return the mode of a decision; always `rule` where no model is configured."""
         return "rule" if self._rule_only else self.policy.of(decision)
+
+    def gathers(self, decision: Decision[Any, Any]) -> bool:
+        """Return whether questions of a kind that are put at the same time go out together."""
+        joins = min(decision.joins, self.policy.join) > 1 and self.policy.gather
+        return joins and self.mode_of(decision.name) != "rule"
 
     def sampled(self, temperature: float | None, seed: int) -> Decider:
         """The same decider with another sampling: a member of an ensemble.
@@ -154,6 +162,9 @@ class Decider:
     async def decide(self, decision: Decision[StateT, ReplyT], state: StateT) -> Decided[ReplyT]:
         """Ask the model, once more if its reply cannot be used, then the rule.
 
+        Questions of a kind that may be joined (`Decision.joins`) go out together with those that
+        are put at the same time.
+
         Raises:
             ReplayMiss: The model is a cassette that has no such prompt (unless its profile says
                 `on_miss: rule`).
@@ -162,14 +173,76 @@ class Decider:
         mode = self.mode_of(decision.name)
         if mode == "rule":
             return self.decide_by_rule(decision, state)
+        if self.gathers(decision):
+            most = min(decision.joins, self.policy.join)
+            return await self._gathering.decide(decision, state, most)
+        return await self._decide(decision, state, mode)
+
+    async def _decide(
+        self, decision: Decision[StateT, ReplyT], state: StateT, mode: Mode
+    ) -> Decided[ReplyT]:
         started = time.perf_counter()
-        only = decision.only_reply(state)
+        only = self._only_reply(decision, state)
         if only is not None:
             seconds = time.perf_counter() - started
             return self._told(
                 decision.name, Decided(only, "rule", "", 0, Usage(), seconds, mode=mode)
             )
         return self._told(decision.name, await self._ask(decision, state, mode))
+
+    def _only_reply(self, decision: Decision[StateT, ReplyT], state: StateT) -> ReplyT | None:
+        return None if self.policy.ask_always else decision.only_reply(state)
+
+    async def decide_all(
+        self, decision: Decision[StateT, ReplyT], states: Sequence[StateT]
+    ) -> list[Decided[ReplyT]]:
+        """Decide independent questions of one kind, as many in one request as may be.
+
+        Each entry of such a reply is checked by itself. A question whose entry is wrong or missing
+        is put again alone; where the model is not there, their rules decide.
+
+        Raises:
+            ReplayMiss: As `decide`.
+        """
+        mode = self.mode_of(decision.name)
+        made: dict[int, Decided[ReplyT]] = {}
+        most = 1 if mode == "rule" else min(decision.joins, self.policy.join)
+        open_ = [k for k, one in enumerate(states) if self._only_reply(decision, one) is None]
+        for start in range(0, len(open_), most):
+            group = open_[start : start + most]
+            if len(group) > 1:
+                some = await self._ask_together(decision, [states[k] for k in group], mode)
+                made |= {group[k]: decided for k, decided in some.items()}
+        for k, state in enumerate(states):
+            if k in made:
+                self._told(decision.name, made[k])
+            elif mode == "rule":
+                made[k] = self.decide_by_rule(decision, state)
+            else:
+                made[k] = await self._decide(decision, state, mode)
+        return [made[k] for k in range(len(states))]
+
+    async def _ask_together(
+        self, decision: Decision[StateT, ReplyT], states: Sequence[StateT], mode: Mode
+    ) -> dict[int, Decided[ReplyT]]:
+        """Return the decisions on questions put at once, by index; without those to put again."""
+        try:
+            together = joined(decision, states)
+        except NotAlike:
+            return {}
+        asked = await self._ask(together, tuple(states), mode)
+        share = dataclasses.replace(asked, seconds=asked.seconds / len(states))
+        if asked.decided_by == "rule":
+            if asked.reason.startswith(_ASKED_AGAIN):
+                return {}  # it is there, but lists are beyond it
+            return {
+                k: dataclasses.replace(share, reply=decision.rule(state))
+                for k, state in enumerate(states)
+            }
+        valid = ((k, entry_of(decision, asked.reply, k, one)) for k, one in enumerate(states))
+        return {
+            k: dataclasses.replace(share, reply=entry) for k, entry in valid if entry is not None
+        }
 
     async def _ask(
         self, decision: Decision[StateT, ReplyT], state: StateT, mode: Mode
@@ -260,7 +333,7 @@ class Decider:
                 asked.usage = asked.usage + error.usage
                 if isinstance(error, BadReply):
                     turns = 0  # without tools the endpoint can enforce the form
-                asked.note(_line(error) if asked.reason else f"asked again: {_line(error)}")
+                asked.note(_line(error) if asked.reason else f"{_ASKED_AGAIN}{_line(error)}")
                 if isinstance(error, CutOff):
                     most = min(_CUT_OFF_FACTOR * most, max(_MOST_TOKENS, most))
                 if not (isinstance(error, CutOff) and error.thought):  # nothing to mend in words

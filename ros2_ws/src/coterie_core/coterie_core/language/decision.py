@@ -41,12 +41,15 @@ class Decision(abc.ABC, Generic[StateT, ReplyT]):
             is the reason, so that a model thinks before it answers.
         temperature: Sampling temperature, unless the model's profile sets its own.
         max_tokens: Most tokens of the reply.
+        joins: Most questions of this kind that may go out in one request, where their prompts have
+            much in common and none has tools; 1: each goes by itself.
     """
 
     name: ClassVar[str]
     reply_type: ClassVar[type[BaseModel]]
     temperature: ClassVar[float] = 0.0
     max_tokens: ClassVar[int] = 1024
+    joins: ClassVar[int] = 1
 
     @abc.abstractmethod
     def prompt(self, state: StateT) -> Sequence[Message]:

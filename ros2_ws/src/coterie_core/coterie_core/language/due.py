@@ -30,6 +30,16 @@ def due_in(seconds: float) -> Iterator[None]:
         _DUE.reset(token)
 
 
+@contextlib.contextmanager
+def ends_in(seconds: float) -> Iterator[None]:
+    """Let all decisions of this block end within so many seconds [s], with nothing kept back."""
+    token = _DUE.set(min(_DUE.get(), time.perf_counter() + seconds))
+    try:
+        yield
+    finally:
+        _DUE.reset(token)
+
+
 def time_left() -> float:
     """Return how long decisions may take from now on [s]; infinite where nobody waits."""
     return _DUE.get() - time.perf_counter()

@@ -55,6 +55,10 @@ class Policy:
         attempts: Most replies that one model may give to one decision.
         tool_turns: Most turns with tools before the reply is due.
         context: Tokens of prompt and reply together; None: no limit is known.
+        join: Most questions in one request.
+        gather: Whether questions that are put at the same time are joined; else only those that
+            code puts as a list. What comes at the same time differs from run to run.
+        ask_always: Whether a model is asked also where just one reply is valid.
     """
 
     mode: Mode = "model"
@@ -62,6 +66,9 @@ class Policy:
     attempts: int = 2
     tool_turns: int = 6
     context: int | None = None
+    join: int = 1
+    gather: bool = False
+    ask_always: bool = False
 
     def of(self, decision: str) -> Mode:
         """Return the mode of a decision."""

@@ -83,6 +83,18 @@ class ModelProfile(EndpointSettings):
         le=100_000,
         description="Largest number of replies kept for prompts that come again; 0: none.",
     )
+    join: int = Field(
+        8,
+        ge=1,
+        le=50,
+        description="Largest number of independent questions of one kind in one request; 1: each "
+        "goes by itself.",
+    )
+    ask_always: bool = Field(
+        False,
+        description="A model is asked also where just one reply is valid; to measure what that "
+        "costs.",
+    )
     larger: ModelProfile | None = Field(
         None,
         description="Profile of the model that is asked when the replies of this one cannot be "
@@ -180,7 +192,14 @@ class ModelProfile(EndpointSettings):
     def policy(self) -> Policy:
         """How decisions are put to the model."""
         return Policy(
-            self.mode, self.modes, self.attempts, self.tool_turns, self.conversation_tokens
+            self.mode,
+            self.modes,
+            self.attempts,
+            self.tool_turns,
+            self.conversation_tokens,
+            self.join,
+            gather=self.kind != "replay" and self.record_to is None,
+            ask_always=self.ask_always,
         )
 
     @property
@@ -221,8 +240,11 @@ def load_profile(path: Path) -> ModelProfile:
 
 
 #: Profiles that every team has, by name: no model, and the model in the box. On few cores that is
-#: slow: a question that was begun anew would be later still, and robots should not stand about.
+#: slow: a question that was begun anew would be later still, and robots should not stand about. And
+#: it is weak: lists are beyond it.
 BUILT_IN = {
     "rules": ModelProfile(),
-    "tiny": ModelProfile.model_validate({"kind": "local", "timeout_s": 20.0, "max_retries": 0}),
+    "tiny": ModelProfile.model_validate(
+        {"kind": "local", "timeout_s": 20.0, "max_retries": 0, "join": 1}
+    ),
 }
