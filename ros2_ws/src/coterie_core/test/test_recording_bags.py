@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 import zstandard
 from mcap.reader import make_reader
+from mcap_ros2._dynamic import serialize_dynamic
 from mcap_ros2.decoder import DecoderFactory
 from mcap_ros2.writer import Writer
 
 from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.embedding import Embedding
 from coterie_core.recording import RecordedFrame, RecordingError, open_recording
 from coterie_core.recording.bag import BagRecording, BagTopics
+from coterie_core.recording.bag_images import detections_of
 from coterie_core.recording.images import encode_color, encode_depth
 from coterie_core.recording.mcap_writer import McapRecordingWriter
 from coterie_core.recording.ros_types import (
@@ -26,6 +29,7 @@ from coterie_core.recording.ros_types import (
     DETECTIONS,
     IMAGE,
     TF,
+    decode,
     definition,
 )
 from coterie_core.scene import Room, SceneGraph
@@ -417,3 +421,29 @@ def test_no_damage_does_more_than_cost_frames(tmp_path):
         except RecordingError:
             told += 1
     assert told > 30
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["now", "earlier"])
+def test_detections_are_read_whether_or_not_they_name_the_network(named):
+    text = definition(DETECTIONS)
+    message = {
+        "header": {"stamp": {"sec": 1, "nanosec": 0}, "frame_id": "c"},
+        "detector": "yolo",
+        "image_width": 8,
+        "image_height": 8,
+        "detections": [
+            {
+                "x": 1, "y": 1, "width": 2, "height": 2, "scores": [{"label": "cup", "score": 0.5}],
+                "mask": [], "embedding": [0.6, 0.8], "attributes": [],
+            }
+        ],
+    }  # fmt: skip
+    if named:
+        message["embedding_model"] = "clip"
+    else:
+        text = text.replace("\nstring embedding_model", "", 1)
+    data = serialize_dynamic(DETECTIONS, text)[DETECTIONS](message)
+    (one,) = detections_of(decode(DETECTIONS, data), "bag")
+    assert one.embedding == Embedding.of("clip" if named else "yolo", [0.6, 0.8])
+    with pytest.raises(ValueError, match="no coterie_msgs/msg/ImageDetections"):
+        decode(DETECTIONS, data[:-30])
