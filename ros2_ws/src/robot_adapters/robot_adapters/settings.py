@@ -189,6 +189,11 @@ class ArmSettings(Settings):
     tip: str = Field(
         "", description="Name of the link that is moved to a grasp; empty: the URDF's hand."
     )
+    points: Literal["auto", "any", "x", "y", "z"] = Field(
+        "auto",
+        description="Axis of the tip that points to what it grasps; auto: where the URDF's fingers "
+        "end, else any.",
+    )
     frame: str = Field(
         "",
         description="Frame that MoveIt plans in; empty: the robot's base frame.",

@@ -41,4 +41,31 @@ def arm_of(
         from robot_adapters.backends.skills import SkillsArm
 
         return SkillsArm(node, settings.arm, where)
-    return None
+    if kind == "none":
+        return None
+    from robot_adapters.backends.arm import GraspingArm, Mover
+    from robot_adapters.backends.gripper import GripperClient
+    from robot_adapters.kinematics import ArmKinematics, Hand
+
+    arm, base = settings.arm, where.base_frame
+    # Frames of one /tf for all robots have the robot's name in front; links of a URDF do not.
+    plain = base.rpartition("/")[2]
+    kinematics = ArmKinematics(urdf, plain, arm.tip) if urdf else None
+    mover: Mover
+    if kind == "moveit":
+        from robot_adapters.backends.moveit import MoveItMover
+
+        if kinematics is None and not arm.tip:
+            raise ValueError("arm.tip: name the link that grasps, or give the robot's urdf")
+        hand = (kinematics.hand if kinematics is not None else Hand(arm.tip)).pointing(arm.points)
+        mover = MoveItMover(node, arm, hand, base)
+    else:
+        from robot_adapters.backends.trajectory import TrajectoryMover
+
+        if kinematics is None:
+            raise ValueError("arm.backend: trajectory needs the robot's urdf")
+        mover = TrajectoryMover(node, arm, kinematics)
+    gripper = None
+    if arm.gripper.backend != "none":
+        gripper = GripperClient(node, arm.gripper, arm.namespace, arm.server_timeout)
+    return GraspingArm(arm, mover, gripper, where)

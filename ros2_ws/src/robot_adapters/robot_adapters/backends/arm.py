@@ -1,0 +1,253 @@
+"""What arms have in common: where to grasp and to place, and in which order."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Protocol
+
+from coterie_core.geometry import Box, Vec3
+from coterie_core.skills import (
+    Close,
+    MoveArmTo,
+    Open,
+    Outcome,
+    Pick,
+    Place,
+    Skill,
+    SkillResult,
+    Target,
+)
+from robot_adapters.backends.base import Feedback, Progress, Whereabouts
+from robot_adapters.backends.goals import Ended
+from robot_adapters.backends.gripper import GripperClient
+
+if TYPE_CHECKING:
+    from robot_adapters.settings import ArmSettings
+
+DOWN: Vec3 = (0.0, 0.0, -1.0)
+_SAME = 0.5
+"""A thing of the label that lies farther from the target's position is another one [m]."""
+_EDGE = 0.06
+"""Edge of a thing whose size nobody knows [m]."""
+_CLEARANCE = 0.02
+"""Height above a surface at which things are let go [m]."""
+
+
+class Mover(Protocol):
+    """Moves the hand; points are in the robot's base frame [m]."""
+
+    async def move(self, point: Vec3, direction: Vec3 | None) -> None:
+        """Bring the hand to a point, pointing along a direction (None: any).
+
+        Raises:
+            Ended: It did not get there.
+        """
+        ...
+
+    async def see(self, boxes: list[tuple[str, Box]], held: Box | None) -> None:
+        """Take obstacles (base frame), and the box of what the hand holds.
+
+        Raises:
+            Ended: They were not taken.
+        """
+        ...
+
+    def halt(self) -> None:
+        """Cancel all goals; returns at once."""
+        ...
+
+    def ready(self) -> str:
+        """Return "" where it can move."""
+        ...
+
+    def describe(self) -> dict[str, object]:
+        """Return figures for the diagnostics."""
+        ...
+
+
+class GraspingArm:
+    """Picks and places with a mover and a gripper.
+
+    Args:
+        settings: Distances.
+        mover: Moves the hand.
+        gripper: Opens and closes it; None: there is none.
+        where: Where the robot and things are.
+    """
+
+    def __init__(
+        self,
+        settings: ArmSettings,
+        mover: Mover,
+        gripper: GripperClient | None,
+        where: Whereabouts,
+    ) -> None:
+        self._settings, self._mover, self._gripper, self._where = settings, mover, gripper, where
+        self._holding = ""
+        self._held: Box | None = None
+
+    # -- what every backend does ---------------------------------------------------------------
+
+    @property
+    def holding(self) -> str:
+        """Label of what the hand holds; empty: nothing."""
+        return self._holding
+
+    def halt(self) -> None:
+        """Cancel all goals of the arm. The gripper keeps what it holds."""
+        self._mover.halt()
+        if self._gripper is not None:
+            self._gripper.halt()
+
+    def ready(self) -> str:
+        """Return "" where the arm can be used now, else why not."""
+        return self._mover.ready() or (self._gripper.ready() if self._gripper is not None else "")
+
+    def describe(self) -> dict[str, object]:
+        """Return figures for the diagnostics."""
+        return {**self._mover.describe(), "holding": self._holding or "nothing"}
+
+    async def manipulate(self, skill: Skill, feedback: Feedback) -> SkillResult:
+        """Do MoveArmTo, Pick or Place; positions are in the team's map."""
+        try:
+            if isinstance(skill, MoveArmTo):
+                await self._see(None)
+                await self._mover.move(self._local(skill.position), None)
+            elif isinstance(skill, Pick):
+                await self._pick(skill.target, feedback)
+            elif isinstance(skill, Place):
+                await self._place(skill.receptacle, feedback)
+            elif isinstance(skill, (Open, Close)):
+                raise Ended(
+                    Outcome.UNSUPPORTED,
+                    f"{type(skill).__name__} needs a robot whose own node does it (arm.backend: "
+                    "skills): how a door or drawer moves is not known here",
+                )
+            else:
+                raise Ended(Outcome.UNSUPPORTED, f"no arm does {type(skill).__name__}")
+        except Ended as end:
+            return end.result
+        except RuntimeError as error:
+            return SkillResult(Outcome.FAULT, str(error))
+        return SkillResult(Outcome.SUCCEEDED)
+
+    # -- pick and place ------------------------------------------------------------------------
+
+    async def _pick(self, target: Target, feedback: Feedback) -> None:
+        gripper = self._need_gripper()
+        if self._holding:
+            raise Ended(Outcome.HAND_FULL, f"the hand holds {self._holding!r}; put it down first")
+        thing = self._thing(target)
+        point = self._local(thing.center)
+        await self._see(thing)
+        await gripper.open()
+        feedback(Progress(0.2))
+        direction = await self._approach(point, thing)
+        feedback(Progress(0.5))
+        await self._mover.move(point, direction)
+        grip = await gripper.close()
+        feedback(Progress(0.7))
+        if not gripper.holds(grip):
+            await self._retreat(point)
+            raise Ended(Outcome.HAND_EMPTY, gripper.empty(grip))
+        self._holding, self._held = target.label, thing
+        await self._retreat(point)
+        # What was held at first may have slipped on the way up.
+        grip = await gripper.close()
+        if not gripper.holds(grip):
+            self._holding, self._held = "", None
+            raise Ended(Outcome.HAND_EMPTY, f"{target.label} slipped: {gripper.empty(grip)}")
+
+    async def _approach(self, point: Vec3, thing: Box) -> Vec3 | None:
+        """Bring the hand in front of a point, from above or from here; return which way it points.
+
+        Raises:
+            Ended: Neither way is possible.
+        """
+        first: Ended | None = None
+        ahead = math.hypot(point[0], point[1]) or 1.0
+        for way in (DOWN, (point[0] / ahead, point[1] / ahead, 0.0)):
+            back = self._settings.approach
+            if way is DOWN:
+                back += thing.size[2] / 2.0
+            start = (point[0] - back * way[0], point[1] - back * way[1], point[2] - back * way[2])
+            try:
+                await self._mover.move(start, way)
+                return way
+            except Ended as end:
+                first = first or end
+                if end.result.outcome not in (Outcome.OUT_OF_REACH, Outcome.BLOCKED):
+                    raise
+        assert first is not None
+        raise first
+
+    async def _place(self, receptacle: Target, feedback: Feedback) -> None:
+        gripper = self._need_gripper()
+        if not self._holding:
+            raise Ended(Outcome.HAND_EMPTY, "the hand holds nothing that it could put down")
+        surface = self._known(receptacle)
+        x, y, z = receptacle.position
+        if surface is not None and surface.bottom - _CLEARANCE <= z <= surface.top:
+            z = surface.top
+        height = self._held.size[2] / 2.0 if self._held is not None else _EDGE / 2.0
+        point = self._local((x, y, z + height + _CLEARANCE))
+        above = (point[0], point[1], point[2] + self._settings.approach)
+        await self._see(None)
+        await self._mover.move(above, DOWN)
+        feedback(Progress(0.4))
+        await self._mover.move(point, DOWN)
+        feedback(Progress(0.7))
+        await gripper.open()
+        self._holding, self._held = "", None
+        await self._mover.move(above, DOWN)
+
+    async def _retreat(self, point: Vec3) -> None:
+        up = (point[0], point[1], point[2] + self._settings.approach)
+        await self._see(None)
+        await self._mover.move(up, None)
+
+    # -- where things are ----------------------------------------------------------------------
+
+    def _need_gripper(self) -> GripperClient:
+        if self._gripper is None:
+            raise Ended(Outcome.UNSUPPORTED, "arm.gripper.backend is none: it cannot grasp")
+        return self._gripper
+
+    def _thing(self, target: Target) -> Box:
+        """Return the box of the thing meant, in the team's map; a small one where none is known."""
+        return self._known(target) or Box(target.position, (_EDGE, _EDGE, _EDGE))
+
+    def _known(self, target: Target) -> Box | None:
+        """Return the box of the thing meant, in the team's map; None where none is known."""
+        near = [
+            (math.dist(box.center, target.position), box)
+            for _, label, box in self._where.objects(math.inf)
+            if label == target.label
+        ]
+        off, box = min(near, key=lambda item: item[0], default=(math.inf, None))
+        if box is not None and (off <= _SAME or box.contains(target.position, 0.1)):
+            return box
+        return None
+
+    def _local(self, point: Vec3) -> Vec3:
+        """Return a point of the team's map in the base frame."""
+        here = self._where.pose()
+        c, s = math.cos(here.yaw), math.sin(here.yaw)
+        dx, dy, dz = (a - b for a, b in zip(point, here.position, strict=True))
+        return (c * dx + s * dy, -s * dx + c * dy, dz)
+
+    async def _see(self, thing: Box | None) -> None:
+        """Give the mover the obstacles: all near boxes but the thing and what it lies in."""
+        radius = self._settings.scene_radius
+        if radius <= 0.0:
+            return
+        here = self._where.pose()
+        point = thing.center if thing is not None else None
+        boxes = []
+        for name, _, box in self._where.objects(radius):
+            if point is not None and box.contains(point, 0.01):
+                continue
+            if self._held is not None and math.dist(box.center, self._held.center) < 0.05:
+                continue
+            boxes.append((name, Box(self._local(box.center), box.size, box.yaw - here.yaw)))
+        await self._mover.see(boxes, self._held)

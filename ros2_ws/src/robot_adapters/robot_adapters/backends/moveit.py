@@ -1,0 +1,232 @@
+"""The arm through MoveIt's MoveGroup action, with the semantic map's boxes as obstacles."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from geometry_msgs.msg import Point, Quaternion, Vector3
+from geometry_msgs.msg import Pose as PoseMsg
+from moveit_msgs.action import MoveGroup
+from moveit_msgs.msg import (
+    AttachedCollisionObject,
+    BoundingVolume,
+    CollisionObject,
+    Constraints,
+    MoveItErrorCodes,
+    OrientationConstraint,
+    PlanningScene,
+    PositionConstraint,
+)
+from moveit_msgs.srv import ApplyPlanningScene
+from shape_msgs.msg import SolidPrimitive
+
+from coterie_core.geometry import Box, Vec3, yaw_to_quaternion
+from coterie_core.skills import Outcome
+from coterie_ros import conversions
+from coterie_ros.clients import NoAnswer, ServiceClient
+from robot_adapters.backends.goals import Ended, RobotAction, joined
+from robot_adapters.codes import MOVEIT, explain
+from robot_adapters.kinematics import Hand
+
+if TYPE_CHECKING:
+    from coterie_ros.agent_node import AgentNode
+    from robot_adapters.settings import ArmSettings
+
+_PREFIX = "coterie/"
+"""Of the ids of collision objects: those of others are left alone."""
+_HELD = "coterie_held"
+_POSITION_TOLERANCE = 0.01
+_DIRECTION_TOLERANCE = 0.2
+_SHRINK = 0.01
+"""Boxes of a semantic map are a little larger than things [m]."""
+
+
+class MoveItMover:
+    """Moves a hand by MoveIt.
+
+    Args:
+        node: Whose clients it has; made in its `on_start`.
+        settings: Group, frames and time-outs.
+        hand: What grasps.
+        frame: The robot's base frame, in which points are given.
+    """
+
+    def __init__(self, node: AgentNode, settings: ArmSettings, hand: Hand, frame: str) -> None:
+        self._settings, self._hand = settings, hand
+        self._frame = settings.frame or frame
+        self._action = RobotAction(
+            node, MoveGroup, joined(settings.namespace, settings.action or "move_action"),
+            settings.server_timeout,
+        )  # fmt: skip
+        self._scene = (
+            ServiceClient(node, ApplyPlanningScene, joined(settings.namespace, settings.scene))
+            if settings.scene
+            else None
+        )
+        self._known: set[str] = set()
+        self._attached = False
+
+    def halt(self) -> None:
+        """Cancel all goals of MoveGroup, whoever sent them."""
+        self._action.halt()
+
+    def ready(self) -> str:
+        """Return "" where MoveGroup is there."""
+        if self._action.there:
+            return ""
+        return f"no server of {self._action.name}: is move_group running, in this ROS_DOMAIN_ID?"
+
+    def describe(self) -> dict[str, object]:
+        """Return figures for the diagnostics."""
+        return {
+            "move_group": "there" if self._action.there else "missing",
+            "obstacles": len(self._known),
+        }
+
+    async def move(self, point: Vec3, direction: Vec3 | None) -> None:
+        """Plan and move the hand to a point, pointing along a direction."""
+        settings = self._settings
+        goal = MoveGroup.Goal()
+        request = goal.request
+        request.group_name = settings.group
+        request.pipeline_id = settings.pipeline
+        request.num_planning_attempts = settings.attempts
+        request.allowed_planning_time = settings.planning_time
+        request.max_velocity_scaling_factor = settings.velocity
+        request.max_acceleration_scaling_factor = settings.velocity
+        request.start_state.is_diff = True  # from where the arm is
+        request.goal_constraints = [self._constraints(point, direction)]
+        goal.planning_options.planning_scene_diff.is_diff = True
+        goal.planning_options.planning_scene_diff.robot_state.is_diff = True
+        end = await self._action.run(goal, timeout=settings.timeout)
+        code = end.result.error_code
+        if end.succeeded and code.val == MoveItErrorCodes.SUCCESS:
+            return
+        if code.val == MoveItErrorCodes.SUCCESS:
+            raise Ended(Outcome.FAULT, f"{self._action.name}: aborted without a code")
+        result = explain(self._action.name, MOVEIT, int(code.val), str(code.message))
+        raise Ended(result.outcome, result.reason)
+
+    async def see(self, boxes: list[tuple[str, Box]], held: Box | None) -> None:
+        """Replace the obstacles in MoveIt's planning scene."""
+        if self._scene is None:
+            return
+        scene = PlanningScene(is_diff=True)
+        scene.robot_state.is_diff = True
+        names = {f"{_PREFIX}{name}" for name, _ in boxes}
+        for gone in sorted(self._known - names):
+            scene.world.collision_objects.append(self._object(gone, None, CollisionObject.REMOVE))
+        for name, box in boxes:
+            scene.world.collision_objects.append(
+                self._object(f"{_PREFIX}{name}", box, CollisionObject.ADD)
+            )
+        if (held is not None) != self._attached:
+            scene.robot_state.attached_collision_objects = [self._attachment(held)]
+            if held is None:
+                # What is let go becomes an obstacle of the world; it is one of the map's already.
+                scene.world.collision_objects.append(
+                    self._object(_HELD, None, CollisionObject.REMOVE)
+                )
+        try:
+            answer = await self._scene.call(
+                ApplyPlanningScene.Request(scene=scene),
+                timeout=self._settings.server_timeout,
+                attempts=1,
+            )
+        except NoAnswer as error:
+            raise Ended(Outcome.FAULT, str(error)) from None
+        if not answer.success:
+            raise Ended(Outcome.FAULT, f"{self._scene.name}: MoveIt did not take the obstacles")
+        self._known, self._attached = names, held is not None
+
+    def _constraints(self, point: Vec3, direction: Vec3 | None) -> Constraints:
+        head, hand = conversions.header(0.0, self._frame), self._hand
+        sphere = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[_POSITION_TOLERANCE])
+        pose = PoseMsg(position=Point(x=point[0], y=point[1], z=point[2]))
+        pose.orientation.w = 1.0
+        x, y, z = hand.point
+        position = PositionConstraint(
+            header=head,
+            link_name=hand.link,
+            target_point_offset=Vector3(x=x, y=y, z=z),
+            constraint_region=BoundingVolume(primitives=[sphere], primitive_poses=[pose]),
+            weight=1.0,
+        )
+        constraints = Constraints(name="coterie", position_constraints=[position])
+        if direction is not None and hand.direction is not None:
+            turn = turn_between(hand.direction, direction)
+            free = [abs(part) > 0.9 for part in hand.direction]
+            limits = [2.0 * math.pi if axis else _DIRECTION_TOLERANCE for axis in free]
+            constraints.orientation_constraints = [
+                OrientationConstraint(
+                    header=head,
+                    link_name=hand.link,
+                    orientation=Quaternion(x=turn[0], y=turn[1], z=turn[2], w=turn[3]),
+                    absolute_x_axis_tolerance=limits[0],
+                    absolute_y_axis_tolerance=limits[1],
+                    absolute_z_axis_tolerance=limits[2],
+                    # As rotation vectors: Euler angles are singular for a hand that points down.
+                    parameterization=OrientationConstraint.ROTATION_VECTOR,
+                    weight=1.0,
+                )
+            ]
+        return constraints
+
+    def _object(self, name: str, box: Box | None, operation: bytes) -> CollisionObject:
+        one = CollisionObject(
+            header=conversions.header(0.0, self._frame), id=name, operation=operation
+        )
+        one.pose.orientation.w = 1.0
+        if box is not None:
+            one.primitives = [_primitive(box)]
+            one.primitive_poses = [_pose(box)]
+        return one
+
+    def _attachment(self, held: Box | None) -> AttachedCollisionObject:
+        link = self._hand.link
+        one = AttachedCollisionObject(link_name=link, touch_links=[link])
+        one.object.id = _HELD
+        one.object.header = conversions.header(0.0, link)
+        one.object.pose.orientation.w = 1.0
+        if held is None:
+            one.object.operation = CollisionObject.REMOVE
+            return one
+        one.object.operation = CollisionObject.ADD
+        x, y, z = self._hand.point
+        one.object.primitives = [_primitive(held)]
+        one.object.primitive_poses = [PoseMsg(position=Point(x=x, y=y, z=z))]
+        one.object.primitive_poses[0].orientation.w = 1.0
+        return one
+
+
+def _primitive(box: Box) -> SolidPrimitive:
+    edges = [max(edge - _SHRINK, 0.005) for edge in box.size]
+    return SolidPrimitive(type=SolidPrimitive.BOX, dimensions=edges)
+
+
+def _pose(box: Box) -> PoseMsg:
+    x, y, z, w = yaw_to_quaternion(box.yaw)
+    return PoseMsg(
+        position=Point(x=box.center[0], y=box.center[1], z=box.center[2]),
+        orientation=Quaternion(x=x, y=y, z=z, w=w),
+    )
+
+
+def turn_between(start: Vec3, end: Vec3) -> tuple[float, float, float, float]:
+    """Return the shortest rotation (x, y, z, w) that turns one unit vector into another."""
+    cosine = sum(a * b for a, b in zip(start, end, strict=True))
+    if cosine < -0.999999:
+        # Half a turn about any axis across.
+        other = (1.0, 0.0, 0.0) if abs(start[0]) < 0.9 else (0.0, 1.0, 0.0)
+        x, y, z = _cross(start, other)
+        length = math.sqrt(x * x + y * y + z * z)
+        return (x / length, y / length, z / length, 0.0)
+    x, y, z = _cross(start, end)
+    w = 1.0 + cosine
+    length = math.sqrt(x * x + y * y + z * z + w * w)
+    return (x / length, y / length, z / length, w / length)
+
+
+def _cross(a: Vec3, b: Vec3) -> Vec3:
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])

@@ -1,0 +1,216 @@
+"""An adapter uses an arm through MoveIt, a trajectory controller and grippers."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+pytest.importorskip("rclpy")
+pytest.importorskip("moveit_msgs")
+pytest.importorskip("coterie_msgs")
+
+from moveit_msgs.msg import CollisionObject, OrientationConstraint
+from rclpy.action import ActionClient as RclpyActionClient
+
+from coterie_core.embodiment import Arm, Embodiment
+from coterie_core.geometry import Box
+from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
+from coterie_core.skills import MoveArmTo, Open, Outcome, Pick, Place, Target
+from coterie_fixtures.arm_servers import ARM_URDF, ArmRobot
+from coterie_fixtures.nav2_base import Nav2Base
+from coterie_msgs.action import Manipulate
+from coterie_msgs.msg import Observation, SemanticMap
+from coterie_ros import conversions
+from robot_adapters.codes import MOVEIT, TRAJECTORY
+from robot_adapters.node import AdapterNode
+
+pytestmark = pytest.mark.ros
+
+BODY = Embodiment(name="porter", arm=Arm(reach=1.2, max_height=1.5)).model_dump_json()
+CUP = Target("cup", (1.6, 1.1, 0.55))
+MOVE, FOLLOW = "move_action", "arm_controller/follow_joint_trajectory"
+GRIP = "gripper_controller/gripper_cmd"
+
+
+class Rig:
+    """An arm on a base at (1, 1), its adapter, the team's map, and a client."""
+
+    def __init__(self, ros, **parameters):
+        self.ros = ros
+        given = {
+            "limits": json.dumps({"team": {"area": "anywhere", "unknown_mass": "allow"}}),
+            "embodiment": BODY,
+            "urdf": ARM_URDF,
+            "team_map": "/semantic_map",
+            "arm.backend": "moveit",
+            "arm.server_timeout": 2.0,
+            "sensors.settle": 0.0,
+            **parameters,
+        }
+        self.base = ros.add(Nav2Base(namespace="/porter", context=ros.context))
+        self.arm = ros.add(ArmRobot(namespace="/porter", context=ros.context))
+        self.adapter = ros.add(
+            AdapterNode(namespace="/porter", context=ros.context, parameters=given)
+        )
+        node = ros.node()
+        self.client = RclpyActionClient(node, Manipulate, "/porter/manipulate")
+        seen: list = []
+        node.create_subscription(Observation, "/porter/observation", seen.append, 50)
+        self.map = node.create_publisher(SemanticMap, "/semantic_map", conversions_qos())
+        scene = SceneGraph()
+        for id_, label, box in (
+            ("o1", "cup", Box((1.6, 1.1, 0.55), (0.08, 0.08, 0.1))),
+            ("o2", "table", Box((1.8, 1.1, 0.25), (0.6, 0.8, 0.5))),
+            ("o3", "sofa", Box((6.0, 5.0, 0.4), (2.0, 0.8, 0.8))),
+        ):
+            scene.objects[id_] = SceneObject(id_, LabelBelief.of(label), box)
+        self.map.publish(conversions.scene_to_msg(scene, time=0.0))
+        ros.spin_until(lambda: self.adapter.state_label == "active" and seen)
+        ros.spin_until(self.client.server_is_ready)
+        ros.spin_until(lambda: self.adapter.arm.ready() == "")
+        ros.spin_until(lambda: self.adapter.sensors.objects(9.0))
+
+    def do(self, skill):
+        handle = self.ros.result(self.client.send_goal_async(conversions.manipulate_to_msg(skill)))
+        result = self.ros.result(handle.get_result_async()).result
+        return Outcome(result.result.outcome), result.result.reason, result.holding
+
+
+def conversions_qos():
+    from coterie_ros.qos import profile
+
+    return profile("latched")
+
+
+def test_moveit_picks_and_places_around_the_maps_boxes(ros):
+    rig = Rig(ros)
+    assert rig.do(Pick(CUP)) == (Outcome.SUCCEEDED, "", "cup")
+    goals = [g.request for g in rig.arm.goals[MOVE]]
+    assert {g.group_name for g in goals} == {"arm"} and all(g.start_state.is_diff for g in goals)
+    before, at, after = (g.goal_constraints[0] for g in goals)
+    grasp = at.position_constraints[0]
+    assert grasp.header.frame_id == "base_link" and grasp.link_name == "palm"
+    point = grasp.constraint_region.primitive_poses[0].position
+    assert (point.x, point.y, point.z) == pytest.approx((0.6, 0.1, 0.55), abs=0.02)
+    above = before.position_constraints[0].constraint_region.primitive_poses[0].position
+    assert above.z == pytest.approx(0.55 + 0.12 + 0.05, abs=0.02)
+    # From above: the palm's x axis down, free to turn about it.
+    turn = at.orientation_constraints[0]
+    o = turn.orientation
+    down = 2.0 * (o.x * o.z - o.w * o.y)
+    assert down == pytest.approx(-1.0, abs=1e-3)
+    assert turn.absolute_x_axis_tolerance > 6.0 > 1.0 > turn.absolute_y_axis_tolerance
+    assert turn.parameterization == OrientationConstraint.ROTATION_VECTOR
+    assert not after.orientation_constraints
+    # The table is an obstacle; the cup itself and a sofa far away are not.
+    first = rig.arm.scenes[0].world.collision_objects
+    assert [(one.id, one.operation) for one in first] == [("coterie/o2", CollisionObject.ADD)]
+    assert first[0].primitive_poses[0].position.x == pytest.approx(0.8, abs=0.02)
+    held = rig.arm.scenes[-1].robot_state.attached_collision_objects
+    assert held[0].link_name == "palm" and held[0].object.operation == CollisionObject.ADD
+    outcome, _, holding = rig.do(Pick(CUP))
+    assert outcome is Outcome.HAND_FULL and holding == "cup"
+    table = Target("table", (1.7, 0.9, 0.4))
+    assert rig.do(Place(table)) == (Outcome.SUCCEEDED, "", "")
+    down = rig.arm.goals[MOVE][-2].request.goal_constraints[0].position_constraints[0]
+    point = down.constraint_region.primitive_poses[0].position
+    assert (point.x, point.y) == pytest.approx((0.7, -0.1), abs=0.02)
+    assert point.z == pytest.approx(0.5 + 0.05 + 0.02, abs=0.02)
+    assert rig.do(Place(table))[0] is Outcome.HAND_EMPTY
+
+
+def test_every_code_of_moveit_has_its_outcome(ros):
+    rig = Rig(ros)
+    for number, code in MOVEIT.items():
+        rig.arm.faults = {MOVE: number}
+        outcome, reason, _ = rig.do(MoveArmTo((1.5, 1.0, 0.6)))
+        assert outcome is code.outcome, (number, reason)
+        assert f"{code.name} ({number}): as ordered" in reason and "move_action" in reason
+    rig.arm.faults = {MOVE: 4711}
+    outcome, reason, _ = rig.do(MoveArmTo((1.5, 1.0, 0.6)))
+    assert outcome is Outcome.FAULT and "none of Jazzy's" in reason
+    rig.arm.faults = {MOVE: "reject"}
+    assert rig.do(MoveArmTo((1.5, 1.0, 0.6)))[0] is Outcome.FAULT
+    rig.arm.faults = {"scene": "refuse"}
+    outcome, reason, _ = rig.do(MoveArmTo((1.5, 1.0, 0.6)))
+    assert outcome is Outcome.FAULT and "did not take the obstacles" in reason
+    # What cannot be reached from above is tried from here.
+    rig.arm.faults = {MOVE: -31}
+    rig.arm.goals.clear()
+    assert rig.do(Pick(CUP))[0] is Outcome.OUT_OF_REACH
+    assert len(rig.arm.goals[MOVE]) == 2
+
+
+def test_arms_that_hang_are_given_up(ros):
+    rig = Rig(ros, **{"arm.timeout": 1.0})
+    rig.arm.faults = {MOVE: "hang"}
+    outcome, reason, _ = rig.do(MoveArmTo((1.5, 1.0, 0.6)))
+    assert outcome is Outcome.TIMED_OUT and "move_action" in reason
+
+
+@pytest.mark.parametrize("kind", ["gripper_command", "parallel_gripper"])
+def test_grippers_say_what_they_hold(ros, kind):
+    action = GRIP if kind == "gripper_command" else "parallel/gripper_cmd"
+    rig = Rig(
+        ros,
+        **{
+            "arm.gripper.backend": kind,
+            "arm.gripper.action": action,
+            "arm.gripper.joint": "left",
+        },
+    )
+    rig.arm.faults = {action: "miss"}
+    outcome, reason, holding = rig.do(Pick(CUP))
+    assert outcome is Outcome.HAND_EMPTY and holding == ""
+    assert "closed on nothing: position 0.0000, effort 0.0, reached" in reason
+    rig.arm.faults = {action: "slip"}
+    outcome, reason, holding = rig.do(Pick(CUP))
+    assert outcome is Outcome.HAND_EMPTY and "cup slipped" in reason and holding == ""
+    rig.arm.faults = {action: "strict"}  # a controller that aborts when something stops it
+    assert rig.do(Pick(CUP)) == (Outcome.SUCCEEDED, "", "cup")
+    rig.arm.faults = {action: "reject"}
+    outcome, reason, holding = rig.do(Place(Target("table", (1.7, 0.9, 0.4))))
+    assert outcome is Outcome.FAULT and "rejected" in reason and holding == "cup"
+
+
+def test_a_trajectory_controller_brings_the_hand_there_and_its_codes_are_named(ros):
+    rig = Rig(ros, **{"arm.backend": "trajectory"})
+    outcome, reason, _ = rig.do(MoveArmTo((1.5, 1.2, 0.6)))
+    assert outcome is Outcome.SUCCEEDED, reason
+    arm = rig.adapter.arm._mover._arm
+    assert arm.point(rig.arm.joints) == pytest.approx((0.5, 0.2, 0.6), abs=0.01)
+    sent = rig.arm.goals[FOLLOW][-1].trajectory
+    assert tuple(sent.joint_names) == ("pan", "lift", "elbow", "turn")
+    assert sent.points[-1].time_from_start.sec + sent.points[-1].time_from_start.nanosec > 0
+    assert sent.header.stamp.sec == 0
+    outcome, reason, _ = rig.do(MoveArmTo((3.9, 1.0, 0.6)))
+    assert outcome is Outcome.OUT_OF_REACH and "m away" in reason
+    for number, code in TRAJECTORY.items():
+        rig.arm.faults = {FOLLOW: number}
+        outcome, reason, _ = rig.do(MoveArmTo((1.5, 1.0 + 0.01 * number, 0.6)))
+        assert outcome is code.outcome and f"{code.name} ({number}): as ordered" in reason
+    rig.arm.faults = {}
+    assert rig.do(Pick(CUP)) == (Outcome.SUCCEEDED, "", "cup")
+
+
+def test_what_no_arm_here_does_is_said(ros):
+    rig = Rig(ros, **{"arm.gripper.backend": "none"})
+    outcome, reason, _ = rig.do(Open(Target("table", (1.8, 1.1, 0.4))))
+    assert outcome is Outcome.UNSUPPORTED and "arm.backend: skills" in reason
+    outcome, reason, _ = rig.do(Pick(CUP))
+    assert outcome is Outcome.UNSUPPORTED and "arm.gripper.backend" in reason
+    assert math.isfinite(rig.adapter.battery.settings.low)
+
+
+def test_a_stop_ends_a_motion_of_the_arm(ros):
+    rig = Rig(ros)
+    rig.arm.faults = {MOVE: "hang"}
+    goal = conversions.manipulate_to_msg(MoveArmTo((1.5, 1.0, 0.6)))
+    handle = ros.result(rig.client.send_goal_async(goal))
+    ros.spin_until(lambda: rig.arm.goals.get(MOVE))
+    rig.adapter.stops._stop(["porter"], "Ada", "test")
+    result = ros.result(handle.get_result_async()).result
+    assert Outcome(result.result.outcome) is Outcome.CANCELLED
+    assert result.result.reason.startswith("stopped by Ada")

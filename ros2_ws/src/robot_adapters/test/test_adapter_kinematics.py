@@ -1,0 +1,64 @@
+"""Joint positions that bring a hand to a point, compared with pinocchio's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("control_msgs")
+pytest.importorskip("coterie_msgs")
+pytest.importorskip("pinocchio")
+
+import pinocchio as pin
+
+from coterie_fixtures.arm_servers import ARM_URDF
+from robot_adapters.kinematics import ArmKinematics, OutOfReach
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return ArmKinematics(ARM_URDF, "base_link")
+
+
+def by_pinocchio(arm, positions):
+    model = pin.buildModelFromXML(ARM_URDF)
+    data, q = model.createData(), pin.neutral(model)
+    for name, value in positions.items():
+        q[model.joints[model.getJointId(name)].idx_q] = value
+    pin.framesForwardKinematics(model, data, q)
+    frame = data.oMf[model.getFrameId(arm.hand.link)]
+    return frame.act(np.array(arm.hand.point))
+
+
+def test_the_hand_of_the_description(arm):
+    assert arm.hand.link == "palm" and arm.hand.direction == pytest.approx(
+        (1.0, 0.0, 0.0), abs=1e-6
+    )
+    assert arm.joints == ("pan", "lift", "elbow", "turn")
+    assert arm.hand.pointing("z").direction == (0.0, 0.0, 1.0)
+    assert arm.hand.pointing("any").direction is None
+
+
+@pytest.mark.parametrize("point", [(0.5, 0.2, 0.5), (0.3, -0.4, 0.2), (0.6, 0.0, 0.9)])
+def test_it_reaches_a_point_and_stays_near_to_where_it_was(arm, point):
+    start = dict.fromkeys(arm.joints, 0.1)
+    found = arm.reach(point, start)
+    assert by_pinocchio(arm, found) == pytest.approx(point, abs=0.006)
+    assert arm.point(found) == pytest.approx(tuple(by_pinocchio(arm, found)), abs=1e-6)
+    again = arm.reach(point, found)
+    assert max(abs(again[name] - found[name]) for name in arm.joints) < 0.05
+    assert arm.duration(start, found, 0.5) > arm.duration(start, found, 1.0) >= 0.5
+
+
+def test_what_is_out_of_reach_is_told_with_the_distance(arm):
+    with pytest.raises(OutOfReach, match=r"stays 1\.\d+ m away"):
+        arm.reach((2.0, 1.0, 0.5), {})
+
+
+def test_descriptions_that_do_not_fit_are_named():
+    with pytest.raises(ValueError, match=r"arm\.tip: the URDF has no link 'grasp'"):
+        ArmKinematics(ARM_URDF, "base_link", "grasp")
+    with pytest.raises(ValueError, match=r"frames\.base: the URDF has no link 'base'"):
+        ArmKinematics(ARM_URDF, "base")
+    with pytest.raises(ValueError, match="urdf: "):
+        ArmKinematics("<robot", "base_link")
