@@ -23,7 +23,7 @@ def bridge_parameters(team: Team) -> dict[str, Any]:
     world = team.world_spec().model_dump(mode="json")
     robots = [
         {
-            **_body(team, r),
+            **robot_body_parameters(team, r),
             "name": r.name,
             "start": _start(r.start),
             "limits": team.limits_of(r).model_dump(mode="json", exclude_defaults=True),
@@ -55,7 +55,7 @@ def stop_folder(team: Team, run_directory: Path | None) -> Path | None:
     return None if run_directory is None else run_directory / "stops"
 
 
-def _body(team: Team, robot: RobotSpec) -> dict[str, Any]:
+def robot_body_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
     """Return a robot's body for the bridge: a preset, or what its URDF tells.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from coterie_core.detections import ImageDetection
 from coterie_core.embodiment import Camera
 from coterie_lab.robot import LabRobotNode
 from coterie_ros import conversions
+from coterie_ros.safe_publisher import SafePublisher
 from habitat_bridge.image_detector import ImageDetector
 from habitat_bridge.simulator import Frame, FrameRequest
 
@@ -85,24 +86,30 @@ class LabCamera:
                 publisher.publish(message)
 
     def publish(self, frame: Frame, detector: ImageDetector | None) -> None:
-        """Publish an image, and what the detector finds in it."""
+        """Publish an image, and what the detector finds in it; a flooding camera repeats itself."""
         head = self.robot.header(self._frame)
-        if frame.color is not None:
-            if self._color.subscribers:
-                self._color.publish(conversions.image_to_msg(frame.color, head))
-            if self._jpeg.subscribers:
-                self._jpeg.publish(conversions.packed_color_to_msg(frame.color, head))
-        if frame.depth is not None:
-            if self._depth.subscribers:
-                self._depth.publish(conversions.image_to_msg(frame.depth, head))
-            if self._png.subscribers:
-                self._png.publish(conversions.packed_depth_to_msg(frame.depth, head))
-        if frame.semantic is not None and frame.depth is not None and detector is not None:
+        flood = self.robot.suffers("camera_flooding")
+        copies = max(int(flood.size), 1) if flood is not None else 1
+        for publisher, make in self._messages(frame, detector, head):
+            if publisher.subscribers:
+                message = make()
+                for _ in range(copies):
+                    publisher.publish(message)
+
+    def _messages(
+        self, frame: Frame, detector: ImageDetector | None, head: Header
+    ) -> Iterator[tuple[SafePublisher, Callable[[], Any]]]:
+        color, depth = frame.color, frame.depth
+        if color is not None:
+            yield self._color, lambda: conversions.image_to_msg(color, head)
+            yield self._jpeg, lambda: conversions.packed_color_to_msg(color, head)
+        if depth is not None:
+            yield self._depth, lambda: conversions.image_to_msg(depth, head)
+            yield self._png, lambda: conversions.packed_depth_to_msg(depth, head)
+        if frame.semantic is not None and depth is not None and detector is not None:
             found = self._seen(detector, frame)
-            if self._flat.subscribers:
-                self._flat.publish(detections_2d(found, head))
-            if self._solid.subscribers:
-                self._solid.publish(detections_3d(found, frame, head))
+            yield self._flat, lambda: detections_2d(found, head)
+            yield self._solid, lambda: detections_3d(found, frame, head)
 
     def _seen(self, detector: ImageDetector, frame: Frame) -> list[ImageDetection]:
         if self.robot.suffers("detector_absent"):

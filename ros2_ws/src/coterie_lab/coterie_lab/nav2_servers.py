@@ -29,6 +29,7 @@ from coterie_lab.plant import BaseJob
 from coterie_lab.servers import MortalServer
 from coterie_ros import conversions
 from coterie_ros.conversions import Checks, ConversionError
+from coterie_ros.safe_publisher import RCLError
 from coterie_ros.serving import GoalContext
 from habitat_bridge.embedded.driving import Velocity
 from habitat_bridge.simulator import RobotState
@@ -94,12 +95,22 @@ class Nav2Servers:
                     server.end()
             return
         wanted: Any = Spin if self.robot.suffers("other_types") else NavigateToPose
-        if not self._navigate.alive or wanted is not self._typed:
+        if wanted is not self._typed:
             self._typed = wanted
-            self._navigate.start(wanted)
+            self._start_as(wanted)
+        elif not self._navigate.alive and wanted is NavigateToPose:
+            self._navigate.start()
         for server in self._others:
             if not server.alive:
                 server.start()
+
+    def _start_as(self, kind: Any) -> None:
+        """Offer the drive under another type; where that cannot be, it is gone."""
+        try:
+            self._navigate.start(kind)
+        except (ValueError, RCLError) as error:
+            self._navigate.end()
+            self.robot.node.problem(f"navigate_to_pose is not offered as {kind.__name__}: {error}")
 
     def _inactive(self, request: Any) -> str:
         return "Nav2 is not active" if self.robot.suffers("navigation_inactive") else ""

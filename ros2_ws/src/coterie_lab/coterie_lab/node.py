@@ -30,7 +30,6 @@ from habitat_bridge.sim_thread import SimThread
 from habitat_bridge.simulator import FrameRequest, WorldError
 from habitat_bridge.urdf import urdf_of
 
-_FLOOD = "camera_flooding"
 _LOOK_PERIOD = 0.1
 
 LAB_PARAMETERS = (
@@ -148,6 +147,7 @@ class LabNode(AgentNode):
         self.every(_LOOK_PERIOD, self._look, name="servers")
         self.diagnostics.add_source("lab", self._figures)
         self._images_due = 0.0
+        self.thread.post(self._warm_up)
         for robot in self.robots.values():
             self.thread.post(robot.begin)
         self.thread.start()
@@ -195,10 +195,9 @@ class LabNode(AgentNode):
             self._clock_out.publish(Clock(clock=conversions.time_to_msg(step.time)))
         for name, state in step.states.items():
             self.robots[name].step(state)
-        flooding = any(self.faults.active(name, _FLOOD, step.time) for name in self.robots)
-        if step.time + 1e-9 >= self._images_due or flooding:
+        if step.time + 1e-9 >= self._images_due:
             self._images_due = step.time + 1.0 / self.parameters["camera_rate"]
-            self._render(flooding)
+            self._render()
 
     def idle(self) -> None:
         """Nothing is to be done between two ticks."""
@@ -208,7 +207,7 @@ class LabNode(AgentNode):
         self.report_failure("world", error)
         self.failure = f"the world failed: {error}"
 
-    def _render(self, flooding: bool) -> None:
+    def _render(self) -> None:
         cameras: list[LabCamera] = []
         requests: list[FrameRequest] = []
         for camera in self._cameras:
@@ -221,9 +220,15 @@ class LabNode(AgentNode):
             return
         frames = self.plant.world.render(requests)
         for camera, frame in zip(cameras, frames, strict=True):
-            flood = camera.robot.suffers(_FLOOD) if flooding else None
-            for _ in range(max(int(flood.size), 1) if flood is not None else 1):
-                camera.publish(frame, self._detector)
+            camera.publish(frame, self._detector)
+
+    def _warm_up(self) -> None:
+        """Draw one image before time begins: the first one loads the renderer, for seconds."""
+        camera = next(iter(self._cameras), None)
+        if camera is not None:
+            name = camera.camera.name
+            request = FrameRequest(camera.robot.name, name, ("depth", "semantic"))
+            self.plant.world.render([request])
 
     def _figures(self) -> dict[str, object]:
         timing = self.thread.timing

@@ -19,6 +19,7 @@ from coterie_lab.plant import Plant
 from coterie_lab.settings import LabRobot
 from coterie_ros import conversions
 from habitat_bridge.embedded.body import Body
+from habitat_bridge.embedded.floor_map import seen_from
 from habitat_bridge.embedded.laser import laser_of
 from habitat_bridge.links import posed_links, read_joints, rest_links
 from habitat_bridge.simulator import RobotState
@@ -278,11 +279,10 @@ class LabRobotNode:
         pose = self.state.pose
         self._floor = self.plant.world.occupancy.floor_index(pose.position[2])
         values, cell, corner = self.plant.world.hardware.floor_map(self.name)
-        message = conversions.grid_to_msg(
-            values, cell, corner, self.header(self.settings.map_frame)
-        )
-        origin = conversions.relative(self.settings.origin, Pose(corner))
-        message.info.origin = conversions.pose_to_msg(origin)
+        # Mapped by the robot itself: the grid lies along the axes of its own map frame.
+        turned, low = seen_from(values, cell, corner, self.settings.origin)
+        head = self.header(self.settings.map_frame)
+        message = conversions.grid_to_msg(turned, cell, low, head)
         self._map.publish(message)
 
     def _positions(self) -> dict[str, float]:

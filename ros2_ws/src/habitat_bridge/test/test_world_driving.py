@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from coterie_core.embodiment import Embodiment
-from coterie_core.geometry import Pose
+from coterie_core.geometry import Pose, relative
 from coterie_core.skills import Wait
 from coterie_fixtures.tiny_house import tiny_house
 from habitat_bridge.embedded.driving import COMMAND_TIMEOUT, Velocity
+from habitat_bridge.embedded.floor_map import seen_from
 from habitat_bridge.embedded.laser import Laser, laser_of
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.links import rest_links
@@ -136,3 +137,14 @@ def test_the_map_is_free_where_the_body_goes_and_unknown_outside():
     assert at(4.0, 0.8) == 100 and at(2.0, 0.0) == 100  # walls
     assert at(-0.45, -0.45) == -1
     assert corner[2] == 0.0 and set(np.unique(values)) == {-1, 0, 100}
+
+
+def test_a_map_made_in_a_turned_frame_shows_the_same_house():
+    world = world_with(r=(CART, 2.0, 2.0, 0.0))
+    values, cell, corner = world.hardware.floor_map("r")
+    frame = Pose((3.0, -1.0, 0.0), 0.7)
+    turned, low = seen_from(values, cell, corner, frame)
+    for x, y, expected in ((2.0, 2.0, 0), (2.0, 0.0, 100), (0.3, 1.2, 100), (5.2, 1.0, 0)):
+        px, py, _ = relative(frame, Pose((x, y, 0.0))).position
+        assert turned[int((py - low[1]) / cell), int((px - low[0]) / cell)] == expected
+    assert (turned == 0).sum() == pytest.approx((values == 0).sum(), rel=0.02)

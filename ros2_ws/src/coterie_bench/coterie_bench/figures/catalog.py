@@ -51,6 +51,10 @@ BENCHES: dict[str, Bench] = {
         "coterie_bench.reveca.bench",
         "REVECA: cooperation under partial observation, its ablations and baselines in lockstep.",
     ),
+    "lab": Bench(
+        "coterie_bench.lab.bench",
+        "The same tasks in the same houses, directly and through a lab of real robots' interfaces.",
+    ),
     "models": Bench(
         "coterie_bench.models.bench",
         "Every decision put to rules, a scripted oracle, a guesser and models, on a small set.",

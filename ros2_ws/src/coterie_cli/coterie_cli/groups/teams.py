@@ -36,6 +36,84 @@ def up(
 
 
 @app.command()
+def lab(
+    team: Annotated[
+        Path,
+        typer.Argument(
+            **TEAM, help="Path of the team file whose robots the lab plays; default: lab."
+        ),
+    ] = Path("lab"),
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the house, the starts, the detector, the faults.")
+    ] = 0,
+    floors: Annotated[
+        int | None, typer.Option(min=1, max=3, help="Number of storeys; default: by the seed.")
+    ] = 1,
+    rooms: Annotated[
+        int | None, typer.Option(min=4, max=25, help="Number of rooms; default: by the seed.")
+    ] = None,
+    house: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="Path of a saved house, instead of a seed."),
+    ] = None,
+    noise: Annotated[
+        str, typer.Option(help="Level of the detector's errors: none, low, normal or high.")
+    ] = "normal",
+    habitat: Annotated[
+        bool, typer.Option("--habitat", help="The house is rendered by habitat-sim.")
+    ] = False,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FAULT",
+            help="What goes wrong, such as navigate_aborted:robot=rover,code=208; repeatable.",
+        ),
+    ] = None,
+    faults: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, help="Path of a YAML file with a list of faults."
+        ),
+    ] = None,
+    random_faults: Annotated[
+        int, typer.Option(min=0, max=1000, help="Number of faults drawn by the seed.")
+    ] = 0,
+    list_faults: Annotated[
+        bool, typer.Option("--list-faults", help="Prints every fault with what it does, and ends.")
+    ] = False,
+    pace: Annotated[
+        float,
+        typer.Option(min=0.1, max=100.0, help="Simulated seconds per second, in simulated time."),
+    ] = 1.0,
+    domain: Domain = None,
+) -> None:
+    """Run a lab in a box: robots in a house that speak only what real robots speak."""
+    from coterie_cli import lab as program
+
+    if list_faults:
+        program.list_faults()
+        return
+    from coterie_bringup.resources import team_file
+
+    raise typer.Exit(
+        program.lab(
+            team_file("lab") if team == Path("lab") else team,
+            seed=seed,
+            floors=floors,
+            rooms=rooms,
+            house=house,
+            noise=noise,
+            habitat=habitat,
+            faults=fault or (),
+            fault_file=faults,
+            random_faults=random_faults,
+            pace=pace,
+            domain=domain,
+        )
+    )
+
+
+@app.command()
 def view(
     team: TeamFile,
     out: Annotated[

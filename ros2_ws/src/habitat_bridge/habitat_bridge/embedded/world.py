@@ -168,6 +168,10 @@ class EmbeddedWorld:
         self._hands.drop(self.body(name))
         del self._bodies[name]
 
+    def put_down(self, robot: str) -> None:
+        """Put what a robot holds down where it stands."""
+        self._hands.drop(self.body(robot))
+
     def state(self, robot: str) -> RobotState:
         """Return a robot's true state."""
         body = self.body(robot)

@@ -1,0 +1,122 @@
+"""What a team file of real robots says, for a lab in a box that plays them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from coterie_bringup.node_parameters import robot_body_parameters
+from coterie_bringup.team import Team
+from coterie_bringup.team_robots import RobotSpec
+
+_NAVIGATION = (
+    "navigate_to_pose",
+    "compute_path_to_pose",
+    "spin",
+    "dock_robot",
+    "undock_robot",
+    "goal_pose",
+    "initialpose",
+)
+_SPREAD = 4.0  # [m] how far apart the maps of robots are that are to be matched
+
+
+def lab_parameters(
+    team: Team,
+    world: Mapping[str, Any],
+    *,
+    faults: Sequence[str | Mapping[str, Any]] = (),
+    seed: int = 0,
+    pace: float = 1.0,
+) -> dict[str, Any]:
+    """Return the parameters of a lab's node in which a team finds its robots.
+
+    The robots have the names, topics, actions and frames that the team file expects. Where a
+    robot's map lies is what the file says; where it says `match`, the seed decides.
+
+    Args:
+        team: The team; robots without an adapter are played with the usual names.
+        world: The house: fields of a `WorldSpec`.
+        faults: What goes wrong (coterie_lab.faults).
+        seed: Seed of the lab.
+        pace: Simulated seconds per second of wall time, where the team's time is simulated.
+    """
+    robots = [_robot(team, robot, k, seed) for k, robot in enumerate(team.robots)]
+    return {
+        "world": json.dumps(dict(world), sort_keys=True),
+        "robots": json.dumps(robots, sort_keys=True),
+        "faults": json.dumps(list(faults)),
+        "seed": seed,
+        "clock": "sim" if team.simulated_time else "wall",
+        "pace": pace,
+    }
+
+
+def _robot(team: Team, robot: RobotSpec, index: int, seed: int) -> dict[str, Any]:
+    found = {**robot_body_parameters(team, robot), "name": robot.name}
+    adapter = robot.adapter
+    if adapter is None:
+        return found
+    camera = next(iter(found["embodiment"]["cameras"]), {}).get("name", "camera")
+    navigation, arm, sensors = adapter.navigation, adapter.arm, adapter.sensors
+    names: dict[str, str] = {}
+
+    def below(namespace: str, name: str) -> str:
+        """Return a name as the adapter resolves it: below the robot's namespace, or as it is."""
+        return name if name.startswith("/") else f"{namespace or robot.name}/{name}"
+
+    for name in _NAVIGATION:
+        names[name] = below(navigation.namespace, name)
+    if navigation.action:
+        names["navigate_to_pose"] = below(navigation.namespace, navigation.action)
+    names["cmd_vel"] = below(navigation.namespace, navigation.cmd_vel or "cmd_vel")
+    names["amcl_pose"] = below(navigation.namespace, navigation.localization or "amcl_pose")
+    names["speed_limit"] = below(navigation.namespace, "speed_limit")
+    manager = navigation.lifecycle or "lifecycle_manager_navigation"
+    names["lifecycle_manager_navigation/is_active"] = (
+        f"{below(navigation.namespace, manager)}/is_active"
+    )
+    names["map"] = below(robot.name, sensors.map or "map")
+    names["battery_state"] = below(robot.name, sensors.battery or "battery_state")
+    names["joint_states"] = below(robot.name, arm.joint_states)
+    trajectory = f"{arm.group}_controller/follow_joint_trajectory"
+    usual = {"moveit": "move_action", "trajectory": trajectory}.get(arm.backend)
+    if usual is not None:
+        names[usual] = below(arm.namespace, arm.action or usual)
+    if arm.scene:
+        names["apply_planning_scene"] = below(arm.namespace, arm.scene)
+    names["gripper_controller/gripper_cmd"] = below(arm.namespace, arm.gripper.action)
+    for one, own in zip(sensors.all_cameras(), found["embodiment"]["cameras"], strict=False):
+        camera = own["name"]
+        if one.depth:
+            names[f"{camera}/depth/image_raw"] = below(robot.name, one.depth)
+            names[f"{camera}/depth/camera_info"] = below(robot.name, one.info)
+        if one.detections.topic:
+            solid = "3d" if one.detections.type.endswith("Detection3DArray") else ""
+            usual = f"{camera}/detections_3d" if solid else f"{camera}/detections"
+            names[usual] = below(robot.name, one.detections.topic)
+    return {
+        **found,
+        "names": {name: value for name, value in names.items() if value != f"{robot.name}/{name}"},
+        "tf": "shared" if adapter.frames.tf == "/tf" else "own",
+        "map_origin": _map_origin(adapter.in_team_map, index, seed),
+        "arm_group": arm.group,
+        "tip_link": arm.tip,
+        "gripper": "parallel" if arm.gripper.backend == "parallel_gripper" else "gripper_command",
+        "moveit": arm.backend != "trajectory",
+        "dock": navigation.dock or "home",
+        "stamped_velocity": navigation.stamped_velocity,
+    }
+
+
+def _map_origin(given: Any, index: int, seed: int) -> dict[str, float]:
+    if given != "match":
+        return {"x": given.x, "y": given.y, "z": given.z, "yaw": given.yaw}
+    if index == 0:
+        return {"x": 0.0, "y": 0.0}
+    rng = np.random.default_rng([seed, index])
+    x, y = rng.uniform(-_SPREAD, _SPREAD, 2).round(2).tolist()
+    return {"x": x, "y": y, "yaw": round(float(rng.uniform(-3.1, 3.1)), 3)}

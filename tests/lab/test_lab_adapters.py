@@ -1,0 +1,64 @@
+"""An adapter and the lab, which know each other only by the ecosystem's interfaces."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+pytest.importorskip("rclpy")
+pytest.importorskip("nav2_msgs")
+pytest.importorskip("moveit_msgs")
+
+from coterie_core.skills import LookAround, NavigateTo, Pick, Place, Target
+from coterie_fixtures.lab_rig import TEAM, LabRig
+
+pytestmark = pytest.mark.ros
+
+TURNED = TEAM.replace(
+    "frames: {tf: tf}", "frames: {tf: tf}\n      in_team_map: {x: 2.0, y: -1.0, yaw: 1.2}"
+)
+
+
+@pytest.mark.parametrize("team", [TEAM, TURNED], ids=["same map", "own map"])
+def test_a_robot_drives_in_the_teams_map_whatever_its_own_is(ros, team):
+    rig = LabRig(ros, team)
+    rig.wait_ready()
+    first = rig.seen["slim"][-1]
+    assert (
+        math.dist(
+            (first.pose.position.x, first.pose.position.y),
+            rig.world.state("slim").pose.position[:2],
+        )
+        < 0.05
+    )
+    assert first.neighbours
+    result = rig.end(NavigateTo(position=(6.0, 2.3, 0.0), yaw=0.5))
+    assert result.ok, result.reason
+    pose = rig.world.state("slim").pose
+    assert math.dist(pose.position[:2], (6.0, 2.3)) <= 0.3 and abs(pose.yaw - 0.5) <= 0.3
+
+
+def test_what_the_robot_sees_comes_into_its_observation(ros):
+    rig = LabRig(ros)
+    rig.wait_ready()
+    assert rig.end(LookAround()).ok
+    labels = {thing.label.top for thing in rig.world.truth().objects.values()}
+
+    def seen():
+        return {d.label for o in rig.seen["slim"] for d in o.detections}
+
+    ros.spin_until(lambda: seen() & labels)
+
+
+def test_it_takes_a_mug_and_puts_it_into_another_place(ros):
+    rig = LabRig(ros)
+    rig.wait_ready()
+    picked = rig.end(Pick(Target("mug", (0.5, 1.2, 0.95))))
+    assert picked.ok, picked.reason
+    assert rig.world.state("slim").holding == "o_mug"
+    put = rig.end(Place(Target("counter", (0.45, 1.7, 0.9))))
+    assert put.ok, put.reason
+    mug = rig.world.contents.things["o_mug"]
+    assert mug.support == "o_counter"
+    assert math.dist(mug.box.center[:2], (0.45, 1.7)) < 0.2
