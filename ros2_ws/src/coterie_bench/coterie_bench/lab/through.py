@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from robot_adapters.settings import AdapterSettings
-
 from coterie_core.embodiment import Embodiment
 from coterie_core.observation import Detection
 from coterie_core.skills import NavigateTo, Skill, SkillResult
@@ -24,6 +22,7 @@ from coterie_ros.spinning import spinning
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.simulator import Start
 from robot_adapters.node import AdapterNode
+from robot_adapters.settings import AdapterSettings
 
 ROBOT = "robot"
 _PATIENCE = 120.0  # [s] of wall time for one skill
