@@ -86,9 +86,14 @@ def dds_environment() -> dict[str, str]:
 
 
 def write_parameters(specs: Sequence[ProcessSpec], file: Path) -> None:
-    """Write the parameters of all nodes into one file, each under its full name."""
+    """Write the parameters of all nodes into one file, each under its full name.
+
+    Empty lists are left out: rcl reads no type from them. They are what nodes have by default.
+    """
     nodes = {
-        f"{spec.namespace}/{node}": {"ros__parameters": dict(parameters)}
+        f"{spec.namespace}/{node}": {
+            "ros__parameters": {k: v for k, v in parameters.items() if v != []}
+        }
         for spec in specs
         for node, parameters in spec.parameters.items()
     }
