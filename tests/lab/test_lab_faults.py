@@ -50,7 +50,7 @@ def test_every_fault_of_a_drive_ends_by_name_and_leaves_the_robot_standing(ros):
     wrong = []
     for fault, expected in NAVIGATE.items():
         rig.fault(fault)
-        ros.spin(0.4)  # what lasts begins: servers go, the battery tells
+        rig.wait(2.5)  # what lasts begins: servers go, the battery tells
         goal = FAR if rig.world.state("slim").room == "r_kitchen" else NEAR
         result = rig.end(NavigateTo(position=goal))
         if expected is None:

@@ -223,12 +223,21 @@ class LabNode(AgentNode):
             camera.publish(frame, self._detector)
 
     def _warm_up(self) -> None:
-        """Draw one image before time begins: the first one loads the renderer, for seconds."""
+        """Draw an image, detect and plan once before time begins: the first time takes seconds."""
+        world = self.plant.world
+        for name in self.robots:
+            body = world.body(name)
+            for place in list(body.places.map.places)[:2]:
+                spot = body.places.stand(place)
+                if spot is not None and body.places.space.connected(body.pose.position, spot):
+                    body.places.space.plan(body.pose.position, spot)
         camera = next(iter(self._cameras), None)
         if camera is not None:
             name = camera.camera.name
             request = FrameRequest(camera.robot.name, name, ("depth", "semantic"))
-            self.plant.world.render([request])
+            (frame,) = world.render([request])
+            if self._detector is not None:
+                self._detector.detect(frame, number=0)
 
     def _figures(self) -> dict[str, object]:
         timing = self.thread.timing
