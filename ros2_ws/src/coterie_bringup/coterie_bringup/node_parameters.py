@@ -15,7 +15,7 @@ from coterie_bringup.team_robots import RobotSpec, StartSpec
 from coterie_bringup.team_sections import LeaderSpec, OpenQuestionsSpec, PlannerSpec
 from coterie_core.detector_vocabulary import STRUCTURE, household_vocabulary
 from coterie_core.meaning import EmbedderOptions
-from robot_adapters.settings import AdapterSettings
+from robot_adapters.settings import AdapterSettings, CameraSettings
 
 
 def bridge_parameters(team: Team) -> dict[str, Any]:
@@ -240,6 +240,8 @@ def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[
         for camera in robot_body(team, robot).cameras
     ]
     chosen["embedder"] = _embedder(team, spec.embedder)
+    if any(camera.detections.type.endswith("Detection2DArray") for camera in _real_cameras(team)):
+        chosen["detections_type"] = "vision_msgs"
     common = {**chosen, **known, "cameras": cameras, "state_directory": kept}
     memory = memory_parameters(team, run_directory)
     if not spec.per_robot:
@@ -250,6 +252,18 @@ def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[
     }
     merged = {"robots": names, "merge": True, "state_directory": kept, **memory}
     return {**alone, "mapper": {"mapper": merged}}
+
+
+def _real_cameras(team: Team) -> list[CameraSettings]:
+    """Return the cameras that adapters of real robots are told of."""
+    if not team.real:
+        return []
+    return [
+        camera
+        for robot in team.robots
+        if robot.adapter is not None
+        for camera in robot.adapter.sensors.all_cameras()
+    ]
 
 
 def planner_parameters(team: Team, spec: PlannerSpec, run_directory: Path | None) -> dict[str, Any]:
