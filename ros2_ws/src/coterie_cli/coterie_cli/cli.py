@@ -9,7 +9,7 @@ from typing import NoReturn
 import typer
 
 from coterie_bench.figures.catalog import BENCHES
-from coterie_cli.groups import demos, machine, maps, models, requests, teams
+from coterie_cli.groups import demos, machine, maps, models, requests, robots, teams
 from coterie_cli.options import PASS_THROUGH
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ for group in (demos, teams, requests, maps, models, machine):
 app.add_typer(bench_app, name="bench")
 app.add_typer(teams.team_app, name="team")
 app.add_typer(models.model_app, name="model")
+app.add_typer(robots.robot_app, name="robot")
 
 
 def _add_bench(name: str, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,6 +53,8 @@ class StopServer:
         release: Callable[[str], object],
     ) -> None:
         self._node, self._halt, self._release = node, halt, release
+        self._disk = ThreadPoolExecutor(1, "stops")
+        node.at_end(self._disk.shutdown)
         self._told = {
             robot: node.publisher(Bool, prefix + STOPPED, "latched")
             for robot, prefix in robots.items()
@@ -92,8 +95,8 @@ class StopServer:
 
     def _stop(self, robots: Sequence[str], by: str, reason: str) -> None:
         fresh = [robot for robot in robots if self.latches[robot].stop(by or "somebody", reason)]
-        for robot in fresh:  # the disk comes after the last robot
-            self._keep(robot)
+        for robot in fresh:
+            self._disk.submit(self._keep, robot)  # nobody waits for the disk
             self._node.problem(f"{robot}: {self.latches[robot].text}")
 
     def _keep(self, robot: str) -> None:
@@ -108,7 +111,7 @@ class StopServer:
             self._stop([robot], "a call of its service", "")
             return SetBool.Response(success=True, message=latch.text)
         was = latch.release()
-        self._keep(robot)
+        self._disk.submit(self._keep, robot).result()  # whoever asked is to hear what went wrong
         self._release(robot)
         self._tell(robot)
         message = "released" if was else "was not stopped"

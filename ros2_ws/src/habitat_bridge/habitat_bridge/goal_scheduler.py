@@ -133,6 +133,8 @@ class GoalScheduler:
     def halt(self, robot: str, reason: str) -> None:
         """Hold a robot where it stands until `release`: its goal ends, new ones are refused.
 
+        The goal is told at once; let the robot perceive when all that are to stop stand.
+
         Args:
             robot: The robot.
             reason: What goals are told.
@@ -145,7 +147,7 @@ class GoalScheduler:
             self._barrier.leaves_out(robot)
         goal = self._goals.pop(robot, None)
         if goal is not None:
-            self._end(goal, SkillResult(Outcome.CANCELLED, reason))
+            goal.on_end(SkillResult(Outcome.CANCELLED, reason), self.world.state(robot))
 
     def release(self, robot: str) -> None:
         """Let a robot that was held go on; its next goal may run."""

@@ -320,6 +320,8 @@ class BridgeNode(AgentNode):
         assert self.world is not None
         self._conductor.halt(robot, why)
         self._publish_moving(self.world.time, {robot: self.world.state(robot)})
+        see = partial(self._driver.post, partial(self._conductor.perceive, robot))
+        self.loop.call(self.loop.loop.call_later, _IDLE_PERIOD, see)  # other stops come first
 
     def _submit(self, goal: Goal) -> None:
         self._conductor.submit(goal, time.monotonic())

@@ -1,0 +1,63 @@
+"""Whether a robot's description tells what its tasks need, and whether it may move at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+from coterie_bringup.bodies import described_robot
+from coterie_bringup.errors import PlanError
+from coterie_bringup.team import Team
+from coterie_bringup.team_robots import RobotSpec
+from coterie_cli.robot.findings import Finding, State
+from coterie_core.guard.guard import NO_AREA
+from robot_adapters.settings import AdapterSettings
+
+
+def judge_body(team: Team, robot: RobotSpec, settings: AdapterSettings) -> Iterator[Finding]:
+    """Give the findings about a robot's URDF and limits, which need no robot.
+
+    Args:
+        team: The team.
+        robot: The robot.
+        settings: Its adapter.
+    """
+
+    def finding(area: str, what: str, state: State, text: str, remedy: str = "") -> Finding:
+        return Finding(robot.name, area, what, state, text, remedy, f"robots.{robot.name}.{area}")
+
+    if team.limits_of(robot).says_where:
+        yield finding("limits", "area", "good", "says where it may be")
+    else:
+        yield finding("limits", "area", "bad", "it will refuse to move", NO_AREA)
+    if not robot.urdf:
+        remedy = "give its URDF: size, reach and cameras are read from it"
+        text = f"no URDF: it counts as the preset {robot.embodiment!r}"
+        yield finding("urdf", robot.embodiment, "note", text, remedy)
+        return
+    try:
+        urdf, resume = described_robot(team, robot)
+    except PlanError as error:
+        yield finding("urdf", robot.urdf, "bad", str(error), "./coterie resume shows what is wrong")
+        return
+    links = {link.get("name", "") for link in ElementTree.fromstring(urdf).iter("link")}
+    base = settings.frames.base
+    if links and base not in links and "xacro" not in urdf[:2000]:
+        text = f"has no link {base!r}, which adapter.frames.base names"
+        yield finding("urdf", robot.urdf, "bad", text, "name the URDF's base link in frames.base")
+    arms = resume.manipulation.arms
+    if settings.arm.backend != "none" and not arms:
+        text = f"adapter.arm is {settings.arm.backend}, and the URDF tells of no arm"
+        yield finding("urdf", robot.urdf, "bad", text, "complete the URDF, or remove adapter.arm")
+    elif settings.arm.backend == "none" and arms and robot.role != "explorer":
+        text = "the URDF has an arm, and adapter.arm drives none: it will only drive and look"
+        yield finding("urdf", robot.urdf, "note", text, "set adapter.arm")
+    if settings.sensors.all_cameras() and not resume.perception.cameras:
+        text = "the URDF tells of no camera: what it can see is not known"
+        remedy = "add the camera's link and optical frame, or overrides (docs/resume.md)"
+        yield finding("urdf", robot.urdf, "bad", text, remedy)
+    doubts = [f"{name}: {why}" for name, why in resume.mobility.evidence.items() if "assum" in why]
+    if doubts:
+        yield finding("urdf", robot.urdf, "note", "; ".join(doubts), "give them as overrides")
+    else:
+        yield finding("urdf", robot.urdf, "good", resume.mobility.summary or resume.mobility.kind)

@@ -1,0 +1,120 @@
+"""`./coterie robot check`: what is missing between a team file and the robots of a lab."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from coterie_bringup.errors import CommandError
+from coterie_bringup.processes import dds_environment
+from coterie_bringup.team import Team, load_team
+from coterie_bringup.team_robots import RobotSpec
+from coterie_cli.robot.body import judge_body
+from coterie_cli.robot.expected import Expected, expected_of
+from coterie_cli.robot.findings import Finding, judge, worst
+from coterie_core.yaml_checks import suggestion
+from robot_adapters.settings import AdapterSettings
+
+
+def check(
+    file: Path, *, robots: Sequence[str], duration: float, domain: int | None, as_json: bool
+) -> int:
+    """Look at the robots of a team; print what was found; return the exit code.
+
+    0: all is there; 1: something that a robot needs is missing; 2: the team file is wrong.
+
+    Args:
+        file: The team file.
+        robots: Only these; none: all that have an adapter.
+        duration: How long to listen [s].
+        domain: ROS domain; None: the team file's, else ROS_DOMAIN_ID, else 0.
+        as_json: Whether to print JSON and nothing else.
+
+    Raises:
+        CommandError: No robot of the file has an adapter, or there is no robot of that name.
+    """
+    team = load_team(file)
+    chosen = _chosen(team, robots, file)
+    number = _domain(team, domain)
+    findings = [f for robot, settings in chosen for f in judge_body(team, robot, settings)]
+    expected = [expected_of(robot.name, s, team.namespace) for robot, s in chosen]
+    findings += _listen(team, expected, number, duration, quiet=as_json)
+    state = worst(findings)
+    if as_json:
+        data = [dataclasses.asdict(finding) for finding in findings]
+        print(json.dumps({"team": team.name, "domain": number, "state": state, "findings": data}))
+    else:
+        _print(team, findings, number)
+    return 1 if state == "bad" else 0
+
+
+def _chosen(
+    team: Team, names: Sequence[str], file: Path
+) -> list[tuple[RobotSpec, AdapterSettings]]:
+    known = {robot.name: robot for robot in team.robots}
+    for name in names:
+        if name not in known:
+            raise CommandError(f"--robot: no robot {name!r} in {file}{suggestion(name, known)}")
+    chosen = [known[name] for name in names] or list(team.robots)
+    real = [(robot, robot.adapter) for robot in chosen if robot.adapter is not None]
+    if not real:
+        raise CommandError(
+            f"{file}: no robot has an `adapter:` section, so there is nothing to compare with; "
+            "see docs/guides/robot_check.md"
+        )
+    return real
+
+
+def _domain(team: Team, domain: int | None) -> int:
+    text = os.environ.get("ROS_DOMAIN_ID", "")
+    for given in (domain, team.domain, int(text) if text.isdigit() else None):
+        if given is not None:
+            return given
+    return 0
+
+
+def _listen(
+    team: Team, expected: list[Expected], domain: int, duration: float, *, quiet: bool
+) -> list[Finding]:
+    from rich.console import Console
+
+    from coterie_cli.robot.probe import probing
+
+    console = Console(stderr=True, quiet=quiet)
+    simulated = bool(getattr(team.world, "use_sim_time", False))
+    with probing(expected, domain, dds_environment(), simulated) as probe:
+        with console.status(f"listening to ROS domain {domain} for {duration:g} s"):
+            probe.listen(duration)
+        return [finding for one in expected for finding in judge(one, probe.facts[one.robot])]
+
+
+def _print(team: Team, findings: list[Finding], domain: int) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    marks = {"good": ("✓", "green"), "note": ("·", "yellow"), "bad": ("✗", "red bold")}
+    console = Console()
+    for robot in dict.fromkeys(finding.robot for finding in findings):
+        table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+        table.add_column()
+        table.add_column()
+        table.add_column(overflow="fold")
+        table.add_column(overflow="fold")
+        own = [finding for finding in findings if finding.robot == robot]
+        for one in own:
+            words = Text(one.text)
+            if one.remedy:
+                words.append(f"\n→ {one.remedy}", style="dim")
+            table.add_row(Text(*marks[one.state]), Text(one.area), Text(one.what), words)
+        console.print(Text(robot, style="bold"))
+        console.print(table)
+    bad = sum(finding.state == "bad" for finding in findings)
+    notes = sum(finding.state == "note" for finding in findings)
+    told = f"team {team.name}, ROS domain {domain}: "
+    told += f"{bad} to mend, {notes} to know" if bad or notes else "all is there"
+    print(told, file=sys.stderr if bad else sys.stdout)

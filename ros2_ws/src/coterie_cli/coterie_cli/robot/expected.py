@@ -1,0 +1,233 @@
+"""What a team file expects of a real robot: topics, servers, frames; ROS-free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from robot_adapters.settings import AdapterSettings, CameraSettings
+
+Own = Callable[..., str]
+
+TRIGGER = "std_srvs/srv/Trigger"
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedTopic:
+    """A topic that the adapter listens to.
+
+    Attributes:
+        name: Full name.
+        type: Type of its messages, such as `sensor_msgs/msg/Image`.
+        qos: Name of the adapter's QoS profile.
+        role: What it is: depth, info, detections, map, battery, pose, tf or tf_static.
+        camera: Name of its camera, if it has one.
+        steady: Whether messages come all the time; else one may be enough.
+        needed: Whether the robot cannot work without it.
+        field: Its place in the team file.
+    """
+
+    name: str
+    type: str
+    qos: str
+    role: str
+    field: str
+    camera: str = ""
+    steady: bool = True
+    needed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedServer:
+    """An action or a service that the adapter calls.
+
+    Attributes:
+        name: Full name.
+        type: Type, such as `nav2_msgs/action/NavigateToPose`.
+        kind: Whether it is an action or a service.
+        needed: Whether the robot cannot work without it.
+        field: Its place in the team file.
+        lifecycle: Whether it tells, as Nav2's lifecycle manager does, if all is active.
+    """
+
+    name: str
+    type: str
+    kind: Literal["action", "service"]
+    field: str
+    needed: bool = True
+    lifecycle: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """All that a team file expects of one robot.
+
+    Attributes:
+        robot: Its name.
+        topics: What the adapter listens to.
+        servers: What it calls.
+        frames: Names of map, odometry ("": none) and base frame.
+        tf: Full name of the topic of transforms.
+        max_offset: Largest difference of clocks that is taken [s].
+    """
+
+    robot: str
+    topics: tuple[ExpectedTopic, ...]
+    servers: tuple[ExpectedServer, ...]
+    frames: tuple[str, str, str] = ("map", "odom", "base_link")
+    tf: str = "/tf"
+    max_offset: float = 0.5
+
+
+def full_name(name: str, robot: str, namespace: str, inner: str = "") -> str:
+    """Return the full name of a topic or server of a team file.
+
+    Args:
+        name: As the file has it: with / in front it is full already.
+        robot: Name of the robot, below whose namespace it is otherwise.
+        namespace: The team's.
+        inner: Namespace that the section gives: below the team's, or with / in front.
+    """
+    if name.startswith("/"):
+        return name
+    team = f"/{namespace}" if namespace else ""
+    if inner.startswith("/"):
+        return f"{inner.rstrip('/')}/{name}"
+    return f"{team}/{inner.strip('/') or robot}/{name}"
+
+
+def expected_of(robot: str, settings: AdapterSettings, namespace: str = "") -> Expected:
+    """Return what a team file's `adapter` section expects.
+
+    Args:
+        robot: Name of the robot.
+        settings: Its adapter.
+        namespace: The team's.
+    """
+    place = f"robots.{robot}.adapter"
+
+    def own(name: str, inner: str = "") -> str:
+        return full_name(name, robot, namespace, inner)
+
+    tf = own(settings.frames.tf)
+    topics = [
+        ExpectedTopic(tf, "tf2_msgs/msg/TFMessage", "tf", "tf", f"{place}.frames.tf"),
+        ExpectedTopic(
+            f"{tf}_static", "tf2_msgs/msg/TFMessage", "tf_static", "tf_static",
+            f"{place}.frames.tf", steady=False, needed=False,
+        ),
+    ]  # fmt: skip
+    sensors = settings.sensors
+    if sensors.map:
+        topics.append(
+            ExpectedTopic(
+                own(sensors.map), "nav_msgs/msg/OccupancyGrid", "latched", "map",
+                f"{place}.sensors.map", steady=False,
+            )
+        )  # fmt: skip
+    if sensors.battery:
+        topics.append(
+            ExpectedTopic(
+                own(sensors.battery), "sensor_msgs/msg/BatteryState", "sensor_data", "battery",
+                f"{place}.sensors.battery", needed=False,
+            )
+        )  # fmt: skip
+    for camera in sensors.all_cameras():
+        topics += _camera(camera, own, f"{place}.sensors")
+    servers = [*_navigation(settings, own, place), *_arm(settings, own, place)]
+    if settings.navigation.backend == "nav2" and settings.navigation.localization:
+        topics.append(
+            ExpectedTopic(
+                own(settings.navigation.localization, settings.navigation.namespace),
+                "geometry_msgs/msg/PoseWithCovarianceStamped", "latched", "pose",
+                f"{place}.navigation.localization", steady=False, needed=False,
+            )
+        )  # fmt: skip
+    frames = settings.frames
+    return Expected(
+        robot,
+        tuple(topics),
+        tuple(servers),
+        (frames.map, frames.odom, frames.base),
+        tf,
+        sensors.max_offset,
+    )
+
+
+def _camera(camera: CameraSettings, own: Own, place: str) -> list[ExpectedTopic]:
+    topics: list[ExpectedTopic] = []
+
+    def add(name: str, kind: str, qos: str, role: str) -> None:
+        if name:
+            at = f"{place}.{role}"
+            topics.append(ExpectedTopic(own(name), kind, qos, role, at, camera.name))
+
+    packed = "compressed" in camera.depth.lower()
+    image = "sensor_msgs/msg/CompressedImage" if packed else "sensor_msgs/msg/Image"
+    add(camera.depth, image, "sensor_data", "depth")
+    add(camera.info, "sensor_msgs/msg/CameraInfo", "sensor_data", "info")
+    found = camera.detections
+    add(found.topic, found.type.replace("/", "/msg/"), "detections", "detections")
+    if found.info != camera.info:
+        add(found.info, "sensor_msgs/msg/CameraInfo", "sensor_data", "detections.info")
+    return topics
+
+
+def _navigation(settings: AdapterSettings, own: Own, place: str) -> list[ExpectedServer]:
+    base, at = settings.navigation, f"{place}.navigation"
+    if base.backend == "none":
+        return []
+    if base.backend == "skills":
+        name = own(base.action or "driver/navigate_to", base.namespace)
+        return [ExpectedServer(name, "coterie_msgs/action/NavigateTo", "action", at)]
+    name = own(base.action or "navigate_to_pose", base.namespace)
+    servers = [ExpectedServer(name, "nav2_msgs/action/NavigateToPose", "action", at)]
+    if base.check_path:
+        path = own("compute_path_to_pose", base.namespace)
+        kind = "nav2_msgs/action/ComputePathToPose"
+        servers.append(ExpectedServer(path, kind, "action", f"{at}.check_path", needed=False))
+    if base.look_around == "spin":
+        spin = own("spin", base.namespace)
+        kind = "nav2_msgs/action/Spin"
+        servers.append(ExpectedServer(spin, kind, "action", f"{at}.look_around", needed=False))
+    if base.dock:
+        dock = own("dock_robot", base.namespace)
+        servers.append(
+            ExpectedServer(dock, "nav2_msgs/action/DockRobot", "action", f"{at}.dock", needed=False)
+        )
+    if base.lifecycle:
+        manager = own(f"{base.lifecycle}/is_active", base.namespace)
+        servers.append(
+            ExpectedServer(manager, TRIGGER, "service", f"{at}.lifecycle", lifecycle=True)
+        )
+    return servers
+
+
+def _arm(settings: AdapterSettings, own: Own, place: str) -> list[ExpectedServer]:
+    arm, at = settings.arm, f"{place}.arm"
+    usual = {
+        "moveit": ("move_action", "moveit_msgs/action/MoveGroup"),
+        "trajectory": (
+            "arm_controller/follow_joint_trajectory",
+            "control_msgs/action/FollowJointTrajectory",
+        ),
+        "skills": ("driver/manipulate", "coterie_msgs/action/Manipulate"),
+    }
+    if arm.backend == "none":
+        return []
+    name, kind = usual[arm.backend]
+    servers = [ExpectedServer(own(arm.action or name, arm.namespace), kind, "action", at)]
+    if arm.backend == "moveit" and arm.scene:
+        scene = own(arm.scene, arm.namespace)
+        kind = "moveit_msgs/srv/ApplyPlanningScene"
+        servers.append(ExpectedServer(scene, kind, "service", f"{at}.scene", needed=False))
+    hand = {
+        "gripper_command": "control_msgs/action/GripperCommand",
+        "parallel_gripper": "control_msgs/action/ParallelGripperCommand",
+    }
+    if arm.backend != "skills" and arm.gripper.backend in hand:
+        gripper = own(arm.gripper.action, arm.namespace)
+        kind = hand[arm.gripper.backend]
+        servers.append(ExpectedServer(gripper, kind, "action", f"{at}.gripper.action"))
+    return servers

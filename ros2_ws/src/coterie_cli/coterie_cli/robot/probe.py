@@ -1,0 +1,278 @@
+"""Listens to a real robot for some seconds and takes down what is there."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import rclpy
+from lifecycle_msgs.srv import GetState
+from rclpy.action import get_action_names_and_types
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import (
+    DurabilityPolicy,
+    QoSCompatibility,
+    QoSProfile,
+    ReliabilityPolicy,
+    qos_check_compatible,
+)
+from rosgraph_msgs.msg import Clock
+from std_srvs.srv import Trigger
+
+from coterie_cli.robot.expected import Expected, ExpectedTopic
+from coterie_cli.robot.facts import Facts, FrameLink, Source, TopicFacts
+from coterie_ros.qos import profile
+
+_LOOK = 0.25
+"""Time between two looks at the graph [s]."""
+_PNG_HEADER = 24  # bytes of a PNG up to its height
+GET_STATE = "lifecycle_msgs/srv/GetState"
+
+
+class Probe:
+    """Listens to all robots of a team at once.
+
+    Args:
+        expected: What is expected of each.
+        domain: ROS domain.
+        environment: Discovery settings, laid over this process's own.
+        use_sim_time: Whether stamps are compared with /clock.
+    """
+
+    def __init__(
+        self,
+        expected: list[Expected],
+        domain: int,
+        environment: Mapping[str, str] | None = None,
+        use_sim_time: bool = False,
+    ) -> None:
+        os.environ.update(environment or {})
+        self.facts = {one.robot: Facts() for one in expected}
+        self._expected = expected
+        self._context = Context()
+        rclpy.init(args=[], context=self._context, domain_id=domain)
+        self._node = Node(
+            f"robot_check_{os.getpid()}",
+            context=self._context,
+            enable_rosout=False,
+            start_parameter_services=False,
+            use_global_arguments=False,
+        )
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._heard: dict[tuple[str, str], float] = {}
+        self._asked: dict[str, tuple[Any, Any]] = {}
+        self._sim = use_sim_time
+        self._clock: float | None = None
+        if use_sim_time:
+            self._node.create_subscription(Clock, "/clock", self._on_clock, profile("clock"))
+
+    def listen(self, duration: float, on_time: Callable[[float], object] = lambda s: None) -> None:
+        """Listen for so long [s] from now; `on_time` is told how long is left [s]."""
+        end, due = time.monotonic() + duration, 0.0
+        while (left := end - time.monotonic()) > 0.0:
+            if time.monotonic() >= due:
+                due = time.monotonic() + _LOOK
+                on_time(left)
+                self._look()
+            self._executor.spin_once(timeout_sec=min(left, 0.05))
+        now = time.monotonic()
+        for one in self._expected:
+            facts = self.facts[one.robot]
+            for topic in one.topics:
+                begun = self._heard.get((one.robot, topic.name))
+                facts.topics[topic.name].duration = duration if begun is None else now - begun
+            if self._sim:
+                facts.clock = self._clock is not None
+
+    def close(self) -> None:
+        """End the node."""
+        self._executor.shutdown(0.0)
+        self._node.destroy_node()
+        self._context.try_shutdown()
+
+    # -- the graph -----------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        topics = {n: tuple(t) for n, t in self._node.get_topic_names_and_types()}
+        actions = {n: tuple(t) for n, t in get_action_names_and_types(self._node)}
+        services = {n: tuple(t) for n, t in self._node.get_service_names_and_types()}
+        for one in self._expected:
+            facts = self.facts[one.robot]
+            facts.all_topics, facts.all_servers = topics, {**services, **actions}
+            for topic in one.topics:
+                self._look_at(one.robot, topic, facts)
+            for server in one.servers:
+                if server.kind == "action":
+                    status = f"{server.name}/_action/status"
+                    there = bool(self._node.get_publishers_info_by_topic(status))
+                    kinds = actions.get(server.name, ())
+                else:
+                    there = self._node.count_services(server.name) > 0
+                    kinds = services.get(server.name, ())
+                if there:
+                    facts.servers[server.name] = kinds
+                else:
+                    facts.servers.pop(server.name, None)
+                if there and server.lifecycle and server.type in kinds:
+                    self._ask(server.name, Trigger, partial(self._told, facts, server.name))
+                    self._look_beside(server.name, services, facts)
+
+    def _look_at(self, robot: str, topic: ExpectedTopic, facts: Facts) -> None:
+        known = facts.topics.setdefault(topic.name, TopicFacts())
+        wanted = profile(topic.qos)
+        sources = []
+        offered: list[QoSProfile] = []
+        for end in self._node.get_publishers_info_by_topic(topic.name):
+            name = f"{end.node_namespace.rstrip('/')}/{end.node_name}"
+            fits, why = qos_check_compatible(end.qos_profile, wanted)
+            trouble = "" if fits is not QoSCompatibility.ERROR else _qos_words(end.qos_profile, why)
+            sources.append(Source(name, end.topic_type, trouble))
+            if end.topic_type == topic.type:
+                offered.append(end.qos_profile)
+        known.sources = sources
+        if offered and (robot, topic.name) not in self._heard:
+            self._hear(robot, topic, known, offered)
+
+    def _hear(
+        self, robot: str, topic: ExpectedTopic, known: TopicFacts, offered: list[QoSProfile]
+    ) -> None:
+        """Subscribe with a QoS that fits whatever is offered."""
+        package, _, name = topic.type.split("/")
+        try:
+            kind = getattr(importlib.import_module(f"{package}.msg"), name)
+        except (ImportError, AttributeError):
+            known.trouble = f"its type {topic.type} is not installed here"
+            return
+        latched = all(o.durability == DurabilityPolicy.TRANSIENT_LOCAL for o in offered)
+        qos = QoSProfile(
+            depth=100,
+            reliability=ReliabilityPolicy.RELIABLE
+            if all(o.reliability == ReliabilityPolicy.RELIABLE for o in offered)
+            else ReliabilityPolicy.BEST_EFFORT,
+            durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+        )
+        self._heard[(robot, topic.name)] = time.monotonic()
+        if topic.role in ("tf", "tf_static"):
+            receive = partial(self._on_tf, robot, known, topic.role == "tf_static")
+        else:
+            receive = partial(self._on_message, known, topic.role)
+        self._node.create_subscription(kind, topic.name, receive, qos)
+
+    def _look_beside(
+        self, manager: str, services: Mapping[str, tuple[str, ...]], facts: Facts
+    ) -> None:
+        """Ask the lifecycle nodes beside a lifecycle manager for their states."""
+        space = manager.rsplit("/", 2)[0]
+        for name, kinds in services.items():
+            node = name.removesuffix("/get_state")
+            if GET_STATE in kinds and node != name and node.rsplit("/", 1)[0] == space:
+                self._ask(name, GetState, partial(self._state, facts, node))
+
+    def _ask(self, name: str, kind: Any, told: Callable[[Any], object]) -> None:
+        """Call a service once; again where the call before did not end."""
+        client, future = self._asked.get(name, (None, None))
+        if client is None:
+            client = self._node.create_client(kind, name)
+        if future is None and client.service_is_ready():
+            future = client.call_async(kind.Request())
+            future.add_done_callback(lambda f: told(f.result()))
+        self._asked[name] = (client, future)
+
+    @staticmethod
+    def _told(facts: Facts, name: str, response: Any) -> None:
+        facts.active[name] = bool(response.success)
+
+    @staticmethod
+    def _state(facts: Facts, node: str, response: Any) -> None:
+        facts.states[node] = str(response.current_state.label)
+
+    # -- messages ------------------------------------------------------------------------------
+
+    def _now(self) -> float | None:
+        return self._clock if self._sim else time.time()
+
+    def _on_clock(self, message: Clock) -> None:
+        self._clock = _seconds(message.clock)
+
+    def _on_message(self, known: TopicFacts, role: str, message: Any) -> None:
+        known.count += 1
+        header = getattr(message, "header", None)
+        if header is not None:
+            known.frame = str(header.frame_id)
+            self._stamped(known, header.stamp)
+        if role == "depth":
+            _take_image(known, message)
+        elif role in ("info", "detections.info"):
+            known.size = (int(message.width), int(message.height))
+            known.focal = (float(message.k[0]), float(message.k[4]))
+        elif role == "battery":
+            known.charge = float(message.percentage)
+
+    def _stamped(self, known: TopicFacts, stamp: Any) -> float | None:
+        now = self._now()
+        if now is None:
+            return None
+        known.offsets = [*known.offsets[-200:], now - _seconds(stamp)]
+        return known.offsets[-1]
+
+    def _on_tf(self, robot: str, known: TopicFacts, fixed: bool, message: Any) -> None:
+        known.count += 1
+        for transform in message.transforms:
+            child = str(transform.child_frame_id).lstrip("/")
+            link = self.facts[robot].links.setdefault(child, FrameLink())
+            link.parents.add(str(transform.header.frame_id).lstrip("/"))
+            link.fixed = fixed
+            if not fixed and (age := self._stamped(known, transform.header.stamp)) is not None:
+                link.age = age
+
+
+def _take_image(known: TopicFacts, message: Any) -> None:
+    """Take down size and encoding; those of a PNG stand in its header."""
+    if hasattr(message, "encoding"):
+        known.size = (int(message.width), int(message.height))
+        known.encoding = str(message.encoding)
+        return
+    data = bytes(message.data[:128])
+    at = data.find(b"\x89PNG\r\n\x1a\n")
+    if at >= 0 and len(data) >= at + _PNG_HEADER:
+        known.size = (
+            int.from_bytes(data[at + 16 : at + 20], "big"),
+            int.from_bytes(data[at + 20 : at + 24], "big"),
+        )
+    known.encoding = str(message.format).split(";")[0].strip()
+
+
+def _seconds(stamp: Any) -> float:
+    return float(stamp.sec) + 1e-9 * float(stamp.nanosec)
+
+
+def _qos_words(offered: QoSProfile, why: str) -> str:
+    """Return why a publisher's QoS does not fit, in words."""
+    if "eliab" in why:
+        return "it is best effort, and the adapter wants every message (reliable)"
+    if "urab" in why:
+        return "it keeps no message for who comes late (volatile), and the adapter wants that"
+    return f"{offered.reliability.name.lower()}, {offered.durability.name.lower()}: {why}"
+
+
+@contextlib.contextmanager
+def probing(
+    expected: list[Expected],
+    domain: int,
+    environment: Mapping[str, str] | None = None,
+    use_sim_time: bool = False,
+) -> Iterator[Probe]:
+    """Make a probe, and end it after the block."""
+    probe = Probe(expected, domain, environment, use_sim_time)
+    try:
+        yield probe
+    finally:
+        probe.close()
