@@ -123,7 +123,7 @@ class FakeRobot:
         self.say("camera/found", self.stamp(ImageDetections(), "optical"))
 
 
-def found(ros, expected=EXPECTED, duration=2.5, **faults) -> list[Finding]:
+def found(ros, expected=EXPECTED, duration=1.5, **faults) -> list[Finding]:
     """Return what the probe, in a thread, finds of a robot with these faults."""
     FakeRobot(ros, **faults)
     findings: list[Finding] = []

@@ -27,7 +27,7 @@ def robot_check(
 ) -> None:
     """Tell what is missing between a team file and the robots of a lab.
 
-    The robots must run; the team need not. Exit code: 0: all is there; 1: something to mend; 2:
+    The robots' drivers must run; the team need not. Exit code: 0: all is there; 1: something to mend; 2:
     the team file is wrong.
     """
     from coterie_cli.robot.check import check as run

@@ -32,6 +32,10 @@ from coterie_ros.qos import profile
 
 _LOOK = 0.25
 """Time between two looks at the graph [s]."""
+_SETTLE = 2.5
+"""Time without news of the graph after which it counts as known [s]."""
+_PATIENCE = 20.0
+"""Longest wait for that [s]."""
 _PNG_HEADER = 24  # bytes of a PNG up to its height
 GET_STATE = "lifecycle_msgs/srv/GetState"
 
@@ -75,14 +79,26 @@ class Probe:
             self._node.create_subscription(Clock, "/clock", self._on_clock, profile("clock"))
 
     def listen(self, duration: float, on_time: Callable[[float], object] = lambda s: None) -> None:
-        """Listen for so long [s] from now; `on_time` is told how long is left [s]."""
-        end, due = time.monotonic() + duration, 0.0
-        while (left := end - time.monotonic()) > 0.0:
-            if time.monotonic() >= due:
-                due = time.monotonic() + _LOOK
-                on_time(left)
+        """Listen for so long [s], from when the robots' ends of the graph are known.
+
+        Args:
+            duration: How long [s].
+            on_time: Told how long is left [s].
+        """
+        begin = changed = time.monotonic()
+        known, due, end = -1, 0.0, begin + duration
+        while (now := time.monotonic()) < end:
+            if now >= due:
+                due = now + _LOOK
+                on_time(end - now)
                 self._look()
-            self._executor.spin_once(timeout_sec=min(left, 0.05))
+                there = self._there()
+                if there != known:
+                    known, changed = there, now
+                # Discovery takes its time: what was not heard of yet is not missing.
+                if now - changed < _SETTLE and now - begin < _PATIENCE and known < self._wanted:
+                    end = now + duration
+            self._executor.spin_once(timeout_sec=0.05)
         now = time.monotonic()
         for one in self._expected:
             facts = self.facts[one.robot]
@@ -97,6 +113,18 @@ class Probe:
         self._executor.shutdown(0.0)
         self._node.destroy_node()
         self._context.try_shutdown()
+
+    @property
+    def _wanted(self) -> int:
+        """Number of topics and servers that are expected."""
+        return sum(len(one.topics) + len(one.servers) for one in self._expected)
+
+    def _there(self) -> int:
+        """Return how many of them are there."""
+        return sum(
+            sum(bool(known.sources) for known in facts.topics.values()) + len(facts.servers)
+            for facts in self.facts.values()
+        )
 
     # -- the graph -----------------------------------------------------------------------------
 
@@ -133,7 +161,7 @@ class Probe:
         for end in self._node.get_publishers_info_by_topic(topic.name):
             name = f"{end.node_namespace.rstrip('/')}/{end.node_name}"
             fits, why = qos_check_compatible(end.qos_profile, wanted)
-            trouble = "" if fits is not QoSCompatibility.ERROR else _qos_words(end.qos_profile, why)
+            trouble = "" if fits != QoSCompatibility.ERROR else _qos_words(end.qos_profile, why)
             sources.append(Source(name, end.topic_type, trouble))
             if end.topic_type == topic.type:
                 offered.append(end.qos_profile)
@@ -256,9 +284,9 @@ def _seconds(stamp: Any) -> float:
 
 def _qos_words(offered: QoSProfile, why: str) -> str:
     """Return why a publisher's QoS does not fit, in words."""
-    if "eliab" in why:
+    if "est effort" in why:
         return "it is best effort, and the adapter wants every message (reliable)"
-    if "urab" in why:
+    if "olatile" in why:
         return "it keeps no message for who comes late (volatile), and the adapter wants that"
     return f"{offered.reliability.name.lower()}, {offered.durability.name.lower()}: {why}"
 

@@ -1,0 +1,78 @@
+"""`./coterie robot new`: the package is whole, its tests pass, and nothing is overwritten."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from coterie_bringup.errors import CommandError
+from coterie_cli.robot.new import new_package
+
+
+def test_the_package_is_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = new_package("spot_two", tmp_path / "ws" / "src")
+    assert "robot.py" in capsys.readouterr().out
+    names = {str(f.relative_to(folder)) for f in folder.rglob("*") if f.is_file()}
+    assert names >= {
+        "package.xml", "setup.py", "setup.cfg", "resource/spot_two", "spot_two/driver.py",
+        "spot_two/robot.py", "test/test_spot_two.py", "README.md",
+    }  # fmt: skip
+    assert ElementTree.parse(folder / "package.xml").findtext("name") == "spot_two"
+    assert "install_scripts=$base/lib/spot_two" in (folder / "setup.cfg").read_text()
+    for file in folder.rglob("*.py"):
+        ast.parse(file.read_text())
+        assert "$" not in file.read_text()
+    assert [p.name for p in folder.parent.iterdir()] == ["spot_two"]  # nothing half is left
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("Spot 2", "'spot'"), ("a__b", "'a_b'"), ("9lives", "'lives'"), ("../up", "'up'"),
+     ("json", "word of Python's"), ("x" * 60, "at most 50"), ("", "cannot be")],
+)  # fmt: skip
+def test_names_that_no_package_can_have(tmp_path: Path, name: str, hint: str) -> None:
+    with pytest.raises(CommandError, match=hint):
+        new_package(name, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_is_overwritten_and_no_package_doubled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "code.py").write_text("kept")
+    with pytest.raises(CommandError, match="there already"):
+        new_package("mine", tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(CommandError, match="there already"):
+        new_package("link", tmp_path)
+    (tmp_path / "prefix" / "share" / "base_driver").mkdir(parents=True)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "prefix"))
+    with pytest.raises(CommandError, match="a ROS package 'base_driver' is in"):
+        new_package("base_driver", tmp_path)
+    assert (tmp_path / "mine" / "code.py").read_text() == "kept"
+
+
+@pytest.mark.ros
+def test_its_own_tests_pass(ros, tmp_path: Path) -> None:
+    folder = new_package("toy_base", tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test"],
+        cwd=folder,
+        env={
+            **os.environ,
+            "ROS_DOMAIN_ID": str(ros.domain),
+            "PYTHONPATH": os.pathsep.join([str(folder), *(p for p in sys.path if p)]),
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 passed" in done.stdout
