@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -217,7 +221,7 @@ def test_clocks_that_differ_are_told_with_the_figure(ros):
     findings = found(ros, late=37.0)
     offset = the(findings, "/ada/camera/depth", "behind this computer's clock; at most 0.5 s")
     assert 36.9 < float(offset.text.split()[2]) < 39.0
-    the(findings, "odom", "s old when it came")
+    the(findings, "odom", "s old when they come")
 
 
 def test_servers_that_are_missing_mistyped_or_not_active(ros):
@@ -264,3 +268,42 @@ def test_what_a_probe_cannot_bring_about():
     the(findings, "base_link", "two parents: map and odom")
     the(findings, "/clock", "nobody publishes /clock")
     assert any("setup --with robots" in f.remedy for f in findings)
+
+
+TEAM = """\
+world: {kind: real}
+robots:
+  - name: ada
+    adapter:
+      frames: {tf: tf}
+      sensors:
+        depth: camera/depth
+        info: camera/camera_info
+        detections: {topic: camera/found, type: coterie_msgs/ImageDetections}
+"""
+
+
+def test_the_command_tells_what_is_missing_as_json_and_by_its_exit_code(ros, tmp_path):
+    FakeRobot(ros, encoding="bgr8")
+    (tmp_path / "lab.yaml").write_text(TEAM)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+
+    def coterie(*words):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "coterie_cli.cli", "robot", "check", *words,
+             "--domain", str(ros.domain)],
+            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        ros.spin_until(lambda: process.poll() is not None, what="the command to end")
+        return process.returncode, *process.communicate()
+
+    code, out, err = coterie(str(tmp_path / "lab.yaml"), "--json", "--duration", "3")
+    assert code == 1, err
+    told = json.loads(out)
+    bad_ones = {(f["area"], f["what"]) for f in told["findings"] if f["state"] == "bad"}
+    assert bad_ones == {("limits", "area"), ("camera", "/ada/camera/depth")}
+    (tmp_path / "lab.yaml").write_text(TEAM + "limits: {area: anywhere}\n")
+    code, out, err = coterie(str(tmp_path / "lab.yaml"), "--robot", "eve")
+    assert code == 2 and "no robot 'eve'" in err
+    code, out, err = coterie("demo")
+    assert code == 2 and "no robot has an `adapter:` section" in err

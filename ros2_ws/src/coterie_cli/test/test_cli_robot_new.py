@@ -76,3 +76,66 @@ def test_its_own_tests_pass(ros, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 passed" in done.stdout
+
+
+@pytest.mark.ros
+def test_an_adapter_with_backend_skills_drives_it(ros, tmp_path: Path) -> None:
+    pytest.importorskip("nav2_msgs")
+    from rclpy.action import ActionClient
+
+    from coterie_core.skills import NavigateTo, Outcome
+    from coterie_msgs.action import Manipulate
+    from coterie_msgs.action import NavigateTo as NavigateToAction
+    from coterie_ros import conversions
+    from robot_adapters.node import AdapterNode
+
+    folder = new_package("toy_base", tmp_path)
+    search = os.pathsep.join([str(folder), *(p for p in sys.path if p)])
+    ros.start_process(
+        [sys.executable, "-c", "from toy_base.driver import main; main()", "--ros-args", "-r",
+         "__ns:=/toy_base"],
+        {"PYTHONPATH": search},
+    )  # fmt: skip
+    parameters = {
+        "limits": '{"team": {"area": [[-1, -1], [3, -1], [3, 3], [-1, 3]]}}',
+        "navigation.backend": "skills",
+        "navigation.look_on_arrival": False,
+        "arm.backend": "skills",
+        "embodiment": '{"name": "toy", "arm": {}}',
+        "frames.tf": "tf",
+        "frames.odom": "",
+        "sensors.map": "",
+        "sensors.settle": 0.05,
+    }
+    adapter = ros.add(
+        AdapterNode(namespace="/toy_base", context=ros.context, parameters=parameters)
+    )
+    ros.wait_active(adapter)
+    node = ros.node()
+    drive = ActionClient(node, NavigateToAction, "/toy_base/navigate_to")
+    act = ActionClient(node, Manipulate, "/toy_base/manipulate")
+    ros.spin_until(lambda: drive.server_is_ready() and act.server_is_ready())
+    ros.spin_until(lambda: adapter.navigation.ready() == "", what="the driver")
+
+    def end(client, goal):
+        return ros.result(ros.result(client.send_goal_async(goal)).get_result_async()).result
+
+    ros.spin_until(lambda: _knows_where(adapter), what="the adapter to know where it is")
+    there = conversions.navigate_to_msg(NavigateTo(position=(0.8, 0.4, 0.0), yaw=1.0))
+    result = end(drive, there)
+    assert Outcome(result.result.outcome) is Outcome.SUCCEEDED, result.result.reason
+    assert result.pose.pose.position.x == pytest.approx(0.8, abs=0.05)
+    beyond = conversions.navigate_to_msg(NavigateTo(position=(9.0, 0.0, 0.0)))
+    assert "limits.area" in end(drive, beyond).result.reason
+    pick = Manipulate.Goal(skill=Manipulate.Goal.PICK, label="mug")
+    assert Outcome(end(act, pick).result.outcome) is Outcome.UNSUPPORTED
+
+
+def _knows_where(adapter) -> bool:
+    from robot_adapters.sensing.observer import SensingError
+
+    try:
+        adapter.sensors.pose()
+    except SensingError:
+        return False
+    return True

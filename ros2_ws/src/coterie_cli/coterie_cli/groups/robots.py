@@ -27,8 +27,8 @@ def robot_check(
 ) -> None:
     """Tell what is missing between a team file and the robots of a lab.
 
-    The robots' drivers must run; the team need not. Exit code: 0: all is there; 1: something to mend; 2:
-    the team file is wrong.
+    The drivers must run; the team need not. Exit code: 0: all is there; 1: something to mend;
+    2: the team file is wrong.
     """
     from coterie_cli.robot.check import check as run
 

@@ -49,18 +49,17 @@ class TopicFacts:
 
     @property
     def offset(self) -> float | None:
-        """Median of the offsets [s]; None: no stamped message came."""
-        ordered = sorted(self.offsets)
-        return ordered[len(ordered) // 2] if ordered else None
+        """Least of the offsets [s], as delays only add; None: no stamped message came."""
+        return min(self.offsets, default=None)
 
 
 @dataclass(slots=True)
 class FrameLink:
-    """A frame's parents, and how old its last transform was when it came [s]."""
+    """A frame's parents, and how old its newest transform was when it came [s]; None: none did."""
 
     parents: set[str] = field(default_factory=set)
     fixed: bool = False
-    age: float = 0.0
+    age: float | None = None
 
 
 @dataclass(slots=True)

@@ -214,8 +214,8 @@ def _frames(expected: Expected, facts: Facts) -> Iterator[Finding]:
             yield finding(odom, "note", f"is not between {top!r} and {base!r}", remedy)
         for child in chain[:-1]:
             link = facts.links[child]
-            if not link.fixed and abs(link.age) > _STALE:
-                text = f"its last transform was {link.age:.1f} s old when it came"
+            if not link.fixed and link.age is not None and abs(link.age) > _STALE:
+                text = f"its transforms are {link.age:.1f} s old when they come"
                 yield finding(child, "bad", text, "look at what publishes it, and at its clock")
         return
     root = facts.root(base)

@@ -14,7 +14,6 @@ import rclpy
 from lifecycle_msgs.srv import GetState
 from rclpy.action import get_action_names_and_types
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import (
     DurabilityPolicy,
@@ -28,6 +27,7 @@ from std_srvs.srv import Trigger
 
 from coterie_cli.robot.expected import Expected, ExpectedTopic
 from coterie_cli.robot.facts import Facts, FrameLink, Source, TopicFacts
+from coterie_ros.executors import make_executor
 from coterie_ros.qos import profile
 
 _LOOK = 0.25
@@ -69,7 +69,7 @@ class Probe:
             start_parameter_services=False,
             use_global_arguments=False,
         )
-        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor = make_executor(self._context)
         self._executor.add_node(self._node)
         self._heard: dict[tuple[str, str], float] = {}
         self._asked: dict[str, tuple[Any, Any]] = {}
@@ -110,7 +110,7 @@ class Probe:
 
     def close(self) -> None:
         """End the node."""
-        self._executor.shutdown(0.0)
+        self._executor.shutdown()
         self._node.destroy_node()
         self._context.try_shutdown()
 
@@ -259,7 +259,7 @@ class Probe:
             link.parents.add(str(transform.header.frame_id).lstrip("/"))
             link.fixed = fixed
             if not fixed and (age := self._stamped(known, transform.header.stamp)) is not None:
-                link.age = age
+                link.age = age if link.age is None else min(link.age, age)
 
 
 def _take_image(known: TopicFacts, message: Any) -> None:
