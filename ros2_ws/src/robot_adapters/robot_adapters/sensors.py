@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -18,7 +20,8 @@ from coterie_core.scene import SceneGraph
 from coterie_core.transforms import TransformBuffer, TransformError
 from coterie_msgs.msg import ImageDetections, SemanticMap
 from coterie_ros import conversions
-from coterie_ros.conversions import DetectedImage
+from coterie_ros.conversions import DetectedBoxes, DetectedImage
+from coterie_ros.conversions import detections as vision
 from robot_adapters.sensing.camera import CameraModel, DepthImage, Detections
 from robot_adapters.sensing.clocks import ClockCheck, ClockLimits
 from robot_adapters.sensing.frames import FrameNames
@@ -33,8 +36,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_MOST_WAITING = 20
-"""Messages that wait for the Observer's thread; more are dropped and counted."""
+_CYCLE = 0.05
+"""Time between rounds of the Observer's thread, at least [s]."""
+_ALIGN_PERIOD = 5.0
+"""Time between tries to find the robot's map in the team's [s]."""
+_REST = 4.0
+"""A map that took some time to use is used again only after so many times that time."""
+_KEPT = {"images": 60, "detections": 50, "maps": 1}
+"""Messages of a topic that wait for the Observer's thread; the oldest go."""
+_AHEAD_OF_ODOMETRY = 1.5
+"""How far localization may stamp its transform ahead, as amcl does on purpose [s]."""
 _RING = 8
 """Points around a goal that are tried where no map tells which ones are free."""
 
@@ -68,8 +79,12 @@ class Sensors:
         )
         self._worker = ThreadPoolExecutor(1, f"sensing {node.get_fully_qualified_name()}")
         node.at_end(lambda: self._worker.shutdown(wait=False, cancel_futures=True))
-        self._waiting = 0
+        self._inbox: OrderedDict[str, deque[Callable[[], object]]] = OrderedDict()
+        self._busy = False
+        self._map_due = self._align_due = 0.0
+        self._labels: dict[str, dict[str, str]] = {}
         self._on_map: list[Callable[[], object]] = []
+        node.every(_CYCLE, self._round, "sensing")
         read_tf = partial(partial, conversions.transforms_from_msg)
         node.subscribe(TFMessage, frames.tf, "tf", self._on_transforms,
                        convert=read_tf(topic=frames.tf))  # fmt: skip
@@ -78,8 +93,7 @@ class Sensors:
                        convert=read_tf(topic=fixed))  # fmt: skip
         if settings.sensors.map:
             topic = settings.sensors.map
-            node.subscribe(OccupancyGrid, topic, "latched", self._on_grid,
-                           convert=partial(_read_grid, topic=topic))  # fmt: skip
+            node.subscribe(OccupancyGrid, topic, "latched", self._on_grid, limit=5)
         self._team_objects: list[tuple[str, str, Box]] = []
         if team_map:
             node.subscribe(SemanticMap, team_map, "latched", self._on_team_map,
@@ -99,12 +113,10 @@ class Sensors:
         Raises:
             SensingError: It is not known where it is.
         """
-        now = self._node.now()
+        now, taken = self._node.now(), self._taken()
 
         def look() -> Observation:
-            if self.observer.map.pose is None and self.observer.align():
-                for callback in self._on_map:
-                    self._node.loop.call(callback)
+            self._use(taken)
             return self.observer.observation(robot, step, now)
 
         return await self._do(look)
@@ -135,7 +147,7 @@ class Sensors:
 
     def figures(self) -> dict[str, object]:
         """Return numbers for the diagnostics."""
-        return {**self.observer.figures(), "waiting": self._waiting}
+        return {**self.observer.figures(), "waiting": sum(len(q) for q in self._inbox.values())}
 
     # -- Whereabouts ---------------------------------------------------------------------------
 
@@ -208,53 +220,87 @@ class Sensors:
     async def _do(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._worker, work)
 
-    def _feed(self, what: str, work: Callable[[], object]) -> None:
-        """Hand something to the Observer's thread; dropped where too much waits."""
-        if self._waiting >= _MOST_WAITING:
-            if self._node.diagnostics.count(f"{what}.dropped") == 1:
-                self._node.problem(f"{what}: comes faster than it can be used; newest dropped")
-            return
-        self._waiting += 1
+    def _feed(self, what: str, most: int, work: Callable[[], object]) -> None:
+        """Let something wait for the Observer's thread; of a topic that floods the newest stay."""
+        waiting = self._inbox.setdefault(what, deque(maxlen=most))
+        if len(waiting) == most:
+            self._node.diagnostics.count(f"{what}.dropped")
+        waiting.append(work)
 
-        def done() -> None:
+    def _taken(self) -> list[tuple[str, Callable[[], object]]]:
+        """Take what waits, in the order of topics and in each in the order it came."""
+        return [(what, queue.popleft()) for what, queue in self._inbox.items() for _ in list(queue)]
+
+    async def _round(self) -> None:
+        """Use what has come since the last round; rounds never overlap."""
+        if self._busy or not any(self._inbox.values()):
+            return
+        self._busy = True
+        try:
+            await self._do(partial(self._use, self._taken()))
+        finally:
+            self._busy = False
+
+    def _use(self, taken: list[tuple[str, Callable[[], object]]]) -> None:
+        """Hand to the Observer what has come; in its thread."""
+        for what, work in taken:
             try:
                 work()
             except (TransformError, SensingError, ValueError) as error:
                 self._node.diagnostics.count(f"{what}.unused")
                 self._node.diagnostics.warn(f"{what}: {error}")
-            finally:
-                self._node.loop.call(self._fed)
+        now = time.monotonic()
+        self.observer.work(self._node.now())
+        if self.observer.finder is not None and now >= self._align_due:
+            self._align_due = now + _ALIGN_PERIOD
+            if self.observer.align():
+                self._changed()
 
-        try:
-            self._worker.submit(done)
-        except RuntimeError:  # the node stops
-            self._waiting -= 1
+    def _changed(self) -> None:
+        for callback in self._on_map:
+            self._node.loop.call(callback)
 
-    def _fed(self) -> None:
-        self._waiting -= 1
-
-    def _trusted(self, topic: str, stamp: float) -> bool:
-        if self.clocks.passes(topic, stamp, self._node.now()):
+    def _trusted(self, topic: str, stamp: float, ahead: float = 0.0) -> bool:
+        if self.clocks.passes(topic, stamp, self._node.now(), ahead):
             return True
         if self._node.diagnostics.count(f"{topic}.clock") == 1:
             self._node.problem(self.clocks.problem(topic))
         return False
 
     def _on_transforms(self, transforms: Any) -> None:
+        frames = self._settings.frames
+        own = {frames.odom.lstrip("/"): _AHEAD_OF_ODOMETRY, frames.base.lstrip("/"): 0.0}
         for transform in transforms:
+            parent, child, _, _, stamp = transform
+            # Of a tf that all robots share only this one's own clock matters here.
+            name = child.lstrip("/")
+            if name in own and not self._trusted(f"tf {parent} -> {child}", stamp, own[name]):
+                continue
             self.transforms.add(*transform)
 
     def _on_fixed(self, transforms: Any) -> None:
         for transform in transforms:
             self.transforms.add(*transform, fixed=True)
 
-    def _on_grid(self, grid: GridData) -> None:
-        def work() -> None:
-            if self.observer.feed_grid(grid):
-                for callback in self._on_map:
-                    self._node.loop.call(callback)
+    def _on_grid(self, message: OccupancyGrid) -> None:
+        """Take the newest map; one that takes long to use is not used at once again."""
+        topic = self._settings.sensors.map
 
-        self._feed("map", work)
+        def work() -> None:
+            begun = time.monotonic()
+            if begun < self._map_due:
+                # Again next time, unless a newer one has come by then.
+                self._node.loop.call(self._keep_map, work)
+                return
+            if self.observer.feed_grid(_read_grid(message, topic)):
+                self._changed()
+            self._map_due = time.monotonic() + _REST * (time.monotonic() - begun)
+
+        self._feed("map", _KEPT["maps"], work)
+
+    def _keep_map(self, work: Callable[[], object]) -> None:
+        if not self._inbox["map"]:
+            self._inbox["map"].append(work)
 
     def _on_team_map(self, scene: SceneGraph) -> None:
         self._team_objects = [
@@ -264,12 +310,10 @@ class Sensors:
         ]
 
         def work() -> None:
-            changed = self.observer.feed_team_map(scene)
-            if self.observer.align() or changed:
-                for callback in self._on_map:
-                    self._node.loop.call(callback)
+            if self.observer.feed_team_map(scene):
+                self._changed()
 
-        self._feed("team map", work)
+        self._feed("team map", _KEPT["maps"], work)
 
     def _hear_camera(self, camera: CameraSettings) -> None:
         node, name, found = self._node, camera.name, camera.detections
@@ -282,8 +326,7 @@ class Sensors:
             packed = "compressed" in camera.depth.lower()
             node.subscribe(
                 CompressedImage if packed else Image, camera.depth, "sensor_data",
-                partial(self._on_depth, camera), convert=partial(_read_depth, topic=camera.depth),
-                limit=5,
+                partial(self._on_depth, camera), limit=_KEPT["images"],
             )  # fmt: skip
         if found.info:
             node.subscribe(
@@ -294,52 +337,67 @@ class Sensors:
             self._hear_detections(camera)
 
     def _hear_detections(self, camera: CameraSettings) -> None:
-        found = camera.detections
-        if found.type == "coterie_msgs/ImageDetections":
-            kind: Any = ImageDetections
-            read: Any = partial(conversions.detections_from_msg, topic=found.topic)
-        else:
-            from vision_msgs import msg
-
-            kind = getattr(msg, found.type.rpartition("/")[2])
-            convert = (
-                conversions.detections_from_vision_msg
-                if found.type.endswith("2DArray")
-                else conversions.boxes_from_vision_msg
-            )
-            read = partial(convert, topic=found.topic, labels=found.labels)
-        work = self._on_boxes if found.type.endswith("3DArray") else self._on_found
-        self._node.subscribe(
-            kind, found.topic, "detections", partial(work, camera), convert=read, limit=50
-        )
+        node, found, table = self._node, camera.detections, dict(camera.detections.labels)
+        self._labels[camera.name] = table
+        kind: Any = ImageDetections
+        work: Callable[..., None] = self._on_found
+        if found.type != "coterie_msgs/ImageDetections":
+            kind = getattr(vision, found.type.rpartition("/")[2])
+            if kind is None:
+                raise ValueError(
+                    f"sensors: {found.topic} sends {found.type}, and vision_msgs is not installed: "
+                    "run ./coterie setup --with robots, or install ros-jazzy-vision-msgs"
+                )
+            work = self._on_boxes if found.type.endswith("3DArray") else self._on_found
+            if found.label_info:
+                node.subscribe(
+                    vision.LabelInfo, found.label_info, "latched", table.update,
+                    convert=partial(conversions.labels_from_msg, topic=found.label_info),
+                )  # fmt: skip
+        readers: dict[str, Callable[..., Any]] = {
+            "coterie_msgs/ImageDetections": conversions.detections_from_msg,
+            "vision_msgs/Detection2DArray": conversions.detections_from_vision_msg,
+            "vision_msgs/Detection3DArray": conversions.boxes_from_vision_msg,
+        }
+        named = {} if kind is ImageDetections else {"labels": table}
+        read = partial(readers[found.type], topic=found.topic, **named)
+        node.subscribe(
+            kind, found.topic, "detections", partial(work, camera),
+            convert=read, limit=_KEPT["detections"],
+        )  # fmt: skip
 
     def _on_info(self, camera: str, detector: bool, model: CameraModel) -> None:
-        self._feed(
-            f"{camera} info", partial(self.observer.feed_info, camera, model, detector=detector)
-        )
+        work = partial(self.observer.feed_info, camera, model, detector=detector)
+        self._feed(f"{camera} info {detector}", 1, work)
 
-    def _on_depth(self, camera: CameraSettings, image: DepthImage) -> None:
-        if self._trusted(camera.depth, image.time):
-            now = self._node.now()
-            self._feed(camera.depth, partial(self.observer.feed_depth, camera.name, image, now))
+    def _on_depth(self, camera: CameraSettings, message: Any) -> None:
+        stamp = conversions.time_from_msg(message.header.stamp)
+        if not self._trusted(camera.depth, stamp):
+            return
+        # Read when it is used, if it is: most images of a fast camera are not.
+        read = partial(conversions.depth_from_msg, message, camera.depth)
+        image = DepthImage(read, message.header.frame_id, stamp)
+        now = self._node.now()
+        work = partial(self.observer.add_depth, camera.name, image, now)
+        self._feed(camera.depth, _KEPT["images"], work)
 
     def _on_found(self, camera: CameraSettings, found: DetectedImage) -> None:
-        if not self._trusted(camera.detections.topic, found.time):
+        topic = camera.detections.topic
+        if not self._trusted(topic, found.time):
             return
         items = Detections(found.detections, found.frame, found.time, (found.width, found.height))
         if camera.depth:
-            now = self._node.now()
-            work = partial(self.observer.feed_detections, camera.name, items, now)
+            work = partial(self.observer.add_detections, camera.name, items, self._node.now())
         else:
             work = partial(self.observer.feed_labels, items)
-        self._feed(camera.detections.topic, work)
+        self._feed(topic, _KEPT["detections"], work)
 
-    def _on_boxes(self, camera: CameraSettings, found: Any) -> None:
-        if self._trusted(camera.detections.topic, found.time):
-            self._feed(
-                camera.detections.topic,
-                partial(self.observer.feed_boxes, found.boxes, found.frame, found.time),
-            )
+    def _on_boxes(self, camera: CameraSettings, found: DetectedBoxes) -> None:
+        topic = camera.detections.topic
+        if self._trusted(topic, found.time):
+            now = self._node.now()
+            work = partial(self.observer.add_boxes, found.boxes, found.frame, found.time, now)
+            self._feed(topic, _KEPT["detections"], work)
 
 
 def _read_grid(message: OccupancyGrid, topic: str) -> GridData:
@@ -352,9 +410,3 @@ def _read_grid(message: OccupancyGrid, topic: str) -> GridData:
 
 def _read_model(message: CameraInfo, topic: str) -> CameraModel:
     return CameraModel(*conversions.intrinsics_from_msg(message, topic))
-
-
-def _read_depth(message: Any, topic: str) -> DepthImage:
-    pixels = conversions.depth_from_msg(message, topic)
-    stamp = conversions.time_from_msg(message.header.stamp)
-    return DepthImage(pixels, message.header.frame_id, stamp)

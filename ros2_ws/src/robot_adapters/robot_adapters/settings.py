@@ -254,6 +254,11 @@ class DetectorSettings(Settings):
         description="Topic of the camera info of the images that the detector sees; empty: that of "
         "the camera.",
     )
+    label_info: RosName = Field(
+        "",
+        description="Topic of a vision_msgs/LabelInfo that names the detector's class identifiers; "
+        "empty: none.",
+    )
     labels: dict[str, str] = Field(
         default_factory=dict,
         description="Labels by the detector's class identifiers, where it sends numbers; none: its "

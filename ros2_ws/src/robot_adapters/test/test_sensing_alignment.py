@@ -139,7 +139,8 @@ def test_an_observer_that_has_seen_enough_places_its_map_in_the_teams():
             BoxDetection(pose.to_robot(t.at), (0.0, 0.0, 0.0, 1.0), (0.4, 0.4, 0.4), {t.label: 0.9})
             for t in things
         ]
-        observer.feed_boxes(boxes, "map", time)
+        observer.add_boxes(boxes, "map", time, time)
+        observer.work(time)
     assert observer.align()
     assert observer.map.pose.yaw == pytest.approx(2.0, abs=0.02)
     seen = observer.observation("r", 0, 3.0)

@@ -10,12 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.perception.motion_filter import MotionFilter
 from coterie_core.perception.pairing import FramePairs
 from coterie_core.transforms import Matrix, TransformBuffer, TransformError, TransformNotYet
 
 Depth = npt.NDArray[np.float32]
 Intrinsics = tuple[float, float, float, float]
 
+_NEW_VIEW_M, _NEW_VIEW_RAD = 0.1, 0.15
+"""A camera that has moved by so much shows something new."""
 _OTHER_EYE_M = 0.005
 """Cameras farther apart than this do not see with one eye [m]."""
 
@@ -63,10 +66,15 @@ class Detections:
 
 @dataclass(frozen=True, slots=True)
 class SeenFrame:
-    """A frame ready for use; `detections` is None for one that no detector looked at."""
+    """A frame ready for use; `detections` is None for one that no detector looked at.
+
+    `new_view` tells whether the camera has moved since the last frame with a new view, or has stood
+    still for a while.
+    """
 
     frame: RgbdFrame
     detections: tuple[ImageDetection, ...] | None
+    new_view: bool
 
 
 @dataclass(slots=True)
@@ -87,6 +95,7 @@ class CameraFeed:
         patience: How long a frame waits for its transforms [s of the caller's clock].
         tolerance: How far stamps of depth and detections may be apart [s].
         limit: Most frames that wait.
+        still_period: A camera that stands still gives a new view so often [s].
     """
 
     name: str
@@ -95,17 +104,25 @@ class CameraFeed:
     patience: float = 1.0
     tolerance: float = 0.05
     limit: int = 5
+    still_period: float = 0.5
     model: CameraModel | None = None
     detector_model: CameraModel | None = None
     counts: dict[str, int] = field(default_factory=dict)
-    problem: str = ""
+    _problems: dict[bool, str] = field(default_factory=dict)
     _pairs: FramePairs[DepthImage, Detections, Depth] = field(init=False)
     _waiting: deque[_Waiting] = field(default_factory=deque)
+    _views: MotionFilter = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the queues."""
+        self._views = MotionFilter(self.still_period, _NEW_VIEW_M, _NEW_VIEW_RAD)
         # Detectors take their time: images of more than a second wait for them.
         self._pairs = FramePairs(self.tolerance, 8 * self.limit)
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the newest frames, with those of the detector first; "": nothing."""
+        return self._problems.get(True) or self._problems.get(False, "")
 
     def add_depth(self, image: DepthImage, now: float) -> None:
         """Take a depth image; `now` [s] is the caller's clock."""
@@ -137,29 +154,29 @@ class CameraFeed:
         """
         out: list[SeenFrame] = []
         still: deque[_Waiting] = deque()
-        alone = False
-        for item in sorted(self._waiting, key=lambda w: -w.depth.time):
+        # Frames that a detector looked at go before those of the same moment without.
+        for item in sorted(self._waiting, key=lambda w: (w.depth.time, w.found is None)):
             if item.depth.time < before:
                 self.count("dropped_lost")
                 continue
-            if item.found is None and alone:
-                continue  # of those without detections only the newest is worth the time
             try:
-                out.append(self._frame(item))
-                alone = alone or item.found is None
-                self.problem = ""
+                frame = self._frame(item)
             except TransformNotYet as error:
                 if now < item.due:
                     still.append(item)
                 else:
-                    self._give_up("dropped_no_transform", str(error))
+                    self._give_up("dropped_no_transform", item, error)
             except (TransformError, ValueError) as error:
-                self._give_up("dropped_invalid", str(error))
-        self._waiting = deque(reversed(still))
-        return out[::-1]
+                self._give_up("dropped_invalid", item, error)
+            else:
+                self._problems[item.found is not None] = ""
+                if frame is not None:
+                    out.append(frame)
+        self._waiting = still
+        return out
 
-    def _give_up(self, counter: str, why: str) -> None:
-        self.problem = f"{self.name}: frame dropped: {why}"
+    def _give_up(self, counter: str, item: _Waiting, why: Exception) -> None:
+        self._problems[item.found is not None] = f"{self.name}: frame dropped: {why}"
         self.count(counter)
 
     def count(self, counter: str, times: int = 1) -> None:
@@ -167,11 +184,15 @@ class CameraFeed:
         if times > 0:
             self.counts[counter] = self.counts.get(counter, 0) + times
 
-    def _frame(self, item: _Waiting) -> SeenFrame:
+    def _frame(self, item: _Waiting) -> SeenFrame | None:
+        """Return a frame; None for one that would show nothing new: it is not even read."""
         if self.model is None:
             raise TransformNotYet("no camera_info has come")
         depth, found = item.depth, item.found
         pose = self.transforms.lookup(self.map_frame, depth.frame, depth.time)
+        new_view = self._views.passes(pose, depth.time)
+        if found is None and not new_view:
+            return None
         pixels = depth.pixels()
         rows, cols = pixels.shape
         if self.model.size != (cols, rows):
@@ -185,7 +206,7 @@ class CameraFeed:
             model, pixels, pose = self._for_detector(depth, pixels, found, pose)
             boxes = _fitted(found, self._detector_size(found, (cols, rows)), (cols, rows))
         frame = RgbdFrame(pixels, model.intrinsics, pose, time=depth.time)
-        return SeenFrame(frame, boxes)
+        return SeenFrame(frame, boxes, new_view)
 
     def _detector_size(self, found: Detections, size: tuple[int, int]) -> tuple[int, int]:
         if found.size[0]:

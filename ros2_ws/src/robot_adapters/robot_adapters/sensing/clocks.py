@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
+_LEAST = 3
+"""Messages that must all be late before a clock is said to be behind."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClockLimits:
@@ -19,7 +22,8 @@ class ClockCheck:
     """The difference between a topic's stamps and the clock here.
 
     A message that is late may only have waited; a clock that differs shows in every message. The
-    smallest delay of the last messages counts, so that a slow network is no clock.
+    smallest delay of the last messages counts, so that a slow network is no clock. What is stamped
+    ahead was not late: each such message is refused.
     """
 
     limits: ClockLimits = field(default_factory=ClockLimits)
@@ -44,7 +48,7 @@ class ClockCheck:
         delays = self._delays.get(topic)
         if not delays or not self._wrong(delays, ahead):
             return ""
-        off = self._offset(delays)
+        off = self._offset(delays, ahead)
         side = "ahead of" if off < 0.0 else "behind"
         return (
             f"{topic}: stamps are {abs(off):.1f} s {side} the clock here; its messages are "
@@ -60,11 +64,13 @@ class ClockCheck:
         """Begin anew: the clock here was set."""
         self._delays.clear()
 
-    @staticmethod
-    def _offset(delays: deque[float]) -> float:
-        """The smallest delay in size: what all of them share."""
-        return min(delays, key=abs)
+    def _offset(self, delays: deque[float], ahead: float) -> float:
+        """The newest delay where it is ahead; else the smallest one, which all of them share."""
+        return delays[-1] if self._is_ahead(delays, ahead) else min(delays, key=abs)
+
+    def _is_ahead(self, delays: deque[float], ahead: float) -> bool:
+        return delays[-1] < -(self.limits.ahead + ahead)
 
     def _wrong(self, delays: deque[float], ahead: float) -> bool:
-        off = self._offset(delays)
-        return off < -(self.limits.ahead + ahead) or off > self.limits.behind
+        late = len(delays) >= _LEAST and min(delays, key=abs) > self.limits.behind
+        return late or self._is_ahead(delays, ahead)

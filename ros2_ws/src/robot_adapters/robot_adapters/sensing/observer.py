@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,9 +11,8 @@ from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.geometry import Pose, Vec3, yaw_to_quaternion
 from coterie_core.observation import Detection, Observation, PlaceView
 from coterie_core.perception.backprojection import LiftOptions
-from coterie_core.perception.motion_filter import MotionFilter
 from coterie_core.scene import Room, SceneGraph
-from coterie_core.transforms import TransformBuffer, TransformError
+from coterie_core.transforms import TransformBuffer, TransformError, TransformNotYet
 from robot_adapters.sensing.camera import CameraFeed, CameraModel, DepthImage, Detections, SeenFrame
 from robot_adapters.sensing.finder import MapFinder
 from robot_adapters.sensing.frames import FrameNames, Jump, Localization
@@ -26,6 +26,7 @@ from robot_adapters.sensing.seen import Sight, cells_seen, places_seen
 _TOWARD = 3.0
 """How far from a place a thing may lie that is seen toward it [m]."""
 _MOST_LABELS = 500
+_MOST_BOXES = 50
 
 
 class SensingError(RuntimeError):
@@ -64,6 +65,16 @@ class SensingSettings:
     still_period: float = 0.5
 
 
+@dataclass(frozen=True, slots=True)
+class _Boxes:
+    """Detections in space that wait for their pose until `due` [s of the node's clock]."""
+
+    found: tuple[BoxDetection, ...]
+    frame: str
+    time: float
+    due: float
+
+
 class Observer:
     """Makes observations of one robot; one thread at a time may use it.
 
@@ -91,9 +102,10 @@ class Observer:
         self._where = Localization(transforms, settings.names, stale_after=settings.stale_after)
         self._transforms = transforms
         self._cameras: dict[str, CameraFeed] = {}
-        self._still: dict[str, MotionFilter] = {}
         self._seen: dict[str, tuple[float, float]] = {}  # place -> (time, quality)
         self._unplaced: dict[str, tuple[float, float]] = {}  # label -> (time, score)
+        self._boxes: deque[_Boxes] = deque(maxlen=_MOST_BOXES)
+        self._boxes_problem = ""
         self._lost_until = -math.inf
 
     # -- what comes in ----------------------------------------------------------------------
@@ -142,17 +154,15 @@ class Observer:
         else:
             feed.model = model
 
-    def feed_depth(self, camera: str, image: DepthImage, now: float) -> None:
-        """Take a depth image; it counts once its pose is known. `now` [s]: the node's clock."""
+    def add_depth(self, camera: str, image: DepthImage, now: float) -> None:
+        """Take a depth image at a time [s] of the node's clock; `work` uses it with its pose."""
         self._camera(camera).add_depth(image, now)
-        self.work(now)
 
-    def feed_detections(self, camera: str, found: Detections, now: float) -> None:
-        """Take what a detector found in an image of a camera; depth of that moment places it."""
+    def add_detections(self, camera: str, found: Detections, now: float) -> None:
+        """Take what a detector found in an image; `work` places it by depth of that moment."""
         good = tuple(d for d in found.items if self._counts(d.scores))
         found = Detections(good, found.frame, found.time, found.size)
         self._camera(camera).add_detections(found, now)
-        self.work(now)
 
     def feed_labels(self, found: Detections) -> None:
         """Take detections of a camera without depth: they are seen, but nobody knows where."""
@@ -160,19 +170,17 @@ class Observer:
             if self._counts(one.scores):
                 self._note_unplaced(one, found.time)
 
-    def feed_boxes(self, found: Sequence[BoxDetection], frame: str, time: float) -> None:
-        """Take detections in space, in any frame of the robot's tf.
+    def add_boxes(self, found: Sequence[BoxDetection], frame: str, time: float, now: float) -> None:
+        """Take detections in space, in any frame of the robot's tf; `work` uses them.
 
-        Raises:
-            TransformError: Where that frame was is not known (TransformNotYet: not yet).
+        Args:
+            found: The detections.
+            frame: The frame they are in.
+            time: Their stamp [s].
+            now: The node's clock [s].
         """
-        self._check_jump()
-        if time < self._lost_until:
-            return
-        pose = self._transforms.lookup(self.settings.names.map, frame, time)
-        base = self._transforms.lookup(self.settings.names.map, self.settings.names.base, time)
-        good = [one for one in found if self._counts(one.scores)]
-        self._found([found_box(one, pose, base[:3, 3]) for one in good], time)
+        good = tuple(one for one in found if self._counts(one.scores))
+        self._boxes.append(_Boxes(good, frame, time, now + self.settings.patience))
 
     def work(self, now: float) -> None:
         """Use the images whose poses have come; `now` [s] is the node's clock."""
@@ -180,6 +188,7 @@ class Observer:
         for name, feed in self._cameras.items():
             for ready in feed.ready(now, self._lost_until):
                 self._take(name, ready)
+        self._place_boxes(now)
         self.objects.forget(before=now - self.settings.memory)
 
     # -- what goes out ----------------------------------------------------------------------
@@ -258,13 +267,15 @@ class Observer:
             figures["last_jump"] = str(self.last_jump)
         if self.finder is not None and self.finder.alignment is not None:
             figures["alignment"] = str(self.finder.alignment)
-        for name, feed in self._cameras.items():
+        for name, feed in list(self._cameras.items()):
             figures |= {f"{name}.{key}": count for key, count in sorted(feed.counts.items())}
         return figures
 
     def problems(self) -> list[str]:
         """Return what is wrong now, one line each."""
-        out = [feed.problem for feed in self._cameras.values() if feed.problem]
+        out = [feed.problem for feed in list(self._cameras.values()) if feed.problem]
+        if self._boxes_problem:
+            out.append(self._boxes_problem)
         if not self.map.floors:
             out.append("no map has come: there are no places yet; is the map server active?")
         if self.map.pose is None and self.finder is not None:
@@ -275,18 +286,21 @@ class Observer:
 
     def _camera(self, name: str) -> CameraFeed:
         if name not in self._cameras:
-            map_frame = self.settings.names.map
+            settings = self.settings
             self._cameras[name] = CameraFeed(
-                name, self._transforms, map_frame, self.settings.patience
+                name,
+                self._transforms,
+                settings.names.map,
+                settings.patience,
+                still_period=settings.still_period,
             )
-            self._still[name] = MotionFilter(self.settings.still_period)
         return self._cameras[name]
 
     def _take(self, camera: str, ready: SeenFrame) -> None:
         frame = ready.frame
+        if ready.new_view:
+            self._look(frame)
         if ready.detections is None:
-            if self._still[camera].passes(frame.camera_to_map, frame.time):
-                self._look(frame)
             return
         options = LiftOptions(near=self.settings.sight.near, far=self.settings.sight.far)
         found = boxes_of(frame, ready.detections, options)
@@ -298,6 +312,28 @@ class Observer:
         self.objects.add(found, time)
         if self.finder is not None:
             self.finder.add(found, time)
+
+    def _place_boxes(self, now: float) -> None:
+        """Bring boxes whose pose is known into the map; drop those that waited too long."""
+        names, waiting = self.settings.names, list(self._boxes)
+        self._boxes.clear()
+        for item in waiting:
+            if item.time < self._lost_until:
+                continue
+            try:
+                pose = self._transforms.lookup(names.map, item.frame, item.time)
+                base = self._transforms.lookup(names.map, names.base, item.time)
+            except TransformNotYet as error:
+                if now < item.due:
+                    self._boxes.append(item)
+                else:
+                    self._boxes_problem = f"detections dropped: {error}"
+            except TransformError as error:
+                self._boxes_problem = f"detections dropped: {error}"
+            else:
+                self._boxes_problem = ""
+                boxes = [found_box(one, pose, base[:3, 3]) for one in item.found]
+                self._found(boxes, item.time)
 
     def _look(self, frame: RgbdFrame) -> None:
         sight = self.settings.sight
