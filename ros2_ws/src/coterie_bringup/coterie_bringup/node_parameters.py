@@ -15,7 +15,7 @@ from coterie_bringup.team_robots import RobotSpec, StartSpec
 from coterie_bringup.team_sections import LeaderSpec, OpenQuestionsSpec, PlannerSpec
 from coterie_core.detector_vocabulary import STRUCTURE, household_vocabulary
 from coterie_core.meaning import EmbedderOptions
-from robot_adapters.settings import AdapterSettings, CameraSettings
+from robot_adapters.settings import RELAYED, AdapterSettings
 
 
 def bridge_parameters(team: Team) -> dict[str, Any]:
@@ -234,14 +234,24 @@ def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[
     # No map before what is known beforehand is in it: who asks would take it for the whole.
     prior = "nothing" if team.real else bridge_parameters(team)["prior_map"]
     known = {"prior_patience": 10.0} if prior != "nothing" else {}
-    cameras = list(spec.cameras) or [
-        f"{robot.name}/{camera.name}"
-        for robot in team.robots
-        for camera in robot_body(team, robot).cameras
-    ]
+    if team.real:
+        # What adapters pass on: the robots' own topics and frames are as their drivers have them.
+        common_topics = {
+            "depth_topic": f"{{robot}}/{RELAYED}/{{camera}}/depth/image_raw",
+            "info_topic": f"{{robot}}/{RELAYED}/{{camera}}/depth/camera_info",
+            "detections_topic": f"{{robot}}/{RELAYED}/{{camera}}/detections",
+        }
+        chosen |= {**common_topics, "color": False}
+    cameras = (
+        list(spec.cameras)
+        or _real_cameras(team)
+        or [
+            f"{robot.name}/{camera.name}"
+            for robot in team.robots
+            for camera in robot_body(team, robot).cameras
+        ]
+    )
     chosen["embedder"] = _embedder(team, spec.embedder)
-    if any(camera.detections.type.endswith("Detection2DArray") for camera in _real_cameras(team)):
-        chosen["detections_type"] = "vision_msgs"
     common = {**chosen, **known, "cameras": cameras, "state_directory": kept}
     memory = memory_parameters(team, run_directory)
     if not spec.per_robot:
@@ -254,15 +264,15 @@ def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[
     return {**alone, "mapper": {"mapper": merged}}
 
 
-def _real_cameras(team: Team) -> list[CameraSettings]:
-    """Return the cameras that adapters of real robots are told of."""
+def _real_cameras(team: Team) -> list[str]:
+    """Return the cameras of real robots that have depth and detections; none for simulated ones."""
     if not team.real:
         return []
     return [
-        camera
+        f"{robot.name}/{camera.name}"
         for robot in team.robots
-        if robot.adapter is not None
-        for camera in robot.adapter.sensors.all_cameras()
+        for camera in (robot.adapter or AdapterSettings()).sensors.all_cameras()
+        if camera.depth and camera.detections.topic
     ]
 
 

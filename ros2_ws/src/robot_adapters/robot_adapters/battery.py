@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from robot_adapters.settings import BatterySettings
+from robot_adapters.settings_motion import BatterySettings
 
 
 @dataclass(slots=True)

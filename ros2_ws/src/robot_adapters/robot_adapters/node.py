@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nav2_msgs.msg import SpeedLimit
 from sensor_msgs.msg import BatteryState
 from std_srvs.srv import Trigger
 
@@ -37,7 +36,6 @@ from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import STOP, StopServer
 from robot_adapters.backends import arm_of, navigation_of
 from robot_adapters.backends.base import Feedback, Progress
-from robot_adapters.backends.goals import joined
 from robot_adapters.battery import Battery
 from robot_adapters.parameters import ADAPTER_PARAMETERS
 from robot_adapters.sensing.observer import SensingError
@@ -47,7 +45,6 @@ from robot_adapters.settings import AdapterSettings
 _FEEDBACK_PERIOD = 0.2
 _TRACK_PERIOD = 0.2
 _REPEAT_PERIOD = 1.0
-_SPEED_PERIOD = 2.0
 _HOLD_PERIOD = 0.2
 _SLACK = 0.05  # [m] and [rad] that a robot may roll on after its goal checker was content
 _NOWHERE = Pose((math.nan, math.nan, math.nan))
@@ -102,7 +99,7 @@ class AdapterNode(AgentNode):
         """Connect to the robot's drivers and sensors; say what the robot is."""
         settings = self.settings
         team_map = self.parameters["team_map"]
-        self.sensors = Sensors(self, settings, self.body.radius, team_map)
+        self.sensors = Sensors(self, settings, self.body.radius, team_map, self.robot)
         self.guard = Guard(None, {}, self.limits)
         self.sensors.on_map(self._map_changed)
         self.navigation = navigation_of(self, settings, self.sensors)
@@ -112,10 +109,8 @@ class AdapterNode(AgentNode):
         )
         if settings.sensors.battery:
             self.subscribe(BatteryState, settings.sensors.battery, "sensor_data", self._on_battery)
-        if self.guard.speed is not None and settings.navigation.backend == "nav2":
-            topic = joined(settings.navigation.namespace, "speed_limit")
-            self._speed = self.publisher(SpeedLimit, topic, "messages")
-            self.every(_SPEED_PERIOD, self._limit_speed, "speed limit")
+        if self.guard.speed is not None and self.navigation is not None:
+            self.navigation.limit_speed(self.guard.speed)
         self.diagnostics.add_source("robot", self._figures)
         self.diagnostics.add_source("sensors", self.sensors.figures)
         for name, backend in (("navigation", self.navigation), ("arm", self.arm)):
@@ -390,7 +385,7 @@ class AdapterNode(AgentNode):
             "observations": self._step,
         }
 
-    # -- battery, speed ------------------------------------------------------------------------
+    # -- battery -------------------------------------------------------------------------------
 
     def _on_battery(self, message: BatteryState) -> None:
         if self.battery.update(float(message.percentage)):
@@ -412,16 +407,6 @@ class AdapterNode(AgentNode):
     async def _dock_asked(self, request: Trigger.Request) -> Trigger.Response:
         result = await self._dock()
         return Trigger.Response(success=result.ok, message=result.reason)
-
-    def _limit_speed(self) -> None:
-        # Repeated: Nav2's controllers take it as a message, and forget it when they restart.
-        self._speed.publish(
-            SpeedLimit(
-                header=conversions.header(self.now(), ""),
-                percentage=False,
-                speed_limit=float(self.guard.speed or 0.0),
-            )
-        )
 
 
 def _spared(feedback: Feedback) -> Feedback:

@@ -22,6 +22,7 @@ from coterie_msgs.msg import ImageDetections, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.conversions import DetectedBoxes, DetectedImage
 from coterie_ros.conversions import detections as vision
+from robot_adapters.relay import Relay
 from robot_adapters.sensing.camera import CameraModel, DepthImage, Detections
 from robot_adapters.sensing.clocks import ClockCheck, ClockLimits
 from robot_adapters.sensing.frames import FrameNames
@@ -32,7 +33,8 @@ from tf2_msgs.msg import TFMessage
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
-    from robot_adapters.settings import AdapterSettings, CameraSettings
+    from robot_adapters.settings import AdapterSettings
+    from robot_adapters.settings_sensing import CameraSettings
 
 T = TypeVar("T")
 
@@ -61,7 +63,12 @@ class Sensors:
     """
 
     def __init__(
-        self, node: AgentNode, settings: AdapterSettings, radius: float, team_map: str = ""
+        self,
+        node: AgentNode,
+        settings: AdapterSettings,
+        radius: float,
+        team_map: str = "",
+        robot: str = "",
     ) -> None:
         self._node, self._settings = node, settings
         frames, given = settings.frames, settings.in_team_map
@@ -98,6 +105,9 @@ class Sensors:
         if team_map:
             node.subscribe(SemanticMap, team_map, "latched", self._on_team_map,
                            convert=partial(conversions.scene_from_msg, topic=team_map))  # fmt: skip
+        self._relay = Relay(node, settings, robot or node.get_namespace().rpartition("/")[2])
+        self._placed: MapPose | None = None
+        self._place()
         for camera in settings.sensors.all_cameras():
             self._hear_camera(camera)
 
@@ -257,7 +267,8 @@ class Sensors:
                 self._changed()
 
     def _changed(self) -> None:
-        for callback in self._on_map:
+        """Tell those who want to know that places, rooms or the map's pose changed; any thread."""
+        for callback in (self._place, *self._on_map):
             self._node.loop.call(callback)
 
     def _trusted(self, topic: str, stamp: float, ahead: float = 0.0) -> bool:
@@ -277,10 +288,12 @@ class Sensors:
             if name in own and not self._trusted(f"tf {parent} -> {child}", stamp, own[name]):
                 continue
             self.transforms.add(*transform)
+        self._relay.transforms(transforms, fixed=False)
 
     def _on_fixed(self, transforms: Any) -> None:
         for transform in transforms:
             self.transforms.add(*transform, fixed=True)
+        self._relay.transforms(transforms, fixed=True)
 
     def _on_grid(self, message: OccupancyGrid) -> None:
         """Take the newest map; one that takes long to use is not used at once again."""
@@ -302,6 +315,13 @@ class Sensors:
         if not self._inbox["map"]:
             self._inbox["map"].append(work)
 
+    def _place(self) -> None:
+        """Say where the robot's map lies in the team's, when that is news."""
+        pose = self.observer.map.pose
+        if pose is not None and pose != self._placed:
+            self._placed = pose
+            self._relay.place(pose)
+
     def _on_team_map(self, scene: SceneGraph) -> None:
         self._team_objects = [
             (thing.id, thing.label.top, thing.box)
@@ -316,10 +336,10 @@ class Sensors:
         self._feed("team map", _KEPT["maps"], work)
 
     def _hear_camera(self, camera: CameraSettings) -> None:
-        node, name, found = self._node, camera.name, camera.detections
+        node, found = self._node, camera.detections
         if camera.info:
             node.subscribe(
-                CameraInfo, camera.info, "sensor_data", partial(self._on_info, name, False),
+                CameraInfo, camera.info, "sensor_data", partial(self._on_info, camera, False),
                 convert=partial(_read_model, topic=camera.info),
             )  # fmt: skip
         if camera.depth:
@@ -330,7 +350,7 @@ class Sensors:
             )  # fmt: skip
         if found.info:
             node.subscribe(
-                CameraInfo, found.info, "sensor_data", partial(self._on_info, name, True),
+                CameraInfo, found.info, "sensor_data", partial(self._on_info, camera, True),
                 convert=partial(_read_model, topic=found.info),
             )  # fmt: skip
         if found.topic:
@@ -366,9 +386,14 @@ class Sensors:
             convert=read, limit=_KEPT["detections"],
         )  # fmt: skip
 
-    def _on_info(self, camera: str, detector: bool, model: CameraModel) -> None:
-        work = partial(self.observer.feed_info, camera, model, detector=detector)
-        self._feed(f"{camera} info {detector}", 1, work)
+    def _on_info(
+        self, camera: CameraSettings, detector: bool, read: tuple[CameraModel, CameraInfo]
+    ) -> None:
+        model, message = read
+        if not detector:
+            self._relay.info(camera, message)
+        work = partial(self.observer.feed_info, camera.name, model, detector=detector)
+        self._feed(f"{camera.name} info {detector}", 1, work)
 
     def _on_depth(self, camera: CameraSettings, message: Any) -> None:
         stamp = conversions.time_from_msg(message.header.stamp)
@@ -377,6 +402,7 @@ class Sensors:
         # Read when it is used, if it is: most images of a fast camera are not.
         read = partial(conversions.depth_from_msg, message, camera.depth)
         image = DepthImage(read, message.header.frame_id, stamp)
+        self._relay.depth(camera, image)
         now = self._node.now()
         work = partial(self.observer.add_depth, camera.name, image, now)
         self._feed(camera.depth, _KEPT["images"], work)
@@ -385,6 +411,7 @@ class Sensors:
         topic = camera.detections.topic
         if not self._trusted(topic, found.time):
             return
+        self._relay.detections(camera, found)
         items = Detections(found.detections, found.frame, found.time, (found.width, found.height))
         if camera.depth:
             work = partial(self.observer.add_detections, camera.name, items, self._node.now())
@@ -408,5 +435,5 @@ def _read_grid(message: OccupancyGrid, topic: str) -> GridData:
     )  # fmt: skip
 
 
-def _read_model(message: CameraInfo, topic: str) -> CameraModel:
-    return CameraModel(*conversions.intrinsics_from_msg(message, topic))
+def _read_model(message: CameraInfo, topic: str) -> tuple[CameraModel, CameraInfo]:
+    return CameraModel(*conversions.intrinsics_from_msg(message, topic)), message

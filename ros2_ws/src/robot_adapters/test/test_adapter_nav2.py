@@ -43,7 +43,8 @@ class Rig:
             "navigation.stall_timeout": 20.0,
             **parameters,
         }
-        self.base = ros.add(Nav2Base(namespace="/porter", context=ros.context))
+        tf = given.get("frames.tf", "/tf")
+        self.base = ros.add(Nav2Base(namespace="/porter", context=ros.context, tf=tf))
         self.adapter = ros.add(
             AdapterNode(namespace="/porter", context=ros.context, parameters=given)
         )

@@ -22,7 +22,7 @@ from robot_adapters.backends.goals import Ended
 from robot_adapters.backends.gripper import GripperClient
 
 if TYPE_CHECKING:
-    from robot_adapters.settings import ArmSettings
+    from robot_adapters.settings_motion import ArmSettings
 
 DOWN: Vec3 = (0.0, 0.0, -1.0)
 _SAME = 0.5

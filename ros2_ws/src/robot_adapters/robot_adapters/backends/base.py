@@ -90,6 +90,10 @@ class Backend(Protocol):
 class NavigationBackend(Backend, Protocol):
     """Drives a robot's base."""
 
+    def limit_speed(self, speed: float) -> None:
+        """Drive no faster than so [m/s] from now on, where the robot can be told."""
+        ...
+
     async def navigate(self, skill: NavigateTo, goal: Pose, feedback: Feedback) -> SkillResult:
         """Drive to a pose.
 

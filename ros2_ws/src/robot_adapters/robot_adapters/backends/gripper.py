@@ -13,7 +13,7 @@ from robot_adapters.backends.goals import Ended, RobotAction, joined
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
-    from robot_adapters.settings import GripperSettings
+    from robot_adapters.settings_motion import GripperSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from robot_adapters.kinematics import Hand
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
-    from robot_adapters.settings import ArmSettings
+    from robot_adapters.settings_motion import ArmSettings
 
 _PREFIX = "coterie/"
 """Of the ids of collision objects: those of others are left alone."""

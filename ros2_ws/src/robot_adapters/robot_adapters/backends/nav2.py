@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
 from nav2_msgs.action import ComputePathToPose, DockRobot, NavigateToPose, Spin, UndockRobot
+from nav2_msgs.msg import SpeedLimit
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
@@ -22,9 +23,10 @@ from robot_adapters.codes import DOCK, NAVIGATE, PLANNER, SPIN, explain
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
-    from robot_adapters.settings import NavigationSettings
+    from robot_adapters.settings_motion import NavigationSettings
 
 _WATCH_PERIOD = 0.1
+_SPEED_PERIOD = 2.0
 _MOVED = 0.05  # [m] and [rad] that count as progress
 _MOST_POINTS = 6
 """Points near a goal that a path is asked for, before the goal counts as out of reach."""
@@ -85,6 +87,22 @@ class Nav2Navigation:
             message = TwistStamped() if self._settings.stamped_velocity else Twist()
             for _ in range(_ZEROS):
                 self._velocity.publish(message)
+
+    def limit_speed(self, speed: float) -> None:
+        """Tell Nav2's controllers a speed limit [m/s], again and again: they forget it."""
+        topic = joined(self._settings.namespace, "speed_limit")
+        limits = self._node.publisher(SpeedLimit, topic, "messages")
+        self._node.every(
+            _SPEED_PERIOD,
+            lambda: limits.publish(
+                SpeedLimit(
+                    header=conversions.header(self._node.now(), ""),
+                    percentage=False,
+                    speed_limit=float(speed),
+                )
+            ),
+            "speed limit",
+        )
 
     def ready(self) -> str:
         """Return "" where the base can drive now, else why not."""

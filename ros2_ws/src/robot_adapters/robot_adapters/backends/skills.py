@@ -28,7 +28,7 @@ from robot_adapters.backends.goals import Ended, RobotAction, joined
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
-    from robot_adapters.settings import ArmSettings, NavigationSettings
+    from robot_adapters.settings_motion import ArmSettings, NavigationSettings
 
 LOOK_TIMEOUT = 120.0
 """Longest time that a robot's own node may look around for [s]."""
@@ -64,6 +64,9 @@ class SkillsNavigation:
         """Cancel all goals; stopping is the robot's own node's."""
         self._drive.halt()
         self._look.halt()
+
+    def limit_speed(self, speed: float) -> None:
+        """Do nothing: coterie_msgs/NavigateTo has no speed: its own node knows the limit."""
 
     def ready(self) -> str:
         """Return "" where the robot's own node is there."""

@@ -18,7 +18,7 @@ from robot_adapters.kinematics import ArmKinematics, OutOfReach
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
-    from robot_adapters.settings import ArmSettings
+    from robot_adapters.settings_motion import ArmSettings
 
 _STALE = 2.0
 """Joint states older than this do not tell where the arm is [s]."""

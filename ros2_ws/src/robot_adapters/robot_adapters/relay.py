@@ -1,0 +1,122 @@
+"""What a robot's cameras see, for the team: the semantic mapper's topics, in frames of the team.
+
+Robots with a /tf of their own all have a `base_link` and a `map`. For the team their frames get the
+robot's name in front, and hang below the team's map frame where the robot's map lies in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from geometry_msgs.msg import TransformStamped
+from sensor_msgs.msg import CameraInfo, Image
+
+from coterie_core.geometry import Pose, Quaternion, Vec3
+from coterie_msgs.msg import ImageDetections
+from coterie_ros import conversions
+from coterie_ros.conversions import DetectedImage
+from coterie_ros.safe_publisher import SafePublisher
+from robot_adapters.sensing.camera import DepthImage
+from robot_adapters.sensing.plane import MapPose
+from robot_adapters.settings import RELAYED, AdapterSettings
+from robot_adapters.settings_sensing import CameraSettings
+from tf2_msgs.msg import TFMessage
+
+if TYPE_CHECKING:
+    from coterie_ros.agent_node import AgentNode
+
+DEPTH, INFO, DETECTIONS = "depth/image_raw", "depth/camera_info", "detections"
+_Transform = tuple[str, str, Vec3, Quaternion, float]
+
+
+class Relay:
+    """Publishes depth, camera models, detections and transforms for the team.
+
+    Args:
+        node: Publishes; made in its `on_start`.
+        settings: Frames and cameras.
+        robot: The robot's name.
+    """
+
+    def __init__(self, node: AgentNode, settings: AdapterSettings, robot: str) -> None:
+        self._node, self._frames = node, settings.frames
+        shared = settings.frames.tf == "/tf"
+        # On a /tf for all robots their frames have different names already.
+        self._prefix = "" if shared else f"{robot}/"
+        self._shared = shared
+        self._sizes: dict[str, tuple[int, int]] = {}
+        self._outputs: dict[tuple[str, str], SafePublisher] = {}
+        for camera in settings.sensors.all_cameras():
+            for name, kind, qos in (
+                (DEPTH, Image, "sensor_data"),
+                (INFO, CameraInfo, "sensor_data"),
+                (DETECTIONS, ImageDetections, "detections"),
+            ):
+                topic = f"{RELAYED}/{camera.name}/{name}"
+                self._outputs[camera.name, name] = node.publisher(kind, topic, qos)
+        self._moving = None if shared else node.publisher(TFMessage, "/tf", "tf")
+        self._fixed = node.publisher(TFMessage, "/tf_static", "tf_static")
+        self._known: dict[str, TransformStamped] = {}
+
+    def place(self, pose: MapPose) -> None:
+        """Publish where the robot's map lies in the team's."""
+        child = f"{self._prefix}{self._frames.map}"
+        if child == conversions.MAP:
+            if pose != MapPose():
+                self._node.problem(
+                    f"frames.map is {child!r}, as the team's map: give the robot's map another "
+                    "name, or its own tf topic (frames.tf), for in_team_map to hold"
+                )
+            return
+        at = Pose((pose.x, pose.y, pose.z), pose.yaw)
+        self._fix([conversions.transform_to_msg(conversions.MAP, child, at, self._node.now())])
+
+    def transforms(self, transforms: Iterable[_Transform], *, fixed: bool) -> None:
+        """Pass on what the robot's own tf tells."""
+        if self._shared:
+            return
+        named = [
+            conversions.rigid_to_msg(
+                f"{self._prefix}{parent}", f"{self._prefix}{child}", position, rotation, time
+            )
+            for parent, child, position, rotation, time in transforms
+        ]
+        if fixed:
+            self._fix(named)
+        elif self._moving is not None and self._moving.subscribers:
+            self._moving.publish(TFMessage(transforms=named))
+
+    def _fix(self, transforms: Iterable[TransformStamped]) -> None:
+        # One latched message holds all: who comes later gets the last message only.
+        self._known |= {one.child_frame_id: one for one in transforms}
+        self._fixed.publish(TFMessage(transforms=list(self._known.values())))
+
+    def info(self, camera: CameraSettings, message: CameraInfo) -> None:
+        """Pass on a camera's model."""
+        self._sizes[camera.name] = (int(message.width), int(message.height))
+        out = self._outputs[camera.name, INFO]
+        if out.subscribers:
+            message.header.frame_id = f"{self._prefix}{message.header.frame_id}"
+            out.publish(message)
+
+    def depth(self, camera: CameraSettings, image: DepthImage) -> None:
+        """Pass on a depth image."""
+        out = self._outputs[camera.name, DEPTH]
+        if out.subscribers:
+            head = conversions.header(image.time, f"{self._prefix}{image.frame}")
+            try:
+                out.publish(conversions.image_to_msg(image.pixels(), head))
+            except ValueError as error:
+                self._node.diagnostics.warn(f"{camera.depth}: not passed on: {error}")
+
+    def detections(self, camera: CameraSettings, found: DetectedImage) -> None:
+        """Pass on what a detector found in an image."""
+        out = self._outputs[camera.name, DETECTIONS]
+        size = (found.width, found.height)
+        if not all(size):
+            size = self._sizes.get(camera.name, (0, 0))
+        if out.subscribers and all(size):
+            head = conversions.header(found.time, f"{self._prefix}{found.frame}")
+            kind = camera.detections.type
+            out.publish(conversions.detections_to_msg(found.detections, head, size, kind))

@@ -1,0 +1,124 @@
+"""Settings of what a robot perceives with: cameras, detectors, frames, its map."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from robot_adapters.settings_base import RosName, Settings
+
+
+class DetectorSettings(Settings):
+    """Where detections of a camera come from."""
+
+    topic: RosName = Field("", description="Topic of detections; empty: none.")
+    type: Literal[
+        "vision_msgs/Detection2DArray",
+        "vision_msgs/Detection3DArray",
+        "coterie_msgs/ImageDetections",
+    ] = Field("vision_msgs/Detection2DArray", description="Type of the messages of the detector.")
+    info: RosName = Field(
+        "",
+        description="Topic of the camera info of the images that the detector sees; empty: that of "
+        "the camera.",
+    )
+    label_info: RosName = Field(
+        "",
+        description="Topic of a vision_msgs/LabelInfo that names the detector's class identifiers; "
+        "empty: none.",
+    )
+    labels: dict[str, str] = Field(
+        default_factory=dict,
+        description="Labels by the detector's class identifiers, where it sends numbers; none: its "
+        "identifiers are labels.",
+    )
+
+
+class CameraSettings(Settings):
+    """One camera: its topics."""
+
+    name: str = Field("camera", description="Name of the camera, for topics and diagnostics.")
+    depth: RosName = Field("", description="Topic of depth images; empty: the camera has none.")
+    info: RosName = Field("", description="Topic of the depth images' camera info; empty: none.")
+    detections: DetectorSettings = Field(
+        DetectorSettings(), description="Settings of the detections in the camera's images."
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> CameraSettings:
+        if self.depth and not self.info:
+            raise ValueError("depth needs info: the topic of its camera info")
+        return self
+
+
+class SensorSettings(Settings):
+    """Where observations come from."""
+
+    map: RosName = Field("map", description="Topic of the occupancy grid; empty: none.")
+    cameras: tuple[CameraSettings, ...] = Field(
+        (),
+        description="List of the robot's cameras; none: the one that depth, info, detections name.",
+    )
+    depth: RosName = Field(
+        "", description="Topic of depth images of the only camera; empty: see cameras."
+    )
+    info: RosName = Field(
+        "", description="Topic of the camera info of the only camera; empty: see cameras."
+    )
+    detections: DetectorSettings = Field(
+        DetectorSettings(), description="Settings of the detections of the only camera."
+    )
+    battery: RosName = Field(
+        "battery_state", description="Topic of the battery's state; empty: it is not watched."
+    )
+    settle: float = Field(
+        0.5,
+        ge=0.0,
+        le=10.0,
+        description="Time for images of the last moment to come before an observation is made [s]; "
+        "0: none.",
+    )
+    max_offset: float = Field(
+        0.5,
+        gt=0.0,
+        le=60.0,
+        description="Largest difference of a sensor's clock to the adapter's, beyond which its "
+        "messages are refused [s].",
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> SensorSettings:
+        if self.cameras and (self.depth or self.info or self.detections.topic):
+            raise ValueError("give either cameras, or depth, info and detections of the only one")
+        if self.depth and not self.info:
+            raise ValueError("depth needs info: the topic of its camera info")
+        return self
+
+    def all_cameras(self) -> tuple[CameraSettings, ...]:
+        """Return the cameras, the only one as a list of one."""
+        if self.cameras or not (self.depth or self.detections.topic):
+            return self.cameras
+        return (CameraSettings(depth=self.depth, info=self.info, detections=self.detections),)
+
+
+class FrameSettings(Settings):
+    """Names of the robot's frames, as its tf has them (REP-105)."""
+
+    map: str = Field("map", description="Name of the frame of the robot's map.")
+    odom: str = Field("odom", description="Name of the robot's odometry frame; empty: it has none.")
+    base: str = Field("base_link", description="Name of the robot's base frame.")
+    tf: RosName = Field(
+        "/tf",
+        description="Topic of the robot's transforms: /tf, or one of its own such as tf; that of "
+        "fixed ones has _static behind.",
+    )
+
+
+class MapPoseSettings(Settings):
+    """Where the origin of the robot's map lies in the team's map."""
+
+    x: float = Field(0.0, description="Position along x of the team's map [m].")
+    y: float = Field(0.0, description="Position along y of the team's map [m].")
+    z: float = Field(0.0, description="Height in the team's map [m].")
+    yaw: float = Field(0.0, description="Heading about the z axis [rad], counter-clockwise from x.")

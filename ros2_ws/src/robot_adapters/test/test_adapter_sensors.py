@@ -1,0 +1,157 @@
+"""What a robot's own camera and detector tell becomes observations, and reaches the mapper."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy")
+pytest.importorskip("vision_msgs")
+pytest.importorskip("nav2_msgs")
+pytest.importorskip("coterie_msgs")
+
+from sensor_msgs.msg import CameraInfo, Image
+from vision_msgs.msg import Detection2D, Detection2DArray, ObjectHypothesisWithPose
+
+from coterie_core.embodiment import Camera
+from coterie_core.geometry import Pose
+from coterie_fixtures.nav2_base import Nav2Base
+from coterie_msgs.action import Manipulate
+from coterie_msgs.msg import ImageDetections, Observation
+from coterie_ros import conversions
+from coterie_ros.qos import profile
+from robot_adapters.node import AdapterNode
+from tf2_msgs.msg import TFMessage
+
+pytestmark = pytest.mark.ros
+
+CAMERA = Camera(width=64, height=48, mount_height=0.5, pitch=0.0)
+OPTICAL = "camera_optical_frame"
+CAMERAS = json.dumps(
+    [
+        {
+            "name": "front",
+            "depth": "camera/depth/image_raw",
+            "info": "camera/depth/camera_info",
+            "detections": {"topic": "detector/detections", "labels": {"7": "vase"}},
+        }
+    ]
+)
+GIVEN = {
+    "limits": '{"team": {"area": "anywhere"}}',
+    "frames.tf": "tf",
+    "in_team_map": json.dumps({"x": 10.0, "y": 0.0, "yaw": math.pi / 2.0}),
+    "sensors.cameras": CAMERAS,
+    "sensors.settle": 0.2,
+}
+
+
+class Rig:
+    """A base with a camera that sees a vase 2 m ahead, in a map that is turned in the team's."""
+
+    def __init__(self, ros, **parameters):
+        self.ros = ros
+        self.base = ros.add(Nav2Base(namespace="/porter", context=ros.context, tf="tf"))
+        self.adapter = ros.add(
+            AdapterNode(
+                namespace="/porter", context=ros.context, parameters={**GIVEN, **parameters}
+            )
+        )
+        node = self.node = ros.node()
+        self.seen: list = []
+        self.frames: list = []
+        self.relayed: dict[str, list] = {"depth": [], "info": [], "detections": []}
+        node.create_subscription(Observation, "/porter/observation", self.seen.append, 50)
+        for topic, qos in (("/tf", "tf"), ("/tf_static", "tf_static")):
+            node.create_subscription(
+                TFMessage, topic, lambda m: self.frames.extend(m.transforms), profile(qos)
+            )
+        for name, kind, topic in (
+            ("depth", Image, "depth/image_raw"),
+            ("info", CameraInfo, "depth/camera_info"),
+            ("detections", ImageDetections, "detections"),
+        ):
+            node.create_subscription(
+                kind,
+                f"/porter/team/front/{topic}",
+                self.relayed[name].append,
+                profile("sensor_data"),
+            )
+        best = profile("sensor_data")
+        self.depth = node.create_publisher(Image, "/porter/camera/depth/image_raw", best)
+        self.info = node.create_publisher(CameraInfo, "/porter/camera/depth/camera_info", best)
+        self.found = node.create_publisher(Detection2DArray, "/porter/detector/detections", 10)
+        self.static = node.create_publisher(TFMessage, "/porter/tf_static", profile("tf_static"))
+        fixed = conversions.camera_transforms("porter", CAMERA, 0.0)
+        for one in fixed:  # with plain names, as a robot's own tf has them
+            one.header.frame_id = one.header.frame_id.removeprefix("porter/")
+            one.child_frame_id = one.child_frame_id.removeprefix("porter/")
+        self.optical = fixed[-1].child_frame_id
+        self.static.publish(TFMessage(transforms=fixed))
+        ros.spin_until(lambda: self.adapter.state_label == "active" and self.seen)
+        ros.wait_for_matched(self.depth, self.info, self.found)
+
+    def look(self, offset=0.0):
+        now = self.adapter.now() + offset
+        head = conversions.header(now, self.optical)
+        pixels = np.full((48, 64), 4.0, np.float32)
+        pixels[20:28, 28:36] = 2.0
+        self.info.publish(conversions.camera_info_to_msg(CAMERA, head))
+        self.depth.publish(conversions.image_to_msg(pixels, head))
+        one = Detection2D(header=head)
+        one.bbox.center.position.x, one.bbox.center.position.y = 32.0, 24.0
+        one.bbox.size_x = one.bbox.size_y = 8.0
+        guess = ObjectHypothesisWithPose()
+        guess.hypothesis.class_id, guess.hypothesis.score = "7", 0.9
+        one.results = [guess]
+        self.found.publish(Detection2DArray(header=head, detections=[one]))
+
+
+def test_observations_are_in_the_teams_map_and_the_mapper_gets_images_in_its_frames(ros):
+    rig = Rig(ros)
+    first = rig.seen[-1]
+    # (1, 1) of the robot's map, which lies at (10, 0) of the team's, turned by a quarter.
+    assert (first.pose.position.x, first.pose.position.y) == pytest.approx((9.0, 1.0), abs=0.02)
+
+    def tracked():
+        rig.look()
+        return any(t.label == "vase" for t in rig.adapter.sensors.observer.objects.items)
+
+    ros.spin_until(tracked)
+    handle = rig.node  # an observation follows every skill
+    from rclpy.action import ActionClient
+
+    client = ActionClient(handle, Manipulate, "/porter/manipulate")
+    ros.spin_until(client.server_is_ready)
+    goal = Manipulate.Goal(skill=Manipulate.Goal.DETECT, label="vase")
+    answer = ros.result(ros.result(client.send_goal_async(goal)).get_result_async())
+    assert answer.result.result.outcome == 1, answer.result.result.reason
+    ros.spin_until(lambda: rig.seen[-1].detections)
+    (vase,) = rig.seen[-1].detections
+    center = vase.box.center.position if hasattr(vase.box.center, "position") else vase.box.center
+    # 2 m ahead of the robot, which looks along y of the team's map.
+    assert (center.x, center.y) == pytest.approx((9.0, 3.0), abs=0.15)
+    ros.spin_until(lambda: (rig.look(), all(rig.relayed.values()))[1])
+    for messages in rig.relayed.values():
+        assert messages[-1].header.frame_id == f"porter/{rig.optical}"
+    sent = rig.relayed["detections"][-1]
+    assert sent.detections[0].scores[0].label == "vase" and sent.image_width == 64
+    known = {(one.header.frame_id, one.child_frame_id) for one in rig.frames}
+    assert {("map", "porter/map"), ("porter/odom", "porter/base_link")} <= known
+    placed = next(one for one in rig.frames if one.child_frame_id == "porter/map")
+    assert conversions.transform_from_msg(placed) == Pose(
+        (10.0, 0.0, 0.0), pytest.approx(math.pi / 2.0)
+    )
+
+
+def test_images_of_another_clock_are_refused_with_the_figure(ros):
+    rig = Rig(ros)
+    ros.spin_until(
+        lambda: (rig.look(offset=120.0), any("120" in p for p in rig.adapter.sensors.problems()))[1]
+    )
+    (problem,) = [p for p in rig.adapter.sensors.problems() if "120" in p][:1]
+    assert "ahead of the clock here" in problem and "camera/depth" in problem
+    assert not rig.adapter.sensors.observer.objects.items

@@ -1,0 +1,104 @@
+"""A robot whose own node serves coterie_msgs' actions, in its own map."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+pytest.importorskip("rclpy")
+pytest.importorskip("nav2_msgs")
+pytest.importorskip("coterie_msgs")
+
+from rclpy.action import ActionClient
+
+from coterie_core.embodiment import Arm, Embodiment
+from coterie_core.geometry import Pose
+from coterie_core.skills import NavigateTo, Open, Outcome, SkillResult, Target
+from coterie_fixtures.nav2_base import Nav2Base
+from coterie_msgs.action import Manipulate
+from coterie_msgs.action import NavigateTo as NavigateToAction
+from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
+from robot_adapters.node import AdapterNode
+
+pytestmark = pytest.mark.ros
+
+
+class Driver(AgentNode):
+    """A maker's own node: it jumps to where it is told, and opens what it is told."""
+
+    def __init__(self, base, **options):
+        super().__init__("driver", **options)
+        self.base, self.asked = base, []
+        self.end = SkillResult(Outcome.SUCCEEDED)
+
+    def on_setup(self, parameters):
+        self.serve_action(NavigateToAction, "driver/navigate_to", self.drive)
+        self.serve_action(Manipulate, "driver/manipulate", self.act)
+
+    async def drive(self, goal):
+        skill = conversions.navigate_from_msg(goal.request)
+        self.asked.append(skill)
+        if self.end.ok:
+            self.base.pose = Pose(skill.position, skill.yaw or 0.0)
+        message = conversions.navigate_result_to_msg(self.end, self.base.pose, (0.0, 0.0))
+        return goal.succeed(message) if self.end.ok else goal.abort(message)
+
+    async def act(self, goal):
+        self.asked.append(conversions.manipulate_from_msg(goal.request))
+        message = Manipulate.Result(
+            result=conversions.skill_result_to_msg(self.end), holding="drawer"
+        )
+        return goal.succeed(message) if self.end.ok else goal.abort(message)
+
+
+def test_its_own_node_does_the_skills_in_its_own_map(ros):
+    base = ros.add(Nav2Base(namespace="/porter", context=ros.context))
+    driver = ros.add(Driver(base, namespace="/porter", context=ros.context))
+    body = Embodiment(name="porter", arm=Arm(reach=1.2, max_height=1.5)).model_dump_json()
+    adapter = ros.add(
+        AdapterNode(
+            namespace="/porter",
+            context=ros.context,
+            parameters={
+                "limits": '{"team": {"area": "anywhere"}}',
+                "embodiment": body,
+                "navigation.backend": "skills",
+                "arm.backend": "skills",
+                "sensors.settle": 0.0,
+                "in_team_map": json.dumps({"x": 10.0, "y": 0.0, "yaw": math.pi / 2.0}),
+            },
+        )
+    )
+    node = ros.node()
+    drive = ActionClient(node, NavigateToAction, "/porter/navigate_to")
+    act = ActionClient(node, Manipulate, "/porter/manipulate")
+    ros.spin_until(lambda: drive.server_is_ready() and act.server_is_ready())
+    ros.spin_until(lambda: adapter.navigation.ready() == "" and adapter._step)
+
+    def run(client, goal):
+        handle = ros.result(client.send_goal_async(goal))
+        result = ros.result(handle.get_result_async()).result
+        return Outcome(result.result.outcome), result.result.reason, result
+
+    goal = conversions.navigate_to_msg(NavigateTo(position=(8.0, 3.0, 0.0), yaw=math.pi))
+    outcome, reason, result = run(drive, goal)
+    assert outcome is Outcome.SUCCEEDED, reason
+    # (8, 3) of the team's map is (3, 2) of its own, which is turned by a quarter.
+    assert driver.asked[0].position == pytest.approx((3.0, 2.0, 0.0), abs=1e-6)
+    assert driver.asked[0].yaw == pytest.approx(math.pi / 2.0)
+    assert result.pose.pose.position.x == pytest.approx(8.0, abs=0.01)
+    outcome, reason, result = run(
+        act, conversions.manipulate_to_msg(Open(Target("drawer", (8.0, 4.0, 0.5))))
+    )
+    assert outcome is Outcome.SUCCEEDED and result.holding == "drawer"
+    assert driver.asked[-1].target.position == pytest.approx((4.0, 2.0, 0.5), abs=1e-6)
+    driver.end = SkillResult(Outcome.CLOSED, "it is locked")
+    outcome, reason, _ = run(
+        act, conversions.manipulate_to_msg(Open(Target("drawer", (8.0, 4.0, 0.5))))
+    )
+    assert outcome is Outcome.CLOSED and reason == "driver/manipulate: it is locked"
+    outcome, reason, _ = run(drive, goal)
+    assert outcome is Outcome.CLOSED and "driver/navigate_to: it is locked" in reason
