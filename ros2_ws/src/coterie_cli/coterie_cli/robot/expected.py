@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from robot_adapters.settings import AdapterSettings, CameraSettings
+from robot_adapters.settings import AdapterSettings
+from robot_adapters.settings_sensing import CameraSettings
 
 Own = Callable[..., str]
 
