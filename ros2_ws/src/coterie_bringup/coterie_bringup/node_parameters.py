@@ -90,6 +90,7 @@ def adapter_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
             # Below the team's namespace; the node's own names are below the robot's.
             parameters[f"{part}.namespace"] = "/" + "/".join(filter(None, (team.namespace, given)))
     urdf = described_robot(team, robot)[0] if robot.urdf else ""
+    drawn = [room.model_dump(mode="json") for room in team.world.room_outlines]
     return {
         **parameters,
         "robot": robot.name,
@@ -98,6 +99,7 @@ def adapter_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
         "team_map": "/" + "/".join(filter(None, (team.namespace, "semantic_map")))
         if team.mapper is not None
         else "",
+        "rooms": json.dumps(drawn) if drawn else "",
         "urdf": urdf,
         "resume": not urdf,
     }
@@ -233,7 +235,7 @@ def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[
     kept = "" if folder is None else str(folder / "map")
     # No map before what is known beforehand is in it: who asks would take it for the whole.
     prior = "nothing" if team.real else bridge_parameters(team)["prior_map"]
-    known = {"prior_patience": 10.0} if prior != "nothing" else {}
+    known: dict[str, Any] = {"prior_patience": 10.0} if prior != "nothing" else {}
     if team.real:
         # What adapters pass on: the robots' own topics and frames are as their drivers have them.
         common_topics = {
@@ -242,6 +244,7 @@ def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[
             "detections_topic": f"{{robot}}/{RELAYED}/{{camera}}/detections",
         }
         chosen |= {**common_topics, "color": False}
+        known["prior_map"] = "{robot}/prior_map"  # rooms and places that adapters find
     cameras = (
         list(spec.cameras)
         or _real_cameras(team)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from coterie_bringup.plan import plan
@@ -103,3 +105,19 @@ def test_what_is_not_built_is_named(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(Exception, match=r"control_msgs.*\./coterie setup --with robots"):
         require_interfaces(parse_team(LAB))
+
+
+def test_rooms_that_a_person_drew_go_to_all_adapters_and_what_they_find_to_the_mapper():
+    shop = "{name: Shop, type: workshop, polygon: [[0, 0], [4, 0], [4, 3]]}"
+    team = parse_team(LAB.replace("{kind: real}", f"{{kind: real, room_outlines: [{shop}]}}"))
+    specs = {spec.name: spec for spec in plan(team)}
+    for name in ("walker", "rover"):
+        (room,) = json.loads(specs[f"adapter.{name}"].parameters[f"{name}/adapter"]["rooms"])
+        assert (room["name"], room["type"], len(room["polygon"])) == ("Shop", "workshop", 3)
+    assert specs["mapper"].parameters["mapper"]["prior_map"] == "{robot}/prior_map"
+
+
+def test_an_outline_without_an_area_to_speak_of_is_named_by_its_field():
+    rooms = "{kind: real, room_outlines: [{name: Shop, polygon: [[0, 0], [4, 0]]}]}"
+    with pytest.raises(FileProblem, match=r"room_outlines\[0\]\.polygon|room_outlines"):
+        parse_team(LAB.replace("{kind: real}", rooms))

@@ -27,7 +27,7 @@ _FIELDS: dict[str, tuple[Kind, ...]] = {
     **dict.fromkeys(("directory", "scan"), ("graph",)),
     **dict.fromkeys(("dataset", "scene", "habitat_python"), ("habitat",)),
     **dict.fromkeys(("seed", "noise"), ("embedded", "habitat", "graph")),
-    "use_sim_time": ("real",),
+    **dict.fromkeys(("use_sim_time", "room_outlines"), ("real",)),
 }
 _HOUSE = ("floors", "rooms", "house")
 # (miss, wrong label, phantoms per look) of detectors in topological houses.
@@ -37,6 +37,19 @@ _GRAPH_NOISE: dict[str, tuple[float, float, float]] = {
     "normal": (0.25, 0.08, 0.1),
     "high": (0.45, 0.2, 0.4),
 }
+
+
+class RoomOutline(BaseModel):
+    """A room of a real building, as a person drew it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    name: str = Field(description="Name of the room, each once.", min_length=1)
+    type: str = Field("", description="Kind of the room, such as kitchen; empty: none is known.")
+    floor: str = Field("", description="Id of the floor that it is on; empty: any.")
+    polygon: tuple[tuple[float, float], ...] = Field(
+        description="Corners (x, y) of the room in the team's map [m].", min_length=3
+    )
 
 
 class WorldSpec(BaseModel):
@@ -101,6 +114,11 @@ class WorldSpec(BaseModel):
         False,
         description="Robots of a real world take the time from /clock, as those of a simulator "
         "with a ROS interface of its own do.",
+    )
+    room_outlines: tuple[RoomOutline, ...] = Field(
+        (),
+        description="Rooms of a real world; none: those of the mapper's map, else regions that "
+        "robots part the floor into.",
     )
 
     @model_validator(mode="after")

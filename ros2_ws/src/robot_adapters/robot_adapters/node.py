@@ -27,6 +27,7 @@ from coterie_core.skills import (
 )
 from coterie_core.skills import NavigateTo as NavigateToSkill
 from coterie_msgs.action import Manipulate, NavigateTo
+from coterie_msgs.msg import SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
@@ -39,6 +40,7 @@ from robot_adapters.backends.base import Feedback, Progress
 from robot_adapters.battery import Battery
 from robot_adapters.parameters import ADAPTER_PARAMETERS
 from robot_adapters.sensing.observer import SensingError
+from robot_adapters.sensing.rooms import rooms_from_names
 from robot_adapters.sensors import Sensors
 from robot_adapters.settings import AdapterSettings
 
@@ -99,7 +101,9 @@ class AdapterNode(AgentNode):
         """Connect to the robot's drivers and sensors; say what the robot is."""
         settings = self.settings
         team_map = self.parameters["team_map"]
-        self.sensors = Sensors(self, settings, self.body.radius, team_map, self.robot)
+        rooms = rooms_from_names(self.parameters.json("rooms") or [], "parameter 'rooms'")
+        self.sensors = Sensors(self, settings, self.body.radius, team_map, self.robot, rooms)
+        self._found = self.publisher(SemanticMap, "prior_map", "latched")
         self.guard = Guard(None, {}, self.limits)
         self.sensors.on_map(self._map_changed)
         self.navigation = navigation_of(self, settings, self.sensors)
@@ -368,6 +372,7 @@ class AdapterNode(AgentNode):
         except SensingError:
             return
         self.guard.know(scene)
+        self._found.publish(conversions.scene_to_msg(self.sensors.observer.found_scene()))
 
     def _figures(self) -> dict[str, object]:
         ready = {

@@ -53,6 +53,13 @@ ADAPTER_PARAMETERS = (
         "resume", True, "The node publishes the robot's resume; false: a resume node does."
     ),
     ParameterSpec(
+        "rooms",
+        "",
+        "Rooms that a person drew in the team's map: a list of name, type, floor and polygon as "
+        "JSON; empty: those of the team's map, else regions of the robot's own.",
+        json=True,
+    ),
+    ParameterSpec(
         "stop_directory",
         "",
         "Folder in which a stop of the robot outlasts a restart; empty: it does not.",

@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +16,7 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.observation import Observation
-from coterie_core.scene import SceneGraph
+from coterie_core.scene import Room, SceneGraph
 from coterie_core.transforms import TransformBuffer, TransformError
 from coterie_msgs.msg import ImageDetections, SemanticMap
 from coterie_ros import conversions
@@ -60,6 +60,8 @@ class Sensors:
         settings: Topics and frames.
         radius: Radius of the robot's body [m].
         team_map: Topic of the team's semantic map; "": there is none.
+        robot: The robot's name; "": that of the node's namespace.
+        rooms: Rooms that a person drew, in the team's map.
     """
 
     def __init__(
@@ -69,8 +71,10 @@ class Sensors:
         radius: float,
         team_map: str = "",
         robot: str = "",
+        rooms: Sequence[Room] = (),
     ) -> None:
         self._node, self._settings = node, settings
+        robot = robot or node.get_namespace().rpartition("/")[2]
         frames, given = settings.frames, settings.in_team_map
         self.transforms = TransformBuffer()
         self.clocks = ClockCheck(ClockLimits(ahead=settings.sensors.max_offset))
@@ -81,6 +85,8 @@ class Sensors:
                 map_pose=None
                 if given == "match"
                 else MapPose(given.x, given.y, given.yaw, given.z),
+                # Two robots part the same floor differently: their regions are not the same.
+                region_prefix=f"{robot}_",
             ),
             self.transforms,
         )
@@ -105,9 +111,11 @@ class Sensors:
         if team_map:
             node.subscribe(SemanticMap, team_map, "latched", self._on_team_map,
                            convert=partial(conversions.scene_from_msg, topic=team_map))  # fmt: skip
-        self._relay = Relay(node, settings, robot or node.get_namespace().rpartition("/")[2])
+        self._relay = Relay(node, settings, robot)
         self._placed: MapPose | None = None
         self._place()
+        if rooms:
+            self._feed("rooms", 1, partial(self.observer.feed_rooms, rooms))
         for camera in settings.sensors.all_cameras():
             self._hear_camera(camera)
 

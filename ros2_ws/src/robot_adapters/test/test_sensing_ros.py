@@ -47,7 +47,7 @@ class SensingNode(AgentNode):
         super().__init__(name, **options)
 
     def on_start(self) -> None:
-        self.sensors = Sensors(self, self.settings, 0.22, "/semantic_map")
+        self.sensors = Sensors(self, self.settings, 0.22, "/semantic_map", "r")
 
 
 class RobotStandIn:
@@ -194,7 +194,7 @@ def test_a_robot_with_plain_frames_and_packed_depth_is_seen_as_the_simulator_see
     seen = robot.observation(Pose(home, 0.0))
     assert math.dist(seen.pose.position, home) < 0.01
     assert seen.place and seen.neighbours and len(seen.seen) > 1
-    assert seen.room.id.startswith("region_")
+    assert seen.room.id.startswith("r_region_")
     house.world.look_around(house.body)
     truth = {d.label for d in house.world.observe("r").detections if d.distance < 3.0}
     mine = {d.label for d in seen.detections}

@@ -17,7 +17,7 @@ from visualization_msgs.msg import MarkerArray
 
 from coterie_core.object_events import ObjectEvent
 from coterie_core.perception.backprojection import LiftOptions
-from coterie_core.scene import SceneError, SceneGraph
+from coterie_core.scene import SceneError, SceneGraph, merge
 from coterie_core.transforms import TransformBuffer
 from coterie_msgs.msg import SemanticMap
 from coterie_msgs.srv import SaveMap
@@ -34,6 +34,7 @@ from semantic_mapper.builder import (
     FrameMismatch,
     MapBuilder,
     TeamMaps,
+    check_frame,
     save_scene,
 )
 from semantic_mapper.camera_subscriber import CameraSubscriber, Job
@@ -116,9 +117,12 @@ class MapperNode(AgentNode):
         if self.keeper is not None:
             self.keeper.begin(map_topic="")
         self.diagnostics.add_source("map", self._figures)
+        self._priors: dict[str, SceneGraph] = {}
         if parameters["prior_map"]:
-            topic = parameters["prior_map"]
-            self._hear_map(topic, partial(self._take, self.builder.set_prior, topic))
+            named = (parameters["prior_map"].replace("{robot}", robot) for robot in self.robots)
+            for topic in dict.fromkeys(named):
+                use = partial(self._take_prior, topic)
+                self._hear_map(topic, partial(self._take, use, topic))
         if self.team is not None:
             for robot in self.robots:
                 topic = f"{robot}/semantic_map"
@@ -170,6 +174,15 @@ class MapperNode(AgentNode):
                 self.note(f"{topic}.other_frame", f"{topic}: map dropped: {error}")
 
         self.worker.call(work)
+
+    def _take_prior(self, topic: str, scene: SceneGraph) -> None:
+        """Take what is known beforehand from one topic, beside what others tell."""
+        check_frame(scene, self.frame, topic)
+        self._priors[topic] = scene
+        known = SceneGraph(frame=self.frame)
+        for name in sorted(self._priors):
+            known = merge(known, self._priors[name])[0]
+        self.builder.set_prior(known)
 
     def _on_transforms(
         self, fixed: bool, transforms: list[tuple[str, str, Any, Any, float]]

@@ -134,7 +134,9 @@ MAPPER_PARAMETERS = (
         maximum=600.0,
     ),
     ParameterSpec(
-        "prior_map", "prior_map", "Topic of the map that is known beforehand; empty: none is heard."
+        "prior_map",
+        "prior_map",
+        "Topic of the map that is known beforehand; {robot} stands for each robot; empty: none.",
     ),
     ParameterSpec(
         "prior_file",

@@ -339,3 +339,25 @@ def test_wrong_parameters_are_named(ros: Any, parameters: dict[str, Any], messag
     ros.spin_until(lambda: node.failure)
     with pytest.raises(ValueError, match=message):
         raise ValueError(node.failure)
+
+
+def test_what_several_robots_know_beforehand_is_joined(ros):
+    """Adapters of real robots tell the rooms and places that they find, each on its own topic."""
+    node = ros.add(
+        MapperNode(
+            "mapper",
+            parameters={**QUICK, "robots": ["r1", "r2"], "prior_map": "{robot}/prior_map"},
+            context=ros.context,
+        )
+    )
+    ros.wait_active(node)
+    helper = ros.node("adapters")
+    for robot, x in (("r1", 0.0), ("r2", 5.0)):
+        scene = SceneGraph()
+        scene.add_room(
+            Room(f"{robot}_region_1", f"{robot} region 1", "", "", [(x, 0), (x + 4, 0), (x, 3)])
+        )
+        out = helper.create_publisher(SemanticMap, f"{robot}/prior_map", profile("latched"))
+        ros.wait_for_matched(out)
+        out.publish(conversions.scene_to_msg(scene))
+    ros.spin_until(lambda: len(node.builder.scene().rooms) == 2)

@@ -21,6 +21,7 @@ from robot_adapters.sensing.objects import FoundBox, Track, Tracks, boxes_of, fo
 from robot_adapters.sensing.places import PlaceSpacing
 from robot_adapters.sensing.plane import MapPose
 from robot_adapters.sensing.robot_map import FloorState, RobotMap
+from robot_adapters.sensing.rooms import is_region
 from robot_adapters.sensing.seen import Sight, cells_seen, places_seen
 
 _TOWARD = 3.0
@@ -107,6 +108,8 @@ class Observer:
         self._boxes: deque[_Boxes] = deque(maxlen=_MOST_BOXES)
         self._boxes_problem = ""
         self._lost_until = -math.inf
+        self._drawn: list[Room] = []
+        self._teams: set[str] = set()
 
     # -- what comes in ----------------------------------------------------------------------
 
@@ -118,19 +121,23 @@ class Observer:
         return changed
 
     def feed_rooms(self, rooms: Iterable[Room]) -> bool:
-        """Take rooms with outlines in the team's map, a person's or the semantic map's."""
-        return self.map.set_rooms(rooms, self._here())
+        """Take rooms that a person drew, in the team's map; they go before those of its map."""
+        self._drawn = list(rooms)
+        return self.map.set_rooms(self._drawn, self._here())
 
     def feed_team_map(self, scene: SceneGraph) -> bool:
         """Take the team's map: its rooms, and its objects to find this robot's map by.
 
-        Tell whether the rooms are news.
+        Regions that robots part the floor into are none of its rooms: they come and go. Tell
+        whether the rooms are news.
         """
-        own = self.map.own_regions()
-        changed = self.feed_rooms(room for room in scene.rooms.values() if room.id not in own)
         if self.finder is not None:
             self.finder.set_team(scene)
-        return changed
+        if self._drawn:
+            return False
+        rooms = [room for room in scene.rooms.values() if not is_region(room)]
+        self._teams = {room.id for room in rooms}
+        return self.map.set_rooms(rooms, self._here())
 
     def align(self) -> bool:
         """Look for the robot's map in the team's, if that is due; tell whether it was found."""
@@ -208,6 +215,10 @@ class Observer:
     def scene(self) -> SceneGraph:
         """Return floors, rooms, ways between them, places and links, in the team's map."""
         return self.map.scene()
+
+    def found_scene(self) -> SceneGraph:
+        """Return the same without the rooms that the team's map has anyway: for that map."""
+        return self.map.scene(without=self._teams)
 
     def observation(self, robot: str, step: int, time: float) -> Observation:
         """Return what the robot perceives, in the team's map.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -137,10 +137,6 @@ class RobotMap:
         """Return the room of a place."""
         return self._rooms.view(state.places.spots[place].region)
 
-    def own_regions(self) -> set[str]:
-        """Return the ids of the regions that this map was parted into."""
-        return self._rooms.computed()
-
     def has(self, place: str) -> bool:
         """Whether there is such a place now."""
         return any(place in state.places.spots for state in self.floors.values())
@@ -157,12 +153,18 @@ class RobotMap:
         spots = [s for state in self.floors.values() for s in state.places.spots.values()]
         return sorted(spot.id for spot in spots if spot.frontier)
 
-    def scene(self) -> SceneGraph:
-        """Return floors, rooms, ways between them, places and links, in the team's map."""
+    def scene(self, *, without: Collection[str] = ()) -> SceneGraph:
+        """Return floors, rooms, ways between them, places and links, in the team's map.
+
+        Args:
+            without: Ids of rooms that are left out, such as those that the team's map has anyway.
+        """
         graph = SceneGraph()
         if self.pose is None:
             return graph
         for room in self._rooms.present():
+            if room.id in without:
+                continue
             graph.add_room(Room(room.id, room.name, room.type, room.floor, list(room.polygon)))
         for state in self.floors.values():
             floor = state.floor
@@ -194,7 +196,9 @@ class RobotMap:
             )
 
     def _lay_out(self, state: FloorState, here: Vec3 | None) -> None:
-        pose = self._placed()
+        pose = self.pose
+        if pose is None:  # ids of places tell where they lie in the team's map
+            return
         state.regions = self._rooms.number(state.space, state.floor, pose)
         at = (here[0], here[1]) if here is not None and self.floor_at(here) is state else None
 

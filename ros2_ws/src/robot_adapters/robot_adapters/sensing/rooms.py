@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -23,6 +24,7 @@ _PARTING_RADIUS = 0.2
 """Body that regions are parted for [m]: the same for all robots, so that regions agree."""
 _REACH = 0.8
 """A thing that stands so far from the free space of a room still belongs to it [m]."""
+_REGION = re.compile(r"(.+_)?region_\d+")
 _LEAST_REST = 2.0
 """Smallest region beside rooms that are known [m^2]: what is less is their edge."""
 
@@ -105,11 +107,6 @@ class RoomLayer:
         room = self.rooms.get(number)
         return RoomView(room.id, room.name, room.type) if room is not None else None
 
-    def computed(self) -> set[str]:
-        """Return the ids of the regions that floors were parted into."""
-        given = set(self._given.values())
-        return {room.id for number, room in self.rooms.items() if number not in given}
-
     def present(self) -> list[Room]:
         """Return the rooms that there are now, in the order of their numbers."""
         numbers = set(self._given.values())
@@ -180,6 +177,11 @@ def _shifted(
     index = np.floor((middle - old.space.origin[axis]) / old.space.cell).astype(np.intp)
     size = old.space.shape[1 - axis]
     return np.where((index >= 0) & (index < size), index, -1)
+
+
+def is_region(room: Room) -> bool:
+    """Whether a room is a region that some robot parted the floor into: it comes and goes."""
+    return not room.type and _REGION.fullmatch(room.id) is not None
 
 
 def rooms_from_names(entries: Iterable[dict[str, object]], source: str) -> list[Room]:
