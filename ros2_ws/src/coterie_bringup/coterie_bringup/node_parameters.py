@@ -50,7 +50,7 @@ def bridge_parameters(team: Team) -> dict[str, Any]:
 
 def stop_folder(team: Team, run_directory: Path | None) -> Path | None:
     """Return where stops of robots are kept: for a run; those of real robots for good."""
-    if str(team.world.kind) == "real":
+    if team.real:
         return state_root() / "stops" / team.name
     return None if run_directory is None else run_directory / "stops"
 

@@ -60,20 +60,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     what = words.pop(0) if words[:1] in (["stop"], ["release"]) else "stop"
-    options = _parser(what).parse_args(words)
+    given = _parser(what).parse_args(words)
+    return run(
+        what, given.robot, given.team, given.reason, given.by, given.timeout, given.domain,
+        given.namespace,
+    )  # fmt: skip
+
+
+def run(
+    what: str,
+    robots: Sequence[str],
+    team: str,
+    reason: str,
+    by: str,
+    timeout: float,
+    domain: int | None,
+    namespace: str | None,
+) -> int:
+    """Stop or release robots; return the exit code of `main`, whose options these are."""
     try:
-        chosen = _chosen(options)
+        chosen = _chosen(robots, team, domain, namespace)
     except StopError as error:
         print(f"coterie: {error}", file=sys.stderr)
         return 2
-    by = one_line(options.by or f"{getpass.getuser()}@{socket.gethostname()}").replace(": ", " ")
-    reason = one_line(options.reason)
+    by = one_line(by or f"{getpass.getuser()}@{socket.gethostname()}").replace(": ", " ")
+    reason = one_line(reason)
     for one in chosen:
         if what == "stop":
-            _stop(one, f"{by}: {reason}" if reason else by, options.timeout)
+            _stop(one, f"{by}: {reason}" if reason else by, timeout)
             _keep(one, lambda file: keep_stop(file, by, reason), "stops")
         else:
-            _release(one, options.timeout)
+            _release(one, timeout)
             _keep(one, lambda file: file.unlink(missing_ok=True), "goes on")
         _log(one, what, by, reason)
     nobody = not any(one.robots for one in chosen)
@@ -102,42 +119,44 @@ def _parser(what: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _chosen(options: argparse.Namespace) -> list[Addressee]:
-    """Return whom the options mean.
+def _chosen(
+    robots: Sequence[str], team: str, domain: int | None, namespace: str | None
+) -> list[Addressee]:
+    """Return whom options mean.
 
     Raises:
         StopError: No such team or robot.
     """
     teams = running_teams()
-    namespace = (options.namespace or "").strip("/")
-    if options.domain is not None:
-        teams = [t for t in teams if t.domain == options.domain]
-    if options.namespace is not None:
-        teams = [t for t in teams if t.namespace == namespace]
-    if options.team:
-        name = _team_name(options.team)
+    space = (namespace or "").strip("/")
+    if domain is not None:
+        teams = [t for t in teams if t.domain == domain]
+    if namespace is not None:
+        teams = [t for t in teams if t.namespace == space]
+    if team:
+        name = _team_name(team)
         here = [t for t in teams if t.team == name]
         if not here and teams:
             names = ", ".join(t.team for t in teams)
             raise StopError(f"no team {name!r} runs here; teams here: {names}")
         teams = here
-    domain = os.environ.get("ROS_DOMAIN_ID", "")
-    if not teams and (options.domain is not None or domain.isdigit()):
-        number = options.domain if options.domain is not None else int(domain)
-        elsewhere = RunState(options.team, 0, number, "", 0.0, namespace=namespace)
-        return [Addressee(elsewhere, list(options.robot), not options.robot)]
+    given = os.environ.get("ROS_DOMAIN_ID", "")
+    if not teams and (domain is not None or given.isdigit()):
+        number = domain if domain is not None else int(given)
+        elsewhere = RunState(team, 0, number, "", 0.0, namespace=space)
+        return [Addressee(elsewhere, list(robots), not robots)]
     if not teams:
         raise StopError("no team runs on this computer; give --domain for a team elsewhere")
-    if not options.robot:
-        return [Addressee(team, list(team.robots), True) for team in teams]
-    known = {robot for team in teams for robot in team.robots}
-    for robot in options.robot:
+    if not robots:
+        return [Addressee(t, list(t.robots), True) for t in teams]
+    known = {robot for t in teams for robot in t.robots}
+    for robot in robots:
         if robot not in known:
             near = difflib.get_close_matches(robot, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"robots: {', '.join(sorted(known))}"
             raise StopError(f"no robot {robot!r} in a team that runs here; {hint}")
-    meant = [(t, [r for r in options.robot if r in t.robots]) for t in teams]
-    return [Addressee(team, robots, False) for team, robots in meant if robots]
+    meant = [(t, [r for r in robots if r in t.robots]) for t in teams]
+    return [Addressee(state, names, False) for state, names in meant if names]
 
 
 def _team_name(text: str) -> str:

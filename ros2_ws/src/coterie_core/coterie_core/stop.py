@@ -82,14 +82,19 @@ class StopLatch:
         was, self.stopped, self.by, self.reason = self.stopped, False, "", ""
         return was
 
-    def keep(self) -> None:
-        """Write how it stands, so that a restart changes nothing; see `trouble`."""
+    def keep(self, *, durable: bool = False) -> None:
+        """Write how it stands, so that a restart changes nothing; see `trouble`.
+
+        Args:
+            durable: Over a loss of power, too. That takes a busy disk a third of a second, in which
+                whatever logs waits: do it when all robots stand.
+        """
         self.trouble = ""
         if self._file is None:
             return
         try:
             if self.stopped:
-                keep_stop(self._file, self.by, self.reason)
+                keep_stop(self._file, self.by, self.reason, durable=durable)
             else:
                 self._file.unlink(missing_ok=True)
         except OSError as error:
@@ -111,7 +116,7 @@ class StopLatch:
             self.reason = f"{self._file} cannot be read ({type(error).__name__})"
 
 
-def keep_stop(file: Path, by: str, reason: str) -> None:
+def keep_stop(file: Path, by: str, reason: str, *, durable: bool = True) -> None:
     """Write that a robot is stopped, for a latch that begins later.
 
     Raises:
@@ -119,7 +124,7 @@ def keep_stop(file: Path, by: str, reason: str) -> None:
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     kept = {"stopped": True, "by": by, "reason": reason, "at": time.time()}
-    write_atomically(file, json.dumps(kept), durable=True)
+    write_atomically(file, json.dumps(kept), durable=durable)
 
 
 def latch_file(folder: Path, robot: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -24,6 +25,8 @@ STOP = "stop"
 below a robot also the service that stops and releases (std_srvs/SetBool)."""
 STOPPED = "stopped"
 """Topic, latched, that tells whether a robot is stopped (std_msgs/Bool)."""
+_DURABLE = 1.0
+"""How long after a stop it is made to outlast a loss of power [s]."""
 _AGAIN = 0.2
 """How long a client waits for the news of a stop that a result told of [s]."""
 
@@ -98,10 +101,18 @@ class StopServer:
         for robot in fresh:
             self._disk.submit(self._keep, robot)  # nobody waits for the disk
             self._node.problem(f"{robot}: {self.latches[robot].text}")
+        if fresh:
+            self._node.loop.call(self._node.loop.loop.call_later, _DURABLE, self._make_durable)
 
-    def _keep(self, robot: str) -> None:
+    def _make_durable(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the node ended meanwhile
+            for robot, latch in self.latches.items():
+                if latch.stopped:
+                    self._disk.submit(self._keep, robot, durable=True)
+
+    def _keep(self, robot: str, *, durable: bool = False) -> None:
         latch = self.latches[robot]
-        latch.keep()
+        latch.keep(durable=durable)
         if latch.trouble:
             self._node.problem(latch.trouble)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from coterie_cli.options import PASS_THROUGH, TEAM, Domain, Model, TeamFile
+from coterie_cli.options import TEAM, Domain, Model, Namespace, TeamFile
 
 app = typer.Typer()
 team_app = typer.Typer(help="Checks of team files.", no_args_is_help=True)
@@ -130,20 +130,51 @@ def view(
     raise typer.Exit(run(team, out=out))
 
 
-@app.command("stop", context_settings=PASS_THROUGH)
-def stop(context: typer.Context) -> None:
-    """Stop robots at once, all or some, until they are released; `--help` shows its options."""
-    from coterie_cli.stop import main as run
+Robots = Annotated[
+    list[str] | None, typer.Argument(help="Names of robots; default: all robots of the team.")
+]
+RunningTeam = Annotated[
+    str,
+    typer.Option(
+        "--team",
+        help="Name of a running team, or path of its file; default: every team on this computer.",
+    ),
+]
+Reason = Annotated[str, typer.Option(help="Reason, for the log and for who is refused.")]
+By = Annotated[str, typer.Option(help="Name of who says so; default: your login and computer.")]
+Timeout = Annotated[float, typer.Option(min=0.1, help="Longest wait for the robots [s].")]
 
-    raise typer.Exit(run(["stop", *context.args]))
+
+@app.command("stop")
+def stop(
+    robot: Robots = None,
+    team: RunningTeam = "",
+    reason: Reason = "",
+    by: By = "",
+    timeout: Timeout = 5.0,
+    domain: Domain = None,
+    namespace: Namespace = None,
+) -> None:
+    """Stop robots at once: goals are cancelled, and nothing moves until ./coterie release."""
+    from coterie_cli.stop import run
+
+    raise typer.Exit(run("stop", robot or (), team, reason, by, timeout, domain, namespace))
 
 
-@app.command("release", context_settings=PASS_THROUGH)
-def release(context: typer.Context) -> None:
-    """Let stopped robots go on; `--help` shows its options."""
-    from coterie_cli.stop import main as run
+@app.command("release")
+def release(
+    robot: Robots = None,
+    team: RunningTeam = "",
+    reason: Reason = "",
+    by: By = "",
+    timeout: Timeout = 5.0,
+    domain: Domain = None,
+    namespace: Namespace = None,
+) -> None:
+    """Let stopped robots go on."""
+    from coterie_cli.stop import run
 
-    raise typer.Exit(run(["release", *context.args]))
+    raise typer.Exit(run("release", robot or (), team, reason, by, timeout, domain, namespace))
 
 
 @team_app.command("check")
