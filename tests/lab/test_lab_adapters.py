@@ -10,7 +10,7 @@ pytest.importorskip("rclpy")
 pytest.importorskip("nav2_msgs")
 pytest.importorskip("moveit_msgs")
 
-from coterie_core.skills import LookAround, NavigateTo
+from coterie_core.skills import LookAround, NavigateTo, Pick, Place, Target
 from coterie_fixtures.lab_rig import TEAM, LabRig
 
 pytestmark = pytest.mark.ros
@@ -49,3 +49,16 @@ def test_what_the_robot_sees_comes_into_its_observation(ros):
         return {d.label for o in rig.seen["slim"] for d in o.detections}
 
     ros.spin_until(lambda: seen() & labels)
+
+
+def test_it_takes_a_mug_and_puts_it_into_another_place(ros):
+    rig = LabRig(ros)
+    rig.wait_ready()
+    picked = rig.end(Pick(Target("mug", (0.5, 1.2, 0.95))))
+    assert picked.ok, picked.reason
+    assert rig.world.state("slim").holding == "o_mug"
+    put = rig.end(Place(Target("counter", (0.45, 1.7, 0.9))))
+    assert put.ok, put.reason
+    mug = rig.world.contents.things["o_mug"]
+    assert mug.support == "o_counter"
+    assert math.dist(mug.box.center[:2], (0.45, 1.7)) < 0.2

@@ -56,7 +56,8 @@ def lab_parameters(
 
 
 def _robot(team: Team, robot: RobotSpec, index: int, seed: int) -> dict[str, Any]:
-    found = {**robot_body_parameters(team, robot), "name": robot.name}
+    start = robot.start.model_dump(mode="json", exclude_none=True)
+    found = {**robot_body_parameters(team, robot), "name": robot.name, "start": start}
     adapter = robot.adapter
     if adapter is None:
         return found

@@ -94,7 +94,9 @@ def lab_robot(
     lab = {"robots": json.dumps(robots), "pace": pace}
     settings = AdapterSettings.model_validate(
         {
-            "arm": {"backend": "moveit", "gripper": {"open": 0.2}} if body.arm else {},
+            "arm": {"backend": "moveit", "tip": "hand_link", "gripper": {"open": 0.2}}
+            if body.arm
+            else {},
             "frames": {"tf": "tf"},
             "sensors": {"cameras": [_camera(camera.name) for camera in body.cameras]},
         }
