@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.ros, pytest.mark.slow]
 NEAR, FAR = (1.15, 1.3, 0.0), (6.0, 2.3, 0.0)
 # Fault -> how a drive ends, and a word of the reason. None: it does its work all the same.
 NAVIGATE: dict[str, tuple[Outcome, str] | None] = {
-    "navigate_rejected": (Outcome.REFUSED, "navigate_to_pose"),
+    "navigate_rejected": (Outcome.FAULT, "rejected"),
     "navigate_aborted": (Outcome.BLOCKED, "105"),
     "navigate_aborted:code=100": (Outcome.FAULT, "100"),
     "navigate_aborted:code=104": (Outcome.BLOCKED, "104"),
@@ -45,15 +45,15 @@ NAVIGATE: dict[str, tuple[Outcome, str] | None] = {
 
 # The same of a grasp, and of putting something down.
 GRASP: dict[str, tuple[Outcome, str] | None] = {
-    "arm_rejected": (Outcome.REFUSED, "move_action"),
+    "arm_rejected": (Outcome.FAULT, "rejected"),
     "arm_aborted": (Outcome.FAULT, "-4"),
     "arm_aborted:code=-1": (Outcome.OUT_OF_REACH, "-1"),
-    "arm_aborted:code=-7": (Outcome.FAULT, "-7"),
+    "arm_aborted:code=-7": (Outcome.CANCELLED, "-7"),
     "arm_aborted:code=-31": (Outcome.OUT_OF_REACH, "-31"),
     "arm_aborted:code=4321": (Outcome.FAULT, "4321"),
     "arm_hangs": (Outcome.TIMED_OUT, "move_action"),
     "arm_in_collision": (Outcome.BLOCKED, "-10"),
-    "arm_dies": (Outcome.FAULT, "move_action"),
+    "arm_dies": (Outcome.FAULT, "no server"),
     "gripper_aborted": (Outcome.FAULT, "gripper"),
     "gripper_misses": (Outcome.HAND_EMPTY, ""),
     "battery_low": (Outcome.REFUSED, "battery"),
@@ -117,5 +117,6 @@ def test_what_slips_out_of_the_hand_is_noticed(ros):
     assert rig.end(Pick(Target("mug", (0.5, 1.2, 0.95)))).ok
     rig.fault("object_slips:duration=1")
     ros.spin_until(lambda: not rig.world.state("slim").holding)
-    result = rig.end(Place(Target("counter", (0.5, 1.6, 0.9))))
-    assert result.outcome in (Outcome.HAND_EMPTY, Outcome.FAULT), result
+    result = rig.end(Place(Target("counter", (0.5, 1.5, 0.9))))
+    assert result.outcome is Outcome.HAND_EMPTY, result
+    assert "slipped" in result.reason

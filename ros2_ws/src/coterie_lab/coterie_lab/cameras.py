@@ -175,7 +175,7 @@ def detections_3d(found: Sequence[ImageDetection], frame: Frame, head: Header) -
 
 
 def _hypotheses(one: ImageDetection) -> list[ObjectHypothesisWithPose]:
-    out = []
+    out: list[ObjectHypothesisWithPose] = []
     for label, score in sorted(one.scores.items(), key=lambda item: (-item[1], item[0])):
         if score >= _LEAST_SCORE or not out:
             hypothesis = ObjectHypothesisWithPose()

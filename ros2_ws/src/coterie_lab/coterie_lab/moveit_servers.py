@@ -70,7 +70,7 @@ class ArmServers:
             )
             node.serve(ApplyPlanningScene, settings.topic("apply_planning_scene"), self._apply)
             node.subscribe(
-                PlanningScene, settings.topic("planning_scene"), "commands", self._apply_scene
+                PlanningScene, settings.topic("planning_scene"), "commands", self._hear_scene
             )
         self._servers.append(gripper_server(robot))
 
@@ -277,6 +277,9 @@ class ArmServers:
 
     async def _apply(self, request: ApplyPlanningScene.Request) -> ApplyPlanningScene.Response:
         return ApplyPlanningScene.Response(success=self._apply_scene(request.scene))
+
+    def _hear_scene(self, scene: PlanningScene) -> None:
+        self._apply_scene(scene)
 
     def _apply_scene(self, scene: PlanningScene) -> bool:
         good = True

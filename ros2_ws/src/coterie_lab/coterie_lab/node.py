@@ -182,8 +182,10 @@ class LabNode(AgentNode):
 
     async def _look(self) -> None:
         def look() -> None:
-            for servers in (*self._navigation, *self._arms):
-                servers.look()
+            for navigation in self._navigation:
+                navigation.look()
+            for arm in self._arms:
+                arm.look()
 
         await self.in_executor(look)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -171,7 +171,7 @@ class Plant:
     def move(
         self,
         robot: str,
-        points: list[tuple[float, Mapping[str, float]]],
+        points: Sequence[tuple[float, Mapping[str, float]]],
         on_end: Callable[[bool], object],
     ) -> None:
         """Move an arm through joint values at times [s] from now; a motion under way ends.

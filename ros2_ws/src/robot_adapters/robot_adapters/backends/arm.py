@@ -185,6 +185,10 @@ class GraspingArm:
         gripper = self._need_gripper()
         if not self._holding:
             raise Ended(Outcome.HAND_EMPTY, "the hand holds nothing that it could put down")
+        grip = await gripper.close()
+        if not gripper.holds(grip):
+            lost, self._holding, self._held = self._holding, "", None
+            raise Ended(Outcome.HAND_EMPTY, f"{lost} slipped on the way: {gripper.empty(grip)}")
         surface = self._known(receptacle)
         x, y, z = receptacle.position
         if surface is not None and surface.bottom - _CLEARANCE <= z <= surface.top:
