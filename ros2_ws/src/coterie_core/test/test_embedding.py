@@ -170,5 +170,21 @@ def test_what_robots_see_under_two_words_is_one_object_if_it_looks_alike() -> No
         assert len(memory.scene().objects) == count
 
 
+def test_what_lies_on_a_thing_is_not_that_thing_however_near_the_words(meanings: Meanings) -> None:
+    shelf = SceneObject("s", LabelBelief.of("shelf"), Box((0.0, 0.0, 0.6), (1.2, 0.4, 1.2)))
+    books = SceneObject("b", LabelBelief.of("books"), Box((0.1, 0.0, 0.9), (0.2, 0.1, 0.2)))
+    ours, theirs = of(shelf), of(books)
+    for graph in (ours, theirs):
+        meanings.keep(graph)
+    (one,), (other,) = (next(iter(g.objects.values())).embeddings for g in (ours, theirs))
+    assert likeness((one,), (other,), Background()) > 0.7, "the words are near"
+    assert len(merge(ours, theirs)[0].objects) == 2
+
+
+def test_an_object_means_its_likeliest_label_and_no_mean_of_many(meanings: Meanings) -> None:
+    many = {"shelf": 3.0, "saxophone": 2.0, "toaster": 2.0, "carpet": 1.0}
+    assert meanings.embedding(many) == meanings.embedding({"shelf": 1.0})
+
+
 def test_without_embeddings_words_outside_the_tables_stay_two() -> None:
     assert len(merge(of(thing("a", "aquarium")), of(thing("b", "fish tank", 0.3)))[0].objects) == 2

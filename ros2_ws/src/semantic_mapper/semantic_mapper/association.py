@@ -84,11 +84,20 @@ class Association:
         """Return an instance's labels, and its embeddings with that of the labels."""
         return Traits(thing.labels, (*self.meaning(thing.labels), *thing.embeddings))
 
-    def alike(self, a: Traits, b: Traits) -> float:
-        """Return how far labels or embeddings speak for one object (0..1)."""
+    def alike(self, a: Traits, b: Traits, size: float) -> float:
+        """Return how far labels or embeddings speak for one object (0..1).
+
+        Embeddings do the less, the less alike the sizes are: words and pictures of a plate and of
+        the table under it are alike.
+
+        Args:
+            a: One.
+            b: Another.
+            size: How alike their sizes are (0..1).
+        """
         agreement = label_agreement(a.labels, b.labels)
         near = likeness(a.embeddings, b.embeddings, self.background)
-        return max(agreement, near if near >= ALIKE else 0.0)
+        return max(agreement, near * size if near >= ALIKE else 0.0)
 
     def matches(
         self,
@@ -122,8 +131,9 @@ class Association:
                     continue
                 if thing.id not in known:
                     known[thing.id] = self.traits(thing)
-                alike = self.alike(seen[k], known[thing.id])
-                if self._fits(where, alike, size_similarity(thing.low, thing.high, low, high)):
+                size = size_similarity(thing.low, thing.high, low, high)
+                alike = self.alike(seen[k], known[thing.id], size)
+                if self._fits(where, alike, size):
                     scored.append((where + alike, k, thing.id))
         pairs: dict[int, str] = {}
         taken: set[str] = set()
@@ -140,10 +150,9 @@ class Association:
         if at_once >= max(2, APART * min(thing.observations, other.observations)):
             return False
         where = self._place(thing, other.points, other.low, other.high)
-        alike = self.alike(self.traits(thing), self.traits(other))
-        if where >= self.options.least_overlap and self._fits(
-            where, alike, size_similarity(thing.low, thing.high, other.low, other.high)
-        ):
+        similar = size_similarity(thing.low, thing.high, other.low, other.high)
+        alike = self.alike(self.traits(thing), self.traits(other), similar)
+        if where >= self.options.least_overlap and self._fits(where, alike, similar):
             return True
         if at_once:
             return False

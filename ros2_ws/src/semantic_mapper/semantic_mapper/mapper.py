@@ -267,7 +267,7 @@ class SemanticMapper:
                 continue
             if other.time < gone.time:
                 continue
-            if self.association.alike(traits, self.association.traits(other)) < SAME_LABEL:
+            if self.association.alike(traits, self.association.traits(other), 1.0) < SAME_LABEL:
                 continue
             if np.abs((other.high - other.low) - size).max() <= 0.5 * max(size.max(), 0.1):
                 other.state = "moved"

@@ -23,8 +23,6 @@ LOCAL_KINDS = ("none", "wordllama", "minilm")
 """Embedders that need no further settings."""
 _PHRASE = "a {}, a household object"
 """Sets single words among household things ("plant" is not a factory then)."""
-_MOST_AVERAGED = 8
-"""Labels of a belief, the likeliest ones, that its embedding is the mean of."""
 _MOST_KEPT = 10_000
 """Most labels whose embeddings are kept."""
 
@@ -100,7 +98,9 @@ class Meanings:
         self._embedded(list(labels))
 
     def embedding(self, weights: Mapping[str, float]) -> Embedding | None:
-        """Return what a belief about labels means: the mean of theirs; None where there are none.
+        """Return what the likeliest of labels means; None where there is none.
+
+        Not a mean: means of several labels are all alike, whatever they are of.
 
         Args:
             weights: Label -> evidence for it.
@@ -108,13 +108,11 @@ class Meanings:
         Raises:
             EmbedderError: The endpoint did not answer.
         """
-        likely = sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:_MOST_AVERAGED]
-        likely = [(label, weight) for label, weight in likely if label and weight > 0.0]
-        if not likely:
+        top = min(weights, key=lambda label: (-weights[label], label), default="")
+        if not top or weights[top] <= 0.0:
             return None
-        rows = self._embedded([label for label, _ in likely])
-        mean = np.array([weight for _, weight in likely]) @ rows
-        return Embedding.of(self.embedder.name[:MAX_MODEL_CHARS], mean, "label")
+        (row,) = self._embedded([top])
+        return Embedding.of(self.embedder.name[:MAX_MODEL_CHARS], row, "label")
 
     def keep(self, scene: SceneGraph) -> None:
         """Put into the objects of a map what their labels mean, instead of what they had of it.
@@ -122,7 +120,7 @@ class Meanings:
         Raises:
             EmbedderError: The endpoint did not answer.
         """
-        self.learn({label for t in scene.objects.values() for label in t.label.weights})
+        self.learn({t.label.top for t in scene.objects.values() if t.label.top})
         for thing in scene.objects.values():
             made = self.embedding(thing.label.weights)
             others = [one for one in thing.embeddings if made is None or one.key != made.key]

@@ -18,6 +18,9 @@ from coterie_core.likeness import ALIKE, Background, likeness
 from coterie_core.scene.graph import SceneGraph
 from coterie_core.scene.model import AgentState, LabelBelief, Room, SceneObject, Sighting
 
+_SIZED = 0.5
+"""Least likeness times similarity of sizes: words for what lies on another thing are alike, too."""
+_LEAST_VOLUME = 1e-5
 _COMPARED = 40
 """Things of a map by which it is found how alike different things are."""
 
@@ -29,8 +32,9 @@ class MergeRule:
     Boxes that overlap by at least `iou_any_label` are one thing whatever their labels: two things
     cannot be in one spot. Otherwise the labels must agree at least by `label_agreement` (overlap
     of the two distributions, 0..1), or their embeddings be alike at least by `likeness`
-    (`coterie_core.likeness`, 0..1), and the centres be within `distance` [m], or within half the
-    larger box's diagonal where the things are large, but never beyond `distance_limit` [m].
+    (`coterie_core.likeness`, 0..1) and the sizes, too, and the centres be within `distance` [m], or
+    within half the larger box's diagonal where the things are large, but never beyond
+    `distance_limit` [m].
     """
 
     iou_any_label: float = 0.5
@@ -67,6 +71,12 @@ def _kinds(belief: LabelBelief) -> dict[str, float]:
     return found
 
 
+def size_similarity(volume: float, other: float) -> float:
+    """How alike two volumes are [m^3] (0..1): the fourth root of their ratio."""
+    small, large = sorted((volume + _LEAST_VOLUME, other + _LEAST_VOLUME))
+    return float((small / large) ** 0.25)
+
+
 def has_geometry(thing: SceneObject) -> bool:
     """Whether the thing's box is known (topological worlds and plain lists have none)."""
     return thing.box.volume > 0.0
@@ -94,7 +104,8 @@ def same_thing(
     agreement = label_agreement(a.label, b.label)
     alike = likeness(a.embeddings, b.embeddings, background or Background())
     if alike >= rule.likeness:
-        agreement = max(agreement, alike)
+        alike *= size_similarity(a.box.volume, b.box.volume)
+        agreement = max(agreement, alike if alike >= _SIZED else 0.0)
     if agreement < rule.label_agreement:
         return 0.0
     size = max(math.hypot(*a.box.size), math.hypot(*b.box.size))
