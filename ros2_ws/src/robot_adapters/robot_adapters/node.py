@@ -106,7 +106,10 @@ class AdapterNode(AgentNode):
         self._found = self.publisher(SemanticMap, "prior_map", "latched")
         self.guard = Guard(None, {}, self.limits)
         self.sensors.on_map(self._map_changed)
-        self.navigation = navigation_of(self, settings, self.sensors)
+        kept_out = any(limits.keep_out for _, limits in self.limits.layers)
+        self.navigation = navigation_of(
+            self, settings, self.sensors, self.guard.check_path, kept_out
+        )
         self.arm = arm_of(self, settings, self.body, self.parameters["urdf"], self.sensors)
         self._topics.describe(
             self.parameters["urdf"], self.now(), with_resume=self.parameters["resume"]

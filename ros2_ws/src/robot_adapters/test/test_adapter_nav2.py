@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
@@ -290,6 +291,19 @@ def test_limits_hold_and_nav2_is_told_the_speed(ros):
     assert name is Outcome.REFUSED, reason
     assert rig.go(2.0, 1.0)[0] == GoalStatus.STATUS_SUCCEEDED
     rig.ros.spin_until(lambda: 0.3 in rig.base.limits)
+
+
+def test_a_path_through_what_is_kept_out_of_is_not_driven(ros):
+    limits = {"area": "anywhere", "keep_out": [{"polygon": [[3, 0], [4, 0], [4, 2], [3, 2]]}]}
+    rig = Rig(ros, limits=json.dumps({"team": limits}))
+    name, reason = outcome(rig.go(6.0, 1.0)[1])
+    assert name is Outcome.REFUSED, reason
+    assert "navigate_to_pose" not in rig.base.goals
+    assert rig.go(2.0, 1.0)[0] == GoalStatus.STATUS_SUCCEEDED
+    # A robot whose path nobody tells must not drive at all.
+    rig.adapter.navigation._plan._client._client.destroy()
+    name, reason = outcome(rig.go(1.0, 1.0)[1])
+    assert name is Outcome.REFUSED and "limits.keep_out" in reason
 
 
 def test_without_limits_it_does_not_move(ros):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from coterie_core.embodiment import Embodiment
+from coterie_core.geometry import Vec3
 from robot_adapters.backends.base import ArmBackend, NavigationBackend, Whereabouts
 
 if TYPE_CHECKING:
@@ -13,14 +15,27 @@ if TYPE_CHECKING:
 
 
 def navigation_of(
-    node: AgentNode, settings: AdapterSettings, where: Whereabouts
+    node: AgentNode,
+    settings: AdapterSettings,
+    where: Whereabouts,
+    allow: Callable[[Sequence[Vec3]], None],
+    must_plan: bool,
 ) -> NavigationBackend | None:
-    """Return what drives a robot's base; None where it does not move."""
+    """Return what drives a robot's base; None where it does not move.
+
+    Args:
+        node: The adapter's node.
+        settings: How.
+        where: Where the robot is.
+        allow: Takes a planned path, in the team's map; raises SkillRefused where it must not be
+            driven.
+        must_plan: Nothing may be driven of which the path is not known: rooms are kept out of.
+    """
     kind = settings.navigation.backend
     if kind == "nav2":
         from robot_adapters.backends.nav2 import Nav2Navigation
 
-        return Nav2Navigation(node, settings.navigation, where)
+        return Nav2Navigation(node, settings.navigation, where, allow, must_plan)
     if kind == "skills":
         from robot_adapters.backends.skills import SkillsNavigation
 

@@ -56,6 +56,14 @@ class Whereabouts(Protocol):
         """
         ...
 
+    def to_team_map(self, point: Vec3) -> Vec3:
+        """Return a point of the robot's map in the team's.
+
+        Raises:
+            RuntimeError: Where the robot's map lies is not known.
+        """
+        ...
+
     def free_points(self, position: Vec3, tolerance: float) -> list[Vec3]:
         """Return points within a tolerance [m] where the robot may stand, the nearest first.
 

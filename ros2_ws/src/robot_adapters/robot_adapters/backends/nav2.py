@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
@@ -14,7 +15,7 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from coterie_core.geometry import Pose, Vec3, quaternion_to_yaw, wrap_angle
-from coterie_core.skills import NavigateTo, Outcome, SkillResult
+from coterie_core.skills import NavigateTo, Outcome, SkillRefused, SkillResult
 from coterie_ros import conversions
 from coterie_ros.clients import NoAnswer, ServiceClient
 from robot_adapters.backends.base import Feedback, Progress, Whereabouts
@@ -42,10 +43,21 @@ class Nav2Navigation:
         node: Whose clients and subscriptions it has; made in its `on_start`.
         settings: Names, limits and time-outs.
         where: Where the robot and its map are.
+        allow: Takes a planned path, in the team's map; raises SkillRefused where it must not be
+            driven.
+        must_plan: Nothing may be driven of which the path is not known.
     """
 
-    def __init__(self, node: AgentNode, settings: NavigationSettings, where: Whereabouts) -> None:
-        self._node, self._settings, self._where = node, settings, where
+    def __init__(
+        self,
+        node: AgentNode,
+        settings: NavigationSettings,
+        where: Whereabouts,
+        allow: Callable[[Sequence[Vec3]], None] = lambda points: None,
+        must_plan: bool = False,
+    ) -> None:
+        self._must_plan = must_plan
+        self._node, self._settings, self._where, self._allow = node, settings, where, allow
         space, wait = settings.namespace, settings.server_timeout
         self._drive = RobotAction(
             node, NavigateToPose, joined(space, settings.action or "navigate_to_pose"), wait
@@ -67,11 +79,12 @@ class Nav2Navigation:
             self._velocity = node.publisher(kind, joined(space, settings.cmd_vel), "odometry")
         self._spread: tuple[float, float] | None = None
         self._paused = False
-        if settings.localization:
+        # amcl latches its pose, and says it again only when the robot moves; others do not latch.
+        for qos in ("latched", "odometry") if settings.localization else ():
             node.subscribe(
                 PoseWithCovarianceStamped,
                 joined(space, settings.localization),
-                "latched",
+                qos,
                 self._on_localization,
             )
         if settings.paused:
@@ -159,6 +172,10 @@ class Nav2Navigation:
                 for p in end.result.path.poses
             ]
             length = sum(math.dist(a, b) for a, b in itertools.pairwise(points))
+            try:
+                self._allow([self._where.to_team_map(point) for point in points])
+            except SkillRefused as refused:
+                return refused.result, length
             return SkillResult(Outcome.SUCCEEDED), length
         return self._explained(self._plan, PLANNER, end.result), math.nan
 
@@ -264,7 +281,14 @@ class Nav2Navigation:
         slack = self._settings.goal_tolerance
         tolerance = 0.0 if skill.place else max(skill.tolerance - slack, 0.0)
         points = self._where.free_points(goal.position, tolerance) or [goal.position]
-        if not (self._settings.check_path and self._plan.there):
+        planned = (self._settings.check_path or self._must_plan) and self._plan.there
+        if self._must_plan and not planned:
+            raise Ended(
+                Outcome.REFUSED,
+                f"limits.keep_out: no server of {self._plan.name} tells which way the robot would "
+                "take, so that it must not drive",
+            )
+        if not planned:
             return points[0], math.nan
         first: SkillResult | None = None
         for point in points[:_MOST_POINTS]:
