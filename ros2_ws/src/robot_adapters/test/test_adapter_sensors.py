@@ -54,6 +54,7 @@ class Rig:
 
     def __init__(self, ros, **parameters):
         self.ros = ros
+        self.due = 0.0
         self.base = ros.add(Nav2Base(namespace="/porter", context=ros.context, tf="tf"))
         self.adapter = ros.add(
             AdapterNode(
@@ -95,6 +96,10 @@ class Rig:
         ros.wait_for_matched(self.depth, self.info, self.found)
 
     def look(self, offset=0.0):
+        """Send one moment's images and detections, ten times a second at most."""
+        if self.adapter.now() < self.due:
+            return
+        self.due = self.adapter.now() + 0.1
         now = self.adapter.now() + offset
         head = conversions.header(now, self.optical)
         pixels = np.full((48, 64), 4.0, np.float32)
