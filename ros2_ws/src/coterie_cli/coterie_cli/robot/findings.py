@@ -140,7 +140,9 @@ def _cameras(expected: Expected, facts: Facts) -> Iterator[Finding]:
         of = {t.role: t for t in expected.topics if t.camera == camera}
         found = {role: facts.topics.get(t.name, TopicFacts()) for role, t in of.items()}
 
-        def finding(role: str, text: str, remedy: str, of=of) -> Finding:  # type: ignore[no-untyped-def]
+        def finding(
+            role: str, text: str, remedy: str, of: dict[str, ExpectedTopic] = of
+        ) -> Finding:
             at = of[role]
             return Finding(expected.robot, "camera", at.name, "bad", text, remedy, at.field)
 
@@ -248,7 +250,8 @@ def _clocks(expected: Expected, facts: Facts) -> Iterator[Finding]:
         if not topic.steady or topic.role == "battery" or offset is None:
             continue
         how = "behind" if offset > 0 else "ahead of"
-        text = f"stamps are {abs(offset):.3f} s {how} this computer's clock"
+        clock = "/clock" if facts.clock else "this computer's clock"
+        text = f"stamps are {abs(offset):.3f} s {how} {clock}"
         if abs(offset) <= limit:
             yield Finding(expected.robot, "clock", topic.name, "good", text)
             continue
