@@ -73,9 +73,14 @@ def test_unknown_dependency_and_repeated_id_are_refused():
 
 
 def test_a_round_of_discussion_comes_back_as_it_was():
-    proposal = Proposal(task="task_1", words="tidy up", round=1, sub_tasks=(PICK, PLACE))
+    proposal = Proposal(
+        task="task_1", words="tidy up", round=1, sub_tasks=(PICK, PLACE), sole=("pick_1",)
+    )
     turn = conversions.proposal_to_msg(proposal, ["rover"])
     assert conversions.proposal_from_msg(turn) == proposal
+    turn.sole = ["pick_9"]
+    with pytest.raises(ConversionError, match="sole: expected ids of sub_tasks"):
+        conversions.proposal_from_msg(turn)
     verdict = Verdict(sub_task="pick_1", feasible=False, obstacle=Obstacle.TOO_HIGH, reason="2 m")
     reflection = Reflection(
         task="task_1", round=1, robot="rover", agrees=False, verdicts=(verdict,)

@@ -19,6 +19,7 @@ from coterie_core.tasks import (  # noqa: E402
     SubTaskState,
     Verdict,
 )
+from coterie_core.testing.endpoint import Endpoint, Says  # noqa: E402
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team  # noqa: E402
 from coterie_msgs.action import ExecuteTask  # noqa: E402
 from coterie_msgs.msg import (  # noqa: E402
@@ -269,3 +270,17 @@ def test_a_leader_that_dies_goes_on_from_its_state(ros, start, tmp_path) -> None
         hand.take(person.assignments[-1])
     status, result = person.end(person.give("bring mug-1 to the kitchen counter"))
     assert status == SUCCEEDED and result.assignment.task == task, result.message
+
+
+def test_the_leader_tells_robots_what_nobody_else_could_take(ros, start) -> None:
+    with Endpoint(lambda request: Says("{}")) as endpoint:
+        model = {"kind": "openai", "base_url": endpoint.url, "model": "m", "attempts": 1}
+        start(model_profile=json.dumps(model))
+        person = Person(ros)
+        _, result = person.end(person.give("bring mug-1 to the bed"))
+    proposals = [
+        proposal_from_msg(turn) for turn in person.turns if turn.kind == DiscussionTurn.PROPOSE
+    ]
+    assert result.success, result.message
+    hands = {s.id for s in proposals[0].sub_tasks if s.kind in ("pick", "place")}
+    assert set(proposals[0].sole) == hands, "the bed is upstairs: legs with a hand get to it"

@@ -22,6 +22,7 @@ from coterie_cli.do.record import TaskRecord
 from coterie_cli.do.view import TaskView, result_panel
 from coterie_cli.figures.task import save_task
 from coterie_cli.own_team import own_team
+from coterie_cli.person import PersonAtTerminal
 
 DEFAULT_TEAM = "emos"
 PARTIAL_EXIT = 3
@@ -135,13 +136,18 @@ async def _give(
     from coterie_bringup.spinning import in_loop
     from coterie_cli.do.watch import watching
 
-    with watching(
-        state.robots,
-        record,
-        domain=state.domain,
-        namespace=state.namespace,
-        environment=state.environment,
-    ) as watcher:
+    person = PersonAtTerminal(console)
+    with (
+        contextlib.closing(person),
+        watching(
+            state.robots,
+            record,
+            domain=state.domain,
+            person=person,
+            namespace=state.namespace,
+            environment=state.environment,
+        ) as watcher,
+    ):
         if not await in_loop(watcher, watcher.leader_there(patience)):
             raise CommandError(
                 f"{f'team {state.team}' if state.team else 'the team'} in ROS domain "
@@ -150,6 +156,7 @@ async def _give(
             )
         with TaskView(console, record) as view:
             watcher.on_news = view.news
+            person.pause = view.paused
             giving = watcher.run(watcher.give(options.max_time), "task")
             try:
                 await asyncio.wrap_future(giving)

@@ -15,12 +15,14 @@ from rclpy.context import Context
 from coterie_bringup.errors import CommandError
 from coterie_bringup.spinning import spinning
 from coterie_cli.do.record import TaskRecord
+from coterie_cli.person import PersonAtTerminal
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import RobotReport, SubTask
 from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, DiscussionTurn, RobotStatus, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
+from coterie_ros.asking import PERSON, serve_words
 from coterie_ros.clients import ActionClient, GoalEnd, GoalRejected, NoAnswer
 from coterie_ros.conversions.basics import duration_to_msg
 from coterie_ros.conversions.checks import ConversionError
@@ -57,11 +59,13 @@ class TaskWatcher(AgentNode):
         robots: Sequence[str],
         record: TaskRecord,
         *,
+        person: PersonAtTerminal | None = None,
         namespace: str = "",
         context: Context | None = None,
     ) -> None:
         self.robots = tuple(robots)
         self.record = record
+        self._person = person
         self.record.transcript = Transcript("", record.words)
         self.stage = STAGES[0]
         self.on_news: Callable[[str], object] = lambda text: None
@@ -77,6 +81,8 @@ class TaskWatcher(AgentNode):
     def on_setup(self, parameters: Parameters) -> None:
         """Make the client."""
         self._client = ActionClient(self, ExecuteTask, "execute_task")
+        if self._person is not None and self._person.there:
+            serve_words(self, PERSON, self._person.answer)
 
     def on_start(self) -> None:
         """Listen to leader, robots and map."""
@@ -238,6 +244,7 @@ def watching(
     record: TaskRecord,
     *,
     domain: int,
+    person: PersonAtTerminal | None = None,
     namespace: str = "",
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[TaskWatcher]:
@@ -247,6 +254,7 @@ def watching(
         robots: The team's robots.
         record: Is filled.
         domain: The team's ROS domain.
+        person: Answers what the team's models ask, where somebody is there.
         namespace: The team's namespace.
         environment: Discovery settings that the team runs with.
 
@@ -254,7 +262,9 @@ def watching(
         CommandError: The node does not come up.
     """
     with spinning(
-        lambda context: TaskWatcher(robots, record, namespace=namespace, context=context),
+        lambda context: TaskWatcher(
+            robots, record, person=person, namespace=namespace, context=context
+        ),
         domain=domain,
         environment=environment,
     ) as watcher:

@@ -221,6 +221,7 @@ def proposal_to_msg(
         kind=DiscussionTurn.PROPOSE,
         text=proposal.words,
         sub_tasks=[sub_task_to_msg(one, proposal.task) for one in proposal.sub_tasks],
+        sole=list(proposal.sole),
     )
 
 
@@ -228,14 +229,20 @@ def proposal_from_msg(message: DiscussionTurn, topic: str = "discussion") -> Pro
     """Return what the leader proposes.
 
     Raises:
-        ConversionError: A text that is too long, or a sub-task that is wrong.
+        ConversionError: A text that is too long, a wrong sub-task, or an id in `sole` of none.
     """
     checks = Checks(topic)
+    sub_tasks = _sub_tasks_from_msg(message.sub_tasks, checks)
+    sole = names_from_msg(checks, "sole", message.sole, MOST_SUB_TASKS)
+    unknown = set(sole) - {one.id for one in sub_tasks}
+    if unknown:
+        raise checks.fail("sole", "ids of sub_tasks", sorted(unknown))
     return Proposal(
         task=checks.text("topic", message.topic),
         words=checks.text("text", message.text, SENTENCE),
         round=int(message.round),
-        sub_tasks=_sub_tasks_from_msg(message.sub_tasks, checks),
+        sub_tasks=sub_tasks,
+        sole=sole,
     )
 
 

@@ -15,7 +15,6 @@ from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, RobotReport, SubTask, Verdict
 from coterie_core.understanding import NotUnderstood
-from emos_planner.allocation.problem import RULED_OUT
 from emos_planner.allocation.solver import Share, assign
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.ablation import believed
@@ -318,7 +317,7 @@ class Leader:
         work.notes += talk.notes
         unassigned = {
             one.id: {
-                robot: self._told(work, one.id, robot, verdict)
+                robot: work.true_reason(one.id, robot, verdict)
                 for robot, verdict in talk.verdicts.get(one.id, {}).items()
             }
             for one in agreed
@@ -341,26 +340,6 @@ class Leader:
             work.transcript,
             decided_by,
         )
-
-    def _told(self, work: TaskInWork, id: str, robot: str, verdict: Verdict) -> Verdict:
-        """Return a verdict with the true reason where the solver was told not to ask a robot."""
-        if verdict.reason != RULED_OUT:
-            work.refused.setdefault((id, robot), verdict.reason)
-            return verdict
-        board = work.meant.board
-        named = board.only.get(id, "")
-        first = board.sub_tasks[id].same_robot_as or id if id in board.sub_tasks else id
-        pair = [o.id for o in board.sub_tasks.values() if first in (o.id, o.same_robot_as)]
-        reason = (
-            board.never.get((id, robot))
-            or (f"{named} was asked for by name" if named and named != robot else "")
-            or next((work.refused[i, robot] for i in pair if (i, robot) in work.refused), "")
-            or next(
-                (by[robot] for i in pair if robot in (by := work.progress.failures.get(i, {}))), ""
-            )
-            or "the other part of it is not for this robot"
-        )
-        return verdict.model_copy(update={"reason": reason[:500]})
 
     def _floor(self, start: Vec3 | None) -> str:
         if start is None or not self.scene.floors:

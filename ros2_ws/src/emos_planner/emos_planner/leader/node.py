@@ -20,10 +20,8 @@ from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.conversions.tasks import (
-    assignment_to_msg,
-    sub_task_to_msg,
-)
+from coterie_ros.asking import node_asking
+from coterie_ros.conversions.tasks import assignment_to_msg, sub_task_to_msg
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import node_decider, node_meanings
 from coterie_ros.parameters import Parameters
@@ -67,6 +65,7 @@ class LeaderNode(AgentNode):
             raise ValueError("parameter 'robots' is empty; list the robots of the team")
         self.decider = node_decider(self, parameters.json("model_profile"), "leader")
         self._meanings = node_meanings(parameters.json("embedder"))
+        self._asking = node_asking(self, self.decider, "leader", self.robots)
         self.options = LeaderOptions(
             **{name: parameters[name] for name in LeaderOptions.model_fields}
         )
@@ -211,6 +210,7 @@ class LeaderNode(AgentNode):
             channel=self,
             on_turn=lambda turn: self._talk.tell(turn, self._busy),
             meanings=self._meanings,
+            asking=self._asking,
         )
 
     async def _gather(self) -> dict[str, Vec3 | None]:

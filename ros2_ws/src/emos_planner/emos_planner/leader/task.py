@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from coterie_core.tasks import Predicate, SubTask, Verdict
+from emos_planner.allocation.problem import RULED_OUT
 from emos_planner.leader.discussion import Pair
 from emos_planner.leader.progress import Progress
 from emos_planner.leader.transcript import Transcript
@@ -53,3 +54,22 @@ class TaskInWork:
     goals: tuple[Predicate, ...] | None = None
     refused: dict[Pair, str] = field(default_factory=dict)
     order: str = ""
+
+    def true_reason(self, id: str, robot: str, verdict: Verdict) -> Verdict:
+        """Return a verdict with the true reason where the solver was told not to ask a robot."""
+        if verdict.reason != RULED_OUT:
+            self.refused.setdefault((id, robot), verdict.reason)
+            return verdict
+        board = self.meant.board
+        named = board.only.get(id, "")
+        first = board.sub_tasks[id].same_robot_as or id if id in board.sub_tasks else id
+        pair = [o.id for o in board.sub_tasks.values() if first in (o.id, o.same_robot_as)]
+        failures = self.progress.failures
+        reason = (
+            board.never.get((id, robot))
+            or (f"{named} was asked for by name" if named and named != robot else "")
+            or next((self.refused[i, robot] for i in pair if (i, robot) in self.refused), "")
+            or next((by[robot] for i in pair if robot in (by := failures.get(i, {}))), "")
+            or "the other part of it is not for this robot"
+        )
+        return verdict.model_copy(update={"reason": reason[:500]})

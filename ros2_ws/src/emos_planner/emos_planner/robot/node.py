@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 from std_msgs.msg import Bool
 
+from coterie_core.asking import WordsAnswer, WordsQuestion
 from coterie_core.files import write_atomically
 from coterie_core.language import due_in
 from coterie_core.object_events import ObjectEvent
@@ -34,6 +35,7 @@ from coterie_msgs.msg import (
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
+from coterie_ros.asking import ROBOT, node_asking, serve_words
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.conversions.checks import ConversionError
 from coterie_ros.conversions.tasks import (
@@ -53,6 +55,7 @@ from coterie_ros.team_memory import MemoryKeeper
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import RobotAgent
+from emos_planner.robot.knowledge import known_of
 from emos_planner.robot.limits import AgentLimits
 from emos_planner.robot.messages import HelpMessage, Kind
 from emos_planner.robot.parameters import ROBOT_PARAMETERS
@@ -85,6 +88,9 @@ class RobotNode(AgentNode):
                 "parameter 'robot' is empty and the node has no namespace; give one of them"
             )
         self.decider = node_decider(self, parameters.json("model_profile"), self.robot)
+        self._asking = node_asking(
+            self, self.decider, self.robot, parameters["robots"], team_name(namespace, "")
+        )
         self.agent: RobotAgent | None = None
         self._resume: Resume | None = None
         self._scene: SceneGraph | None = None
@@ -105,6 +111,7 @@ class RobotNode(AgentNode):
             DiscussionTurn, team_name(namespace, "discussion"), "messages"
         )
         self.keeper.announce(team_name(namespace, ""))
+        serve_words(self, ROBOT, self._answer_in_words)
         self._navigate = ActionClient(self, NavigateToAction, "navigate_to")
         self._manipulate = ActionClient(self, Manipulate, "manipulate")
 
@@ -199,6 +206,7 @@ class RobotNode(AgentNode):
             limits=limits,
             seed=self.parameters["seed"],
         )
+        self.agent.tools.asking = self._asking
         self._restore(self.agent)
         if self._seen.latest is not None:
             self.agent.observe(self._seen.latest)
@@ -286,6 +294,11 @@ class RobotNode(AgentNode):
             return
         self.agent.receive(said)
         self._speak()
+
+    async def _answer_in_words(self, question: WordsQuestion) -> WordsAnswer:
+        if self.agent is None:
+            return WordsAnswer(reason="not ready: it has no resume or map yet")
+        return WordsAnswer(known_of(question.text, self.agent.report(), self.agent.map.scene))
 
     # -- working --------------------------------------------------------------------------------
 

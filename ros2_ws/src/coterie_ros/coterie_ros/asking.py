@@ -1,0 +1,111 @@
+"""Questions in words over services: to the person who gave the task, and to other robots."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from coterie_core.asking import NOBODY, Asking, WordsAnswer, WordsQuestion
+from coterie_core.language import Decider
+from coterie_core.waiting import in_time
+from coterie_msgs.srv import AskInWords
+from coterie_ros.clients import NoAnswer, ServiceClient
+from coterie_ros.conversions.asking import (
+    words_answer_from_msg,
+    words_answer_to_msg,
+    words_question_from_msg,
+    words_question_to_msg,
+)
+from coterie_ros.conversions.checks import ConversionError
+
+if TYPE_CHECKING:
+    from coterie_ros.agent_node import AgentNode
+
+PERSON = "ask_person"
+"""Service of the team: whoever gave the task answers."""
+ROBOT = "ask_in_words"
+"""Service of a robot: it tells what it knows."""
+_FOUND_WITHIN = 0.3
+"""How long a person's service is looked for; it is there before the task is [s]."""
+
+Answerer = Callable[[WordsQuestion], Awaitable[WordsAnswer]]
+
+
+class ServiceContacts:
+    """Reaches the person and robots over their services.
+
+    Args:
+        node: Who asks; call it in `on_setup`.
+        team: Prefix of the team's names, ending in `/`, or empty.
+    """
+
+    def __init__(self, node: AgentNode, team: str) -> None:
+        self._node, self._team = node, team
+        self._person = ServiceClient(node, AskInWords, f"{team}{PERSON}")
+        self._robots: dict[str, ServiceClient] = {}
+
+    async def ask_person(self, question: WordsQuestion) -> WordsAnswer:
+        """Ask whoever gave the task; at once without an answer where nobody is there."""
+        if not await self._person.wait(_FOUND_WITHIN):
+            return WordsAnswer(reason=NOBODY)
+        return await self._asked(self._person, question)
+
+    async def ask_robot(self, robot: str, question: WordsQuestion) -> WordsAnswer:
+        """Ask another robot what it knows."""
+        client = self._robots.get(robot)
+        if client is None:
+            client = ServiceClient(self._node, AskInWords, f"{self._team}{robot}/{ROBOT}")
+            self._robots[robot] = client
+        return await self._asked(client, question)
+
+    async def _asked(self, client: ServiceClient, question: WordsQuestion) -> WordsAnswer:
+        request = words_question_to_msg(question)
+        try:
+            response = await client.call(request, timeout=question.within, attempts=1)
+            return words_answer_from_msg(response, client.name)
+        except NoAnswer:
+            return WordsAnswer(reason=f"no answer came within {question.within:.0f} s")
+        except ConversionError as error:
+            self._node.problem(str(error))
+            return WordsAnswer(reason="the answer could not be read")
+
+
+def node_asking(
+    node: AgentNode, decider: Decider, who: str, robots: Sequence[str], team: str = ""
+) -> Asking | None:
+    """Return what a node's model asks with; None where rules decide, which ask nobody.
+
+    Call it in `on_setup`.
+
+    Args:
+        node: The node.
+        decider: Who decides for it.
+        who: Its name as an asker.
+        robots: The team.
+        team: Prefix of the team's names, ending in `/`, or empty.
+    """
+    return None if decider.rule_only else Asking(who, robots, ServiceContacts(node, team))
+
+
+def serve_words(node: AgentNode, name: str, answer: Answerer) -> None:
+    """Offer a service that answers questions in words.
+
+    Args:
+        node: The node; call it in `on_setup` or `on_start`.
+        name: Of the service.
+        answer: Answers, by `within` of the question; later ones are dropped.
+    """
+
+    async def work(request: AskInWords.Request) -> AskInWords.Response:
+        try:
+            question = words_question_from_msg(request, name)
+        except ConversionError as error:
+            node.problem(str(error))
+            return words_answer_to_msg(WordsAnswer(reason=str(error)))
+        try:
+            return words_answer_to_msg(await in_time(answer(question), question.within))
+        except asyncio.TimeoutError:
+            return words_answer_to_msg(WordsAnswer(reason="not answered in time"))
+
+    node.serve(AskInWords, name, work)
