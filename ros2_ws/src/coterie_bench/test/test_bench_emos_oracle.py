@@ -7,8 +7,10 @@ import pytest
 from coterie_bench.emos.episodes import Episode, Family, make_episode
 from coterie_bench.emos.jobs import Job, run_job
 from coterie_bench.oracle import Oracle, random_answerer
-from coterie_core.language import ModelProfile
+from coterie_core.language import ModelProfile, build_decider
 from coterie_core.testing.endpoint import Endpoint
+from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
+from emos_planner.leader.leader import Leader
 
 
 def an_episode(family: Family, house: int) -> Episode:
@@ -43,3 +45,25 @@ def test_answers_at_random_are_refused_and_the_team_finishes() -> None:
     guesses = record(an_episode(3, 9010003), random_answerer(3))
     assert "error" not in guesses and guesses["steps"] > 0
     assert guesses["decisions"]["emos.split_task"]["by_model"] == 0
+
+
+async def test_what_no_robot_can_do_alone_is_handed_over() -> None:
+    """Only the rover reaches the shelf, only the walker gets upstairs; the oracle finds out."""
+    team = small_team()
+    with Endpoint(Oracle(), usage=None) as endpoint:
+        profile = ModelProfile(kind="openai", base_url=endpoint.url, model="oracle")
+        mind = build_decider(profile, who="leader", timeout_s=300.0)
+        leader = Leader(mind, small_house(), team)
+        words = "Put the books in the living room on the bed in the bedroom"
+        agreed = await leader.discuss("t", words, STARTS)
+        await mind.aclose()
+    assert agreed.decided_by == "model", agreed.notes
+    done = [(one.kind, one.robot) for one in agreed.sub_tasks if one.kind in ("pick", "place")]
+    assert done == [
+        ("pick", "rover"),
+        ("place", "rover"),
+        ("pick", "walker"),
+        ("place", "walker"),
+    ]
+    places = [one for one in agreed.sub_tasks if one.kind == "place" and one.receptacle]
+    assert {one.robot: one.receptacle.id for one in places}["walker"] == "bed-1"

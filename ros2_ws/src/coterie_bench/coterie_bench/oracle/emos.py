@@ -34,13 +34,18 @@ class _Thing:
 class _Goal:
     """What one clause asks for, and what was looked up about it.
 
-    `thing` and `onto` are ids; of what is to be found they are its name and a room.
+    `thing` and `onto` are ids; of what is to be found they are its name and a room. `able` does all
+    of it in so many seconds; `takes` and `puts` do their half. `via` is where one that takes and
+    one that puts hand the thing over: its id, and both robots.
     """
 
     verb: str
     thing: str
     onto: str = ""
     able: dict[str, float] = field(default_factory=dict)
+    takes: dict[str, float] = field(default_factory=dict)
+    puts: dict[str, float] = field(default_factory=dict)
+    via: tuple[str, str, str] | None = None
 
 
 # -- splitting a task ------------------------------------------------------------------------------
@@ -61,6 +66,15 @@ def split(question: Question) -> dict[str, Any]:
         return question.calls(*open_[:_CALLS])
     for goal in goals:
         _take_in(question, goal, robots)
+    halves = [goal for goal in goals if goal.takes and goal.puts and not goal.able]
+    asked = [call for goal in halves for spot in _spots(goal, things) for call in _over(goal, spot)]
+    open_ = [call for call in asked if question.used(call[0], **call[1]) is None]
+    if open_ and question.tools:
+        return question.calls(*open_[:_CALLS])
+    for goal in halves:
+        spots = (spot for spot in _spots(goal, things) if _both(question, goal, spot))
+        spot = next(spots, "")
+        goal.via = (spot, _soonest(goal.takes), _soonest(goal.puts)) if spot else None
     return {
         "reason": "each goes to whom it takes least among those that can",
         "order": str(question.data["task"])[:400],
@@ -180,6 +194,46 @@ def _take_in(question: Question, goal: _Goal, robots: Sequence[str]) -> None:
         ]
         if all(time is not None for time in times):
             goal.able[robot] = sum(time for time in times if time is not None)
+        if goal.verb == "put":
+            for half, time in zip((goal.takes, goal.puts), times, strict=True):
+                if time is not None:
+                    half[robot] = time
+
+
+_SURFACES = ("table", "desk", "counter", "nightstand", "bench", "sofa", "dresser", "bed")
+_MOST_SPOTS = 4
+
+
+def _spots(goal: _Goal, things: Mapping[str, _Thing]) -> list[str]:
+    """Return where a thing may be handed over: usual surfaces, those near to it first."""
+    here = things[goal.thing].room
+    there = things[goal.onto].room
+    usual = [
+        thing
+        for thing in things.values()
+        if thing.label.lower().split()[-1] in _SURFACES
+        and thing.id not in (goal.onto, things[goal.thing].holder)
+    ]
+    usual.sort(key=lambda thing: (thing.room != here, thing.room != there, thing.id))
+    return [thing.id for thing in usual[:_MOST_SPOTS]]
+
+
+def _over(goal: _Goal, spot: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Can the one put it there, and the other reach there?"""
+    for robot in (_soonest(goal.takes), _soonest(goal.puts)):
+        yield "reach", {"thing": goal.thing, "robot": robot, "onto": spot}
+
+
+def _both(question: Question, goal: _Goal, spot: str) -> bool:
+    told = [question.used(name, **arguments) for name, arguments in _over(goal, spot)]
+    return all(
+        one is not None and isinstance(one.value, dict) and bool(one.value.get("possible"))
+        for one in told
+    )
+
+
+def _soonest(half: Mapping[str, float]) -> str:
+    return min(half, key=lambda robot: (half[robot], robot))
 
 
 def _shares(goals: Sequence[_Goal]) -> tuple[str, ...]:
@@ -196,7 +250,8 @@ def _shares(goals: Sequence[_Goal]) -> tuple[str, ...]:
 
 
 def _plan(goals: Sequence[_Goal], who: Sequence[str]) -> Iterator[dict[str, Any]]:
-    for k, (goal, robot) in enumerate(zip(goals, who, strict=True), start=1):
+    for k, (goal, able) in enumerate(zip(goals, who, strict=True), start=1):
+        robot = goal.via[1] if goal.via is not None else able
         if goal.verb == "go to":
             yield {"id": f"go-{k}", "kind": "go_to", "object": goal.thing, "robot": robot}
             continue
@@ -208,17 +263,24 @@ def _plan(goals: Sequence[_Goal], who: Sequence[str]) -> Iterator[dict[str, Any]
         yield see
         if goal.verb == "look at":
             continue
-        take = {"id": f"take-{k}", "kind": "pick", "object": goal.thing, "robot": robot}
-        yield {**take, "depends_on": [f"see-{k}"]}
-        yield {
-            "id": f"put-{k}",
-            "kind": "place",
-            "object": goal.thing,
-            "receptacle": goal.onto,
-            "robot": robot,
-            "depends_on": [f"take-{k}"],
-            "same_robot_as": f"take-{k}",
-        }
+        thing = goal.thing
+        yield _pick(f"take-{k}", thing, robot, f"see-{k}")
+        if goal.via is None:
+            yield _place(f"put-{k}", thing, goal.onto, robot, f"take-{k}")
+            continue
+        spot, _, other = goal.via
+        yield _place(f"over-{k}", thing, spot, robot, f"take-{k}")
+        yield _pick(f"again-{k}", thing, other, f"over-{k}")
+        yield _place(f"put-{k}", thing, goal.onto, other, f"again-{k}")
+
+
+def _pick(id: str, thing: str, robot: str, after: str) -> dict[str, Any]:
+    return {"id": id, "kind": "pick", "object": thing, "robot": robot, "depends_on": [after]}
+
+
+def _place(id: str, thing: str, onto: str, robot: str, pick: str) -> dict[str, Any]:
+    by = {"robot": robot, "depends_on": [pick], "same_robot_as": pick}
+    return {"id": id, "kind": "place", "object": thing, "receptacle": onto, **by}
 
 
 # -- reflecting, reassigning -----------------------------------------------------------------------

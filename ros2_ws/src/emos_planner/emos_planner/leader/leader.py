@@ -13,7 +13,7 @@ from coterie_core.language import Decider, RulesModel, inline_data
 from coterie_core.meaning import Meanings
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
-from coterie_core.tasks import Predicate, RobotReport, SubTask, Verdict
+from coterie_core.tasks import Predicate, RobotReport, SubTask
 from coterie_core.understanding import NotUnderstood
 from emos_planner.allocation.solver import Share, assign
 from emos_planner.geometry.toolbox import Toolbox
