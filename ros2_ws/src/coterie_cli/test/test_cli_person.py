@@ -77,3 +77,35 @@ def test_no_terminal_no_person() -> None:
     closed = io.StringIO()
     closed.close()
     assert not PersonAtTerminal(Console(force_terminal=True), closed).there
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize("there", [True, False], ids=["at a terminal", "no terminal"])
+def test_who_gives_a_task_answers_the_teams_models(ros, terminal: Terminal, there: bool) -> None:
+    pytest.importorskip("coterie_msgs")
+    from coterie_cli.do.record import TaskRecord
+    from coterie_cli.do.watch import TaskWatcher
+    from coterie_msgs.srv import AskInWords
+    from coterie_ros import conversions
+
+    person = terminal.person
+    if not there:
+        person = PersonAtTerminal(Console(file=io.StringIO()), terminal.stdin)
+    watcher = TaskWatcher(["rover"], TaskRecord("tidy up"), person=person, context=ros.context)
+    ros.add(watcher)
+    ros.wait_active(watcher)
+    client = ros.node("model").create_client(AskInWords, "ask_person")
+    if not there:
+        ros.spin(1.0)
+        assert not client.service_is_ready(), "models are told at once that nobody is there"
+        return
+    ros.wait_for_matched(client)
+    request = AskInWords.Request(
+        asker="rover",
+        question="Which cup?",
+        choices=["red", "blue"],
+        within=conversions.duration_to_msg(30.0),
+    )
+    terminal.types("blue\n")
+    answer = ros.result(client.call_async(request))
+    assert (answer.answered, answer.text) == (True, "blue")

@@ -120,7 +120,9 @@ def print_savings(records: Records, console: Console) -> None:
     for name in dict.fromkeys(record["answerer"] for record in records):
         mine = [record for record in records if record["answerer"] == name]
         told = list(dict.fromkeys(str(record["settings"]) for record in mine))
-        table = Table(title=f"{name}: calls, and tokens in and out [k]", title_justify="left")
+        table = Table(
+            title=f"{name}: calls, and thousands of tokens in and out", title_justify="left"
+        )
         table.add_column("decision")
         for one in told:
             table.add_column(one, justify="right")
