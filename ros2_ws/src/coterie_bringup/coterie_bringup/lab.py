@@ -61,7 +61,6 @@ def _robot(team: Team, robot: RobotSpec, index: int, seed: int) -> dict[str, Any
     adapter = robot.adapter
     if adapter is None:
         return found
-    camera = next(iter(found["embodiment"]["cameras"]), {}).get("name", "camera")
     navigation, arm, sensors = adapter.navigation, adapter.arm, adapter.sensors
     names: dict[str, str] = {}
 
