@@ -16,7 +16,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from std_msgs.msg import Header
 
 from coterie_core.debate import Utterance
-from coterie_core.embedding import UNNAMED, Embedding
+from coterie_core.embedding import Embedding
 from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection, Observation, PlaceView, RoomView
@@ -316,7 +316,10 @@ def graph():
         is_open=False,
         receptacles=[Receptacle("shelf", Box((3, 1, 1.2), (0.9, 0.4, 0.3), 0.3), inside=True)],
         properties={"color": "blue=grey"},
-        embeddings=(Embedding.of(UNNAMED, (0.6, -0.8)),),
+        embeddings=(
+            Embedding.of("clip", (0.6, -0.8)),
+            Embedding.of("words", (1.0, 0.0, 0.0), "label"),
+        ),
         confidence=0.7,
     )
     scene.add_object(cupboard)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from coterie_core.detections import ImageDetection
-from coterie_core.embedding import Embedding
+from coterie_core.embedding import UNNAMED, Embedding
 
 pytestmark = pytest.mark.ros
 pytest.importorskip("rclpy")
@@ -28,7 +28,7 @@ def message(**changes: Any) -> Any:
         (10, 20, 5, 4),
         {"cup": 0.8, "vase": 0.1},
         mask,
-        Embedding.of("d", [0.6, 0.8]),
+        Embedding.of("clip", [0.6, 0.8]),
         {"color": "red"},
     )
     out = conversions.detections_to_msg([one], conversions.header(12.5, "r/cam"), SIZE, "d")
@@ -50,8 +50,24 @@ def test_there_and_back() -> None:
     assert one.box == (10, 20, 5, 4)
     assert one.scores == pytest.approx({"cup": 0.8, "vase": 0.1})
     assert one.mask is not None and one.mask[1:3, 2:].all() and one.mask.sum() == 6
-    assert one.embedding == Embedding.of("d", [0.6, 0.8])
+    assert one.embedding == Embedding.of("clip", [0.6, 0.8])
     assert one.attributes == {"color": "red"}
+
+
+def test_embeddings_are_of_one_network_and_a_detector_without_one_gives_its_name() -> None:
+    from coterie_ros import conversions
+
+    item = message()
+    item.embedding_model = ""
+    assert read(item).detections[0].embedding.model == "d"
+    item.detector = ""
+    assert read(item).detections[0].embedding.model == UNNAMED
+    two = [
+        ImageDetection((0, 0, 2, 2), {"cup": 0.8}, None, Embedding.of(model, [1.0, 0.0]))
+        for model in ("clip", "siglip")
+    ]
+    with pytest.raises(ValueError, match="one model, got clip, siglip"):
+        conversions.detections_to_msg(two, conversions.header(1.0, "c"), SIZE)
 
 
 def test_any_mask_survives_the_wire() -> None:

@@ -75,14 +75,21 @@ def detections_to_msg(
         head: Stamp and optical frame of the image.
         size: Columns and rows of the image [px].
         detector: Name of the detector.
+
+    Raises:
+        ValueError: Embeddings of two models.
     """
     inside = (_clipped(one, size) for one in detections)
+    models = sorted({one.embedding.model for one in detections if one.embedding is not None})
+    if len(models) > 1:
+        raise ValueError(f"embeddings of one image: expected one model, got {', '.join(models)}")
     return ImageDetections(
         header=head,
         detector=detector,
         image_width=size[0],
         image_height=size[1],
         detections=[_to_msg(one) for one in inside if one is not None],
+        embedding_model=models[0] if models else "",
     )
 
 
@@ -100,16 +107,18 @@ def detections_from_msg(message: ImageDetections, topic: str = "detections") -> 
     masked = sum(int(i.width) * int(i.height) for i in items if len(i.mask))
     if masked > MAX_PIXELS:
         raise checks.fail("detections", f"masks of at most {MAX_PIXELS} pixels in all", masked)
+    detector = checks.text("detector", message.detector)
+    model = checks.text("embedding_model", message.embedding_model) or detector or UNNAMED
     return DetectedImage(
         checks.number("header.stamp", time_from_msg(message.header.stamp), 0.0),
         checks.text("header.frame_id", message.header.frame_id, empty=False),
         width,
         height,
         tuple(
-            _from_msg(item, (width, height), message.detector, checks.at(f"detections[{k}]"))
+            _from_msg(item, (width, height), model, checks.at(f"detections[{k}]"))
             for k, item in enumerate(items)
         ),
-        checks.text("detector", message.detector),
+        detector,
     )
 
 
@@ -264,7 +273,7 @@ def _embedding(values: Sequence[float], model: str, checks: Checks) -> Embedding
     length = float(np.linalg.norm(vector))
     if not math.isfinite(length) or not 1e-6 <= length <= 1e6:
         raise checks.fail("embedding", "finite numbers, not all of them 0", f"length {length:g}")
-    return Embedding.of(model or UNNAMED, vector)
+    return Embedding.of(model, vector)
 
 
 def _attributes(texts: Sequence[str], checks: Checks) -> dict[str, str]:

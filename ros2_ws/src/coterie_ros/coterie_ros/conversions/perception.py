@@ -20,6 +20,7 @@ from coterie_ros.conversions.basics import (
     time_from_msg,
 )
 from coterie_ros.conversions.checks import FAR, Checks
+from coterie_ros.conversions.embeddings import embeddings_from_msgs, embeddings_to_msgs
 
 
 def detection_to_msg(detection: Detection) -> DetectionMsg:
@@ -34,6 +35,7 @@ def detection_to_msg(detection: Detection) -> DetectionMsg:
         room=room_to_msg(detection.room),
         distance=float(detection.distance),
         instance=detection.instance,
+        embeddings=embeddings_to_msgs(detection.embeddings),
     )
     if detection.box is not None:
         message.box = box_to_msg(detection.box)
@@ -61,6 +63,7 @@ def detection_from_msg(message: DetectionMsg, checks: Checks | None = None) -> D
         distance=checks.number("distance", message.distance, 0.0, FAR),
         instance=checks.text("instance", message.instance),
         scores=scores,
+        embeddings=embeddings_from_msgs(message.embeddings, checks),
     )
 
 

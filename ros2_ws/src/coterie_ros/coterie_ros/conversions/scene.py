@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-import numpy as np
 from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import Point
 
-from coterie_core.embedding import MAX_DIMENSION, UNNAMED, Embedding
 from coterie_core.scene import (
     AgentState,
     Connection,
@@ -51,6 +49,7 @@ from coterie_ros.conversions.basics import (
     time_to_msg,
 )
 from coterie_ros.conversions.checks import FAR, SENTENCE, Checks
+from coterie_ros.conversions.embeddings import embeddings_from_msgs, embeddings_to_msgs
 
 _OPENING = {MapObject.CLOSED: False, MapObject.OPEN: True, MapObject.NOT_OPENABLE: None}
 _OPENING_NUMBERS = {value: number for number, value in _OPENING.items()}
@@ -245,10 +244,7 @@ def map_object_to_msg(thing: SceneObject) -> MapObject:
         observations=thing.observations,
         confidence=float(thing.confidence),
         properties=[KeyValue(key=key, value=value) for key, value in thing.properties.items()],
-        embedding=next(
-            (one.vector for one in thing.embeddings if one.source == "image"),
-            np.zeros(0, np.float32),
-        ),
+        embeddings=embeddings_to_msgs(thing.embeddings),
     )
     _tell_sighting(message, thing.last_seen)
     return message
@@ -277,7 +273,6 @@ def map_object_from_msg(message: MapObject, checks: Checks | None = None) -> Sce
         checks.text("properties.key", one.key): checks.text("properties.value", one.value, SENTENCE)
         for one in checks.items("properties", message.properties, 1000)
     }
-    embedding = checks.items("embedding", message.embedding, MAX_DIMENSION)
     return SceneObject(
         id=checks.text("id", message.id, empty=False),
         label=LabelBelief(labels),
@@ -292,7 +287,7 @@ def map_object_from_msg(message: MapObject, checks: Checks | None = None) -> Sce
         last_seen=_sighting(message, checks),
         properties=properties,
         confidence=checks.share("confidence", message.confidence),
-        embeddings=(Embedding.of(UNNAMED, embedding),) if len(embedding) else (),
+        embeddings=embeddings_from_msgs(message.embeddings, checks),
     )
 
 
