@@ -19,10 +19,10 @@ from coterie_core.sizes import oversize
 from semantic_mapper.instances import (
     Instance,
     box_overlap,
+    box_similarity,
     boxes_near,
     corners,
     point_overlap,
-    size_similarity,
 )
 from semantic_mapper.options import MapperOptions
 
@@ -131,7 +131,7 @@ class Association:
                     continue
                 if thing.id not in known:
                     known[thing.id] = self.traits(thing)
-                size = size_similarity(thing.low, thing.high, low, high)
+                size = box_similarity(thing.low, thing.high, low, high)
                 alike = self.alike(seen[k], known[thing.id], size)
                 if self._fits(where, alike, size):
                     scored.append((where + alike, k, thing.id))
@@ -150,7 +150,7 @@ class Association:
         if at_once >= max(2, APART * min(thing.observations, other.observations)):
             return False
         where = self._place(thing, other.points, other.low, other.high)
-        similar = size_similarity(thing.low, thing.high, other.low, other.high)
+        similar = box_similarity(thing.low, thing.high, other.low, other.high)
         alike = self.alike(self.traits(thing), self.traits(other), similar)
         if where >= self.options.least_overlap and self._fits(where, alike, similar):
             return True

@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 
 from coterie_core.embedding import Embedding
 from coterie_core.geometry import Box
-from coterie_core.scene import LabelBelief
+from coterie_core.scene import LabelBelief, size_similarity
 from semantic_mapper.cloud import EvidenceCloud, Points
 
 State = Literal["present", "moved", "gone"]
@@ -149,12 +149,12 @@ def point_overlap(a: Points, b: Points, within: float) -> float:
     return float(np.isfinite(away).mean())
 
 
-def size_similarity(
+def box_similarity(
     low: npt.NDArray[np.float64],
     high: npt.NDArray[np.float64],
     other_low: npt.NDArray[np.float64],
     other_high: npt.NDArray[np.float64],
 ) -> float:
-    """How alike two boxes' sizes are (0..1): the fourth root of the ratio of their volumes."""
+    """How alike two boxes' sizes are (0..1), each at least 2 cm thick."""
     volumes = (np.prod(high - low + 0.02), np.prod(other_high - other_low + 0.02))
-    return float((min(volumes) / max(volumes)) ** 0.25)
+    return size_similarity(float(volumes[0]), float(volumes[1]))

@@ -12,9 +12,9 @@ from semantic_mapper.cloud import EvidenceCloud
 from semantic_mapper.instances import (
     Instance,
     box_overlap,
+    box_similarity,
     boxes_near,
     corners,
-    size_similarity,
 )
 
 NEXT_TO = 0.3
@@ -40,7 +40,7 @@ def note_beside(lifted: Sequence[Lifted], things: Sequence[Instance]) -> None:
         for i in boxes_near(low, high, lows[:k], highs[:k], NEXT_TO):
             # Two detections of one object overlap and are of one size.
             overlap = box_overlap(low, high, lows[i], highs[i])
-            if overlap * size_similarity(low, high, lows[i], highs[i]) >= 0.5:
+            if overlap * box_similarity(low, high, lows[i], highs[i]) >= 0.5:
                 continue
             for one, other in ((things[k], things[i]), (things[i], things[k])):
                 if other.id in one.beside or len(one.beside) < MAX_NEIGHBORS:

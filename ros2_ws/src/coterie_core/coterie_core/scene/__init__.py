@@ -8,6 +8,7 @@ from coterie_core.scene.merge import (
     associate,
     label_agreement,
     merge,
+    size_similarity,
 )
 from coterie_core.scene.model import (
     AgentState,
@@ -50,5 +51,6 @@ __all__ = [
     "room_lists",
     "rooms_text",
     "save",
+    "size_similarity",
     "to_json",
 ]

@@ -20,7 +20,7 @@ from coterie_core.scene.model import AgentState, LabelBelief, Room, SceneObject,
 
 _SIZED = 0.5
 """Least likeness times similarity of sizes: words for what lies on another thing are alike, too."""
-_LEAST_VOLUME = 1e-5
+_THIN = 1e-5  # [m^3], so that flat boxes have a volume
 _COMPARED = 40
 """Things of a map by which it is found how alike different things are."""
 
@@ -72,9 +72,8 @@ def _kinds(belief: LabelBelief) -> dict[str, float]:
 
 
 def size_similarity(volume: float, other: float) -> float:
-    """How alike two volumes are [m^3] (0..1): the fourth root of their ratio."""
-    small, large = sorted((volume + _LEAST_VOLUME, other + _LEAST_VOLUME))
-    return float((small / large) ** 0.25)
+    """How alike two volumes above 0 are [m^3] (0..1): the fourth root of their ratio."""
+    return float((min(volume, other) / max(volume, other)) ** 0.25)
 
 
 def has_geometry(thing: SceneObject) -> bool:
@@ -104,7 +103,7 @@ def same_thing(
     agreement = label_agreement(a.label, b.label)
     alike = likeness(a.embeddings, b.embeddings, background or Background())
     if alike >= rule.likeness:
-        alike *= size_similarity(a.box.volume, b.box.volume)
+        alike *= size_similarity(a.box.volume + _THIN, b.box.volume + _THIN)
         agreement = max(agreement, alike if alike >= _SIZED else 0.0)
     if agreement < rule.label_agreement:
         return 0.0
