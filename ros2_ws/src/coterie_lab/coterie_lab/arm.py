@@ -24,8 +24,8 @@ _FINGER = re.compile(r"finger|gripper_(joint|opening|aperture)|jaw|knuckle")
 _CLOSE = 0.003  # [m] that counts as there
 _CLOSE_TURN = 0.05  # [rad]
 _STEPS = 80
-_TRIES = 12
-_POOL = 300
+_TRIES = 8
+_POOL = 150
 _UNLIMITED = math.pi
 _SPEED = 0.6  # [rad/s] or [m/s] of joints that name none
 
