@@ -66,7 +66,7 @@ def lab(
         list[str] | None,
         typer.Option(
             metavar="FAULT",
-            help="What goes wrong, such as navigate_aborted:robot=rover,code=208; repeatable.",
+            help="Fault to play, such as navigate_aborted:robot=rover,code=208; may be given again.",
         ),
     ] = None,
     faults: Annotated[

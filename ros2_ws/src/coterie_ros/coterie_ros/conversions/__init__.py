@@ -40,6 +40,7 @@ from coterie_ros.conversions.debate import (
 from coterie_ros.conversions.detections import (
     DetectedBoxes,
     DetectedImage,
+    LabelInfo,
     boxes_from_vision_msg,
     detections_from_msg,
     detections_from_vision_msg,
@@ -64,7 +65,6 @@ from coterie_ros.conversions.frames import (
 )
 from coterie_ros.conversions.grids import grid_from_msg, grid_to_msg
 from coterie_ros.conversions.hardware import (
-    LabelInfo,
     battery_to_msg,
     estimated_pose_to_msg,
     joint_states_to_msg,
