@@ -352,10 +352,9 @@ class Refine(Decision[ReviewState, RefinedPlan]):
         return RefinedPlan(**by_tools(state.question).model_dump())
 
 
-def _ids_first(plan: Plan) -> dict[str, Any]:
-    """Return an answer so that a prompt with little room loses its words before its objects."""
-    shown = plan.model_dump(mode="json")
-    return {"relevant_objects": shown.pop("relevant_objects"), **dict(reversed(shown.items()))}
+def _shown(plan: Plan) -> dict[str, Any]:
+    """Return an answer for a prompt: with little room it loses its words before its objects."""
+    return {"objects": plan.relevant_objects, "reason": plan.reason, "wanted": plan.inferred_query}
 
 
 class ChoosePlan(Decision[ChoiceState, Choice]):
@@ -371,7 +370,7 @@ class ChoosePlan(Decision[ChoiceState, Choice]):
             range(len(state.plans)), lambda k: f"{state.plans[k].model_dump_json()} {k}"
         )
         answers = "\n".join(
-            as_data(f"answer {k + 1}", _ids_first(state.plans[k]), limit=3000) for k in order
+            as_data(f"answer {k + 1}", _shown(state.plans[k]), limit=3000) for k in order
         )
         return (
             Message.system(

@@ -106,7 +106,7 @@ def choose(question: Question) -> dict[str, Any]:
     own = serving(question.data["semantic map"], str(question.data["request"]).lower())
 
     def agrees(number: int) -> float:
-        ids = question.data[f"answer {number}"]["relevant_objects"]
+        ids = question.data[f"answer {number}"]["objects"]
         if not ids or not own:
             return float(not ids and not own)
         return len({*ids} & {*own}) / len({*ids} | {*own}) + (ids[0] == own[0])

@@ -66,7 +66,7 @@ def lab(
         list[str] | None,
         typer.Option(
             metavar="FAULT",
-            help="Fault to play, such as navigate_aborted:robot=rover,code=208; may be given again.",
+            help="Fault to play, such as navigate_aborted:code=208; may be given again.",
         ),
     ] = None,
     faults: Annotated[
