@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 DOWN: Vec3 = (0.0, 0.0, -1.0)
 _SAME = 0.5
 """A thing of the label that lies farther from the target's position is another one [m]."""
+_SECOND = 0.15
+"""A thing of the same label that lies nearer is the same, seen twice [m]."""
 _EDGE = 0.06
 """Edge of a thing whose size nobody knows [m]."""
 _CLEARANCE = 0.02
@@ -139,7 +141,7 @@ class GraspingArm:
             raise Ended(Outcome.HAND_FULL, f"the hand holds {self._holding!r}; put it down first")
         thing = self._thing(target)
         point = self._local(thing.center)
-        await self._see(thing)
+        await self._see(thing.center, target.label)
         await gripper.open()
         feedback(Progress(0.2))
         direction = await self._approach(point, thing)
@@ -194,9 +196,10 @@ class GraspingArm:
         if surface is not None and surface.bottom - _CLEARANCE <= z <= surface.top:
             z = surface.top
         height = self._held.size[2] / 2.0 if self._held is not None else _EDGE / 2.0
-        point = self._local((x, y, z + height + _CLEARANCE))
+        spot = (x, y, z + height + _CLEARANCE)
+        point = self._local(spot)
         above = (point[0], point[1], point[2] + self._settings.approach)
-        await self._see(None)
+        await self._see(spot)
         await self._mover.move(above, DOWN)
         feedback(Progress(0.4))
         await self._mover.move(point, DOWN)
@@ -240,16 +243,24 @@ class GraspingArm:
         dx, dy, dz = (a - b for a, b in zip(point, here.position, strict=True))
         return (c * dx + s * dy, -s * dx + c * dy, dz)
 
-    async def _see(self, thing: Box | None) -> None:
-        """Give the mover the obstacles: all near boxes but the thing and what it lies in."""
+    async def _see(self, point: Vec3 | None, label: str = "") -> None:
+        """Give the mover the obstacles: all near boxes but those of what the hand works on.
+
+        Args:
+            point: Where the hand is to get, team's map [m]: boxes around it are no obstacles,
+                since furniture looks larger than it is.
+            label: Of a thing that is grasped there: a second sighting of it is no obstacle.
+        """
         radius = self._settings.scene_radius
         if radius <= 0.0:
             return
         here = self._where.pose()
-        point = thing.center if thing is not None else None
         boxes = []
-        for name, _, box in self._where.objects(radius):
-            if point is not None and box.contains(point, 0.01):
+        for name, seen, box in self._where.objects(radius):
+            if point is not None and (
+                box.contains(point, 0.01)
+                or (seen == label and math.dist(box.center, point) < _SECOND)
+            ):
                 continue
             if self._held is not None and math.dist(box.center, self._held.center) < 0.05:
                 continue
