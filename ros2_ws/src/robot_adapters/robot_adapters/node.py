@@ -59,6 +59,7 @@ class _Job:
     task: asyncio.Task[SkillResult]
     what: str
     reason: str = ""  # why it was ended, if it was not by its own client
+    outcome: Outcome = Outcome.CANCELLED  # how it ended then
 
 
 class AdapterNode(AgentNode):
@@ -216,11 +217,11 @@ class AdapterNode(AgentNode):
                 return SkillResult(Outcome.REFUSED, trouble)
             job = self._job = _Job(asyncio.ensure_future(work()), what)
             begin, self._driven = self.now(), 0.0
-            tracking = asyncio.ensure_future(self._track())
+            tracking = asyncio.ensure_future(self._track(job))
             try:
                 result = await job.task
             except asyncio.CancelledError:
-                result = SkillResult(Outcome.CANCELLED, job.reason or "cancelled")
+                result = SkillResult(job.outcome, job.reason or "cancelled")
             except Exception as error:
                 self.report_failure(what, error)
                 result = SkillResult(Outcome.FAULT, f"the adapter failed: {error}")
@@ -252,12 +253,22 @@ class AdapterNode(AgentNode):
                 if backend is not None:
                     backend.halt()
 
-    async def _track(self) -> None:
-        """Add up how far the robot drives."""
+    async def _track(self, job: _Job) -> None:
+        """Add up how far the robot drives; end a skill on which it comes to where it must not be.
+
+        A robot that begins where it must not be may leave, for example after a person has put it
+        there.
+        """
         last: Vec3 | None = None
+        strayed = True
         while True:
             here = self._here()
             if here is not _NOWHERE:
+                trouble = self.guard.strays(here.position)
+                if trouble and not strayed:
+                    job.outcome, job.reason = Outcome.REFUSED, f"stopped on its way: {trouble}"
+                    job.task.cancel()
+                strayed = bool(trouble) and (strayed or last is None)
                 if last is not None:
                     self._driven += math.dist(here.position[:2], last[:2])
                 last = here.position

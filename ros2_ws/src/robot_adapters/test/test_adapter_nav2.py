@@ -306,6 +306,23 @@ def test_a_path_through_what_is_kept_out_of_is_not_driven(ros):
     assert name is Outcome.REFUSED and "limits.keep_out" in reason
 
 
+def test_a_robot_that_strays_from_its_planned_path_is_stopped(ros):
+    limits = {"area": "anywhere", "keep_out": [{"polygon": [[3, 0], [4, 0], [4, 2], [3, 2]]}]}
+    rig = Rig(ros, limits=json.dumps({"team": limits}))
+    rig.base.detour = [(1.0, 3.0), (6.0, 3.0)]  # as planned; what is driven is another way
+    rig.base.faults = {"navigate_to_pose": "slow"}
+    name, reason = outcome(rig.go(6.0, 1.0)[1])
+    assert name is Outcome.REFUSED, reason
+    assert reason.startswith("stopped on its way") and "limits.keep_out[0]" in reason
+    assert 3.0 <= rig.base.pose.position[0] < 4.0
+    stood = rig.base.pose.position
+    # Somebody has put it there: it may leave.
+    rig.base.detour = []
+    rig.base.faults = {}
+    assert rig.go(2.0, 1.0)[0] == GoalStatus.STATUS_SUCCEEDED
+    assert stood != rig.base.pose.position
+
+
 def test_without_limits_it_does_not_move(ros):
     rig = Rig(ros, limits="")
     name, reason = outcome(rig.go(2.0, 1.0)[1])
