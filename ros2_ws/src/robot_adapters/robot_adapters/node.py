@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ from coterie_ros.stopping import STOP, StopServer
 from robot_adapters.backends import arm_of, navigation_of
 from robot_adapters.backends.base import Feedback, Progress
 from robot_adapters.battery import Battery
+from robot_adapters.job import Job
 from robot_adapters.parameters import ADAPTER_PARAMETERS
 from robot_adapters.sensing.observer import SensingError
 from robot_adapters.sensing.rooms import rooms_from_names
@@ -45,21 +46,10 @@ from robot_adapters.sensors import Sensors
 from robot_adapters.settings import AdapterSettings
 
 _FEEDBACK_PERIOD = 0.2
-_TRACK_PERIOD = 0.2
 _REPEAT_PERIOD = 1.0
 _HOLD_PERIOD = 0.2
 _SLACK = 0.05  # [m] and [rad] that a robot may roll on after its goal checker was content
 _NOWHERE = Pose((math.nan, math.nan, math.nan))
-
-
-@dataclass(slots=True)
-class _Job:
-    """A skill that runs."""
-
-    task: asyncio.Task[SkillResult]
-    what: str
-    reason: str = ""  # why it was ended, if it was not by its own client
-    outcome: Outcome = Outcome.CANCELLED  # how it ended then
 
 
 class AdapterNode(AgentNode):
@@ -88,10 +78,9 @@ class AdapterNode(AgentNode):
         self.body = self.limits.body(Embodiment.model_validate(body))
         self.battery = Battery(self.settings.battery)
         self._step = 0
-        self._job: _Job | None = None
+        self._job: Job | None = None
         self._turn = asyncio.Lock()
         self._trouble = ""
-        self._driven = 0.0
         self._docked = False
         self._topics = ObservationPublishers(self, self.robot, self.body, "")
         self.serve_action(NavigateTo, "navigate_to", self._navigate)
@@ -215,9 +204,9 @@ class AdapterNode(AgentNode):
             # A stop that comes later finds the job; one that came before does not.
             if trouble := self.stops.refusal(self.robot):
                 return SkillResult(Outcome.REFUSED, trouble)
-            job = self._job = _Job(asyncio.ensure_future(work()), what)
-            begin, self._driven = self.now(), 0.0
-            tracking = asyncio.ensure_future(self._track(job))
+            job = self._job = Job(asyncio.ensure_future(work()), what)
+            begin = self.now()
+            tracking = asyncio.ensure_future(job.track(self._position, self.guard.strays))
             try:
                 result = await job.task
             except asyncio.CancelledError:
@@ -229,7 +218,7 @@ class AdapterNode(AgentNode):
                 tracking.cancel()
                 self._job = None
             duration = max(self.now() - begin, 0.0)
-            result = replace(result, duration=duration, distance=self._driven)
+            result = replace(result, duration=duration, distance=job.driven)
         if self.active:
             await self._observe()
         return result
@@ -252,27 +241,6 @@ class AdapterNode(AgentNode):
             for backend in (self.navigation, self.arm):
                 if backend is not None:
                     backend.halt()
-
-    async def _track(self, job: _Job) -> None:
-        """Add up how far the robot drives; end a skill on which it comes to where it must not be.
-
-        A robot that begins where it must not be may leave, for example after a person has put it
-        there.
-        """
-        last: Vec3 | None = None
-        strayed = True
-        while True:
-            here = self._here()
-            if here is not _NOWHERE:
-                trouble = self.guard.strays(here.position)
-                if trouble and not strayed:
-                    job.outcome, job.reason = Outcome.REFUSED, f"stopped on its way: {trouble}"
-                    job.task.cancel()
-                strayed = bool(trouble) and (strayed or last is None)
-                if last is not None:
-                    self._driven += math.dist(here.position[:2], last[:2])
-                last = here.position
-            await asyncio.sleep(_TRACK_PERIOD)
 
     # -- skills --------------------------------------------------------------------------------
 
@@ -343,6 +311,10 @@ class AdapterNode(AgentNode):
             return self.sensors.pose()
         except SensingError:
             return _NOWHERE
+
+    def _position(self) -> Vec3 | None:
+        here = self._here()
+        return None if here is _NOWHERE else here.position
 
     def _located_trouble(self) -> str:
         try:
