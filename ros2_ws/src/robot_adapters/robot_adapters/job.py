@@ -37,7 +37,7 @@ class Job:
         """Add up how far the robot drives; end the skill where the robot must not be.
 
         A robot that begins where it must not be may leave, for example after a person has put it
-        there.
+        there. Ends with the skill, after a last look at where the robot is.
 
         Args:
             position: Tells where the robot is [m], team's map; None: that is not known.
@@ -49,11 +49,13 @@ class Job:
             here = position()
             if here is not None:
                 trouble = strays(here)
-                if trouble and not strayed:
+                if trouble and not strayed and not self.task.done():
                     self.outcome, self.reason = Outcome.REFUSED, f"stopped on its way: {trouble}"
                     self.task.cancel()
                 strayed = bool(trouble) and (strayed or last is None)
                 if last is not None:
                     self.driven += math.dist(here[:2], last[:2])
                 last = here
-            await asyncio.sleep(_TRACK_PERIOD)
+            if self.task.done():
+                return
+            await asyncio.wait([self.task], timeout=_TRACK_PERIOD)

@@ -215,8 +215,10 @@ class AdapterNode(AgentNode):
                 self.report_failure(what, error)
                 result = SkillResult(Outcome.FAULT, f"the adapter failed: {error}")
             finally:
-                tracking.cancel()
                 self._job = None
+            await asyncio.wait([tracking])
+            if failure := tracking.exception():
+                self.report_failure(f"tracking of {what}", failure)
             duration = max(self.now() - begin, 0.0)
             result = replace(result, duration=duration, distance=job.driven)
         if self.active:
