@@ -93,7 +93,6 @@ def packages() -> dict[str, Path]:
 PACKAGES = packages()
 PYTHON = [name for name, folder in PACKAGES.items() if (folder / name / "__init__.py").is_file()]
 LATE = {"coterie_bench", "coterie_console", "coterie_bringup"}
-LAB = {"coterie_lab"}  # stands on the simulated houses, and knows nothing of teams
 
 
 def declared(folder: Path) -> set[str]:
@@ -187,8 +186,7 @@ ALSO = {"robot_adapters": {"robot_resume"}}
 LAYERS = (
     {"coterie_core"},
     {"coterie_ros"},
-    set(PYTHON) - {"coterie_core", "coterie_ros", *LAB, *LATE, "coterie_cli"},
-    LAB,
+    set(PYTHON) - {"coterie_core", "coterie_ros", *LATE, "coterie_cli"},
     LATE,
     {"coterie_cli"},
 )

@@ -22,6 +22,7 @@ setup(
     entry_points={
         "console_scripts": [
             "bridge_node = habitat_bridge.node:main",
+            "lab_node = habitat_bridge.lab.node:main",
         ]
     },
 )

@@ -40,7 +40,7 @@ def lab_parameters(
     Args:
         team: The team; robots without an adapter are played with the usual names.
         world: The house: fields of a `WorldSpec`.
-        faults: What goes wrong (coterie_lab.faults).
+        faults: What goes wrong (habitat_bridge.lab.faults).
         seed: Seed of the lab.
         pace: Simulated seconds per second of wall time, where the team's time is simulated.
     """

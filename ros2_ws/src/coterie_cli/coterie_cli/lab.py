@@ -52,9 +52,9 @@ def lab(
     """
     team = load_team(file)
     try:
-        from coterie_lab.faults import random_faults as drawn
-        from coterie_lab.faults import read_faults
-        from coterie_lab.node import LabNode
+        from habitat_bridge.lab.faults import random_faults as drawn
+        from habitat_bridge.lab.faults import read_faults
+        from habitat_bridge.lab.node import LabNode
     except ImportError as error:
         raise CommandError(
             f"the interfaces of real robots are missing ({error.name}); run "
@@ -124,7 +124,7 @@ def _listed(file: Path | None) -> list[Any]:
 
 def list_faults() -> None:
     """Print every fault, with what it does."""
-    from coterie_lab.faults import KINDS
+    from habitat_bridge.lab.faults import KINDS
 
     width = max(map(len, KINDS))
     for name, text in KINDS.items():

@@ -11,7 +11,6 @@ from typing import Any
 from coterie_core.embodiment import Embodiment
 from coterie_core.observation import Detection
 from coterie_core.skills import NavigateTo, Skill, SkillResult
-from coterie_lab.node import LabNode
 from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import Observation
@@ -20,6 +19,7 @@ from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient
 from coterie_ros.spinning import spinning
 from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.lab.node import LabNode
 from habitat_bridge.simulator import Start
 from robot_adapters.node import AdapterNode
 from robot_adapters.settings import AdapterSettings

@@ -11,12 +11,12 @@ import numpy as np
 
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.skills import LookAround, Outcome, Skill, SkillRefused, SkillResult
-from coterie_lab.arm import Arm
-from coterie_lab.hands import Grip, Hands
 from habitat_bridge.embedded.body import Body, Job, Spin
 from habitat_bridge.embedded.driving import Velocity
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.goal_scheduler import Step
+from habitat_bridge.lab.arm import Arm
+from habitat_bridge.lab.hands import Grip, Hands
 from habitat_bridge.simulator import RobotState
 
 Ended = Callable[[SkillResult], object]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from control_msgs.action import GripperCommand, ParallelGripperCommand
 from sensor_msgs.msg import JointState
 
-from coterie_lab.plant import Manipulator
-from coterie_lab.servers import MortalServer
 from coterie_ros.serving import GoalContext
+from habitat_bridge.lab.plant import Manipulator
+from habitat_bridge.lab.servers import MortalServer
 
 if TYPE_CHECKING:
-    from coterie_lab.robot import LabRobotNode
+    from habitat_bridge.lab.robot import LabRobotNode
 
 _GRIPPER_TIME = 0.6  # [s]
 

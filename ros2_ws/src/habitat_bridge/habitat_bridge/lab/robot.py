@@ -13,20 +13,20 @@ from sensor_msgs.msg import BatteryState, JointState, LaserScan
 from std_msgs.msg import Header, String
 
 from coterie_core.geometry import Pose, compose
-from coterie_lab.faults import Fault
-from coterie_lab.localization import Localization
-from coterie_lab.plant import Plant
-from coterie_lab.settings import LabRobot
 from coterie_ros import conversions
 from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.floor_map import seen_from
 from habitat_bridge.embedded.laser import laser_of
+from habitat_bridge.lab.faults import Fault
+from habitat_bridge.lab.localization import Localization
+from habitat_bridge.lab.plant import Plant
+from habitat_bridge.lab.settings import LabRobot
 from habitat_bridge.links import posed_links, read_joints, rest_links
 from habitat_bridge.simulator import RobotState
 from tf2_msgs.msg import TFMessage
 
 if TYPE_CHECKING:
-    from coterie_lab.node import LabNode
+    from habitat_bridge.lab.node import LabNode
 
 T = TypeVar("T")
 
@@ -156,7 +156,7 @@ class LabRobotNode:
         Raises:
             BadGoal: The robot has no such frame.
         """
-        from coterie_lab.nav2_servers import BadGoal
+        from habitat_bridge.lab.nav2_servers import BadGoal
 
         named = frame.lstrip("/")
         if named == self.settings.map_frame:

@@ -19,10 +19,10 @@ from vision_msgs.msg import (
 
 from coterie_core.detections import ImageDetection
 from coterie_core.embodiment import Camera
-from coterie_lab.robot import LabRobotNode
 from coterie_ros import conversions
 from coterie_ros.safe_publisher import SafePublisher
 from habitat_bridge.image_detector import ImageDetector
+from habitat_bridge.lab.robot import LabRobotNode
 from habitat_bridge.simulator import Frame, FrameRequest
 
 _LEAST_SCORE = 0.1

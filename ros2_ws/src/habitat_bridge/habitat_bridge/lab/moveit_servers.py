@@ -14,17 +14,17 @@ from moveit_msgs.srv import ApplyPlanningScene
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from coterie_core.geometry import Box, Pose, Quaternion, quaternion_to_yaw
-from coterie_lab.arm import NoSolution
-from coterie_lab.faults import Fault
-from coterie_lab.gripper_server import gripper_server
-from coterie_lab.plant import Manipulator, matrix_of
-from coterie_lab.servers import MortalServer
 from coterie_ros import conversions
 from coterie_ros.conversions import Checks, ConversionError
 from coterie_ros.serving import GoalContext
+from habitat_bridge.lab.arm import NoSolution
+from habitat_bridge.lab.faults import Fault
+from habitat_bridge.lab.gripper_server import gripper_server
+from habitat_bridge.lab.plant import Manipulator, matrix_of
+from habitat_bridge.lab.servers import MortalServer
 
 if TYPE_CHECKING:
-    from coterie_lab.robot import LabRobotNode
+    from habitat_bridge.lab.robot import LabRobotNode
 
 _FAULT_AFTER = 0.4  # [s]
 _INSIDE = 0.01  # [m] that a hand must be inside of an object to collide with it
@@ -250,7 +250,7 @@ class ArmServers:
         Raises:
             Refused: There is no such frame.
         """
-        from coterie_lab.nav2_servers import BadGoal
+        from habitat_bridge.lab.nav2_servers import BadGoal
 
         robot = self.robot
         manipulator = self.manipulator

@@ -24,10 +24,10 @@ from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Pose
 from coterie_fixtures.lab_clients import ActionUser
 from coterie_fixtures.tiny_house import tiny_house
-from coterie_lab.node import LabNode
 from coterie_ros import conversions
 from coterie_ros.qos import profile
 from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.lab.node import LabNode
 from tf2_msgs.msg import TFMessage
 
 pytestmark = pytest.mark.ros

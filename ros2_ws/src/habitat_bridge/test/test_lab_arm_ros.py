@@ -29,9 +29,9 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_fixtures.lab_clients import ActionUser
 from coterie_fixtures.tiny_house import tiny_house
-from coterie_lab.node import LabNode
 from coterie_ros import conversions
 from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.lab.node import LabNode
 
 pytestmark = pytest.mark.ros
 

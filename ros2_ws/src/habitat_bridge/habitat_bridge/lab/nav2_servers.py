@@ -16,8 +16,13 @@ from std_srvs.srv import Trigger
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.skills import NavigateTo as Drive
 from coterie_core.skills import Outcome, SkillResult
-from coterie_lab.faults import Fault
-from coterie_lab.navigation import (
+from coterie_ros import conversions
+from coterie_ros.conversions import Checks, ConversionError
+from coterie_ros.safe_publisher import RCLError
+from coterie_ros.serving import GoalContext
+from habitat_bridge.embedded.driving import Velocity
+from habitat_bridge.lab.faults import Fault
+from habitat_bridge.lab.navigation import (
     FAILED_TO_MAKE_PROGRESS,
     GOAL_TOLERANCE,
     PLANNER_TF_ERROR,
@@ -25,17 +30,12 @@ from coterie_lab.navigation import (
     navigation_code,
     plan,
 )
-from coterie_lab.plant import BaseJob
-from coterie_lab.servers import MortalServer
-from coterie_ros import conversions
-from coterie_ros.conversions import Checks, ConversionError
-from coterie_ros.safe_publisher import RCLError
-from coterie_ros.serving import GoalContext
-from habitat_bridge.embedded.driving import Velocity
+from habitat_bridge.lab.plant import BaseJob
+from habitat_bridge.lab.servers import MortalServer
 from habitat_bridge.simulator import RobotState
 
 if TYPE_CHECKING:
-    from coterie_lab.robot import LabRobotNode
+    from habitat_bridge.lab.robot import LabRobotNode
 
 _FEEDBACK_PERIOD = 0.2  # [s] of simulated time
 _FAULT_AFTER = 1.5  # [s] on the way before a goal fails

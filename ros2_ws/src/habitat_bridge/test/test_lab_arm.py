@@ -7,7 +7,7 @@ from importlib import resources
 import numpy as np
 import pytest
 
-from coterie_lab.arm import NoSolution, arm_of
+from habitat_bridge.lab.arm import NoSolution, arm_of
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.urdf import urdf_of
 

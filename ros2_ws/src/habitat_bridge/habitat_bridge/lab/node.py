@@ -9,15 +9,6 @@ from typing import Any, cast
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
-from coterie_lab.arm import arm_of
-from coterie_lab.cameras import LabCamera
-from coterie_lab.faults import Faults, parse_fault, read_faults
-from coterie_lab.hands import Grip
-from coterie_lab.moveit_servers import ArmServers
-from coterie_lab.nav2_servers import Nav2Servers
-from coterie_lab.plant import Manipulator, Plant
-from coterie_lab.robot import LabRobotNode
-from coterie_lab.settings import LabRobot, read_lab_robots
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import run_nodes
@@ -26,6 +17,15 @@ from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import make_world
 from habitat_bridge.goal_scheduler import GoalScheduler, Step
 from habitat_bridge.image_detector import detector_of
+from habitat_bridge.lab.arm import arm_of
+from habitat_bridge.lab.cameras import LabCamera
+from habitat_bridge.lab.faults import Faults, parse_fault, read_faults
+from habitat_bridge.lab.hands import Grip
+from habitat_bridge.lab.moveit_servers import ArmServers
+from habitat_bridge.lab.nav2_servers import Nav2Servers
+from habitat_bridge.lab.plant import Manipulator, Plant
+from habitat_bridge.lab.robot import LabRobotNode
+from habitat_bridge.lab.settings import LabRobot, read_lab_robots
 from habitat_bridge.sim_thread import SimThread
 from habitat_bridge.simulator import FrameRequest, WorldError
 from habitat_bridge.urdf import urdf_of
