@@ -17,14 +17,15 @@ from coterie_cli.robot.new import new_package
 
 def test_the_package_is_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = new_package("spot_two", tmp_path / "ws" / "src")
-    assert "robot.py" in capsys.readouterr().out
+    assert "spot_two/driver.py" in capsys.readouterr().out
     names = {str(f.relative_to(folder)) for f in folder.rglob("*") if f.is_file()}
     assert names >= {
         "package.xml", "setup.py", "setup.cfg", "resource/spot_two", "spot_two/driver.py",
-        "spot_two/robot.py", "test/test_spot_two.py", "README.md",
+        "test/test_spot_two.py", "README.md",
     }  # fmt: skip
     assert ElementTree.parse(folder / "package.xml").findtext("name") == "spot_two"
     assert "install_scripts=$base/lib/spot_two" in (folder / "setup.cfg").read_text()
+    assert len((folder / "spot_two" / "driver.py").read_text().splitlines()) <= 60
     for file in folder.rglob("*.py"):
         ast.parse(file.read_text())
         assert "$" not in file.read_text()

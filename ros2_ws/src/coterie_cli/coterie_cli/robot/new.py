@@ -20,7 +20,6 @@ _FILES = {
     "setup.cfg": "setup.cfg",
     "resource": "resource/$name",
     "init.py": "$name/__init__.py",
-    "robot.py": "$name/robot.py",
     "driver.py": "$name/driver.py",
     "test_driver.py": "test/test_$name.py",
     "README.md": "README.md",
@@ -50,7 +49,7 @@ def new_package(name: str, into: Path) -> Path:
         except OSError as error:
             raise CommandError(f"{folder}: cannot be made: {error}") from None
     print(
-        f"{folder}: a package with a driver to fill in: {name}/robot.py\n"
+        f"{folder}: a package with a driver to fill in: {name}/driver.py\n"
         f"  python3 -m pytest {folder / 'test'}   its tests run already\n"
         f"  {folder / 'README.md'}   how to build and run it, and what to write into the team file"
     )
