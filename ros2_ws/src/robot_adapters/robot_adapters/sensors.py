@@ -48,8 +48,6 @@ _KEPT = {"images": 60, "detections": 50, "maps": 1}
 """Messages of a topic that wait for the Observer's thread; the oldest go."""
 _AHEAD_OF_ODOMETRY = 1.5
 """How far localization may stamp its transform ahead, as amcl does on purpose [s]."""
-_RING = 8
-"""Points around a goal that are tried where no map tells which ones are free."""
 
 
 class Sensors:
@@ -195,28 +193,14 @@ class Sensors:
         return self._map_pose.to_team(point)
 
     def free_points(self, position: Vec3, tolerance: float) -> list[Vec3]:
-        """Return points within a tolerance [m] where the robot may stand, the nearest first."""
-        own = self._map_pose.to_robot(position)
-        floor = self.observer.map.floor_at(own)
-        ring = [
-            (own[0] + r * math.cos(a), own[1] + r * math.sin(a))
-            for r in (0.5 * tolerance, 0.95 * tolerance)
-            for a in (2.0 * math.pi * k / _RING for k in range(_RING))
-        ]
-        wanted = [(own[0], own[1]), *(ring if tolerance > 0.0 else [])]
-        if floor is not None:
-            nearest = floor.space.nearest_fit(own, max(tolerance, 1e-3))
-            wanted = [p for p in wanted if floor.space.fits_at(p)]
-            if nearest is not None:
-                wanted = [nearest, *(p for p in wanted if math.dist(p, nearest) > 0.05)]
-        here = own
+        """Return points within a tolerance [m] where the robot may stand, the best to try first."""
+        own = here = self._map_pose.to_robot(position)
         try:
             here = self._map_pose.to_robot(self.pose().position)
         except SensingError:
             pass
-        # The nearest to the goal first, then those on the robot's side of it.
-        first, rest = wanted[:1], sorted(wanted[1:], key=lambda p: math.dist(p, here[:2]))
-        return [self._map_pose.to_team((p[0], p[1], own[2])) for p in (*first, *rest)]
+        points = self.observer.map.stands(own, tolerance, here)
+        return [self._map_pose.to_team(point) for point in points]
 
     def objects(self, radius: float) -> list[tuple[str, str, Box]]:
         """Return objects near the robot [m]: of the team's map, else those that it saw itself."""

@@ -81,12 +81,6 @@ class NavigationSettings(Settings):
         description="The robot looks around after each drive that asks for no heading, as "
         "simulated robots do.",
     )
-    goal_tolerance: float = Field(
-        0.25,
-        ge=0.0,
-        le=5.0,
-        description="Distance from a goal at which Nav2's goal checker is content [m].",
-    )
     paused: RosName = Field(
         "",
         description="Topic (std_msgs/Bool) that tells that a person drives the robot or has paused "

@@ -136,11 +136,32 @@ def test_every_code_of_moveit_has_its_outcome(ros):
     rig.arm.faults = {"scene": "refuse"}
     outcome, reason, _ = rig.do(MoveArmTo((1.5, 1.0, 0.6)))
     assert outcome is Outcome.FAULT and "did not take the obstacles" in reason
-    # What cannot be reached from above is tried from here.
+    # What cannot be reached from above is tried from other sides.
     rig.arm.faults = {MOVE: -31}
     rig.arm.goals.clear()
     assert rig.do(Pick(CUP))[0] is Outcome.OUT_OF_REACH
-    assert len(rig.arm.goals[MOVE]) == 2
+    starts = {tuple(round(c, 3) for c in _point(g.request)) for g in rig.arm.goals[MOVE]}
+    assert len(starts) == len(rig.arm.goals[MOVE]) >= 3
+
+
+def _point(request):
+    goal = request.goal_constraints[0].position_constraints[0].constraint_region
+    at = goal.primitive_poses[0].position
+    return at.x, at.y, at.z
+
+
+def test_a_shelf_over_a_thing_lets_the_hand_come_from_the_side_and_back_the_same_way(ros):
+    rig = Rig(ros)
+    rig.arm.faults = {MOVE: lambda goal: -12 if _point(goal.request)[2] > 0.62 else None}
+    assert rig.do(Pick(CUP)) == (Outcome.SUCCEEDED, "", "cup")
+    points = [_point(goal.request) for goal in rig.arm.goals[MOVE]]
+    above, start, at, up, back = points
+    assert above[2] > 0.62 and up[2] > 0.62
+    assert start == back and math.dist(start, at) == pytest.approx(0.12, abs=1e-3)
+    assert start[2] <= 0.62
+    # And a shelf's board is set down on with less room above.
+    assert rig.do(Place(Target("table", (1.7, 0.9, 0.4)))) == (Outcome.SUCCEEDED, "", "")
+    assert max(_point(goal.request)[2] for goal in rig.arm.goals[MOVE][-2:]) <= 0.62
 
 
 def test_arms_that_hang_are_given_up(ros):

@@ -1,6 +1,7 @@
 """Places of occupancy grids: who fits where, ids that stay, frontier, regions, floors."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -183,3 +184,25 @@ def test_a_grid_without_any_free_cell_has_no_places():
     made = robot_map()
     made.set_grid(GridData(np.full((50, 50), -1, np.int8), CELL, (0.0, 0.0, 0.0)), HERE)
     assert only_floor(made).places.spots == {}
+
+
+def test_a_robot_stands_beside_what_it_goes_to_and_not_behind_the_wall():
+    made = robot_map()
+    values = np.array(two_rooms().values)
+    values[10:60, 70:82] = 100  # a counter along the wall between the rooms
+    made.set_grid(replace(two_rooms(), values=values), HERE)
+    kitchen = {"name": "kitchen", "polygon": [[0, 0], [4.15, 0], [4.15, 4.2], [0, 4.2]]}
+    hall = {"name": "hall", "polygon": [[4.15, 0], [8.3, 0], [8.3, 4.2], [4.15, 4.2]]}
+    made.set_rooms(rooms_from_names([kitchen, hall], "rooms"), HERE)
+    space = only_floor(made).space
+    thing, here = (3.95, 1.5, 0.9), (1.0, 2.5, 0.0)
+    nearest = space.nearest_fit(thing, 0.9)
+    assert nearest is not None and nearest[0] > 4.2  # behind the wall
+    points = made.stands(thing, 0.9, here)
+    assert points and all(p[0] < 3.5 and space.fits_at(p) for p in points)
+    away = [math.dist(p[:2], thing[:2]) for p in points]
+    assert max(away) <= 0.9 and away[0] < min(away) + 0.2
+    assert min(math.dist(a, b) for k, a in enumerate(points) for b in points[:k]) > 0.19
+    assert made.stands(thing, 0.3, here) == []
+    free = (1.0, 1.5, 0.0)
+    assert made.stands(free, 0.0, here) == [free]

@@ -93,8 +93,11 @@ def _fetches(
 
     def at_hand(point: Vec3) -> bool:
         floor = world.occupancy.elevation(world.occupancy.floor_index(point[2]))
-        near = space.nearest_free(point, _SHARE_OF_REACH * arm.reach, near=here)
-        return near is not None and arm.min_height <= point[2] - floor <= arm.max_height
+        reach = _SHARE_OF_REACH * arm.reach
+        near = space.nearest_free(point, reach, near=here)
+        if near is None or math.dist(near[:2], point[:2]) > reach:
+            return False
+        return arm.min_height <= point[2] - floor <= arm.max_height
 
     items = [
         thing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from coterie_core.geometry import Box, Vec3
@@ -33,6 +34,10 @@ _EDGE = 0.06
 """Edge of a thing whose size nobody knows [m]."""
 _CLEARANCE = 0.02
 """Height above a surface at which things are let go [m]."""
+_ANOTHER_WAY = (Outcome.OUT_OF_REACH, Outcome.BLOCKED)
+"""How a motion fails that may succeed another way."""
+_SIDES = ((0.0, 0.0), (0.0, 45.0), (45.0, 45.0), (-45.0, 45.0), (60.0, 0.0), (-60.0, 0.0))
+"""Ways to a thing beside that from above: turned from straight ahead, and down [degrees]."""
 
 
 class Mover(Protocol):
@@ -144,41 +149,43 @@ class GraspingArm:
         await self._see(thing.center, target.label)
         await gripper.open()
         feedback(Progress(0.2))
-        direction = await self._approach(point, thing)
+        start, direction = await self._approach(point, thing)
         feedback(Progress(0.5))
         await self._mover.move(point, direction)
         grip = await gripper.close()
         feedback(Progress(0.7))
         if not gripper.holds(grip):
-            await self._retreat(point)
+            await self._retreat(point, start)
             raise Ended(Outcome.HAND_EMPTY, gripper.empty(grip))
         self._holding, self._held = target.label, thing
-        await self._retreat(point)
+        await self._see(thing.center, target.label)
+        await self._retreat(point, start)
         # What was held at first may have slipped on the way up.
         grip = await gripper.close()
         if not gripper.holds(grip):
             self._holding, self._held = "", None
             raise Ended(Outcome.HAND_EMPTY, f"{target.label} slipped: {gripper.empty(grip)}")
 
-    async def _approach(self, point: Vec3, thing: Box) -> Vec3 | None:
-        """Bring the hand in front of a point, from above or from here; return which way it points.
+    async def _approach(self, point: Vec3, thing: Box) -> tuple[Vec3, Vec3]:
+        """Bring the hand before a point; return where that is and which way the hand points.
+
+        From above, else from any side: something may stand over the thing, or before it.
 
         Raises:
-            Ended: Neither way is possible.
+            Ended: No way is possible.
         """
         first: Ended | None = None
-        ahead = math.hypot(point[0], point[1]) or 1.0
-        for way in (DOWN, (point[0] / ahead, point[1] / ahead, 0.0)):
+        for way in _ways(math.atan2(point[1], point[0])):
             back = self._settings.approach
             if way is DOWN:
                 back += thing.size[2] / 2.0
             start = (point[0] - back * way[0], point[1] - back * way[1], point[2] - back * way[2])
             try:
                 await self._mover.move(start, way)
-                return way
+                return start, way
             except Ended as end:
                 first = first or end
-                if end.result.outcome not in (Outcome.OUT_OF_REACH, Outcome.BLOCKED):
+                if end.result.outcome not in _ANOTHER_WAY:
                     raise
         assert first is not None
         raise first
@@ -198,9 +205,8 @@ class GraspingArm:
         height = self._held.size[2] / 2.0 if self._held is not None else _EDGE / 2.0
         spot = (x, y, z + height + _CLEARANCE)
         point = self._local(spot)
-        above = (point[0], point[1], point[2] + self._settings.approach)
         await self._see(spot)
-        await self._mover.move(above, DOWN)
+        above = await self._above(point)
         feedback(Progress(0.4))
         await self._mover.move(point, DOWN)
         feedback(Progress(0.7))
@@ -208,10 +214,34 @@ class GraspingArm:
         self._holding, self._held = "", None
         await self._mover.move(above, DOWN)
 
-    async def _retreat(self, point: Vec3) -> None:
-        up = (point[0], point[1], point[2] + self._settings.approach)
-        await self._see(None)
-        await self._mover.move(up, None)
+    async def _above(self, point: Vec3) -> Vec3:
+        """Bring the hand over a point, lower where something is above; return where that is.
+
+        Raises:
+            Ended: It gets to none of these.
+        """
+        first: Ended | None = None
+        for share in (1.0, 0.5, 0.25):
+            above = (point[0], point[1], point[2] + share * self._settings.approach)
+            try:
+                await self._mover.move(above, DOWN)
+                return above
+            except Ended as end:
+                first = first or end
+                if end.result.outcome not in _ANOTHER_WAY:
+                    raise
+        assert first is not None
+        raise first
+
+    async def _retreat(self, point: Vec3, start: Vec3) -> None:
+        """Bring the hand up from a point, or back to where it came from."""
+        try:
+            up = (point[0], point[1], point[2] + self._settings.approach)
+            await self._mover.move(up, None)
+        except Ended as end:
+            if end.result.outcome not in _ANOTHER_WAY:
+                raise
+            await self._mover.move(start, None)
 
     # -- where things are ----------------------------------------------------------------------
 
@@ -266,3 +296,15 @@ class GraspingArm:
                 continue
             boxes.append((name, Box(self._local(box.center), box.size, box.yaw - here.yaw)))
         await self._mover.see(boxes, self._held)
+
+
+def _ways(ahead: float) -> Iterator[Vec3]:
+    """Return directions in which a hand may come to a thing, the usual ones first.
+
+    Args:
+        ahead: Direction of the thing from the robot [rad].
+    """
+    yield DOWN
+    for turn, drop in _SIDES:
+        a, d = ahead + math.radians(turn), math.radians(drop)
+        yield (math.cos(a) * math.cos(d), math.sin(a) * math.cos(d), -math.sin(d))

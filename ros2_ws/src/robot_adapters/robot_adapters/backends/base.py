@@ -65,7 +65,7 @@ class Whereabouts(Protocol):
         ...
 
     def free_points(self, position: Vec3, tolerance: float) -> list[Vec3]:
-        """Return points within a tolerance [m] where the robot may stand, the nearest first.
+        """Return points within a tolerance [m] where the robot may stand, the best to try first.
 
         The position itself comes first where nothing is known against it.
         """

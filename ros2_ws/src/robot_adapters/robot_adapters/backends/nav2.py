@@ -277,9 +277,7 @@ class Nav2Navigation:
 
     async def _reachable(self, skill: NavigateTo, goal: Pose) -> tuple[Vec3, float]:
         """Return the point to drive to and the length of the path (NaN: not known)."""
-        # The goal checker is content some way off: what is left of the tolerance is for the point.
-        slack = self._settings.goal_tolerance
-        tolerance = 0.0 if skill.place else max(skill.tolerance - slack, 0.0)
+        tolerance = 0.0 if skill.place else skill.tolerance
         points = self._where.free_points(goal.position, tolerance) or [goal.position]
         planned = (self._settings.check_path or self._must_plan) and self._plan.there
         if self._must_plan and not planned:

@@ -21,6 +21,12 @@ _FLOOR_GAP = 1.0
 """Grids whose heights differ by more are of different floors [m]."""
 _DOOR_WIDTH = 1.2
 """Passages narrower than this are taken for doors [m]."""
+_RING = 8
+"""Points around another that are tried where no grid tells which ones are free."""
+_MOST_STANDS = 24
+"""Points around another that are weighed where a grid tells which ones are free."""
+_BAND = 0.2
+"""Of two points the one that is nearer to a goal by so much is better, wherever it is [m]."""
 
 
 @dataclass(slots=True)
@@ -136,6 +142,36 @@ class RobotMap:
     def room_of(self, place: str, state: FloorState) -> RoomView | None:
         """Return the room of a place."""
         return self._rooms.view(state.places.spots[place].region)
+
+    def stands(self, point: Vec3, tolerance: float, here: Vec3) -> list[Vec3]:
+        """Return points around another where the body may stand, the best to try first.
+
+        Where there are any in the room of the point, only those: what lies on the other side of a
+        wall is near and out of reach. Of these the nearer ones, and then those nearer to the robot.
+
+        Args:
+            point: What they are around, in the robot's map [m].
+            tolerance: How far from it they may be [m].
+            here: Where the robot is in its map [m].
+        """
+        x, y, z = point
+        state = self.floor_at(point)
+        if state is None:
+            ring = [
+                (x + r * math.cos(a), y + r * math.sin(a))
+                for r in (0.5 * tolerance, 0.95 * tolerance)
+                for a in (2.0 * math.pi * k / _RING for k in range(_RING))
+            ]
+            found = [(x, y), *(ring if tolerance > 0.0 else [])]
+        else:
+            found = state.space.stands(point, tolerance, _MOST_STANDS)
+        room = self.room_at(point)
+        inside = [at for at in found if room is not None and self.room_at((*at, z)) == room]
+
+        def worth(at: Vec2) -> tuple[int, float]:
+            return int(math.dist(at, point[:2]) / _BAND), math.dist(at, here[:2])
+
+        return [(*at, z) for at in sorted(inside or found, key=worth)]
 
     def has(self, place: str) -> bool:
         """Whether there is such a place now."""
