@@ -16,10 +16,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from coterie_core.kinematics.sampling import postures
+from coterie_core.urdf.reading import read_description
 from coterie_fixtures.urdfs import diff_drive, with_arm
 from robot_resume.builder import analyse, resume_of
-from robot_resume.reading import read_description
-from robot_resume.sampling import postures
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "urdf"
 SAMPLES = 100_000

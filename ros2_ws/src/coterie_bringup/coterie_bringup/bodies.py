@@ -27,8 +27,8 @@ def described_robot(team: Team, robot: RobotSpec) -> tuple[str, Resume]:
     Raises:
         PlanError: A file cannot be read, or the URDF cannot be used; names it and the remedy.
     """
+    from coterie_core.urdf.errors import UrdfError
     from robot_resume.cache import stored_resume
-    from robot_resume.errors import UrdfError
 
     file = team.resolve(robot.urdf)
     overrides = team.resolve(robot.overrides) if robot.overrides else None

@@ -21,9 +21,9 @@ from coterie_cli.resume_tables import comparison, table_of
 from coterie_core.files import write_atomically
 from coterie_core.language import Decider, build_decider
 from coterie_core.resume import Resume
+from coterie_core.urdf.errors import UrdfError
 from robot_resume.builder import SAMPLES, Analysis, analyse, resume_from
 from robot_resume.compare import Stated, StatedError, compare, load_stated
-from robot_resume.errors import UrdfError
 from robot_resume.overrides import RobotOverrides, load_overrides, overrides_for
 from robot_resume.skeleton import plain_line, skeleton_text
 from robot_resume.verbalize import describe

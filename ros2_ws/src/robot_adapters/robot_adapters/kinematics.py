@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.geometry import Vec3
+from coterie_core.kinematics.chain import Chain
+from coterie_core.kinematics.inverse import Target, solve
+from coterie_core.urdf.errors import UrdfError
+from coterie_core.urdf.tree import inverse
 from robot_resume.builder import analyse
-from robot_resume.chain import Chain
-from robot_resume.errors import UrdfError
-from robot_resume.inverse import Target, solve
-from robot_resume.tree import inverse
 
 Array = npt.NDArray[np.float64]
 

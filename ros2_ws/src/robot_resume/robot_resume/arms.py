@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from coterie_core.kinematics.chain import Chain, resolved
+from coterie_core.kinematics.collision import SelfCollision
 from coterie_core.resume import ArmJoint, Gripper, ResumeArm
-from robot_resume.chain import Chain, resolved
-from robot_resume.collision import SelfCollision
+from coterie_core.urdf.tree import Joint, plain
 from robot_resume.limbs import Limb
 from robot_resume.locomotion import Scene, foot_offset
 from robot_resume.mobility import Stance
 from robot_resume.reach import Prober, workspace_of
-from robot_resume.tree import Joint, plain
 
 Array = npt.NDArray[np.float64]
 

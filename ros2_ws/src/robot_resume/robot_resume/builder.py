@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coterie_core.resume import Manipulation, Mobility, Perception, Resume
+from coterie_core.urdf.bodies import Bodies
+from coterie_core.urdf.errors import UrdfError
+from coterie_core.urdf.reading import MAX_METERS, Description, read_description
+from coterie_core.urdf.tree import Tree, build_tree
 from robot_resume.arms import ArmModel, arm_models, describe_arms
 from robot_resume.cameras import find_cameras, looks
-from robot_resume.errors import UrdfError
 from robot_resume.frame import Base, face_ahead, find_base
-from robot_resume.geometry import Bodies
 from robot_resume.locomotion import Drive, Scene, find_drive
 from robot_resume.mobility import Stance, measure
 from robot_resume.overrides import RobotOverrides, apply_overrides, foreign_version
 from robot_resume.overrides_apply import stated_drive, without_ignored
-from robot_resume.reading import MAX_METERS, Description, read_description
-from robot_resume.tree import Tree, build_tree
 
 SAMPLES = 100_000
 _MOST_WARNINGS = 40

@@ -67,6 +67,9 @@ def cache_folder() -> Path:
 
 def _code() -> bytes:
     digest = hashlib.sha256()
-    for file in (*sorted(Path(__file__).parent.glob("*.py")), Path(resume_text.__file__)):
+    core = Path(resume_text.__file__).parent
+    folders = (Path(__file__).parent, core / "kinematics", core / "urdf")
+    files = [file for folder in folders for file in sorted(folder.glob("*.py"))]
+    for file in (*files, Path(resume_text.__file__)):
         digest.update(file.read_bytes())
     return digest.digest()

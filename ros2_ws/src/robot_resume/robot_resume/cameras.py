@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from coterie_core.kinematics.chain import Chain
+from coterie_core.kinematics.sampling import postures
 from coterie_core.resume import Perception, ResumeCamera
-from robot_resume.chain import Chain
-from robot_resume.gazebo import Sensor
+from coterie_core.urdf.gazebo import Sensor
+from coterie_core.urdf.reading import Description
+from coterie_core.urdf.tree import Tree, plain
 from robot_resume.limbs import CAMERA
 from robot_resume.locomotion import Scene
 from robot_resume.mobility import Stance
-from robot_resume.reading import Description
-from robot_resume.sampling import postures
-from robot_resume.tree import Tree, plain
 
 Array = npt.NDArray[np.float64]
 

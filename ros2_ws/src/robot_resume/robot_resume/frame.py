@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from robot_resume.geometry import Bodies
-from robot_resume.tree import Joint, Tree, inverse, turn
+from coterie_core.urdf.bodies import Bodies
+from coterie_core.urdf.tree import Joint, Tree, inverse, turn
 
 Array = npt.NDArray[np.float64]
 

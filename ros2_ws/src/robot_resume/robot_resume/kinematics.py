@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
+from coterie_core.kinematics.chain import Chain
+from coterie_core.kinematics.collision import arm_model
+from coterie_core.kinematics.inverse import Target, solve
+from coterie_core.kinematics.sampling import postures
 from robot_resume.arms import ArmModel
 from robot_resume.builder import Analysis, analyse
-from robot_resume.chain import Chain
-from robot_resume.collision import arm_model
-from robot_resume.inverse import Target, solve
-from robot_resume.sampling import postures
 
 Array = npt.NDArray[np.float64]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from robot_resume.chain import Chain
-from robot_resume.inverse import Target, solve
+from coterie_core.kinematics.chain import Chain
+from coterie_core.kinematics.inverse import Target, solve
+from coterie_core.kinematics.sampling import postures
 from robot_resume.limbs import Limb
 from robot_resume.locomotion import Drive, Scene, foot_offset
-from robot_resume.sampling import postures
 
 Array = npt.NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_resume.tree import Joint, Tree, plain
+from coterie_core.urdf.tree import Joint, Tree, plain
 
 FINGER = re.compile(
     r"finger|fngr|jaw|claw|thumb|knuckle|gripper.*(pad|tip)|gripper_(l|r|left|right)([_.]|$)"

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.embodiment import MobilityKind
-from robot_resume.chain import Chain
+from coterie_core.kinematics.chain import Chain
+from coterie_core.kinematics.sampling import postures
+from coterie_core.urdf.bodies import Bodies
+from coterie_core.urdf.reading import Description
+from coterie_core.urdf.tree import Joint, Tree, plain
 from robot_resume.frame import Base, resting
-from robot_resume.geometry import Bodies
 from robot_resume.limbs import Limb, find_limbs, moving_below
-from robot_resume.reading import Description
-from robot_resume.sampling import postures
-from robot_resume.tree import Joint, Tree, plain
 
 Array = npt.NDArray[np.float64]
 

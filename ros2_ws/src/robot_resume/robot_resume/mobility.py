@@ -10,10 +10,10 @@ import numpy.typing as npt
 from scipy.spatial import ConvexHull, QhullError
 
 from coterie_core.resume import Mobility
+from coterie_core.urdf.tree import plain
 from robot_resume.leg_stance import Standing, stand
 from robot_resume.limbs import Limb, is_arm
 from robot_resume.locomotion import CASTER, FLIPPER, MAX_LIMB_JOINTS, Drive, Scene
-from robot_resume.tree import plain
 
 Array = npt.NDArray[np.float64]
 

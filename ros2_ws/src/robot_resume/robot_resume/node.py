@@ -11,6 +11,7 @@ from pathlib import Path
 from std_msgs.msg import String
 
 from coterie_core.resume import Resume
+from coterie_core.urdf.errors import UrdfError
 from coterie_core.yaml_marks import FileProblem
 from coterie_msgs.msg import RobotResume
 from coterie_ros import conversions
@@ -19,7 +20,6 @@ from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.model import MODEL_PARAMETER, node_decider
 from coterie_ros.parameters import Parameters, ParameterSpec
 from robot_resume.builder import SAMPLES, analyse, resume_from
-from robot_resume.errors import UrdfError
 from robot_resume.overrides import RobotOverrides, load_overrides
 from robot_resume.skeleton import plain_line, skeleton_text
 from robot_resume.verbalize import describe

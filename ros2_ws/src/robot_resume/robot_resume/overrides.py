@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from coterie_core.embodiment import MobilityKind
 from coterie_core.resume import Manipulation, Mobility, Perception, Resume, ResumeCamera
+from coterie_core.urdf.tree import Tree
 from coterie_core.yaml_checks import check, suggestion
 from coterie_core.yaml_marks import FileProblem, load_marked, read_text
 from robot_resume.mobility import STAIR
-from robot_resume.tree import Tree
 
 Channel = Literal["rgb", "depth", "infrared"]
 

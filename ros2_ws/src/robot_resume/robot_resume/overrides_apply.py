@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from coterie_core.embodiment import MobilityKind
+from coterie_core.urdf.errors import UrdfError
+from coterie_core.urdf.tree import Joint, Tree
 from coterie_core.yaml_checks import suggestion
-from robot_resume.errors import UrdfError
 from robot_resume.locomotion import Drive, Scene
 from robot_resume.overrides import RobotOverrides
-from robot_resume.tree import Joint, Tree
 
 
 def without_ignored(tree: Tree, overrides: RobotOverrides) -> Tree:

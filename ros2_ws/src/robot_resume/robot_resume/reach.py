@@ -10,11 +10,11 @@ import numpy.typing as npt
 from scipy.ndimage import binary_dilation
 from scipy.spatial import ConvexHull, QhullError
 
+from coterie_core.kinematics.chain import Chain
+from coterie_core.kinematics.collision import SelfCollision
+from coterie_core.kinematics.inverse import Target, solve
+from coterie_core.kinematics.sampling import postures
 from coterie_core.workspace import Workspace
-from robot_resume.chain import Chain
-from robot_resume.collision import SelfCollision
-from robot_resume.inverse import Target, solve
-from robot_resume.sampling import postures
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robot_resume.tree import Tree
+from coterie_core.urdf.tree import Tree
 
 _NAME = 80  # characters of a name
 

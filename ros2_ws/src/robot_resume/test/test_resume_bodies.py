@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coterie_core.kinematics.collision import _convex
+from coterie_core.urdf.errors import UrdfError
+from coterie_core.urdf.reading import read_description
+from coterie_core.urdf.tree import build_tree
 from coterie_fixtures.urdfs import Urdf, diff_drive, with_arm
 from robot_resume.builder import resume_of
-from robot_resume.collision import _convex
-from robot_resume.errors import UrdfError
 from robot_resume.overrides import overrides_for, skeleton_digest
-from robot_resume.reading import read_description
-from robot_resume.tree import build_tree
 
 
 def resume(urdf: Urdf, **options):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from coterie_core.kinematics.sampling import postures
 from coterie_fixtures.urdfs import (
     Urdf,
     diff_drive,
@@ -21,7 +22,6 @@ from coterie_fixtures.urdfs import (
     without_names,
 )
 from robot_resume.builder import analyse, resume_of
-from robot_resume.sampling import postures
 
 BOTH = pytest.mark.parametrize("named", [True, False], ids=["named", "nameless"])
 

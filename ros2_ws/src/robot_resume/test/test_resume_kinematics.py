@@ -9,14 +9,14 @@ import pinocchio as pin
 import pytest
 from scipy.ndimage import binary_fill_holes
 
+from coterie_core.kinematics.chain import Chain
+from coterie_core.kinematics.inverse import Target, solve
+from coterie_core.kinematics.sampling import postures
+from coterie_core.urdf.reading import read_description
+from coterie_core.urdf.tree import build_tree
 from coterie_fixtures.urdfs import Urdf, diff_drive, on_table, telescope, with_arm
 from robot_resume.builder import analyse, resume_of
-from robot_resume.chain import Chain
-from robot_resume.inverse import Target, solve
 from robot_resume.kinematics import Kinematics
-from robot_resume.reading import read_description
-from robot_resume.sampling import postures
-from robot_resume.tree import build_tree
 
 ROVER = with_arm(diff_drive()).text()
 TABLE = on_table().text()

@@ -6,11 +6,11 @@ import math
 
 import pytest
 
+from coterie_core.urdf.errors import UrdfError
+from coterie_core.urdf.reading import read_description
+from coterie_core.urdf.tree import build_tree
 from coterie_fixtures.urdfs import Urdf, diff_drive, on_table, replaced, with_arm
 from robot_resume.builder import resume_of
-from robot_resume.errors import UrdfError
-from robot_resume.reading import read_description
-from robot_resume.tree import build_tree
 
 ARM = on_table().text()
 TWO = '<link name="a"/><link name="b"/>'
@@ -195,7 +195,7 @@ def test_nesting_and_size_are_limited(monkeypatch):
     deep = "<robot>" + "<a>" * 100 + "</a>" * 100 + "</robot>"
     with pytest.raises(UrdfError, match="nested deeper"):
         read_description(deep)
-    monkeypatch.setattr("robot_resume.reading.MAX_BYTES", 1000)
+    monkeypatch.setattr("coterie_core.urdf.reading.MAX_BYTES", 1000)
     with pytest.raises(UrdfError, match="larger than"):
         read_description(ARM)
 

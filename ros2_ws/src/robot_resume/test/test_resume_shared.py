@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coterie_core.urdf.errors import UrdfError
 from robot_resume.builder import analyse, resume_of
-from robot_resume.errors import UrdfError
 from robot_resume.kinematics import Kinematics
 
 FOLDER = Path(__file__).resolve().parents[5] / "shared" / "data" / "urdf"

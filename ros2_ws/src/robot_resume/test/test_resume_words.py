@@ -13,11 +13,11 @@ import pytest
 from coterie_core.language import Decider, ModelProfile, build_model
 from coterie_core.resume_text import resume_text
 from coterie_core.testing.endpoint import Endpoint, server_error
+from coterie_core.urdf.errors import UrdfError
 from coterie_core.yaml_marks import FileProblem
 from coterie_fixtures.urdfs import diff_drive, with_arm
 from robot_resume.builder import analyse, resume_from, resume_of
 from robot_resume.compare import StatedError, compare, load_stated
-from robot_resume.errors import UrdfError
 from robot_resume.outline import outline_of
 from robot_resume.overrides import load_overrides, overrides_for
 from robot_resume.picture import draw_resume

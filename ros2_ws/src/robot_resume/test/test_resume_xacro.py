@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from coterie_core.urdf.errors import UrdfError
+from coterie_core.urdf.reading import read_description
+from coterie_core.urdf.tree import build_tree
 from robot_resume.builder import resume_of
-from robot_resume.errors import UrdfError
-from robot_resume.reading import read_description
-from robot_resume.tree import build_tree
 
 NS = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
 WHEELS = f"""<robot {NS}>
@@ -86,7 +86,7 @@ def test_a_document_reads_and_runs_nothing_else(tmp_path, monkeypatch, inside, t
     folder.mkdir()
     file = folder / "robot.xacro"
     file.write_text(f'<robot name="r" {NS}>{inside.replace("SECRET", str(secret))}</robot>')
-    monkeypatch.setattr("robot_resume.xacro.TIMEOUT_S", 3.0)
+    monkeypatch.setattr("coterie_core.urdf.xacro.TIMEOUT_S", 3.0)
     with pytest.raises(UrdfError, match=told) as caught:
         read_description(file)
     assert "token-1234" not in str(caught.value)

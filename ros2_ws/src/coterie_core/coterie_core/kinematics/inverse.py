@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from robot_resume.chain import Chain
+from coterie_core.kinematics.chain import Chain
 
 Array = npt.NDArray[np.float64]
 

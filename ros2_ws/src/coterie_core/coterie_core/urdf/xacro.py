@@ -15,8 +15,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
 
-from robot_resume import xacro_child
-from robot_resume.errors import UrdfError
+from coterie_core.urdf import xacro_child
+from coterie_core.urdf.errors import UrdfError
 
 REMEDY = "mend it, or expand it first: xacro FILE > robot.urdf"
 PREFIX = "xacro"

@@ -9,10 +9,10 @@ import numpy.typing as npt
 import pinocchio as pin
 from scipy.spatial import ConvexHull, QhullError
 
-from robot_resume.chain import Chain
-from robot_resume.geometry import Bodies
-from robot_resume.sampling import postures
-from robot_resume.tree import Joint, Shape, Tree
+from coterie_core.kinematics.chain import Chain
+from coterie_core.kinematics.sampling import postures
+from coterie_core.urdf.bodies import Bodies
+from coterie_core.urdf.tree import Joint, Shape, Tree
 
 coal = pin.coal
 

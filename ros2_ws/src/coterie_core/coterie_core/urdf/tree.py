@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from urdf_parser_py.urdf import URDF
 
-from robot_resume.errors import UrdfError
-from robot_resume.reading import Description
+from coterie_core.urdf.errors import UrdfError
+from coterie_core.urdf.reading import Description
 
 Array = npt.NDArray[np.float64]
 JointKind = Literal["revolute", "continuous", "prismatic", "planar", "floating", "fixed"]

@@ -6,8 +6,8 @@ import math
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 
-from robot_resume.errors import UrdfError
-from robot_resume.values import vector
+from coterie_core.urdf.errors import UrdfError
+from coterie_core.urdf.values import vector
 
 
 @dataclass

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
-from robot_resume.errors import UrdfError
-from robot_resume.gazebo import Sensor, read_gazebo
-from robot_resume.values import joined, number, three, vector
-from robot_resume.xacro import expand, needs_expansion, unify
+from coterie_core.urdf.errors import UrdfError
+from coterie_core.urdf.gazebo import Sensor, read_gazebo
+from coterie_core.urdf.values import joined, number, three, vector
+from coterie_core.urdf.xacro import expand, needs_expansion, unify
 
 MAX_BYTES = 32 * 2**20
 MAX_ELEMENTS = 400_000

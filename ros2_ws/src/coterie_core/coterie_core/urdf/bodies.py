@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from robot_resume.meshes import Meshes
-from robot_resume.reading import MAX_METERS
-from robot_resume.tree import Link, Shape, Tree
+from coterie_core.urdf.meshes import Meshes
+from coterie_core.urdf.reading import MAX_METERS
+from coterie_core.urdf.tree import Link, Shape, Tree
 
 Array = npt.NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import xml.etree.ElementTree as ET
 
-from robot_resume.errors import UrdfError
+from coterie_core.urdf.errors import UrdfError
 
 
 def number(element: ET.Element | None, key: str, where: str, default: float) -> float:

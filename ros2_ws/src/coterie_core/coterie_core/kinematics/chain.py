@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from robot_resume.tree import Joint, Tree
+from coterie_core.urdf.tree import Joint, Tree
 
 Array = npt.NDArray[np.float64]
 

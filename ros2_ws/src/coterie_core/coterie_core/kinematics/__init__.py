@@ -1,0 +1,1 @@
+"""Kinematics of a URDF: chains of joints forward and inverse, and what they hit."""
