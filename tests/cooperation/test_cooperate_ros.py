@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 
 import pytest
+from rich.console import Console
 
 pytestmark = pytest.mark.ros
 
@@ -14,8 +17,15 @@ from builtin_interfaces.msg import Duration  # noqa: E402
 from rclpy.action import ActionClient  # noqa: E402
 
 import reveca_agent.node as agent_node  # noqa: E402
+from coterie_bench.oracle import Oracle  # noqa: E402
+from coterie_cli.cooperate.record import CooperationRecord  # noqa: E402
+from coterie_cli.cooperate.watch import CooperationWatcher  # noqa: E402
+from coterie_cli.person import PersonAtTerminal  # noqa: E402
+from coterie_core.asking import MOST_QUESTIONS  # noqa: E402
 from coterie_core.cooperation import Goal, Note  # noqa: E402
 from coterie_core.household import load_household  # noqa: E402
+from coterie_core.language import ModelProfile  # noqa: E402
+from coterie_core.testing.endpoint import Endpoint  # noqa: E402
 from coterie_msgs.action import Cooperate  # noqa: E402
 from coterie_msgs.msg import Relation, SubGoal, TeamMessage  # noqa: E402
 from coterie_ros import conversions  # noqa: E402
@@ -39,8 +49,8 @@ LONGER = Goal.parse("longer", ["ON(unicorn, table): 1"])
 class Graph:
     """A bridge, two robots that cooperate, and a person, `anna`, who takes part."""
 
-    def __init__(self, ros, folder) -> None:
-        self.ros, self.folder = ros, folder
+    def __init__(self, ros, folder, model="") -> None:
+        self.ros, self.folder, self.model = ros, folder, model
         self.world = EmbeddedWorld(
             generate_house(8, floors=1), seed=8, noise=DetectorNoise.low(), threads=1
         )
@@ -84,7 +94,11 @@ class Graph:
                 "agent",
                 namespace=f"/{name}",
                 context=self.ros.context,
-                parameters={"team": [*TEAM, "anna"], "state_directory": str(self.folder)},
+                parameters={
+                    "team": [*TEAM, "anna"],
+                    "state_directory": str(self.folder),
+                    **({"model_profile": self.model} if self.model else {}),
+                },
             )
         )
 
@@ -210,3 +224,71 @@ def test_without_a_map_it_says_what_is_missing(ros, monkeypatch) -> None:
     assert answer.status == ABORTED and not answer.result.success
     assert "no message on semantic_map within 0.2 s" in answer.result.message
     assert not node._busy
+
+
+# -- models that ask the person who gave the goal --------------------------------------------------
+
+
+class Asks:
+    """A model that asks the person once about every choice of a plan, and else the stand-in."""
+
+    def __init__(self) -> None:
+        self.oracle = Oracle()
+        self.told: list[tuple[str, str]] = []
+
+    def __call__(self, request):
+        offered = [tool["function"]["name"] for tool in request.get("tools", ())]
+        said = [m["content"] for m in request["messages"] if m["role"] == "tool"]
+        if "ask_person" in offered and not said:
+            asked = {"question": "Which [b]bottle[/b]\x1b[2J first?", "choices": ["red", "green"]}
+            function = {"name": "ask_person", "arguments": json.dumps(asked)}
+            return {"tool_calls": [{"id": "c", "type": "function", "function": function}]}
+        you = request["messages"][-1]["content"] if not said else request["messages"][1]["content"]
+        self.told += [
+            (next(name for name in TEAM if f"\n{name}: step" in you), one) for one in said
+        ]
+        return self.oracle(request)
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["at a terminal", "nobody"])
+def test_who_gives_the_goal_answers_the_robots_models(ros, tmp_path, there) -> None:
+    model = Asks()
+    with Endpoint(model, model="m") as endpoint, Terminal(there) as terminal:
+        used = ModelProfile(kind="openai", base_url=endpoint.url, model="m", max_retries=0)
+        graph = Graph(ros, tmp_path, used.model_dump_json(exclude_defaults=True))
+        record = CooperationRecord(GOAL)
+        watcher = ros.add(
+            CooperationWatcher(list(TEAM), record, person=terminal.person, context=ros.context)
+        )
+        ros.wait_active(watcher)
+        giving = watcher.run(watcher.give(list(TEAM), 900.0), "goal")
+        # Two robots may ask at a time, one after the other.
+        os.write(terminal.keys, b"2\n" * 2 * MOST_QUESTIONS)
+        ros.spin_until(lambda: set(TEAM) <= {name for name, _ in model.told}, what="both asked")
+        giving.cancel()
+        terminal.person.close()
+        ros.spin_until(lambda: not any(r._busy for r in graph.robots.values()), what="an end")
+    words = "green" if there else "nobody is there to answer"
+    assert all(words in one for _, one in model.told)
+    shown = terminal.shown.getvalue()
+    assert ("asks: Which [b]bottle[/b]" in shown) is there and "\x1b[2J" not in shown
+    if not there:  # the tool is not offered twice
+        assert sorted(name for name, _ in model.told) == sorted(TEAM)
+
+
+class Terminal:
+    """A pseudo-terminal with a person at its other end, or with nobody."""
+
+    def __init__(self, there: bool) -> None:
+        self.keys, end = os.openpty()
+        self.stdin, self.shown = os.fdopen(end, "r"), io.StringIO()
+        console = Console(file=self.shown, force_terminal=there, width=200)
+        self.person = PersonAtTerminal(console, self.stdin)
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.person.close()
+        self.stdin.close()
+        os.close(self.keys)

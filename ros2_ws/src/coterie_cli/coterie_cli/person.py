@@ -8,10 +8,11 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import TextIO
 
 from rich.console import Console
+from rich.live import Live
 
 from coterie_core.asking import WordsAnswer, WordsQuestion, told_choice
 from coterie_core.language import inline_data
@@ -26,9 +27,6 @@ class PersonAtTerminal:
     Args:
         console: Where questions are shown.
         stdin: Where answers are typed.
-
-    Attributes:
-        pause: Makes room for a question where something is drawn anew all the time.
     """
 
     def __init__(self, console: Console, stdin: TextIO | None = None) -> None:
@@ -36,7 +34,8 @@ class PersonAtTerminal:
         self._stdin = stdin if stdin is not None else sys.stdin
         self._turn = asyncio.Lock()
         self._closed = threading.Event()
-        self.pause: Callable[[], contextlib.AbstractContextManager[object]] = contextlib.nullcontext
+        self._live: Live | None = None
+        self._drawing = threading.Lock()
 
     @property
     def there(self) -> bool:
@@ -44,6 +43,20 @@ class PersonAtTerminal:
         with contextlib.suppress(ValueError):  # closed
             return self._console.is_terminal and self._stdin.isatty()
         return False
+
+    @contextlib.contextmanager
+    def beside(self, live: Live | None) -> Iterator[None]:
+        """Draw `live` while the block runs, except while a question waits for its answer."""
+        self._live = live
+        if live is not None:
+            live.start()
+        try:
+            yield
+        finally:
+            with self._drawing:
+                self._live = None
+                if live is not None:
+                    live.stop()
 
     def close(self) -> None:
         """Wait for no answer any more."""
@@ -59,7 +72,7 @@ class PersonAtTerminal:
         left = end - time.monotonic()
         if left <= 0.0 or self._closed.is_set():
             return WordsAnswer(reason="the person was busy with another question")
-        with self.pause():
+        with self._pause():
             self._show(question, left)
             while time.monotonic() < end and not self._closed.is_set():
                 if select.select([self._stdin], [], [], _POLL)[0]:
@@ -70,6 +83,19 @@ class PersonAtTerminal:
                     return WordsAnswer(reason="the person gave no answer")
             self._console.print("  no answer in time: the robots go on without it", style="dim")
         return WordsAnswer(reason="the person did not answer in time")
+
+    @contextlib.contextmanager
+    def _pause(self) -> Iterator[None]:
+        """Make room for a question where something is drawn anew all the time."""
+        with self._drawing:
+            if self._live is not None:
+                self._live.stop()
+        try:
+            yield
+        finally:
+            with self._drawing:
+                if self._live is not None:  # else it has ended meanwhile
+                    self._live.start()
 
     def _show(self, question: WordsQuestion, left: float) -> None:
         asker = inline_data(question.asker, limit=60)

@@ -66,10 +66,10 @@ def test_the_view_shows_who_does_what() -> None:
 
     made = record()
     console = Console(width=120, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
-    with TaskView(console, made) as view:
-        view.news("-- discussion")
-        view.news("")
-        console.print(view.render())
+    view = TaskView(console, made)
+    view.news("-- discussion")
+    view.news("")
+    console.print(view.render())
     console.print(sub_task_table(made))
     console.print(result_panel(made))
     text = console.export_text()

@@ -6,10 +6,12 @@ import asyncio
 import io
 import os
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 from rich.console import Console
+from rich.live import Live
 
 from coterie_cli.person import PersonAtTerminal
 from coterie_core.asking import WordsQuestion
@@ -67,6 +69,32 @@ def test_nobody_waits_for_an_answer_that_does_not_come(terminal: Terminal) -> No
     terminal.types("\n")
     answer = asyncio.run(terminal.person.answer(asked("Well?")))
     assert not answer.text and "gave no answer" in answer.reason
+
+
+def test_nothing_is_drawn_over_a_question(terminal: Terminal) -> None:
+    console = Console(file=terminal.shown, force_terminal=True)
+    live = Live("the table", console=console, refresh_per_second=50)
+    drawn: list[bool] = []
+    threading.Timer(0.3, lambda: drawn.append(live.is_started)).start()
+    with terminal.person.beside(live):
+        assert live.is_started
+        terminal.types("yes\n", after=0.6)
+        assert asyncio.run(terminal.person.answer(asked("May I?"))).text == "yes"
+        assert drawn == [False] and live.is_started
+    assert not live.is_started
+
+
+def test_what_is_shown_does_not_come_back_after_its_end(terminal: Terminal) -> None:
+    live = Live("the table", console=Console(file=terminal.shown, force_terminal=True))
+    waiting = threading.Thread(
+        target=lambda: asyncio.run(terminal.person.answer(asked("Well?", 1.0)))
+    )
+    with terminal.person.beside(live):
+        waiting.start()
+        while "Well?" not in terminal.shown.getvalue():
+            time.sleep(0.01)
+    waiting.join()
+    assert not live.is_started
 
 
 def test_no_terminal_no_person() -> None:

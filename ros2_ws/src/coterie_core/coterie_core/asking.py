@@ -90,7 +90,7 @@ class Asking:
     """The tools `ask_person` and `ask_robot` of one mind, within the time of its decisions.
 
     A question that was answered is not put again during a task, and who did not answer once is not
-    asked again.
+    asked again: the tool is not offered any more.
 
     Args:
         asker: Name of the mind: a robot, or `leader`.
@@ -128,8 +128,9 @@ class Asking:
             PersonQuestion,
             self._ask_person,
         )
+        persons = () if self._silent else (person,)
         if not self.robots:
-            return (person,)
+            return persons
         robot = Tool(
             "ask_robot",
             "Asks another robot: where it is, what it does and holds, and what its own map tells "
@@ -137,7 +138,7 @@ class Asking:
             RobotQuestion,
             self._ask_robot,
         )
-        return (person, robot)
+        return (*persons, robot)
 
     async def _ask_person(self, asked: PersonQuestion) -> Mapping[str, str]:
         text = inline_data(asked.question, limit=QUESTION_CHARS)

@@ -60,11 +60,15 @@ async def test_an_answer_is_fenced_data_and_the_question_is_not_put_twice() -> N
 
 async def test_who_is_not_there_is_asked_once_in_a_task() -> None:
     home = Home("")
-    asking = Asking("leader", [], home)
-    for question in ("Which cup?", "Which room?"):
-        use = await used(asking, "ask_person", question=question)
+    asking = Asking("leader", ["r1"], home)
+    tools = {tool.name: tool for tool in asking.tools()}
+    for question in ("Which cup?", "Which room?"):  # of a decision that has begun
+        use = await use_tool(tools, ToolCall("1", "ask_person", {"question": question}))
         assert use.refused and "nobody is there to answer; decide by what is known" in use.result
     assert len(home.asked) == 1
+    assert [tool.name for tool in asking.tools()] == ["ask_robot"], "not offered any more"
+    asking.begin("another task")
+    assert "ask_person" in [tool.name for tool in asking.tools()]
 
 
 async def test_a_person_is_not_asked_without_end() -> None:

@@ -6,6 +6,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from coterie_core.meaning import nearest_labels
 from coterie_core.scene import SceneGraph, SceneObject
@@ -20,14 +21,21 @@ _NAMED = 12
 """Labels named of what is left out."""
 
 
-def map_json(
+class ShownMap(NamedTuple):
+    """What a prompt shows of a map: the text, and the ids of the objects in it, sorted."""
+
+    text: str
+    ids: tuple[str, ...]
+
+
+def shown_map(
     scene: SceneGraph,
     mode: Mode = "uncertainty",
     tokens: int = MAP_TOKENS,
     relevant: Sequence[str] = (),
     seed: int | None = None,
     likeness: Mapping[str, float] | None = None,
-) -> str:
+) -> ShownMap:
     """Return the objects of a map as JSON: `{id: {center, size, seen, labels}}`, lengths [m].
 
     Where not all fit, a note says how many of which labels are left out.
@@ -67,7 +75,8 @@ def map_json(
     if seed is not None:
         random.Random(seed).shuffle(kept)
     left_out = [thing for thing in ranked if thing.id not in lines]
-    return "{" + ",\n".join(kept) + "}" + (_note(left_out) if left_out else "")
+    text = "{" + ",\n".join(kept) + "}" + (_note(left_out) if left_out else "")
+    return ShownMap(text, tuple(sorted(lines)))
 
 
 def _note(left_out: Sequence[SceneObject]) -> str:

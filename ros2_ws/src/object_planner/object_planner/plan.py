@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
@@ -27,14 +27,19 @@ from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.scene.lookups import map_tools
 from object_planner.examples import FEEDBACK_EXAMPLES, PLAN_EXAMPLES, REFINE_EXAMPLES
 from object_planner.ground import Findings, Grounder, Mode
-from object_planner.map_text import CHARACTERS_PER_TOKEN, MAP_TOKENS, map_entry, map_json
+from object_planner.map_text import CHARACTERS_PER_TOKEN, MAP_TOKENS, ShownMap, map_entry, shown_map
 from object_planner.request import parse
 
+ExampleT = TypeVar("ExampleT")
 MOST = 50
 _EXPLAINED = 5  # objects whose reasons are told
 """Most objects in an answer."""
 _LEAST_LINE = 60
 """Characters that an object takes at least in a prompt's map."""
+_LOOKED_UP = 0.5
+"""Share of a prompt's usual length from which there is room for look-ups."""
+_ALL_EXAMPLES = 0.25
+"""Share from which there is room for all examples."""
 
 
 class Plan(BaseModel):
@@ -112,22 +117,32 @@ class PlanState:
     @property
     def text(self) -> str:
         """The map for the prompt; of a large one what matters for the request."""
+        return self._shown.text
+
+    @property
+    def _shown(self) -> ShownMap:
         tokens = max(50, round(self.tokens * prompt_share()))
         if tokens not in self._texts:
             small = len(self.scene.objects) * _LEAST_LINE < tokens * CHARACTERS_PER_TOKEN
             relevant = () if small else self.grounder.relevant(parse(self.words))
-            self._texts[tokens] = map_json(
+            self._texts[tokens] = shown_map(
                 self.scene, self.mode, tokens, relevant, self.seed, self.likeness
             )
         return self._texts[tokens]
 
     @cached_property
-    def _texts(self) -> dict[int, str]:
+    def _texts(self) -> dict[int, ShownMap]:
         return {}
 
-    def ids(self) -> list[str]:
-        """Ids of the map."""
-        return sorted(self.scene.objects)
+    def ids(self, *named: str) -> list[str]:
+        """Ids that an answer may name: where a model can look up all, else those that are shown.
+
+        Args:
+            named: Ids that stand elsewhere in the prompt.
+        """
+        if self.lookups and prompt_share() >= _LOOKED_UP:
+            return sorted(self.scene.objects)
+        return sorted({*self._shown.ids, *(id_ for id_ in named if id_ in self.scene.objects)})
 
     @cached_property
     def grounder(self) -> Grounder:
@@ -232,7 +247,7 @@ class PlanObjects(Decision[PlanState, Plan]):
             ),
             *(
                 message
-                for map_, words, reply in PLAN_EXAMPLES
+                for map_, words, reply in _few(PLAN_EXAMPLES)
                 for message in (
                     Message.user(f"Example map: {map_}\nExample request: {words}"),
                     Message.assistant(reply),
@@ -242,7 +257,7 @@ class PlanObjects(Decision[PlanState, Plan]):
         )
 
     def options(self, state: PlanState) -> Mapping[str, Sequence[str]]:
-        """The ids of the map."""
+        """The ids of the map, as far as the model knows them."""
         return {"relevant_objects[]": state.ids()}
 
     def tools(self, state: PlanState) -> Sequence[Tool[Any]]:
@@ -338,8 +353,10 @@ class Refine(Decision[ReviewState, RefinedPlan]):
         )
 
     def options(self, state: ReviewState) -> Mapping[str, Sequence[str]]:
-        """The ids of the map."""
-        return {"relevant_objects[]": state.question.ids()}
+        """The ids of the map, as far as the model knows them."""
+        plans = (state.plan, *(one.plan for one in state.history))
+        named = [id_ for plan in plans for id_ in plan.relevant_objects]
+        return {"relevant_objects[]": state.question.ids(*named)}
 
     def check(self, state: ReviewState, reply: RefinedPlan) -> None:
         """Every id is one of the map."""
@@ -411,10 +428,15 @@ class ChoosePlan(Decision[ChoiceState, Choice]):
         return Choice(reason="agrees best with geometry and uses", number=best + 1)
 
 
+def _few(examples: Sequence[ExampleT]) -> Sequence[ExampleT]:
+    """Return the examples that there is room for: all of them, or the first and the last."""
+    return examples if prompt_share() >= _ALL_EXAMPLES else (examples[0], examples[-1])
+
+
 def _examples(examples: Sequence[tuple[str, str]]) -> list[Message]:
     return [
         message
-        for question, reply in examples
+        for question, reply in _few(examples)
         for message in (Message.user(f"Example. {question}"), Message.assistant(reply))
     ]
 

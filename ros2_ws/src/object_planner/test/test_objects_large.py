@@ -7,12 +7,15 @@ import pytest
 
 from coterie_core.geometry import Box
 from coterie_core.language import Decider, ModelProfile, RulesModel, build_model
+from coterie_core.language.decision import request_for
+from coterie_core.language.fence import shortened
+from coterie_core.language.tokens import estimate_prompt
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_core.testing.endpoint import Endpoint
 from coterie_core.testing.faults import BROKEN_JSON, HTML, Raw
 from object_planner.ground import Grounder
-from object_planner.map_text import CHARACTERS_PER_TOKEN, map_json
-from object_planner.plan import PlanState
+from object_planner.map_text import CHARACTERS_PER_TOKEN, shown_map
+from object_planner.plan import Feedback, Plan, PlanObjects, PlanState, Refine, ReviewState
 from object_planner.request import parse
 from object_planner.workflows import METHODS, Options, Roles, plan_objects
 
@@ -49,9 +52,39 @@ def test_prompts_of_large_maps_keep_what_matters(hotel, tokens):
 def test_small_maps_are_shown_whole(hotel):
     few = SceneGraph()
     few.add_object(hotel.objects["piano"])
-    assert list(json.loads(map_json(few))) == ["piano"]
+    assert list(json.loads(shown_map(few).text)) == ["piano"]
     few.add_object(thing("x" * 100_000, "chair", (0, 0, 0)))
-    assert "left out" in map_json(few) and '"piano"' in map_json(few)
+    assert "left out" in shown_map(few).text and '"piano"' in shown_map(few).text
+
+
+def valid_ids(request):
+    return request.schema["properties"]["relevant_objects"]["items"]["enum"]
+
+
+@pytest.mark.parametrize("context", [8192, 4096, 2700])
+def test_what_a_short_prompt_leaves_out_is_no_valid_answer_either(hotel, context):
+    """Thousands of ids in the schema would leave no room for what they stand for."""
+    state = PlanState(hotel, "a stool next to the piano")
+    request = request_for(PlanObjects(), state, "model", context)
+    assert estimate_prompt(request) + request.max_tokens <= context
+    ids = valid_ids(request)
+    text = request.messages[-1].text
+    assert {"piano", "stool"} <= set(ids) and len(ids) < 300
+    assert all(f'"{id_}"' in text for id_ in ids)
+
+
+def test_an_answer_under_review_may_keep_what_is_not_shown(hotel):
+    before = Plan(achievable=True, relevant_objects=["o4321", "gone"])
+    state = ReviewState(PlanState(hotel, "a piano", tokens=1500), before, Feedback())
+    ids = valid_ids(request_for(Refine(), state, "model"))
+    assert "o4321" in ids and "gone" not in ids and len(ids) < 100
+
+
+def test_who_can_look_things_up_may_name_all_of_the_map(hotel):
+    state = PlanState(hotel, "a piano", tokens=1500, lookups=True)
+    assert len(PlanObjects().options(state)["relevant_objects[]"]) == len(hotel.objects)
+    with shortened(0.25):  # goes without look-ups
+        assert len(PlanObjects().options(state)["relevant_objects[]"]) < 100
 
 
 @pytest.mark.parametrize(

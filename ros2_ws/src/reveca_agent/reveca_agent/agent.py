@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from coterie_core.asking import Asking
 from coterie_core.cooperation import (
     Action,
     Briefing,
@@ -62,6 +63,9 @@ class RevecaAgent:
         decider: Who answers its decisions; None: the rules.
         settings: R, K, bounds, and what is left out.
         meanings: Compares the goal with labels, where more is new than a model can rate at a time.
+
+    Attributes:
+        asking: Lets its model ask the person; None: there is no way to.
     """
 
     def __init__(
@@ -78,6 +82,7 @@ class RevecaAgent:
         self.memory: Memory
         self.briefing: Briefing
         self.plan: Plan | None = None
+        self.asking: Asking | None = None
         self._result: Result | None = None
         self._action: Action | None = None
 
@@ -221,7 +226,7 @@ class RevecaAgent:
         if not self.decider.rule_only:
             with_others(options, self.memory, self.briefing)
         left = self.briefing.horizon - self.memory.step
-        state = PlanState(options, self.memory, left, self.briefing.hands)
+        state = PlanState(options, self.memory, left, self.briefing.hands, self.asking)
         chosen = state.chosen(await self._decide(ChoosePlan(), state))
         assert chosen is not None  # by its check
         self.plan = chosen.plan

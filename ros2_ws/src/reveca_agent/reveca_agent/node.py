@@ -28,6 +28,7 @@ from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import RobotStatus, TeamMessage
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
+from coterie_ros.asking import node_asking
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.conversions.basics import header, point_from_msg, point_to_msg
 from coterie_ros.conversions.checks import Checks, ConversionError
@@ -81,6 +82,10 @@ class RevecaNode(AgentNode):
             self.decider,
             Settings(levels=parameters["levels"], plans=parameters["plans"]),
             node_meanings(parameters.json("embedder")),
+        )
+        # What robots tell each other goes by their messages: only the person is asked.
+        self.agent.asking = node_asking(
+            self, self.decider, self.robot, (), team_name(namespace, "")
         )
         self.body: HouseBody | None = None
         self._goal: Cooperate.Goal | None = None
@@ -224,6 +229,8 @@ class RevecaNode(AgentNode):
             briefing = body.briefing(goal, self.team, max_time=limit, seed=self.parameters["seed"])
             memory = self._restored(goal, body)
             self.agent.begin(briefing, memory)
+            if self.agent.asking is not None:
+                self.agent.asking.begin(f"{goal.name} {body.begun:.1f}")
             self._goal = request
 
             def changed() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
 
+from coterie_core.asking import Asking
 from coterie_core.cooperation import Briefing
-from coterie_core.language import CheckFailed, Decision, Message, as_data, neutral_order
+from coterie_core.language import CheckFailed, Decision, Message, Tool, as_data, neutral_order
 from reveca_agent.candidates import Outlook, deliveries
 from reveca_agent.memory import Memory
 from reveca_agent.plans import Option, Plan, Task
@@ -34,13 +35,14 @@ class PlanState:
     """A choice between candidates, best first by the rule, with what matters for it.
 
     `left` is how many steps of the episode are left; None: nobody knows. `hands` are how many
-    things can be held.
+    things can be held. `asking` is how the model asks the person; None: there is no way to.
     """
 
     options: Sequence[Option]
     memory: Memory
     left: int | None = None
     hands: int = 2
+    asking: Asking | None = None
 
     @property
     def spatial(self) -> bool:
@@ -99,6 +101,10 @@ class ChoosePlan(Decision[PlanState, PlanChoice]):
     def options(self, state: PlanState) -> Mapping[str, Sequence[str]]:
         """The candidates' plans."""
         return {"plan": [one.plan.text() for one in state.options]}
+
+    def tools(self, state: PlanState) -> Sequence[Tool[Any]]:
+        """Asking the person, where that is possible."""
+        return state.asking.tools() if state.asking is not None else ()
 
     def only_reply(self, state: PlanState) -> PlanChoice | None:
         """The one candidate, where there is no other."""

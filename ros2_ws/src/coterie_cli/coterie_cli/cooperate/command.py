@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import time
@@ -24,6 +25,7 @@ from coterie_bringup.team_models import with_model
 from coterie_cli.ask import choose_team
 from coterie_cli.cooperate.record import CooperationRecord
 from coterie_cli.own_team import own_team
+from coterie_cli.person import PersonAtTerminal
 from coterie_core.cooperation import Goal, GoalError
 from coterie_core.files import write_atomically
 
@@ -194,10 +196,17 @@ async def _give(
     from coterie_bringup.spinning import in_loop, spinning
     from coterie_cli.cooperate.watch import CooperationWatcher
 
-    def make(context: Any) -> CooperationWatcher:
-        return CooperationWatcher(robots, record, namespace=state.namespace, context=context)
+    person = PersonAtTerminal(console)
 
-    with spinning(make, domain=state.domain, environment=state.environment) as watcher:
+    def make(context: Any) -> CooperationWatcher:
+        return CooperationWatcher(
+            robots, record, person=person, namespace=state.namespace, context=context
+        )
+
+    with (
+        contextlib.closing(person),
+        spinning(make, domain=state.domain, environment=state.environment) as watcher,
+    ):
         there = await in_loop(watcher, watcher.robots_there(patience))
         if not there:
             raise CommandError(
@@ -206,7 +215,8 @@ async def _give(
                 f"{patience:g} s); start one that has: ./coterie up {DEFAULT_TEAM}"
             )
         begin = time.monotonic()
-        with Live(console=console, refresh_per_second=4, transient=True) as live:
+        live = Live(console=console, refresh_per_second=4, transient=True)
+        with person.beside(live):
             watcher.on_news = lambda: live.update(_view(record, time.monotonic() - begin))
             giving = watcher.run(watcher.give(there, options.max_time), "goal")
             try:

@@ -13,10 +13,12 @@ from rclpy.context import Context
 
 from coterie_bringup.errors import CommandError
 from coterie_cli.cooperate.record import CooperationRecord, Said, Share
+from coterie_cli.person import PersonAtTerminal
 from coterie_core.cooperation import Note
 from coterie_msgs.action import Cooperate
 from coterie_msgs.msg import TeamMessage
 from coterie_ros.agent_node import AgentNode
+from coterie_ros.asking import PERSON, serve_words
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.conversions.basics import duration_from_msg, duration_to_msg
 from coterie_ros.conversions.cooperation import goal_to_msg
@@ -33,18 +35,28 @@ BACK_WITHIN = 60.0
 
 
 class CooperationWatcher(AgentNode):
-    """Gives one goal and keeps a record of what it hears; `on_news` is called on each change."""
+    """Gives one goal and keeps a record of what it hears; `on_news` is called on each change.
+
+    Args:
+        robots: Who may take the goal.
+        record: Is filled.
+        person: Answers what the robots' models ask, where somebody is there.
+        namespace: The team's namespace.
+        context: ROS context of its own.
+    """
 
     def __init__(
         self,
         robots: Sequence[str],
         record: CooperationRecord,
         *,
+        person: PersonAtTerminal | None = None,
         namespace: str = "",
         context: Context | None = None,
     ) -> None:
         self.robots = tuple(robots)
         self.record = record
+        self._person = person
         self.on_news: Callable[[], object] = lambda: None
         self._begin = time.monotonic()
         super().__init__(
@@ -56,7 +68,9 @@ class CooperationWatcher(AgentNode):
         )
 
     def on_setup(self, parameters: Parameters) -> None:
-        """Make the clients."""
+        """Make the clients, and offer to answer."""
+        if self._person is not None and self._person.there:
+            serve_words(self, PERSON, self._person.answer)
         self._clients_of = {
             robot: ActionClient(self, Cooperate, f"{robot}/cooperate") for robot in self.robots
         }

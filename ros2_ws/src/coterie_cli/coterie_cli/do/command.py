@@ -154,9 +154,9 @@ async def _give(
                 f"{state.domain} has no leader (no action execute_task within {patience:g} s); "
                 f"start one that has: ./coterie up {DEFAULT_TEAM}"
             )
-        with TaskView(console, record) as view:
+        view = TaskView(console, record)
+        with person.beside(view.live):
             watcher.on_news = view.news
-            person.pause = view.paused
             giving = watcher.run(watcher.give(options.max_time), "task")
             try:
                 await asyncio.wrap_future(giving)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections import deque
-from collections.abc import Iterator
-from types import TracebackType
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -34,7 +31,11 @@ _STATE = {
 
 
 class TaskView:
-    """Live on a terminal; elsewhere one line per event."""
+    """Live on a terminal; elsewhere one line per event.
+
+    Attributes:
+        live: What a terminal draws; whoever shows the view starts and stops it. None: no terminal.
+    """
 
     def __init__(self, console: Console, record: TaskRecord) -> None:
         self._console = console
@@ -42,39 +43,11 @@ class TaskView:
         self._lines: deque[str] = deque(maxlen=_LINES)
         self._stage = "waiting"
         self._begin = time.monotonic()
-        self._open = False
-        self._live: Live | None = None
+        self.live: Live | None = None
         if console.is_terminal:
-            self._live = Live(
+            self.live = Live(
                 console=console, refresh_per_second=6, get_renderable=self.render, transient=True
             )
-
-    def __enter__(self) -> TaskView:
-        self._open = True
-        if self._live is not None:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._open = False
-        if self._live is not None:
-            self._live.stop()
-
-    @contextlib.contextmanager
-    def paused(self) -> Iterator[None]:
-        """Draw nothing while the block runs: the terminal is for somebody else."""
-        if self._live is not None:
-            self._live.stop()
-        try:
-            yield
-        finally:
-            if self._live is not None and self._open:
-                self._live.start()
 
     def news(self, text: str) -> None:
         """Show that something happened ("": only numbers have changed)."""
@@ -83,7 +56,7 @@ class TaskView:
         if text.startswith("-- "):
             self._stage = text[3:]
         self._lines.append(text)
-        if self._live is None:
+        if self.live is None:
             took = time.monotonic() - self._begin
             self._console.print(
                 f"{took:6.1f} s  {text}", markup=False, highlight=False, soft_wrap=True
