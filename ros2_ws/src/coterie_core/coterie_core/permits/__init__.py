@@ -1,0 +1,23 @@
+"""Permits: no physical goal begins without one, and no model can make one."""
+
+from coterie_core.permits.answer import Decision, SignedAnswer, load_key, make_key
+from coterie_core.permits.gate import PermitError, PermitGate
+from coterie_core.permits.policy import PermitRule, Permits, RobotPermits
+from coterie_core.permits.request import PermitRequest, Waiting
+from coterie_core.permits.touched import PermitGoal, Surroundings
+
+__all__ = [
+    "Decision",
+    "PermitError",
+    "PermitGate",
+    "PermitGoal",
+    "PermitRequest",
+    "PermitRule",
+    "Permits",
+    "RobotPermits",
+    "SignedAnswer",
+    "Surroundings",
+    "Waiting",
+    "load_key",
+    "make_key",
+]

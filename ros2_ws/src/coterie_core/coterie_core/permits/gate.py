@@ -1,0 +1,424 @@
+"""Gate: lets a robot's physical goals begin only with a permit; sits in front of its motors."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+from coterie_core.geometry import Vec3
+from coterie_core.permits.answer import Decision, KeyProblem, SignedAnswer, load_key
+from coterie_core.permits.policy import RobotPermits, Verdict
+from coterie_core.permits.request import Permit, PermitRequest, Waiting, alike
+from coterie_core.permits.touched import (
+    PHYSICAL_SKILLS,
+    PermitGoal,
+    Surroundings,
+    dense,
+    digest_of,
+    skill_name,
+)
+from coterie_core.scene import SceneGraph
+from coterie_core.skills import Outcome, Skill, SkillRefused, SkillResult
+from coterie_core.stop import one_line
+
+_PREFIX = "no permit to "
+_MOST_WAITING = 50
+"""Most goals of one robot that wait for a person; more are refused."""
+_MOST_REMEMBERED = 1000
+
+
+class PermitError(ValueError):
+    """An answer is not accepted; says why."""
+
+
+class Log(Protocol):
+    """Where permits are logged; see `coterie_core.ledger.Ledger`."""
+
+    def write(self, kind: str, robot: str, body: Mapping[str, object]) -> object:
+        """Append an entry.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    reason: str
+    until: float
+
+
+class PermitGate:
+    """Decides about one robot's goals by its policy, and by what a person answers.
+
+    No text of a goal, a map or a model takes part in a decision, but as the data that rules
+    compare. A permit of a person takes the key. Safe to call from several threads.
+
+    Args:
+        permits: The robot's policy.
+        log: Where goals, requests, permits, refusals and results are written; None: nowhere. A goal
+            that cannot be logged does not begin.
+        key_file: Key that answers are signed with; None: nobody can answer.
+        changed: Called when other requests wait than before.
+        wall: Returns the wall time [s].
+        local: Returns the local time.
+    """
+
+    def __init__(
+        self,
+        permits: RobotPermits,
+        log: Log | None = None,
+        key_file: Path | None = None,
+        *,
+        changed: Callable[[], object] = lambda: None,
+        wall: Callable[[], float] = time.time,
+        local: Callable[[], datetime] = datetime.now,
+    ) -> None:
+        self.permits = permits
+        self.changed = changed
+        self._log, self._key_file = log, key_file
+        self._wall, self._local = wall, local
+        self._lock = threading.RLock()
+        self._scene: SceneGraph | None = None
+        self._around: Surroundings | None = None
+        self._waiting: dict[str, Waiting] = {}
+        self._permits: dict[str, Permit] = {}
+        self._refused: dict[tuple[object, ...], _Refusal] = {}
+
+    def know(self, scene: SceneGraph | None) -> None:
+        """Take in a newer map, of which the names of rooms and things are."""
+        with self._lock:
+            self._scene, self._around = scene, None
+
+    @property
+    def around(self) -> Surroundings:
+        """What is known of the robot's surroundings; nothing where no rule could ask for it."""
+        with self._lock:
+            if self._around is None:
+                said = self.permits.team, self.permits.robot
+                matters = self.permits.asks or any(one.rules for one in said)
+                self._around = Surroundings(self._scene if matters else None)
+            return self._around
+
+    @property
+    def waiting(self) -> tuple[PermitRequest, ...]:
+        """The requests that wait for a person, oldest first."""
+        with self._lock:
+            return tuple(one.request for one in self._waiting.values())
+
+    @property
+    def standing(self) -> tuple[Permit, ...]:
+        """The standing permits that hold now."""
+        with self._lock:
+            self._forget()
+            return tuple(permit for permit in self._permits.values() if permit.standing)
+
+    # -- goals ---------------------------------------------------------------------------------
+
+    def apply(
+        self, goal: PermitGoal, settled: Callable[[Permit | None, str], object]
+    ) -> Permit | PermitRequest:
+        """Return a permit for a goal, or the request that now waits for a person.
+
+        Args:
+            goal: The goal.
+            settled: Called once where a person is asked, from any thread: with the permit, or with
+                None and why there is none. Not called for a request that is dropped.
+
+        Raises:
+            SkillRefused: REFUSED, and why.
+        """
+        with self._lock:
+            self._write("goal", goal, _told(goal), self._names(goal))
+            verdict = self.permits.decide(goal, self.around, self._local())
+            if verdict.answer == "refuse":
+                self._refuse(goal, _refuses(verdict))
+            if verdict.answer == "allow":
+                by = f"the policy ({verdict.where})"
+                return self._permit(Permit(_new_id(), goal, by, by_policy=True))
+            standing = next((p for p in self.standing if p.covers(goal)), None)
+            if standing is not None:
+                self._write("permit", goal, _of_permit(standing))
+                return standing
+            request = self._request(goal, verdict)
+            self._waiting[request.id] = Waiting(request, settled)
+        self.changed()
+        return request
+
+    def begin(
+        self, permit: Permit, goal: PermitGoal, skill: Skill | str, spot: Vec3 | None
+    ) -> None:
+        """Let a goal begin; the last thing before the motor. A permit for one goal is used up.
+
+        Args:
+            permit: What `apply` gave.
+            goal: The goal that it was given for.
+            skill: What is going to be done.
+            spot: Position [m] of the place that a NavigateTo names, as it is gone to.
+
+        Raises:
+            SkillRefused: REFUSED: no such permit, for something else, used up, or over.
+        """
+        with self._lock:
+            known = self._permits.get(permit.id)
+            if known is not permit:
+                self._refuse(goal, "its permit is used up, or was never given")
+            if digest_of(goal.robot, skill, spot, goal.speed) != goal.digest:
+                self._refuse(goal, "the goal was changed after the permit was given")
+            if not known.covers(goal):
+                self._refuse(goal, "its permit is for something else")
+            if self._wall() >= known.until:
+                del self._permits[known.id]
+                self._refuse(goal, "its permit is over")
+            if known.by_policy:
+                verdict = self.permits.decide(goal, self.around, self._local())
+                if verdict.answer != "allow":
+                    self._refuse(goal, _refuses(verdict))
+            known.used += 1
+            if not known.standing:
+                del self._permits[known.id]
+
+    def check_path(self, goal: PermitGoal, points: Sequence[Vec3]) -> None:
+        """Let the path [m] pass that a goal really takes.
+
+        Raises:
+            SkillRefused: REFUSED: it leads through rooms that the permit is not for, and that the
+                policy does not allow.
+        """
+        if not self.permits.by_room or not points:
+            return
+        with self._lock:
+            rooms, strays = self.around.rooms_of(dense(points))
+            more = [room for room in rooms if room not in goal.rooms]
+            if not more and (goal.strays or not strays):
+                return
+            wider = replace(goal, rooms=(*more, *goal.rooms), strays=goal.strays or strays)
+            before = self.permits.decide(goal, self.around, self._local())
+            verdict = self.permits.decide(wider, self.around, self._local())
+            if verdict.answer == "allow" or (not more and verdict == before):
+                return
+            names = ", ".join(one_line(self.around.name(room)) for room in more)
+            self._refuse(
+                goal,
+                f"the path leads through {names or 'a room that nobody knows'}, and "
+                + _refuses(verdict),
+            )
+
+    def ended(self, goal: PermitGoal, result: SkillResult) -> str:
+        """Write how a goal ended; return what went wrong with that ("": nothing)."""
+        body: dict[str, object] = {
+            "goal": goal.digest,
+            "outcome": result.outcome.name,
+            "reason": one_line(result.reason),
+            "duration": round(result.duration, 3),
+            "distance": round(result.distance, 3),
+        }
+        return self.note("result", body)
+
+    def note(self, kind: str, body: Mapping[str, object]) -> str:
+        """Write what else happened to the robot; return what went wrong with that."""
+        try:
+            if self._log is not None:
+                self._log.write(kind, self.permits.name, body)
+        except OSError as error:
+            return f"{kind} not logged: {error}"
+        return ""
+
+    # -- what a person decides -----------------------------------------------------------------
+
+    def answer(self, answer: SignedAnswer) -> str:
+        """Take a person's answer; return what was done.
+
+        Raises:
+            PermitError: It is not accepted, and nothing changes.
+        """
+        with self._lock:
+            waiting = self._checked(answer)
+            request, now = waiting.request, self._wall()
+            by, why = one_line(answer.by) or "somebody", one_line(answer.reason)
+            if answer.decision is Decision.ALLOW:
+                permit = Permit(_new_id(), request.goal, by, answer.until, answer.standing)
+                try:
+                    self._permit(permit)
+                except SkillRefused as refused:
+                    raise PermitError(refused.result.reason) from None
+                reason = ""
+                told = f"allowed: {request.text}"
+                if answer.standing:
+                    told += f"; goals alike for {answer.until - now:.0f} s, too"
+            else:
+                reason = f"{by} refused" + (f": {why}" if why else "")
+                reason = self._turned_down(request, reason, by)
+                permit, told = None, f"refused: {request.text}"
+            del self._waiting[request.id]
+        self.changed()
+        waiting.settled(permit, reason)
+        return told
+
+    def expire(self) -> None:
+        """Refuse the goals that a person was waited for too long; call it a few times a second."""
+        with self._lock:
+            now = self._wall()
+            late = [one for one in self._waiting.values() if now >= one.request.until]
+            settled: list[tuple[Waiting, str]] = []
+            for one in late:
+                request = one.request
+                del self._waiting[request.id]
+                waited = f"nobody answered in {request.until - request.asked:.0f} s"
+                settled.append((one, self._turned_down(request, waited, "")))
+        for one, reason in settled:
+            one.settled(None, reason)
+        if settled:
+            self.changed()
+
+    def drop(self, request: str, reason: str) -> bool:
+        """Take back a request whose goal is gone; return whether it still waited."""
+        with self._lock:
+            waiting = self._waiting.pop(request, None)
+            if waiting is not None:
+                body = {"request": request, "goal": waiting.request.goal.digest, "by": ""}
+                self.note("refusal", {**body, "reason": one_line(reason)})
+        if waiting is not None:
+            self.changed()
+        return waiting is not None
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _checked(self, answer: SignedAnswer) -> Waiting:
+        try:
+            key = load_key(self._key_file) if self._key_file is not None else b""
+        except KeyProblem as problem:
+            raise PermitError(str(problem)) from None
+        if not key or not answer.signed_with(key):
+            self.note("refusal", {"request": answer.request[:64], "by": "", "reason": "forged"})
+            raise PermitError(
+                "not signed with the key of this team; answer with ./coterie permits, as the user "
+                "who runs the team"
+            )
+        if answer.decision not in (Decision.ALLOW, Decision.REFUSE) or answer.too_long():
+            raise PermitError("an answer is ALLOW or REFUSE, with texts of at most 200 characters")
+        waiting = self._waiting.get(answer.request)
+        now = self._wall()
+        if waiting is None or now >= waiting.request.until:
+            raise PermitError("no such request waits: it was answered, taken back, or is over")
+        if answer.goal != waiting.request.goal.digest:
+            raise PermitError("the answer is for another goal than the request")
+        if answer.decision is Decision.ALLOW:
+            most = self.permits.longest
+            if not now < answer.until <= now + most + 1.0:
+                raise PermitError(
+                    f"a permit ends after now, and in at most {most:g} s (permits.longest)"
+                )
+        return waiting
+
+    def _request(self, goal: PermitGoal, verdict: Verdict) -> PermitRequest:
+        self._forget()
+        before = self._refused.get(alike(goal))
+        now = self._wall()
+        if before is not None:
+            held = f"{before.reason}; nobody is asked again for {before.until - now:.0f} s"
+            self._refuse(goal, held, ready=True)
+        if self._key_file is None:
+            self._refuse(goal, f"{_asks(verdict.where)}, and nobody can answer: there is no key")
+        if len(self._waiting) >= _MOST_WAITING:
+            self._refuse(goal, f"{_MOST_WAITING} goals of this robot wait for a person already")
+        names = tuple(one_line(self.around.name(room)) for room in goal.rooms)
+        until = now + self.permits.wait
+        request = PermitRequest(_new_id(), goal, names, verdict.where, now, until)
+        body = {"request": request.id, "rule": request.rule, "until": round(until, 3)}
+        self._write("request", goal, body)
+        return request
+
+    def _permit(self, permit: Permit) -> Permit:
+        self._write("permit", permit.goal, _of_permit(permit))
+        self._permits[permit.id] = permit
+        self._forget()
+        return permit
+
+    def _turned_down(self, request: PermitRequest, why: str, by: str) -> str:
+        """Remember that a goal is not permitted; return the reason."""
+        reason = f"{_PREFIX}{request.goal.what}: {why}; {_asks(request.rule)}"
+        until = self._wall() + self.permits.ask_again
+        self._refused[alike(request.goal)] = _Refusal(reason, until)
+        self.note(
+            "refusal",
+            {"request": request.id, "goal": request.goal.digest, "by": by, "reason": reason},
+        )
+        return reason
+
+    def _forget(self) -> None:
+        """Forget what is over, and used permits that nobody came back for."""
+        now = self._wall()
+        self._permits = {id_: permit for id_, permit in self._permits.items() if now < permit.until}
+        while len(self._permits) > _MOST_REMEMBERED:
+            self._permits.pop(next(iter(self._permits)))
+        self._refused = {key: one for key, one in self._refused.items() if now < one.until}
+        while len(self._refused) > _MOST_REMEMBERED:
+            self._refused.pop(next(iter(self._refused)))
+
+    def _refuse(self, goal: PermitGoal, why: str, *, ready: bool = False) -> NoReturn:
+        reason = why if ready else f"{_PREFIX}{goal.what}: {why}"
+        self.note("refusal", {"goal": goal.digest, "by": "the policy", "reason": reason})
+        raise SkillRefused(Outcome.REFUSED, reason)
+
+    def _write(self, kind: str, goal: PermitGoal, *parts: Mapping[str, object]) -> None:
+        body: dict[str, object] = {"goal": goal.digest}
+        for part in parts:
+            body |= part
+        try:
+            if self._log is not None:
+                self._log.write(kind, goal.robot, body)
+        except OSError as error:
+            raise SkillRefused(
+                Outcome.REFUSED, f"{_PREFIX}{goal.what}: it cannot be logged: {error}"
+            ) from None
+
+    def _names(self, goal: PermitGoal) -> dict[str, object]:
+        return {"rooms": [one_line(self.around.name(room)) for room in goal.rooms]}
+
+
+def needs_permit(skill: Skill | str) -> bool:
+    """Whether a skill moves something."""
+    return skill_name(skill) in PHYSICAL_SKILLS
+
+
+def is_no_permit(result: SkillResult) -> bool:
+    """Whether a skill was refused because there is no permit for it."""
+    return result.outcome is Outcome.REFUSED and result.reason.startswith(_PREFIX)
+
+
+def _told(goal: PermitGoal) -> dict[str, object]:
+    told = asdict(goal)
+    del told["robot"], told["digest"]
+    return told
+
+
+def _of_permit(permit: Permit) -> dict[str, object]:
+    return {
+        "permit": permit.id,
+        "by": permit.by,
+        "until": None if math.isinf(permit.until) else round(permit.until, 3),
+        "standing": permit.standing,
+    }
+
+
+def _refuses(verdict: Verdict) -> str:
+    if verdict.answer == "ask":
+        return _asks(verdict.where)
+    return verdict.where if "; " in verdict.where else f"{verdict.where} refuses it"
+
+
+def _asks(where: str) -> str:
+    return f"{where} asks a person"
+
+
+def _new_id() -> str:
+    return secrets.token_hex(16)

@@ -1,0 +1,93 @@
+"""Requests for permits, and the permits themselves: bound to a goal, ended by time and use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from coterie_core.permits.touched import PermitGoal
+
+
+@dataclass(frozen=True, slots=True)
+class PermitRequest:
+    """What a person is asked, in plain data: for pages, terminals and topics alike.
+
+    Attributes:
+        id: Never used again.
+        goal: What is to be done; its texts are data.
+        rooms: Names of the rooms that it touches.
+        rule: Place in the team file of what asks a person.
+        asked: When it was put [s, wall time].
+        until: From when on nobody is waited for [s, wall time].
+    """
+
+    id: str
+    goal: PermitGoal
+    rooms: tuple[str, ...]
+    rule: str
+    asked: float
+    until: float
+
+    @property
+    def text(self) -> str:
+        """It in a line: who, what, what for, what it touches."""
+        goal = self.goal
+        why = f' for "{goal.why}"' if goal.why else ""
+        touches = [*self.rooms, *goal.objects]
+        unknown = ["a room that nobody knows"] if goal.strays else []
+        what = ", ".join(touches + unknown)
+        over = f"; it touches: {what}" if what else ""
+        return f"{goal.robot}: {goal.what}{why}, at up to {goal.speed:.2g} m/s{over}"
+
+
+@dataclass(slots=True)
+class Permit:
+    """A permit for goals of one robot.
+
+    Attributes:
+        id: Never used again.
+        goal: The goal that it was given for.
+        by: Who gave it: a person, or the policy's rule.
+        until: When it ends [s, wall time].
+        standing: Whether it is for all goals alike; else for that goal, once.
+        by_policy: Whether no person was asked.
+        used: How many goals have begun with it.
+    """
+
+    id: str
+    goal: PermitGoal
+    by: str
+    until: float = math.inf
+    standing: bool = False
+    by_policy: bool = False
+    used: int = 0
+
+    def covers(self, goal: PermitGoal) -> bool:
+        """Whether it is for a goal: for exactly that one, or, if it is standing, for one alike."""
+        if not self.standing:
+            return goal.digest == self.goal.digest and goal.robot == self.goal.robot
+        own = self.goal
+        return (
+            (goal.robot, goal.skill) == (own.robot, own.skill)
+            and set(goal.rooms) <= set(own.rooms)
+            and set(goal.objects) <= set(own.objects)
+            and (own.strays or not goal.strays)
+            and goal.speed <= own.speed
+        )
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A goal that waits for a person.
+
+    `settled` is called once, without any lock held, with the permit, or None and the reason.
+    """
+
+    request: PermitRequest
+    settled: Callable[[Permit | None, str], object] = field(repr=False)
+
+
+def alike(goal: PermitGoal) -> tuple[object, ...]:
+    """Return what goals have in common of which a person is asked once: not the exact spot."""
+    return goal.robot, goal.skill, frozenset(goal.objects), goal.rooms[-1:], goal.strays

@@ -1,0 +1,299 @@
+"""What a goal touches: rooms of its target and on the way, things, and how fast; and its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import itertools
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+
+from coterie_core.geometry import Vec3
+from coterie_core.guard.area import rooms_called
+from coterie_core.guard.limits import SKILL_TYPES
+from coterie_core.household import load_household, normalized, singulars
+from coterie_core.scene import SceneGraph
+from coterie_core.scene.regions import Regions
+from coterie_core.skills import (
+    Close,
+    MoveArmTo,
+    NavigateTo,
+    Open,
+    Pick,
+    Place,
+    Skill,
+    Target,
+)
+from coterie_core.stop import one_line
+
+DOCK = "dock"
+PHYSICAL_SKILLS = (
+    "navigate_to",
+    "look_around",
+    "move_arm_to",
+    "pick",
+    "place",
+    "open",
+    "close",
+    DOCK,
+)
+"""Skills that move something, and so need a permit; to dock is one that only adapters have."""
+_NAMES = {kind: name for name, kind in SKILL_TYPES.items()}
+_STEP = 0.25
+"""Distance between the points of a path whose rooms are looked up [m]."""
+_SAME = 0.3
+"""Distance up to which a target is taken for a thing of the map, whatever it is called [m]."""
+_LONGEST_LABEL = 60
+
+
+@dataclass(frozen=True, slots=True)
+class PermitGoal:
+    """A physical goal as permits see it. Its texts are data.
+
+    Attributes:
+        robot: Who does it.
+        skill: Name of the skill, or `dock`.
+        what: The goal in words.
+        why: What it is for, as its sender says.
+        rooms: Ids of the rooms of its target and on the way.
+        strays: Whether it touches a spot of which nobody knows the room.
+        objects: Labels of the things it touches: as told, and as the map has them.
+        speed: Highest speed of the robot [m/s].
+        digest: SHA-256 of robot, skill, target, speed, exactly.
+    """
+
+    robot: str
+    skill: str
+    what: str
+    why: str = ""
+    rooms: tuple[str, ...] = ()
+    strays: bool = False
+    objects: tuple[str, ...] = ()
+    speed: float = 0.0
+    digest: str = ""
+
+
+class Surroundings:
+    """The rooms, things and places of a map, for what goals touch.
+
+    Args:
+        scene: The map; None: nothing is known.
+    """
+
+    def __init__(self, scene: SceneGraph | None = None) -> None:
+        self._scene = scene or SceneGraph()
+        self._regions = Regions.of(self._scene)
+        self._called: dict[tuple[tuple[str, ...], bool], frozenset[str]] = {}
+
+    def name(self, room: str) -> str:
+        """Return what people call a room."""
+        known = self._scene.rooms.get(room)
+        return known.name if known is not None else room
+
+    def called(self, names: tuple[str, ...], *, exactly: bool) -> frozenset[str]:
+        """Return ids of the rooms that names mean.
+
+        Args:
+            names: Names, kinds or ids.
+            exactly: Whether a name that one room has means no others of that kind.
+        """
+        key = (names, exactly)
+        if key not in self._called:
+            found = {room.id for name in names for room in rooms_called(self._scene, name)}
+            if not exactly:
+                said = {name.strip().lower() for name in names}
+                rooms = self._scene.rooms.values()
+                found |= {room.id for room in rooms if room.type.lower() in said}
+            self._called[key] = frozenset(found)
+        return self._called[key]
+
+    def rooms_of(self, points: Sequence[Vec3]) -> tuple[tuple[str, ...], bool]:
+        """Return ids of the rooms that points [m] lie in, in order; whether some lie in none."""
+        found = [self._regions.room_at(point) for point in points]
+        return tuple(dict.fromkeys(room for room in found if room)), not all(found)
+
+    def way(self, start: Vec3, goal: Vec3) -> list[Vec3]:
+        """Return about the way between two positions [m]: over the map's places, else straight."""
+        over = self._over_places(start, goal)
+        return dense([start, *over, goal])
+
+    def _over_places(self, start: Vec3, goal: Vec3) -> list[Vec3]:
+        places = self._scene.places
+        if not places:
+            return []
+        first, last = (
+            min(places.values(), key=lambda p: (math.dist(p.position, point), p.id)).id
+            for point in (start, goal)
+        )
+        before: dict[str, str] = {}
+        done: set[str] = set()
+        queue = [(0.0, first, "")]
+        while queue:
+            length, here, came = heapq.heappop(queue)
+            if here in done:
+                continue
+            done.add(here)
+            before[here] = came
+            if here == last:
+                break
+            for other, link in self._scene.neighbours(here).items():
+                if other not in done:
+                    heapq.heappush(queue, (length + link.length, other, here))
+        if last not in before:
+            return []
+        found = [last]
+        while before[found[-1]]:
+            found.append(before[found[-1]])
+        return [places[id_].position for id_ in reversed(found)]
+
+    def labels(self, target: Target) -> tuple[str, ...]:
+        """Return what a target is called: as told, and as the map has what is there."""
+        told = one_line(target.label)[:_LONGEST_LABEL]
+        labels = [told]
+        things = self._scene.objects
+        if target.instance in things:
+            labels.append(things[target.instance].label.top)
+        near = [
+            (math.dist(thing.box.center, target.position), thing.id) for thing in things.values()
+        ]
+        away, id_ = min(near, default=(math.inf, ""))
+        if away <= _SAME:
+            labels.append(things[id_].label.top)
+        return tuple(dict.fromkeys(label for label in labels if label))
+
+    def goal(
+        self,
+        robot: str,
+        skill: Skill | str,
+        here: Vec3 | None,
+        speed: float,
+        *,
+        spot: Vec3 | None = None,
+        holding: str = "",
+        why: str = "",
+    ) -> PermitGoal:
+        """Return a goal as permits see it.
+
+        Args:
+            robot: Who does it.
+            skill: The skill, or `dock`.
+            here: Where the robot is [m]; None: nobody knows.
+            speed: Its highest speed [m/s].
+            spot: Position [m] of the place that a NavigateTo names.
+            holding: Label of what it holds.
+            why: What it is for.
+        """
+        name = skill_name(skill)
+        points: list[Vec3] | None = [here] if here is not None else None
+        objects: tuple[str, ...] = ()
+        if isinstance(skill, str):
+            points = None  # the robot's driver knows the way
+        elif isinstance(skill, NavigateTo):
+            end = spot if skill.place else skill.position
+            known = here is not None and end is not None
+            points = self.way(here, end) if known else [end] if end is not None else None  # type: ignore[arg-type]
+        elif isinstance(skill, MoveArmTo):
+            points = [skill.position]
+        elif isinstance(skill, (Pick, Open, Close)):
+            points, objects = [skill.target.position], self.labels(skill.target)
+        elif isinstance(skill, Place):
+            points = [skill.receptacle.position]
+            objects = (one_line(skill.receptacle.label)[:_LONGEST_LABEL],)
+        if holding and isinstance(skill, (Place, MoveArmTo)):
+            objects = (*objects, one_line(holding)[:_LONGEST_LABEL])
+        rooms, strays = self.rooms_of(points or [])
+        goal = PermitGoal(
+            robot,
+            name,
+            "",
+            one_line(why),
+            rooms,
+            strays or not points or (name == "navigate_to" and here is None),
+            tuple(o for o in objects if o),
+            speed,
+            digest_of(robot, skill, spot, speed),
+        )
+        return replace(goal, what=self._words(skill, goal, spot))
+
+    def _words(self, skill: Skill | str, goal: PermitGoal, spot: Vec3 | None) -> str:
+        """Return a goal in words."""
+        there = self.name(goal.rooms[-1]) if goal.rooms else ""
+        within = f" in {one_line(there)}" if there else ""
+        if isinstance(skill, str):
+            return "drive to its dock"
+        if isinstance(skill, NavigateTo):
+            at = spot if skill.place else skill.position
+            place = f" ({at[0]:.1f}, {at[1]:.1f}, {at[2]:.1f})" if at is not None else ""
+            return f"drive to{place}{within}"
+        if isinstance(skill, (Pick, Open, Close, Place)):
+            target = skill.receptacle if isinstance(skill, Place) else skill.target
+            label = one_line(target.label)[:_LONGEST_LABEL]
+            held = f"the {goal.objects[-1]} " if len(goal.objects) > 1 else "what it holds "
+            if isinstance(skill, Place):
+                return f"put {held}on or into the {label}{within}"
+            verb = {Pick: "take", Open: "open", Close: "close"}[type(skill)]
+            return f"{verb} the {label}{within}"
+        if isinstance(skill, MoveArmTo):
+            x, y, z = skill.position
+            return f"move its hand to ({x:.2f}, {y:.2f}, {z:.2f}){within}"
+        return f"turn and look around{within}"
+
+
+def skill_name(skill: Skill | str) -> str:
+    """Return the name of a skill that team files have for it."""
+    return skill if isinstance(skill, str) else _NAMES[type(skill)]
+
+
+def dense(points: Sequence[Vec3]) -> list[Vec3]:
+    """Return a path's points [m] with further ones between them."""
+    found = list(points[:1])
+    for a, b in itertools.pairwise(points):
+        count = max(math.ceil(math.dist(a, b) / _STEP), 1)
+        for k in range(1, count + 1):
+            t = k / count
+            found.append(
+                (a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1]), a[2] + t * (b[2] - a[2]))
+            )
+    return found
+
+
+def digest_of(robot: str, skill: Skill | str, spot: Vec3 | None, speed: float) -> str:
+    """Return the SHA-256 of exactly what a robot is to do, hexadecimal."""
+    exact = {
+        "robot": robot,
+        "skill": skill_name(skill),
+        "goal": {} if isinstance(skill, str) else asdict(skill),
+        "spot": spot,
+        "speed": speed,
+    }
+    return hashlib.sha256(canonical(exact)).hexdigest()
+
+
+def canonical(value: object) -> bytes:
+    """Return plain data as the one JSON text that it has."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return text.encode("ascii")
+
+
+def is_thing(label: str, name: str, *, loosely: bool = False) -> bool:
+    """Tell whether a label is of a kind or group that a rule names.
+
+    Args:
+        label: Of a thing; from a detector or a model.
+        name: Of a rule.
+        loosely: Whether synonyms count, and labels that only mention it ("toy knife", of "knife").
+    """
+    household = load_household()
+    names = {normalized(member) for member in household.members(normalized(name))}
+    said = normalized(label)
+    if not names.isdisjoint((said, *singulars(said))):
+        return True
+    if not loosely:
+        return False
+    for category in filter(None, map(household.category, tuple(names))):
+        if normalized(category.label) in names:  # a kind of its own, not what only ends with one
+            names |= {normalized(other) for other in category.synonyms}
+    words = {form for word in said.split() for form in (word, *singulars(word))}
+    return household.canonical(label) in names or any(words.issuperset(n.split()) for n in names)
