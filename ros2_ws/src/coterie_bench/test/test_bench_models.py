@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +14,16 @@ import pytest
 from pydantic import BaseModel
 from rich.console import Console
 
-from coterie_bench.models.bench import SAVINGS, main, run_models
-from coterie_bench.models.tables import by_bench, print_tables, summed
+from coterie_bench.models.bench import SAVINGS, answerer, main, run_models
+from coterie_bench.models.tables import against_rules, by_bench, print_tables, summed
 from coterie_bench.models.works import FEW, Answering, Outcome, all_works
 from coterie_bench.oracle.request import one_by_one, question_of
 from coterie_core.language import Decision, Image, Message, ModelProfile, UsageMeter, as_data
 from coterie_core.testing.endpoint import Endpoint
+from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.house.generator import generate_house
+from habitat_bridge.robots import EMBODIMENTS
+from mele_explorer import run_exploration
 from openeqa_agent.captions import CaptionFrame, CaptionState
 from openeqa_agent.decisions import AnswerFromFrames, Asked
 from openeqa_agent.question import parse_open
@@ -182,3 +187,43 @@ def test_mistakes_are_one_clear_line(
 ) -> None:
     assert main(arguments) == 2
     assert said in capsys.readouterr().err
+
+
+async def test_the_oracle_explores_by_the_prompt_and_does_not_pace_up_and_down() -> None:
+    """It goes on to what it made for: it never comes to a place for the third time in five hops."""
+    world = EmbeddedWorld(generate_house(61501, floors=1), seed=3, threads=1)
+    with answerer("oracle", "model", 0) as profile:
+        decider = Answering(profile, UsageMeter()).decider("r1")
+        try:
+            world.add_robot("r1", EMBODIMENTS["wheels"])
+            (run,) = await run_exploration(world, steps=9, decider=decider)
+        finally:
+            world.close()
+            await decider.aclose()
+    assert run.chosen_by["model"] > 4
+    for k in range(len(run.path) - 4):
+        assert max(Counter(run.path[k : k + 5]).values()) < 3, run.path
+
+
+def test_answerers_are_compared_with_the_rules_house_by_house(tmp_path: Path) -> None:
+    """Scores that differ from house to house say little; their differences do."""
+    scores = {"rules": (0.2, 0.5, 0.9), "oracle": (0.3, 0.6, 1.0)}
+    records = [
+        {
+            "answerer": name,
+            "work": f"explore {house}",
+            "outcomes": [{"bench": "mele", "part": f"met, house {house}", "score": score}],
+        }
+        for name, values in scores.items()
+        for house, score in enumerate(values)
+    ]
+    console = Console(record=True, width=120)
+    console.print(against_rules(records))
+    assert "+10.0 ± 0.0" in console.export_text()
+    assert not against_rules(records[:4]).row_count  # one house tells no spread
+
+
+@pytest.mark.parametrize("houses", ["9-8", "a", "3-", "-3", "1,2"])
+def test_houses_that_are_no_range_are_told(houses: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--houses", houses]) == 2
+    assert "--houses: expected a seed or two, such as 221-244" in capsys.readouterr().err

@@ -14,6 +14,8 @@ _MOST_PLACES = 24
 """Most places that a prompt shows; the nearest."""
 _MOST_LABELS = 30
 _MOST_PATH = 12
+_MOST_UNEXPLORED = 24
+"""Most unexplored places that a prompt shows; the nearest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +23,9 @@ class PlaceOption:
     """A place one hop away.
 
     `visits` counts how often the robot stood there, `seen` (0..1) how well it saw the place,
-    `frontier` tells that it has not seen it well yet. `new_labels` were seen toward it and nowhere
+    `frontier` tells that it never stood there. `new_labels` were seen toward it and nowhere
     before. `promise` (>= 0) rates what lies on this side: the worth per hop of the best unexplored
-    place there; it includes the seeded tie-break.
+    place there, `hops_to_frontier` further on; it includes the seeded tie-break.
     """
 
     id: str
@@ -34,9 +36,31 @@ class PlaceOption:
     visits: int
     seen: float
     frontier: bool
-    leads_to: str
     hops_to_frontier: int
     promise: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unexplored:
+    """A known place at which the robot never stood.
+
+    `seen` (0..1): how well it saw the place from elsewhere; `hops`: next place -> hops from here to
+    this one through it, where there is a known way that does not come back here.
+    """
+
+    id: str
+    room: str
+    seen: float
+    hops: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RoomViews:
+    """A room, how often the robot looked into it, and how many kinds of objects it saw there."""
+
+    name: str
+    views: int
+    kinds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +72,11 @@ class ChooseState:
     room: str
     around: tuple[str, ...]
     options: tuple[PlaceOption, ...]
-    rooms_seen: tuple[str, ...]
+    rooms: tuple[RoomViews, ...]
     objects_seen: int
     steps_left: int | None
     path: tuple[str, ...] = ()
+    unexplored: tuple[Unexplored, ...] = ()
 
 
 class PlaceChoice(BaseModel):
@@ -77,21 +102,31 @@ class ChoosePlace(Decision[ChooseState, PlaceChoice]):
             "objects in view": _some(state.around),
             "places before, latest last": list(state.path[-_MOST_PATH:]),
             "hops left": left,
+            "different kinds of objects seen so far": state.objects_seen,
         }
-        so_far = {"rooms": list(state.rooms_seen), "different objects": state.objects_seen}
+        rooms = [
+            {"room": one.name, "views": one.views, "kinds of objects": one.kinds}
+            for one in state.rooms
+        ]
         options = [_shown(option) for option in _neutral(state)]
         return (
             Message.system(
                 f"You are {state.robot}, a household robot in a home that you have never been in. "
                 "Later you will be asked which objects are in which room, so every hop should "
-                "bring rooms and kinds of objects into view that you have not met yet. A place "
-                "counts as seen by the share of it that was in view (0 to 1). Prefer places where "
-                "you have not stood, rooms that you have not looked into, and ways that lead on to "
-                "what is unexplored; go back over known ground only to reach those. The places "
-                "are in no particular order; distances are in meters."
+                "bring rooms and kinds of objects into view that you have not met yet; you have "
+                "few hops. Standing at a place shows what is around it and which ways go on from "
+                "it. A place that you saw well from elsewhere, or in a room that you had many "
+                "views of, shows little that is new. Rooms that are not listed you had no view "
+                "of. Unexplored are the known places where you never stood, nearest first, each "
+                "with the hops to it from here by the next place through which they lead. Go back "
+                "over known ground only on the way to one of them, and then go on until you are "
+                "there. The places one hop away are in no particular order. Distances are in "
+                "meters, shares from 0 to 1."
             ),
             Message.user(
-                f"{as_data('seen so far', so_far)}\n{as_data('where you are', where)}\n"
+                f"{as_data('rooms so far', rooms)}\n"
+                f"{as_data('where you are', where)}\n"
+                f"{as_data('unexplored', _unexplored(state))}\n"
                 f"{as_data('places one hop away', options, limit=12000)}\nWhich place next?"
             ),
         )
@@ -122,6 +157,27 @@ class ChoosePlace(Decision[ChooseState, PlaceChoice]):
         return PlaceChoice(reason=reason, place=best.id)
 
 
+def _unexplored(state: ChooseState) -> list[dict[str, object]]:
+    """Return what is known of the nearest unexplored places; those out of reach are left out."""
+    offered = {option.id for option in _neutral(state)}
+    found = []
+    for place in state.unexplored:
+        hops = {via: count for via, count in sorted(place.hops.items()) if via in offered}
+        left = state.steps_left
+        if hops and (left is None or min(hops.values()) <= left):
+            found.append((min(hops.values()), place, hops))
+    found.sort(key=lambda one: (one[0], one[1].id))
+    return [
+        {
+            "id": place.id,
+            "room": place.room or "not known",
+            "share already seen": round(place.seen, 2),
+            "hops by next place": hops,
+        }
+        for _, place, hops in found[:_MOST_UNEXPLORED]
+    ]
+
+
 def _neutral(state: ChooseState) -> list[PlaceOption]:
     """Return the places that are offered, in an order that tells nothing."""
     near = sorted(state.options, key=lambda o: (o.distance, o.id))[:_MOST_PLACES]
@@ -136,10 +192,6 @@ def _some(labels: Sequence[str]) -> list[str]:
 
 def _shown(option: PlaceOption) -> dict[str, object]:
     """Return what is known of a place."""
-    beyond = "nothing known"
-    if option.leads_to:
-        hops = option.hops_to_frontier
-        beyond = f"{option.leads_to}, {hops} hops further" if hops else "this place itself"
     return {
         "id": option.id,
         "room": option.room or "not known from here",
@@ -148,7 +200,6 @@ def _shown(option: PlaceOption) -> dict[str, object]:
         "of these never seen before": _some(option.new_labels),
         "times you stood there": option.visits,
         "share already seen": round(option.seen, 2),
-        "unexplored on that side": beyond,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import networkx as nx
@@ -10,7 +11,13 @@ import networkx as nx
 from coterie_core.language import Decider, RulesModel
 from coterie_core.observation import Observation, PlaceView
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
-from mele_explorer.choose_place import ChoosePlace, ChooseState, PlaceOption
+from mele_explorer.choose_place import (
+    ChoosePlace,
+    ChooseState,
+    PlaceOption,
+    RoomViews,
+    Unexplored,
+)
 from mele_explorer.memory import Memory
 
 _PATIENCE = 20  # hops without a new place after which the rule decides instead of a model
@@ -166,11 +173,13 @@ class Explorer:
         values = self._frontier_values(last)
         if last.place in known:
             known.remove_node(last.place)
-        options = [
-            self._option(view, known, values)
+        views = [
+            view
             for view in sorted(last.neighbours, key=lambda view: view.id)
             if not self._avoided(last.place, view.id)
         ]
+        hops = {view.id: _hops_from(view.id, known) for view in views}
+        options = [self._option(view, hops[view.id], values) for view in views]
         left = None if self.limits.steps is None else self.limits.steps - self.steps
         return ChooseState(
             self.robot,
@@ -178,11 +187,38 @@ class Explorer:
             last.room.name if last.room is not None else "",
             tuple(sorted({detection.label for detection in last.detections})),
             tuple(options),
-            tuple(memory.dictionary()),
+            self._rooms(),
             len(memory.labels),
             left,
             tuple(self.path[:-1]),
+            tuple(
+                Unexplored(
+                    place,
+                    self._room_of(place),
+                    memory.seen.get(place, 0.0),
+                    {via: 1 + far[place] for via, far in hops.items() if place in far},
+                )
+                for place in sorted(values)
+            ),
         )
+
+    def _rooms(self) -> tuple[RoomViews, ...]:
+        """Return the rooms that were looked into, or in which something was seen, by name."""
+        memory = self.memory
+        return tuple(
+            sorted(
+                (
+                    RoomViews(room.name, memory.looks.get(room.id, 0), len(kinds))
+                    for room in memory.graph.rooms.values()
+                    if (kinds := memory.sightings.get(room.id, {})) or memory.looks.get(room.id)
+                ),
+                key=lambda one: one.name,
+            )
+        )
+
+    def _room_of(self, place: str) -> str:
+        room = self.memory.graph.rooms.get(self.memory.graph.places[place].room)
+        return room.name if room is not None else ""
 
     def _avoided(self, a: str, b: str) -> bool:
         return self._failures.get((a, b), 0) >= self._tolerance
@@ -227,20 +263,21 @@ class Explorer:
         """Return the labels toward a place that were seen in no other observation than the last."""
         return [label for label in view.labels if label not in self._met]
 
-    def _option(self, view: PlaceView, ways: nx.Graph, values: dict[str, float]) -> PlaceOption:
+    def _option(
+        self, view: PlaceView, hops: Mapping[str, int], values: dict[str, float]
+    ) -> PlaceOption:
         """Rate a neighbour by the unexplored place on its side that is worth most per hop.
 
-        `ways` lacks the own place. Since a place's worth does not change on the way to it, every
-        hop brings a greater promise until the place is reached: no pacing up and down.
+        `hops`: place -> hops from the neighbour without the own place. Since a place's worth does
+        not change on the way to it, every hop brings a greater promise until the place is reached:
+        no pacing up and down.
         """
         memory = self.memory
-        hops = nx.single_source_shortest_path_length(ways, view.id) if view.id in ways else {}
         best, goal, far = 0.0, "", 0
         for place, count in hops.items():
             worth = values.get(place, 0.0) / (1 + count)
             if (worth, place) > (best, goal):
                 best, goal, far = worth, place, count
-        room = memory.graph.rooms.get(memory.graph.places[goal].room) if goal else None
         return PlaceOption(
             view.id,
             view.room.name if view.room is not None else "",
@@ -250,7 +287,14 @@ class Explorer:
             memory.visits.get(view.id, 0),
             memory.seen.get(view.id, 0.0),
             view.id in values,
-            (room.name if room is not None else "a place in an unknown room") if goal else "",
             far,
             best,
         )
+
+
+def _hops_from(place: str, ways: nx.Graph) -> Mapping[str, int]:
+    """Return place -> hops to it."""
+    hops: Mapping[str, int] = (
+        nx.single_source_shortest_path_length(ways, place) if place in ways else {}
+    )
+    return hops

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -272,6 +273,42 @@ def test_a_model_that_paces_up_and_down_does_not_go_on_for_ever() -> None:
     assert run.chosen_by["rule"] > 0
 
 
+class Nearest(Scripted):
+    """Makes for the nearest unexplored place; it knows nothing but the prompt."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda turn: self.chosen)
+        self.chosen = ""
+
+    async def complete(self, request: ModelRequest) -> Reply:
+        text = request.messages[-1].text
+        listed = text.partition('<data label="unexplored">\n')[2].partition("\n</data>")[0]
+        ways = [
+            (hops, one["share already seen"], one["id"], via)
+            for one in json.loads(listed)
+            for via, hops in one["hops by next place"].items()
+        ]
+        self.chosen = json.dumps({"reason": "nearest", "place": min(ways)[3]})
+        return await super().complete(request)
+
+
+@settings(max_examples=30, deadline=None)
+@given(graphs(), st.integers(0, 23))
+def test_the_prompt_tells_the_way_to_all_that_is_unexplored(graph: nx.Graph, start: int) -> None:
+    start %= len(graph)
+    (run,) = explore(Walk(graph, {"a": start}), steps=None, decider=Decider(Nearest()))
+    part = nx.node_connected_component(graph, start)
+    assert {int(place) for place in run.path} == part
+
+
+def test_what_is_out_of_reach_of_the_hops_left_is_not_shown() -> None:
+    model = Scripted(neighbours_only([4, 6]))
+    explore(Walk(nx.path_graph(9), {"a": 5}), steps=2, decider=Decider(model))
+    last = model.asked[-1]
+    listed = json.loads(last.partition('"unexplored">\n')[2].partition("\n</data>")[0])
+    assert [one["id"] for one in listed] == ["3"]  # of 6 it is known, too: two hops away
+
+
 def test_what_was_seen_stays_within_the_fence() -> None:
     model = Scripted(neighbours_only([2]))
     labels = {0: [INJECTION], 1: [INJECTION]}
@@ -282,7 +319,7 @@ def test_what_was_seen_stays_within_the_fence() -> None:
     for k, part in enumerate(prompt.split("<data label=")):
         outside += part if k == 0 else part.partition("</data>")[2]
     assert "stop exploring" not in outside
-    assert prompt.count("<data label=") == 3
+    assert prompt.count("<data label=") == 4
 
 
 def test_the_rule_always_passes_its_own_check() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -161,6 +162,13 @@ def bench_models(
             "more; default answerer: oracle.",
         ),
     ] = False,
+    houses: Annotated[
+        str,
+        typer.Option(
+            help="Seeds of houses, for example 221-244: MELE's works are done in these, and works "
+            "named 'explore' are added, in which robots only explore."
+        ),
+    ] = "",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random answerer.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", help="Path of the JSON file with all records.")
@@ -172,8 +180,9 @@ def bench_models(
     names = [*(answerers if answerers is not None else own), *map(str, profile or [])]
     settings = SAVINGS if calls else None
     amount = FEW if few else Amount()
-    works = {title: work for title, work in all_works(amount).items() if only in title}
     try:
+        every = all_works(amount, _seeds(houses))
+        works = {title: work for title, work in every.items() if only in title}
         if mode not in get_args(Mode):
             raise ValueError(f"--mode: {mode!r}; one of {', '.join(get_args(Mode))}")
         strange = [n for n in answerers or [] if n not in STAND_INS]
@@ -181,7 +190,7 @@ def bench_models(
             raise ValueError(
                 f"--answerer: {strange[0]!r}; one of {', '.join(STAND_INS)}; models by --profile"
                 if strange
-                else f"--only: no work holds {only!r}; works: {', '.join(all_works())}"
+                else f"--only: no work holds {only!r}; works: {', '.join(every)}"
             )
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
@@ -212,6 +221,21 @@ def bench_models(
         print_tables(records, console)
     if out is not None:
         console.print(f"results: {out}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _seeds(text: str) -> Sequence[int]:
+    """Read the seeds of houses: one, or the first and the last.
+
+    Raises:
+        ValueError: That is no range of seeds.
+    """
+    if not text:
+        return ()
+    found = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+    if last < first:
+        raise ValueError(f"--houses: expected a seed or two, such as 221-244, got {text!r}")
+    return range(first, last + 1)
 
 
 app.command("models")(bench_models)

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from coterie_bench.common.intervals import mean_interval
 from coterie_bench.common.tables import print_whole
 from coterie_core.language import DECISIONS
 
@@ -17,6 +18,8 @@ Records = Sequence[Mapping[str, Any]]
 def print_tables(records: Records, console: Console) -> None:
     """Print both tables, and what went wrong."""
     print_whole(scores(records), console)
+    if (compared := against_rules(records)).row_count:
+        print_whole(compared, console)
     print_whole(decisions(records), console)
     never = [name for name in DECISIONS if not any(name in r["decisions"] for r in records)]
     if never:
@@ -70,6 +73,27 @@ def scores(records: Records) -> Table:
         table.add_row(part, *row)
     seconds = {name: sum(r["seconds"] for r in records if r["answerer"] == name) for name in names}
     table.add_row("seconds", *(f"{seconds[name]:.0f}" for name in names))
+    return table
+
+
+def against_rules(records: Records) -> Table:
+    """Return how far answerers lie above the rules where a part was done in several houses."""
+    cells: dict[tuple[str, str], dict[str, float]] = {}
+    for record in records:
+        for one in record["outcomes"]:
+            part, _, where = str(one["part"]).partition(", ")
+            done = cells.setdefault((f"{one['bench']}: {part}", record["answerer"]), {})
+            done[f"{record['work']}, {where}"] = float(one["score"])
+    table = Table(title="Above the rules, paired by house or task", title_justify="left")
+    for k, head in enumerate(("bench: part", "answerer", "of", "points, 95 % interval")):
+        table.add_column(head, justify="left" if k < 2 else "right")
+    for (part, name), mine in cells.items():
+        rules = cells.get((part, "rules"), {})
+        shared = [where for where in mine if where in rules]
+        if name == "rules" or len(shared) < 2:
+            continue
+        mean, half = mean_interval([100.0 * (mine[one] - rules[one]) for one in shared])
+        table.add_row(part, name, str(len(shared)), f"{mean:+.1f} ± {half:.1f}")
     return table
 
 

@@ -19,6 +19,7 @@ from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.language import Decider, ModelProfile, UsageMeter, build_decider
 from coterie_core.parsing import NotAQuestion, understand
 from coterie_core.questions import Answer, LabelledQuestion
+from coterie_core.scene import SceneGraph
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS
@@ -95,33 +96,56 @@ def share(right: Sequence[bool]) -> float:
     return sum(right) / max(len(right), 1)
 
 
+async def _explored(
+    seed: int, answering: Answering, decider: Decider
+) -> tuple[list[ExplorerRun], SceneGraph, Outcome]:
+    """Let robots explore a house; return their runs, the truth, and how much of it they met."""
+    hops = answering.amount.hops
+    world = EmbeddedWorld(generate_house(seed, floors=1), seed=seed, threads=1)
+    try:
+        for k in range(ROBOTS):
+            world.add_robot(f"agent_{k + 1}", EMBODIMENTS["wheels"])
+        truth = world.truth()
+        runs = await run_exploration(world, steps=hops, seed=seed, decider=decider)
+    finally:
+        world.close()
+    seen = {(t.room, t.label.top) for r in runs for t in r.memory.graph.objects.values()}
+    there = {(t.room, t.label.top) for t in truth.objects.values() if t.room}
+    met = len(seen & there) / max(len(there), 1)
+    part = f"kinds of things met, house {seed}"
+    return runs, truth, Outcome("mele", part, met, len(there), ROBOTS * hops)
+
+
+def explore(seed: int) -> Work:
+    """Return the work in which robots explore a house, and no more."""
+
+    async def work(answering: Answering) -> list[Outcome]:
+        decider = answering.decider("mele")
+        try:
+            return [(await _explored(seed, answering, decider))[2]]
+        finally:
+            await decider.aclose()
+
+    return work
+
+
 def mele(seed: int) -> Work:
     """Return the work in which robots explore a house, answer alone, and debate."""
 
     async def work(answering: Answering) -> list[Outcome]:
         amount = answering.amount
-        world = EmbeddedWorld(generate_house(seed, floors=1), seed=seed, threads=1)
         decider = answering.decider("mele")
         try:
-            for k in range(ROBOTS):
-                world.add_robot(f"agent_{k + 1}", EMBODIMENTS["wheels"])
-            truth = world.truth()
+            runs, truth, met = await _explored(seed, answering, decider)
             bank = QuestionBank.from_graph(truth, seed)
-            runs = await run_exploration(world, steps=amount.hops, seed=seed, decider=decider)
             items = bank.items[:: max(1, len(bank) // amount.asked)][: amount.asked]
             rows = [await _answers(run, items, decider) for run in runs]
             talks = await _talks(runs, rows, items, decider, amount.debated)
         finally:
-            world.close()
             await decider.aclose()
         right = [a.yes == one.truth for row in rows for a, one in zip(row, items, strict=True)]
-        seen = {(t.room, t.label.top) for r in runs for t in r.memory.graph.objects.values()}
-        there = {(t.room, t.label.top) for t in truth.objects.values() if t.room}
-        met = len(seen & there) / max(len(there), 1)
         return [
-            Outcome(
-                "mele", f"kinds of things met, house {seed}", met, len(there), ROBOTS * amount.hops
-            ),
+            met,
             Outcome("mele", f"answers, house {seed}", share(right), len(right)),
             Outcome("mele", f"the team after debates, house {seed}", share(talks), len(talks)),
         ]
@@ -283,11 +307,18 @@ def _episode(family: Family, house: int) -> Episode:
     raise ValueError(f"no house from {house} on offers an episode of family {family}")
 
 
-def all_works(amount: Amount | None = None) -> dict[str, Work]:
-    """Return the works by name, in the order in which they are done."""
+def all_works(amount: Amount | None = None, houses: Sequence[int] = ()) -> dict[str, Work]:
+    """Return the works by name, in the order in which they are done.
+
+    Args:
+        amount: How much of each is done; None: all.
+        houses: Seeds of houses in which robots explore, and of MELE's works; empty: the fixed ones,
+            and nobody explores only.
+    """
     most = (amount or Amount()).houses
     works: dict[str, Work] = {"mele sentences": sentences}
-    works |= {f"mele {seed}": mele(seed) for seed in sets.MELE_HOUSES[:most]}
+    works |= {f"explore {seed}": explore(seed) for seed in houses}
+    works |= {f"mele {seed}": mele(seed) for seed in houses or sets.MELE_HOUSES[:most]}
     for method in ("reveca", "coela"):
         works |= {f"{method} {seed}": reveca(method, seed) for seed in sets.REVECA_SEEDS[:most]}
     works |= {"objects": objects, "openeqa": openeqa, "openeqa judge": judging}

@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
+import random
 import re
 from typing import Any
 
 from coterie_bench.oracle.request import Question
 
-_HOPS = re.compile(r"(\d+) hops? further")
 _GIVEN = re.compile(r"and \d+ more")
 
 
 def choose_place(question: Question) -> dict[str, Any]:
-    """Go where most is new for the way: an unseen place beside, else toward the unexplored."""
-    places = question.data["places one hop away"]
-    known = set(question.data["seen so far"]["rooms"])
-    best = max(places, key=lambda one: (_worth(one, known), -one["distance"], one["id"]))
-    return {"reason": "most that is new for the hops", "place": best["id"]}
+    """Make for the unexplored place that shows most that is new for the hops it takes."""
+    beside = {one["id"]: one for one in question.data["places one hop away"]}
+    views = {one["room"]: one["views"] for one in question.data["rooms so far"]}
+    name = question.system.partition("You are ")[2].partition(",")[0]
+    best, reason, place = -1.0, "nothing is unexplored", min(beside)
+    for goal in question.data["unexplored"]:
+        for via, hops in goal["hops by next place"].items():
+            worth = _worth(goal, beside.get(goal["id"]), views) * _liking(name, goal["id"]) / hops
+            if worth > best:
+                best, place = worth, via
+                reason = f"toward {goal['id']} in {goal['room']}, {hops} hops away"
+    return {"reason": reason, "place": place}
 
 
-def _worth(place: dict[str, Any], known: set[str]) -> float:
-    beyond = place["unexplored on that side"]
-    further = _HOPS.search(beyond)
-    fresh = [label for label in place["of these never seen before"] if not _GIVEN.match(label)]
-    new_room = place["room"] not in known
-    here = 0.0
-    if not place["times you stood there"]:
-        unseen = max(1.0 - place["share already seen"], 0.15)
-        here = unseen * (0.7 + 0.6 * new_room + 0.25 * len(fresh))
-    if beyond == "nothing known":
-        return here
-    hops = int(further[1]) if further else 0
-    room = _HOPS.sub("", beyond).rstrip(" ,")
-    there = (0.6 + 0.5 * (room not in known)) / (1 + hops)
-    return max(here, there)
+def _worth(goal: dict[str, Any], beside: dict[str, Any] | None, views: dict[str, int]) -> float:
+    """Return how much is new at a place: what was not in view, in a room of few views."""
+    seen = beside["of these never seen before"] if beside else ()
+    fresh = sum(not _GIVEN.match(label) for label in seen)
+    unseen = max(1.0 - goal["share already seen"], 0.15)
+    return unseen * (0.4 + 1.2 / (1 + views.get(goal["room"], 0)) + 0.2 * fresh)
+
+
+def _liking(robot: str, place: str) -> float:
+    """Return 1 to 1.1: of places that are alike, not all robots take the same one."""
+    return 1.0 + 0.1 * random.Random(f"{robot}/{place}").random()
 
 
 def answer(question: Question) -> dict[str, Any]:
