@@ -9,8 +9,16 @@ from rich.console import Console
 
 from coterie_bench.claims.cases import DETECTORS, PRIORS, TEAMS, Case, _ambiguous, cases
 from coterie_bench.claims.run import run_case
-from coterie_bench.claims.tables import can_be_done, can_be_known, claims_table, summary
+from coterie_bench.claims.tables import (
+    belief_table,
+    can_be_done,
+    can_be_known,
+    claims_table,
+    summary,
+)
 from coterie_bench.claims.truth import Truth, false_claim, possible
+from coterie_core.geometry import Box
+from coterie_core.scene import LabelBelief, SceneObject
 from coterie_fixtures.two_floor_home import small_house, small_team
 
 CASE = Case(
@@ -103,6 +111,46 @@ def test_a_room_can_be_known_that_looks_from_all_over_show(room, robots, searcha
     team = {name: resume for name, resume in small_team().items() if name in robots}
     case = replace(CASE, kind="check", label="food", room=room, targets=())
     assert possible(case, scene, team).search is searchable
+
+
+@pytest.mark.parametrize(("room", "done"), [("living", True), ("bedroom", False)])
+def test_a_check_where_there_is_none_can_be_done_by_who_gets_there(room, done) -> None:
+    team = {"rover": small_team()["rover"]}  # the bedroom is upstairs
+    case = replace(CASE, kind="check", label="food", room=room, targets=())
+    assert possible(case, small_house(items=False), team).things is done
+
+
+@pytest.mark.parametrize(("count", "done"), [(1, True), (0, False)])
+def test_things_that_have_no_room_together_cannot_all_be_brought(count, done) -> None:
+    """Either of two large mugs fits beside what stands on the table, and not both."""
+    scene = small_house(items=False)
+    top = next(r for r in scene.objects["table-1"].receptacles if not r.inside).surface
+    (x, y, z), (w, d, _) = top.center, top.size
+    scene.extend(
+        SceneObject(f"mug-{k}", LabelBelief.of("mug"), Box((at, 0.6, 0.05), (0.45, 0.55 * d, 0.1)))
+        for k, at in enumerate((8.3, 9.0))
+    )
+    crowd = Box((x - 0.25, y, z + 0.1), (w - 0.5, d, 0.2))
+    scene.add_object(SceneObject("crowd", LabelBelief.of("box"), crowd, support="table-1"))
+    team = {"walker": small_team()["walker"]}
+    case = replace(CASE, count=count, targets=("table-1",))
+    assert possible(case, scene, team).things is done
+
+
+def test_what_is_believed_unseen_is_held_against_the_truth() -> None:
+    base = CASE.data | {"searched": True}
+    records = [base | {"left": 0.03, "unseen": k == 0} for k in range(10)]
+    records += [base | {"left": 0.4, "unseen": 2}, CASE.data | {"state": "error"}]
+    console = Console(width=120, record=True)
+    table = belief_table(records)
+    assert table is not None
+    console.print(table)
+    lines = [line.split("│")[1:-1] for line in console.export_text().splitlines() if "│" in line]
+    assert [[cell.strip() for cell in line] for line in lines] == [
+        ["0.02 to 0.05", "10", "0.030", "0.100 (0.003-0.557)", "10"],
+        ["0.3 to 1", "1", "0.400", "2.000 (0.242-7.225)", "100"],
+    ]
+    assert belief_table([CASE.data]) is None
 
 
 @pytest.mark.slow

@@ -171,12 +171,16 @@ def _usual_parts(
         points = spread_over(_top_of(box, depth), min(lift, depth / 2.0))
         yield Region(key, thing.room, 1.0, points, thing.id, rim=box)
     elif boards:
-        heights = [box.bottom + share * box.size[2] for share in _BOARDS]
-        points = tuple((*box.center[:2], z) for z in heights)
+        points = tuple((*box.center[:2], z) for z in board_heights(box))
         yield Region(key, thing.room, 1.0, points, thing.id)
     if (shut or boards) and box.top > floor + _OVERHEAD:
         top = spread_over(_top_of(box), lift)
         yield Region(container_key(thing, "on"), thing.room, _UP_THERE, top, thing.id)
+
+
+def board_heights(box: Box) -> tuple[float, ...]:
+    """Return how high the boards of shelves usually are of which only the box is known [m]."""
+    return tuple(box.bottom + share * box.size[2] for share in _BOARDS)
 
 
 def _top_of(box: Box, depth: float = 0.0) -> Box:

@@ -125,6 +125,26 @@ def test_another_robot_sees_what_was_put_down_anywhere_on_it_and_only_there(at, 
     assert states(agent)["check"] is state
 
 
+def test_what_is_seen_there_on_the_way_was_seen_to_be_there():
+    """It is in view where the way ends, and not from where the look was to be."""
+    agent = agent_of("walker")
+    placed = bring("rover")[1].model_copy(update={"state": DONE, "depends_on": ()})
+    check = SubTask(id="check", kind="detect", object=MUG, receptacle=COUNTER, robot="walker")
+    before = Detection("mug", 0.9, box=Box((1.5, 3.7, 0.95), (0.1, 0.1, 0.1)))
+    agent.observe(seen_from(STARTS["walker"], before, robot="walker"))
+    agent.assign("t", "bring the mug", (placed, check))
+    there = Detection("mug", 0.9, box=Box((0.7, 3.7, 0.95), (0.1, 0.1, 0.1)))
+    first = []
+
+    def sees(skill):
+        first.append(skill)
+        return [there] if len(first) == 1 else []
+
+    done = run(agent, lambda skill: OK, sees=sees)
+    assert states(agent)["check"] is DONE
+    assert [name for name, _ in done] == ["NavigateTo"], "what was seen before does not count"
+
+
 def test_near_the_spot_is_not_on_it():
     """A hand that reaches to the last centimetre does not from a step farther off."""
     agent = agent_of()

@@ -203,6 +203,27 @@ def test_a_full_surface_takes_no_more():
     assert not answer.feasible and "no room left" in answer.reason
 
 
+def test_whether_there_is_room_on_furniture_found_on_the_way_is_tried():
+    """Its measures are a guess: only where the map has them is a surface said to be full."""
+    scene = house()
+    scene.add_object(item("slab-1", box(4.0, 0.8, 0.7, 0.76, 0.76, 0.1), support="table-1"))
+    scene.objects["table-1"].receptacles = []
+    tools = Toolbox(scene, {"wheels": Resume.of_embodiment(BODIES["wheels"])})
+    answer = tools.estimate("wheels", task("place", "vase-1", on="table-1"), START)
+    assert answer.feasible and answer.target is not None, answer.reason
+
+
+def test_shelves_found_on_the_way_have_boards_below_their_top():
+    scene = house()
+    shelf = furniture("shelf-1", box(3.0, 3.0, 0.0, 0.8, 0.3, 1.8), 1.8)
+    shelf.receptacles, shelf.label = [], LabelBelief.of("bookshelf")
+    scene.add_object(shelf)
+    tools = Toolbox(scene, {"wheels": Resume.of_embodiment(BODIES["wheels"])})
+    answer = tools.estimate("wheels", task("place", "vase-1", on="shelf-1"), START)
+    assert answer.feasible and answer.target is not None, answer.reason
+    assert 0.0 < answer.target[2] < 1.5, "the hand does not get to the top"
+
+
 def test_what_fills_the_very_place_of_a_thing_or_is_in_a_hand_does_not_hide_it():
     """A detector's second name for the mug, as large as what stands there, and a thing taken up."""
     scene = house()

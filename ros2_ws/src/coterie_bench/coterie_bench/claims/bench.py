@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from coterie_bench.claims.cases import Case, cases
 from coterie_bench.claims.run import run_case
-from coterie_bench.claims.tables import SLICES, claims_table, summary
+from coterie_bench.claims.tables import SLICES, belief_table, claims_table, summary
 from coterie_bench.common.command import run as run_command
 from coterie_bench.common.processes import spread
 from coterie_bench.common.records import write_csv, write_json
@@ -59,6 +59,9 @@ def bench_claims(
             if out is not None:  # a bench that is stopped has what it has measured
                 _write(out, records, seed)
     print_whole(claims_table(records, seed), console)
+    beliefs = belief_table(records)
+    if beliefs is not None:
+        print_whole(beliefs, console)
     for record in [r for r in records if r.get("false") or r["state"] == "error"][:20]:
         text = f"house {record['house']}, {record['words']!r}: {record['message'][:200]}"
         console.print(text, style="yellow", highlight=False, markup=False, soft_wrap=True)

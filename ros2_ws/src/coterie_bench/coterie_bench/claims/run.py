@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from coterie_bench.claims.cases import ALL, TEAMS, Case, house_of
-from coterie_bench.claims.truth import false_claim, possible, truth_of
+from coterie_bench.claims.truth import false_claim, matching, possible, truth_of
+from coterie_core.household import load_household
 from coterie_core.resume import Resume
+from coterie_core.scene import SceneGraph
+from coterie_core.sightings import SAME
 from coterie_core.team_map import TeamMap
 from coterie_core.understanding import NotUnderstood
 from emos_planner.leader.leader import Leader, rules_decider
@@ -64,6 +69,8 @@ async def run_case(case: Case) -> dict[str, Any]:
             "wanted": outcome.wanted,
             "not_searched": list(outcome.not_searched),
             "left": round(_left(leader), 4),
+            "searched": _searched(leader),
+            "unseen": _unseen(case, before, world.truth(), leader, agents.values()),
             "met": truth.met,
             "there": truth.there,
             "right": truth.right,
@@ -89,6 +96,35 @@ def _says_none(leader: Leader) -> bool:
         and want.rooms
         and understood.board.book.is_enough(want.label, want.rooms)
         for want in understood.wants
+    )
+
+
+def _searched(leader: Leader) -> bool:
+    """Tell whether anything was searched for, so that "left" says what is believed unseen."""
+    return any(want.rooms for want in leader.progress.meant.wants)
+
+
+def _unseen(
+    case: Case,
+    before: SceneGraph,
+    after: SceneGraph,
+    leader: Leader,
+    agents: Iterable[RobotAgent],
+) -> int:
+    """Return how many of the things that a task is about no map of the team shows at its end."""
+    canonical = load_household().canonical
+    known = [
+        (canonical(o.label.top), o.box.center)
+        for scene in (leader.scene, *(agent.map.scene for agent in agents))
+        for o in scene.objects.values()
+    ]
+    return sum(
+        not any(
+            kind == canonical(thing.label.top) and min(math.dist(at, p) for p in places) <= SAME
+            for kind, at in known
+        )
+        for thing in matching(case, before)
+        for places in [(thing.box.center, after.objects[thing.id].box.center)]
     )
 
 

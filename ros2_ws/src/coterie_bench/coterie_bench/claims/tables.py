@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from rich.table import Table
+from scipy.stats import chi2
 
 Record = Mapping[str, Any]
 SLICES = ("kind", "prior", "detector", "team")
 DRAWS = 2000
 """Draws of the bootstrap over houses."""
+UNSEEN_BINS = (0.0, 0.02, 0.05, 0.1, 0.3, 1.0)
+"""Lower ends of the bins of what is believed to be unseen [things]."""
 
 
 def claims_of(record: Record) -> bool:
@@ -109,6 +114,44 @@ def claims_table(records: Sequence[Record], seed: int = 0) -> Table:
             _percent(told["knowable_done"]), str(told["partial"]), str(told["not_done"]),
         )  # fmt: skip
     return table
+
+
+def belief_table(records: Sequence[Record]) -> Table | None:
+    """Return what searches believe to be unseen at their end against what truly is.
+
+    None where nothing was searched for.
+    """
+    ran = [r for r in records if r.get("searched")]
+    if not ran:
+        return None
+    table = Table(
+        title="Things that nobody has seen at the end of a search, as believed and in truth",
+        caption="things per task; the interval of the truth is that of a Poisson count (95 %)",
+    )
+    for title in ("believed unseen", "tasks", "believed", "in truth", "with any unseen [%]"):
+        table.add_column(title, justify="right")
+    for low, high in itertools.pairwise((*UNSEEN_BINS, math.inf)):
+        chosen = [r for r in ran if low <= r["left"] < high]
+        if not chosen:
+            continue
+        count, n = sum(r["unseen"] for r in chosen), len(chosen)
+        least, most = poisson_interval(count)
+        name = f"{low:g} to {high:g}" if high < math.inf else f"{low:g} and more"
+        table.add_row(
+            name, str(n), f"{sum(r['left'] for r in chosen) / n:.3f}",
+            f"{count / n:.3f} ({least / n:.3f}-{most / n:.3f})",
+            f"{100.0 * sum(bool(r['unseen']) for r in chosen) / n:.0f}",
+        )  # fmt: skip
+    return table
+
+
+def poisson_interval(count: int) -> tuple[float, float]:
+    """Return the exact 95 % interval of the mean of a Poisson distribution of which one count is.
+
+    Garwood (1936), Fiducial limits for the Poisson distribution.
+    """
+    low = float(chi2.ppf(0.025, 2 * count)) / 2.0 if count else 0.0
+    return low, float(chi2.ppf(0.975, 2 * count + 2)) / 2.0
 
 
 def _percent(share: tuple[float, float, float]) -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from coterie_bench.claims.cases import ALL, Case
+from coterie_core.geometry import Box
 from coterie_core.household import load_household
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.sightings import kind_of
 from coterie_core.tasks import SubTask, Thing
+from emos_planner.geometry.things import free_points, surfaces_of
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.searches import LOOKED_OVER, Searches
 from emos_planner.robot.coverage import Coverage, Look
@@ -37,7 +39,8 @@ class Truth:
 class Possible:
     """What some robot of the team could do, by the tools on the true house.
 
-    `things`: as many things as asked for can be seen (and moved, where they shall be). `search`:
+    `things`: as many things as asked for can be seen (and moved, and have room together where they
+    shall be); for a check where there is none, the room asked about can be entered. `search`:
     looks from all over every room asked about, into all that some robot can open, would leave so
     little unseen that the team can know that it has them all.
     """
@@ -83,12 +86,40 @@ def possible(case: Case, scene: SceneGraph, resumes: Mapping[str, Resume]) -> Po
     """Return what the team could do from where it starts."""
     tools = Toolbox(scene, resumes)
     need = case.count or len(matching(case, scene))
-    able = sum(1 for t in matching(case, scene) if _doable(case, t, tools))
+    fit = [t for t in matching(case, scene) if _doable(case, t, tools)]
     rooms = [case.room] if case.room else list(scene.rooms)
     if case.kind == "clear":
         rooms = sorted({scene.objects[i].room for i in case.source})
-    searchable = all(_enters(room, tools) for room in rooms)
-    return Possible(able >= need, searchable and _looked_over(case, rooms, tools))
+    entered = all(_enters(room, tools) for room in rooms)
+    able = len(fit) >= need and (bool(need) or entered)
+    if case.targets:
+        able = able and _with_room(case, fit, tools) >= need
+    return Possible(able, entered and _looked_over(case, rooms, tools))
+
+
+def _with_room(case: Case, things: Sequence[SceneObject], tools: Toolbox) -> int:
+    """Return how many things have room on the targets together, packed from the corners.
+
+    Things that stand there already need no room; the others go where they fit, small ones first.
+    """
+    there = [t for t in things if {t.support, t.container} & set(case.targets)]
+    surfaces = [
+        (surface, [o.box for o in tools.catalog.upon(target)])
+        for target in case.targets
+        for surface in surfaces_of(tools.catalog.meant_by(Thing(label="", id=target))[0], None)
+    ]
+    count = len(there)
+    others = [t for t in things if t not in there]
+    for thing in sorted(others, key=lambda t: (t.box.size[0] * t.box.size[1], t.id)):
+        for surface, boxes in surfaces:
+            points = free_points(surface.box, thing.box, boxes)
+            if len(points):
+                x, y = points[0]
+                z = surface.box.center[2] + thing.box.size[2] / 2.0
+                boxes.append(Box((float(x), float(y), z), thing.box.size, surface.box.yaw))
+                count += 1
+                break
+    return count
 
 
 def _doable(case: Case, thing: SceneObject, tools: Toolbox) -> bool:

@@ -157,6 +157,10 @@ def place(
         thing = item or Box((0.0, 0.0, 0.0), (_SMALL, _SMALL, _SMALL))
         others = [t.box for t in tools.catalog.upon(name) if item is None or t.box != item]
         points = free_points(surface.box, thing, others)
+        crowded = not len(points)
+        if crowded and not surface.told:
+            # What was found on the way has other measures than is thought: trying tells.
+            points = free_points(surface.box, thing, [])
         if not len(points):
             trouble = trouble or Estimate(
                 False, Obstacle.NO_ROOM, f"there is no room left on the {meant.name}", thing=name
@@ -185,8 +189,9 @@ def place(
             work = WORK["place"] + WORK["open"]
             answer = replace(answer, opens=name, work=work, time=work)
         # What stands open comes first, then what the robot sees itself put the thing down on.
-        answers.append((-reach.margin - 10.0 * (not surface.closed) - 5.0 * seen, answer))
-        if seen and not surface.closed:
+        worth = 10.0 * (not surface.closed) + 5.0 * seen - 20.0 * crowded
+        answers.append((-reach.margin - worth, answer))
+        if seen and not surface.closed and not crowded:
             break
     if answers:
         return min(answers, key=lambda a: a[0])[1]

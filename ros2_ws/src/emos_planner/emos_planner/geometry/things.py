@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec3
+from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.search_belief import board_heights
 from coterie_core.tasks import Thing
 
 FLOOR = "floor"
@@ -131,22 +133,32 @@ def _meant(thing: SceneObject) -> Meant:
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """Where something can be put: the surface [m], and whether it lies behind a closed door."""
+    """Where something can be put: the surface [m], and whether it lies behind a closed door.
+
+    `told` is whether the map has it; that of furniture found on the way is only as is usual.
+    """
 
     box: Box
     closed: bool
+    told: bool = True
 
 
 def surfaces_of(meant: Meant, item: Box | None) -> list[Surface]:
     """Return the surfaces of a receptacle that an item's box fits on, reachable ones first.
 
-    What has no receptacles in the scene is taken to have one: its upper face.
+    What has no receptacles in the scene is taken to have those usual for it: its upper face, and
+    boards below that if it is a shelf.
     """
     thing = meant.object
     if thing is None or not thing.receptacles:
         x, y, _ = meant.box.center
         w, d, _ = meant.box.size
-        return [Surface(Box((x, y, meant.box.top), (w, d, 0.0), meant.box.yaw), False)]
+        category = load_household().category(meant.name)
+        boards = board_heights(meant.box) if category is not None and category.boards else ()
+        return [
+            Surface(Box((x, y, z), (w, d, 0.0), meant.box.yaw), False, False)
+            for z in (meant.box.top, *boards)
+        ]
     need = sorted(item.size[:2]) if item is not None else [0.0, 0.0]
     out = []
     for receptacle in thing.receptacles:

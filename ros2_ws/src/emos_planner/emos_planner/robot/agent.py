@@ -236,7 +236,7 @@ class RobotAgent:
         if self.holding and not self._places_held(ready[0].sub_task):
             if ready[0].sub_task.kind == "pick" and not self._picks_held(ready[0].sub_task):
                 return None  # first that goes down
-        self.share.begin(ready[0])
+        self.share.begin(ready[0], self.witness.step)
         return ready[0]
 
     def _places_held(self, one: SubTask) -> bool:
@@ -300,7 +300,7 @@ class RobotAgent:
             seen_now=self.witness.seen_now(),
             glimpsed=self.witness.glimpsed(self._position),
             stood=tuple(work.stood),
-            placed_in_view=one.receptacle is not None and self.witness.in_view_on(meant, goal),
+            seen_placed=bool(one.receptacle) and self.witness.seen_on(meant, goal, work.placed),
             coverage=self._looks.coverage(one),
             mates=self.share.mates,
             spoken_to=self.talk.spoken_to,

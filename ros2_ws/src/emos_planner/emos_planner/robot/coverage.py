@@ -83,6 +83,7 @@ class Coverage:
     _rooms: dict[str, _Room] = field(default_factory=dict)
     _names: dict[tuple[str, str], str] = field(default_factory=dict)
     _doubts: dict[str, float] = field(default_factory=dict)
+    _told: dict[str, float] | None = None
 
     def hear(self, looked: Mapping[str, Missed]) -> None:
         """Take in what other robots' looks have left open."""
@@ -96,6 +97,7 @@ class Coverage:
             look: Where from.
             rooms: Rooms that count; none: those on the robot's floor nearby.
         """
+        self._told = None
         floor = tools.plan.floor_index(look.position[2])
         for room in rooms or _near(tools, look.position):
             if room not in tools.scene.rooms or tools.plan.room_floor(room) != floor:
@@ -219,6 +221,11 @@ class Coverage:
 
     def report(self) -> dict[str, float]:
         """Return what this robot's own looks leave open, region by region."""
+        if self._told is None:
+            self._told = self._report()
+        return dict(self._told)
+
+    def _report(self) -> dict[str, float]:
         # The others do not know of containers that were found on the way: shut ones count, too.
         found = {
             region.key: self._there(region.owner)
@@ -261,6 +268,7 @@ class Coverage:
             )
             weights = np.array([r.weight for r in regions])
             known = self._rooms[room] = _Room(regions, weights, state)
+            self._told = None
         return known
 
     def _named(self, region: Region) -> Region:

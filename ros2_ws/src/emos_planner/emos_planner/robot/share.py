@@ -19,7 +19,8 @@ class Work:
     """A sub-task of the own share, and what was tried for it.
 
     `released`: the leader has said that it failed, so that it may come back as pending. `visited`
-    are rooms (ids), `stood` places [m] that it was tried from.
+    are rooms (ids), `stood` places [m] that it was tried from. `began` is the step of the last
+    observation before it was begun.
     """
 
     sub_task: SubTask
@@ -28,6 +29,13 @@ class Work:
     released: bool = False
     visited: list[str] = field(default_factory=list)
     stood: list[Vec3] = field(default_factory=list)
+    began: int = -1
+
+    @property
+    def placed(self) -> int:
+        """Step of the last observation before the thing was put down, or the work was begun."""
+        puts = [a.step for a in self.attempts if a.skill == "Place" and a.ok]
+        return max((self.began, *puts))
 
 
 class Share:
@@ -120,8 +128,9 @@ class Share:
             if work.sub_task.state is _PENDING and self._may_begin(work.sub_task)
         ]
 
-    def begin(self, work: Work) -> None:
-        """Have a sub-task in work."""
+    def begin(self, work: Work, step: int = -1) -> None:
+        """Have a sub-task in work, as of an observation's step."""
+        work.began = step
         work.sub_task = work.sub_task.model_copy(update={"state": _RUNNING})
         self.current = work.sub_task.id
 

@@ -37,8 +37,9 @@ class Attempt:
 class Situation:
     """All that the next skill for a sub-task depends on.
 
-    `mates` are the other robots of the task (names); `spoken_to`: one of them has spoken to this
-    robot by name, and it has not answered yet.
+    `seen_placed`: what is to stand on the receptacle was seen there since it was put down, or since
+    this robot has looked for it. `mates` are the other robots of the task (names); `spoken_to`: one
+    of them has spoken to this robot by name, and it has not answered yet.
     """
 
     robot: str
@@ -58,7 +59,7 @@ class Situation:
     glimpsed: tuple[str, ...] = ()
     stood: tuple[Vec3, ...] = ()
     coverage: Coverage | None = None
-    placed_in_view: bool = False
+    seen_placed: bool = False
     mates: tuple[str, ...] = ()
     spoken_to: bool = False
 

@@ -92,10 +92,13 @@ class Witness:
         """Return the things that the last look shows."""
         return frozenset(id for id, step in self._seen.items() if step == self._step)
 
-    def in_view_on(self, thing: SceneObject | None, goal: SceneObject | None) -> bool:
-        """Whether the last look shows such a thing on (or in) what it was put on."""
+    def seen_on(self, thing: SceneObject | None, goal: SceneObject | None, after: int = -1) -> bool:
+        """Whether such a thing was seen on (or in) what it was put on, later than in a step.
+
+        What is in view on the way counts as what a look from the very spot shows.
+        """
         kind = kind_of(thing.label.top) if thing is not None else ""
-        seen = [self.map.thing(id) for id in self.seen_now()]
+        seen = [self.map.thing(id) for id, step in self._seen.items() if step > after]
         return any(
             one is not None
             and kind_of(one.label.top) == kind

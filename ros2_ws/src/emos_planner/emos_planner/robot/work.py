@@ -192,9 +192,13 @@ def _detect(now: Situation) -> Iterator[Option]:
     thing, last = now.thing, now.last
     if thing is None or not now.estimate.feasible:
         return
-    on_it = now.sub_task.receptacle is not None
-    in_view = now.placed_in_view if on_it else thing.id in now.seen_now
-    if in_view and any(a.skill in ("Detect", "LookAround") for a in now.attempts):
+    if now.sub_task.receptacle is not None:
+        if now.seen_placed:
+            yield _done("it was seen there")
+            return
+    elif thing.id in now.seen_now and any(
+        a.skill in ("Detect", "LookAround") for a in now.attempts
+    ):
         yield _done("it is in view")
         return
     label = thing.label.top
@@ -288,8 +292,8 @@ def _look_at_it(now: Situation) -> Iterator[Option]:
     thing = now.thing
     since = next((k for k, a in enumerate(now.attempts) if a.skill == "Place" and a.ok), 0)
     looks = [a for a in now.attempts[since:] if a.skill == "Detect"]
-    if looks and now.placed_in_view:
-        yield Option("seen", "it is where it should be, and in view", "done")
+    if looks and now.seen_placed:
+        yield Option("seen", "it is where it should be, and was seen there", "done")
         return
     if thing is None or len(looks) >= LOOKS:
         yield _done("it was put down")
