@@ -41,5 +41,7 @@ def test_a_stop_at_any_moment_of_a_drive_or_a_reach_holds_until_it_is_released(r
         assert refused.outcome is Outcome.REFUSED and "stopped" in refused.reason, refused
         assert rig.still()
         press(False)
+        ros.spin(0.3)
+        assert rig.still(), "a release alone moves nothing"
     done = rig.end(FAR)
     assert done.ok, done

@@ -60,7 +60,7 @@ def test_robots_are_stopped_and_released_and_those_that_are_gone_obey_later(
                 robots,
                 "stop",
                 runs / "stops",
-                lambda robot, why: calls.append((robot, why)),
+                lambda reasons: calls.extend(reasons.items()),
                 lambda robot: calls.append((robot, "go")),
             )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +27,12 @@ def is_stop(result: SkillResult) -> bool:
     return refused and result.reason.startswith(_PREFIX)
 
 
+def stopped_by(by: str, reason: str, robot: str) -> str:
+    """Return what goals of a stopped robot are told."""
+    why = f": {reason}" if reason else ""
+    return f"{_PREFIX}{by or 'somebody'}{why}; release with ./coterie release {robot}"
+
+
 def one_line(text: str) -> str:
     """Return a text that somebody sent as one line of at most `MAX_TEXT` characters."""
     return " ".join(_UNPRINTABLE.sub(" ", text[: 4 * MAX_TEXT]).split())[:MAX_TEXT]
@@ -40,7 +45,6 @@ class StopLatch:
         robot: Name of the robot.
         file: Where it is kept, so that a restart changes nothing; None: it is not kept. A file
             that cannot be read means stopped.
-        halt: Stops the robot; called each time `stop` is called.
 
     Attributes:
         stopped: Whether the robot is stopped.
@@ -49,24 +53,20 @@ class StopLatch:
         trouble: What went wrong with the file the last time ("": nothing).
     """
 
-    def __init__(
-        self, robot: str, file: Path | None = None, halt: Callable[[], object] = lambda: None
-    ) -> None:
+    def __init__(self, robot: str, file: Path | None = None) -> None:
         self.robot = robot
         self.stopped = False
         self.by = self.reason = self.trouble = ""
         self._file = file
-        self._halt = halt
         self._load()
 
     @property
     def text(self) -> str:
         """What goals are told while it is stopped."""
-        why = f": {self.reason}" if self.reason else ""
-        return f"{_PREFIX}{self.by or 'somebody'}{why}; release with ./coterie release {self.robot}"
+        return stopped_by(self.by, self.reason, self.robot)
 
     def stop(self, by: str, reason: str = "") -> bool:
-        """Stop the robot; return whether it was not stopped before, whose reason then stands.
+        """Take down a stop; return whether it is the first one, whose reason then stands.
 
         Call `keep` next: many robots are stopped first, and then all of it is written.
         """
@@ -74,7 +74,6 @@ class StopLatch:
         if fresh:
             self.by, self.reason = one_line(by), one_line(reason)
         self.stopped = True
-        self._halt()
         return fresh
 
     def release(self) -> bool:

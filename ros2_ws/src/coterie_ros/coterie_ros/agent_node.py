@@ -22,6 +22,7 @@ from coterie_ros.loop import LoopThread
 from coterie_ros.parameters import Parameters, ParameterSpec, declare
 from coterie_ros.qos import profile
 from coterie_ros.safe_publisher import SafePublisher
+from coterie_ros.urgent import Urgent
 
 T = TypeVar("T")
 
@@ -95,6 +96,7 @@ class AgentNode(LifecycleNode):
         self._scopes: dict[str, list[Callable[[], object]]] = {"setup": [], "start": []}
         self._scope = "setup"
         self._stopped = False
+        self._urgent: Urgent | None = None
         self.loop = LoopThread(self.get_fully_qualified_name(), self.report_failure)
         try:
             self.parameters: Parameters = declare(self, (*COMMON_PARAMETERS, *self.PARAMETERS))
@@ -310,6 +312,19 @@ class AgentNode(LifecycleNode):
 
         if self.executor is not None and self.context.ok():
             self.executor.create_task(work)
+
+    @property
+    def urgent(self) -> Urgent:
+        """A node beside this one for what must not wait for its callbacks; for `on_start`."""
+        if self._urgent is None:
+            self._urgent = Urgent(self)
+            self.at_end(self._end_urgent)
+        return self._urgent
+
+    def _end_urgent(self) -> None:
+        urgent, self._urgent = self._urgent, None
+        if urgent is not None:
+            urgent.close()
 
     # -- topics, services, actions -------------------------------------------------------------
 

@@ -1,20 +1,20 @@
-"""Stops of robots on topics and services: who obeys them, and who waits for their release."""
+"""Stops of robots on topics and services: who obeys them, and whose goals they end."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool
 
 from coterie_core.skills import SkillResult
-from coterie_core.stop import StopLatch, is_stop, latch_file
+from coterie_core.stop import StopLatch, is_stop, latch_file, stopped_by
 from coterie_ros.qos import profile
 
 if TYPE_CHECKING:
@@ -27,22 +27,30 @@ STOPPED = "stopped"
 """Topic, latched, that tells whether a robot is stopped (std_msgs/Bool)."""
 _DURABLE = 1.0
 """How long after a stop it is made to outlast a loss of power [s]."""
-_AGAIN = 0.2
-"""How long a client waits for the news of a stop that a result told of [s]."""
+_LOG = 0.1
+"""How long after a stop it is logged, which takes time that the robots' goals need to end [s]."""
+_TOLD = 1.0
+"""How long the result of a skill, which tells who stopped it, may come after the news [s]."""
+_PATIENCE = 5.0
+"""How long work that was cancelled may take to end [s]."""
+T = TypeVar("T")
 
 
 class StopServer:
     """Obeys stops for robots: halts at once, refuses to go on until released; for `on_start`.
 
-    All of it happens in the executor's callbacks: nothing that a goal, a model or the node's loop
-    does can delay it. What a topic says only ever stops; a release takes a call of the service.
+    All of it happens in a thread of its own: nothing that a goal, a model, the node's loop or its
+    other callbacks do can delay it. What a topic says only ever stops; a release takes a call of
+    the service.
 
     Args:
         node: The node that moves the robots.
         robots: Name of each robot -> its topics' prefix, such as `rover/`.
         team: Name of the team's topic.
         folder: Where stops are kept over restarts; None: nowhere.
-        halt: Stops a robot (name, what its goals are told); must not wait.
+        halt: Stops robots (name -> what its goals are told), all at once: each wakes threads that
+            take turns at Python's lock, and the last robot would wait for all of them. Must not
+            wait. Called again with every stop.
         release: Lets a robot go on.
     """
 
@@ -52,10 +60,11 @@ class StopServer:
         robots: Mapping[str, str],
         team: str,
         folder: Path | None,
-        halt: Callable[[str, str], object],
+        halt: Callable[[Mapping[str, str]], object],
         release: Callable[[str], object],
     ) -> None:
         self._node, self._halt, self._release = node, halt, release
+        self._beside = node.urgent.node
         self._disk = ThreadPoolExecutor(1, "stops")
         node.at_end(self._disk.shutdown)
         self._told = {
@@ -66,12 +75,11 @@ class StopServer:
         self._listen(team, list(robots))
         for robot, prefix in robots.items():
             self._listen(prefix + STOP, [robot])
-            service = node.create_service(SetBool, prefix + STOP, partial(self._serve, robot))
-            node.at_end(partial(node.destroy_service, service))
-        for robot, latch in self.latches.items():
-            if latch.stopped:
-                self._halt(robot, latch.text)
-                self._node.problem(f"{robot}: {latch.text}")
+            self._beside.create_service(SetBool, prefix + STOP, partial(self._serve, robot))
+        held = [robot for robot, latch in self.latches.items() if latch.stopped]
+        self._hold(held)
+        self._complain(held)
+        for robot in self.latches:
             self._tell(robot)
         node.diagnostics.add_source("stops", self._figures)
 
@@ -82,27 +90,34 @@ class StopServer:
 
     def _latch(self, robot: str, folder: Path | None) -> StopLatch:
         file = None if folder is None else latch_file(folder, robot)
-        return StopLatch(robot, file, lambda: self._halted(robot))
+        return StopLatch(robot, file)
 
-    def _halted(self, robot: str) -> None:
-        self._halt(robot, self.latches[robot].text)
-        self._tell(robot)
+    def _hold(self, robots: Sequence[str]) -> None:
+        if robots:
+            self._halt({robot: self.latches[robot].text for robot in robots})
+
+    def _complain(self, robots: Sequence[str]) -> None:
+        for robot in robots:
+            self._node.problem(f"{robot}: {self.latches[robot].text}")
 
     def _listen(self, topic: str, robots: list[str]) -> None:
         def heard(message: String) -> None:
             by, _, reason = str(message.data).partition(": ")
             self._stop(robots, by, reason)
 
-        subscription = self._node.create_subscription(String, topic, heard, profile("messages"))
-        self._node.at_end(partial(self._node.destroy_subscription, subscription))
+        self._beside.create_subscription(String, topic, heard, profile("messages"))
 
     def _stop(self, robots: Sequence[str], by: str, reason: str) -> None:
         fresh = [robot for robot in robots if self.latches[robot].stop(by or "somebody", reason)]
+        self._hold(robots)
+        for robot in robots:
+            self._tell(robot)
         for robot in fresh:
             self._disk.submit(self._keep, robot)  # nobody waits for the disk
-            self._node.problem(f"{robot}: {self.latches[robot].text}")
         if fresh:
-            self._node.loop.call(self._node.loop.loop.call_later, _DURABLE, self._make_durable)
+            later = self._node.loop.loop.call_later
+            self._node.loop.call(later, _LOG, self._complain, fresh)
+            self._node.loop.call(later, _DURABLE, self._make_durable)
 
     def _make_durable(self) -> None:
         with contextlib.suppress(RuntimeError):  # the node ended meanwhile
@@ -136,8 +151,15 @@ class StopServer:
         return {robot: latch.text for robot, latch in self.latches.items() if latch.stopped}
 
 
+class RobotStopped(Exception):
+    """A person has stopped the robot, which ends the goal that it worked on; says who and why."""
+
+
 class StopWatch:
-    """Knows whether a robot is stopped; for `on_start`. Its coroutines run in the node's loop.
+    """Knows whether a robot is stopped, and ends what is done with it; for `on_start`.
+
+    A stop ends the goal in work: a robot that is released stands until somebody gives it a new
+    one. Its coroutines run in the node's loop.
 
     Args:
         node: Who wants to know.
@@ -152,9 +174,10 @@ class StopWatch:
         on_change: Callable[[bool], object] = lambda stopped: None,
     ) -> None:
         self.stopped = False
+        self._robot = f"{node.get_namespace()}/{topic}".split("/")[-2]
         self._on_change = on_change
-        self._go = asyncio.Event()
-        self._go.set()
+        self._stops = self._sending = 0
+        self._halted = asyncio.Event()
         node.subscribe(Bool, topic, "latched", self._hear)
 
     def _hear(self, message: Bool) -> None:
@@ -162,20 +185,59 @@ class StopWatch:
             return
         self.stopped = bool(message.data)
         if self.stopped:
-            self._go.clear()
+            self._stops += 1
+            self._halted.set()
         else:
-            self._go.set()
+            self._halted.clear()
         self._on_change(self.stopped)
 
+    async def pursue(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do what a goal asks for until the robot is stopped, even where it is released at once.
+
+        Args:
+            work: Sends the robot's skills through `carried_out`.
+
+        Raises:
+            RobotStopped: The robot was stopped, or is; the work has been cancelled.
+        """
+        task = asyncio.ensure_future(work)
+        halted = asyncio.ensure_future(self._halted.wait())
+        try:
+            await asyncio.wait({task, halted}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done() and self._sending:
+                await asyncio.wait({task}, timeout=_TOLD)  # its skill's result tells who it was
+            if task.done():
+                return task.result()
+        finally:
+            halted.cancel()
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task}, timeout=_PATIENCE)
+        raise RobotStopped(self._text)
+
     async def carried_out(self, send: Callable[[], Awaitable[SkillResult]]) -> SkillResult:
-        """Have a skill done, and done again from the start after a stop that ended it.
+        """Have a skill done.
 
         Args:
             send: Sends the skill, and returns how it ended.
+
+        Raises:
+            RobotStopped: A stop ended it, or kept it from beginning.
         """
-        while True:
-            await self._go.wait()
+        if self.stopped:
+            raise RobotStopped(self._text)
+        before = self._stops
+        self._sending += 1
+        try:
             result = await send()
-            if not is_stop(result):
-                return result
-            await asyncio.sleep(_AGAIN)
+        finally:
+            self._sending -= 1
+        if is_stop(result):
+            raise RobotStopped(result.reason)
+        if self._stops != before:
+            raise RobotStopped(self._text)
+        return result
+
+    @property
+    def _text(self) -> str:
+        return stopped_by("somebody", "", self._robot)

@@ -1,18 +1,22 @@
-"""Who waits while a robot is stopped: skills are held, and done anew after the release."""
+"""What a stop does to the work of agents: it ends, and what is done next is somebody's goal."""
 
 from __future__ import annotations
+
+import asyncio
+import sys
 
 import pytest
 
 pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
-from std_msgs.msg import Bool
+from std_msgs.msg import Bool, String
+from std_srvs.srv import SetBool
 
 from coterie_core.skills import Outcome, SkillResult
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.qos import profile
-from coterie_ros.stopping import StopWatch
+from coterie_ros.stopping import RobotStopped, StopWatch
 
 pytestmark = pytest.mark.ros
 
@@ -42,40 +46,92 @@ def agent(ros):
     return ros, node, lambda value: out.publish(Bool(data=value))
 
 
-def test_a_skill_waits_for_the_release(agent):
-    ros, node, tell = agent
-    tell(True)
-    ros.spin_until(lambda: node.watch.stopped)
-    future = node.run(node.watch.carried_out(node.send))
-    ros.spin(0.3)
-    assert not node.sent
-    tell(False)
-    assert ros.result(future) is DONE
-    assert (node.sent, node.changes) == ([0], [True, False])
+def work_of(node):
+    """Skill after skill, as an agent sends them."""
+
+    async def work():
+        while True:
+            result = await node.watch.carried_out(node.send)
+            if not result.ok:
+                return result
+            await asyncio.sleep(0.01)
+
+    return node.watch.pursue(work())
 
 
-def test_a_skill_that_a_stop_ended_is_done_anew_whichever_news_comes_first(agent):
+def test_a_stop_ends_what_is_in_work_even_where_it_is_released_at_once(agent):
     ros, node, tell = agent
-    node.ends = [STOPPED, STOPPED]  # the results come before the topic does
-    future = node.run(node.watch.carried_out(node.send))
+    future = node.run(work_of(node))
     ros.spin_until(lambda: node.sent)
     tell(True)
-    ros.spin_until(lambda: node.watch.stopped)
-    ros.spin(0.5)
-    held = len(node.sent)
-    ros.spin(0.5)
-    assert len(node.sent) == held <= 3
+    ros.spin_until(lambda: node.changes)
     tell(False)
-    assert ros.result(future) is DONE
+    with pytest.raises(RobotStopped, match=r"stopped by somebody; release with .* ada"):
+        ros.result(future)
+    sent = len(node.sent)
+    ros.spin(0.3)
+    assert len(node.sent) == sent and node.changes == [True, False]
 
 
-def test_other_failures_are_told_at_once_and_cancelling_ends_the_wait(agent):
+def test_what_a_skill_was_told_is_told_whichever_news_comes_first(agent):
     ros, node, tell = agent
-    node.ends = [SkillResult(Outcome.BLOCKED, "a chair")]
-    assert ros.result(node.run(node.watch.carried_out(node.send))).outcome is Outcome.BLOCKED
+    node.ends = [STOPPED]
+    with pytest.raises(RobotStopped, match="stopped by anna"):
+        ros.result(node.run(work_of(node)))
     tell(True)
     ros.spin_until(lambda: node.watch.stopped)
-    future = node.run(node.watch.carried_out(node.send))
+    sent = len(node.sent)
+    with pytest.raises(RobotStopped, match="stopped by somebody"):
+        ros.result(node.run(work_of(node)))
+    assert len(node.sent) == sent
+
+
+def test_other_failures_are_told_and_a_cancellation_reaches_the_work(agent):
+    ros, node, _ = agent
+    node.ends = [SkillResult(Outcome.BLOCKED, "a chair")]
+    assert ros.result(node.run(work_of(node))).outcome is Outcome.BLOCKED
+    future = node.run(work_of(node))
+    ros.spin_until(lambda: len(node.sent) > 2)
     future.cancel()
     ros.spin_until(lambda: node.loop.running == 1)  # the diagnostics alone
-    assert len(node.sent) == 1
+    sent = len(node.sent)
+    ros.spin(0.2)
+    assert len(node.sent) == sent
+
+
+BUSY = """
+import time
+from std_msgs.msg import String
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.main import run_nodes
+from coterie_ros.stopping import StopServer
+
+class Busy(AgentNode):
+    def on_start(self):
+        StopServer(self, {"ada": ""}, "/stop", None, lambda reasons: None, lambda robot: None)
+        self.create_subscription(String, "images", self.work, 10)
+
+    def work(self, image):
+        print("works", flush=True)
+        time.sleep(300.0)
+
+run_nodes(lambda options: Busy("busy", namespace="/ada", context=options.context), ["busy"])
+"""
+
+
+def test_a_stop_waits_for_no_other_callback_of_the_node(ros):
+    child = ros.start_process([sys.executable, "-c", BUSY])
+    node = ros.node("person")
+    heard: list[bool] = []
+    node.create_subscription(
+        Bool, "/ada/stopped", lambda m: heard.append(m.data), profile("latched")
+    )
+    images = node.create_publisher(String, "/ada/images", 10)
+    stop = node.create_publisher(String, "/stop", profile("messages"))
+    call = node.create_client(SetBool, "/ada/stop")
+    ros.wait_for_matched(images, stop, call)
+    images.publish(String(data="an image"))
+    ros.spin_until(lambda: "works" in child.output, what="the node to be busy")
+    stop.publish(String(data="anna"))
+    ros.spin_until(lambda: heard[-1:] == [True], what="the stop")
+    assert ros.result(call.call_async(SetBool.Request(data=False))).message == "released"

@@ -75,6 +75,8 @@ class GoalScheduler:
         self._ended: list[tuple[Goal, SkillResult]] = []
         self._out: set[str] = set()
         self._halted: dict[str, str] = {}
+        for robot, guard in guards.items():
+            world.fence(robot, guard.path_trouble)
 
     @property
     def busy(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -166,7 +166,7 @@ class BridgeNode(AgentNode):
             {robot: f"{robot}/" for robot in self._ports},
             STOP,
             Path(kept) if kept else None,
-            lambda robot, why: self._driver.post(partial(self._halt, robot, why)),
+            lambda reasons: self._driver.post(partial(self._halt, reasons)),
             lambda robot: self._driver.post(partial(self._conductor.release, robot)),
         )
         self._driver.post(self._begin)
@@ -243,7 +243,6 @@ class BridgeNode(AgentNode):
         feedback: Callable[[RobotState], None],
     ) -> tuple[SkillResult, RobotState]:
         """Have the world's thread do what a goal asks for; cancelling this cancels it there."""
-        assert self.world is not None
         loop = asyncio.get_running_loop()
         end: asyncio.Future[tuple[SkillResult, RobotState]] = loop.create_future()
         due = 0.0
@@ -315,13 +314,14 @@ class BridgeNode(AgentNode):
             self._conductor.perceive(robot)
         self.idle()
 
-    def _halt(self, robot: str, why: str) -> None:
-        """Hold a robot, and tell at once that it stands."""
-        assert self.world is not None
-        self._conductor.halt(robot, why)
-        self._publish_moving(self.world.time, {robot: self.world.state(robot)})
-        see = partial(self._driver.post, partial(self._conductor.perceive, robot))
-        self.loop.call(self.loop.loop.call_later, _IDLE_PERIOD, see)  # other stops come first
+    def _halt(self, reasons: Mapping[str, str]) -> None:
+        """Hold robots, and tell at once that they stand."""
+        world = self._conductor.world
+        for robot, why in reasons.items():
+            self._conductor.halt(robot, why)
+        self._publish_moving(world.time, {robot: world.state(robot) for robot in reasons})
+        see = partial(self._driver.post, lambda: [*map(self._conductor.perceive, reasons)])
+        self.loop.call(self.loop.loop.call_later, _IDLE_PERIOD, see)  # goals are told first
 
     def _submit(self, goal: Goal) -> None:
         self._conductor.submit(goal, time.monotonic())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -162,6 +162,15 @@ class Simulator(Protocol):
         """Hold a robot where it stands, or let it go; a running skill is cancelled.
 
         A robot that is held does not even make way for others.
+        """
+        ...
+
+    def fence(self, robot: str, trouble: Callable[[Sequence[Vec3]], str]) -> None:
+        """Let a robot that moves without a goal keep its limits: it makes way, or is driven.
+
+        Args:
+            robot: The robot.
+            trouble: Returns why it must not take a path over points [m]; "": it may.
         """
         ...
 

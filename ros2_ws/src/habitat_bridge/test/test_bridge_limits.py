@@ -11,6 +11,7 @@ from coterie_core.geometry import Pose
 from coterie_core.guard import Guard, Limits, RobotLimits
 from coterie_core.skills import NavigateTo, Outcome, SkillResult, Wait
 from coterie_fixtures.tiny_house import tiny_house
+from habitat_bridge.embedded.driving import Velocity
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.goal_scheduler import Goal, GoalScheduler
 from habitat_bridge.lockstep_barrier import LockstepBarrier
@@ -117,6 +118,25 @@ def test_a_halted_robot_does_not_make_way():
         return before if run.world.state("r2").pose == before else run.world.state("r2").pose
 
     assert play(halted=True).position != play(halted=False).position
+
+
+@pytest.mark.parametrize("fenced", [False, True])
+def test_a_robot_makes_way_and_is_driven_only_where_it_may_be(fenced):
+    """r2 may be in a small square only; without limits it leaves it, for r1 and for a driver."""
+    square = [[5.8, 2.1], [6.2, 2.1], [6.2, 2.5], [5.8, 2.5]]
+    run = Run({"area": [square]} if fenced else {})
+    run.world.start_skill("r1", NavigateTo(position=(6.0, 2.3, 0.0)))
+    left = False
+    for _ in range(300):
+        run.world.tick(0.1)
+        x, y, _ = run.world.state("r2").pose.position
+        left |= not (5.8 <= x <= 6.2 and 2.1 <= y <= 2.5)
+    assert left != fenced
+    run.world.remove_robot("r1")
+    for _ in range(60):
+        run.world.hardware.drive("r2", Velocity(ahead=0.3))
+        run.world.tick(0.1)
+    assert (run.world.state("r2").pose.position[0] <= 6.2) == fenced
 
 
 def test_in_lockstep_nobody_waits_for_a_halted_robot():

@@ -40,7 +40,7 @@ from coterie_ros.names import team_name
 from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters
 from coterie_ros.serving import GoalContext
-from coterie_ros.stopping import StopWatch
+from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MemoryKeeper
 from mele_explorer.answer_presence import AnswerPresence
 from mele_explorer.answering import Answerer
@@ -171,7 +171,10 @@ class ExplorerNode(AgentNode):
         self._explorer = explorer
         travelled = 0.0
         explorer.observe(observation)
-        try:
+
+        async def walk() -> Explore.Result:
+            nonlocal observation, travelled
+            assert observation is not None
             while True:
                 skill = await explorer.next_skill()
                 if skill is None:
@@ -187,6 +190,11 @@ class ExplorerNode(AgentNode):
                 observation = newer
                 explorer.observe(observation)
                 self._save()
+
+        try:
+            return await self._stop_watch.pursue(walk())
+        except RobotStopped as stop:
+            return goal.abort(self._result(explorer, travelled, str(stop), False))
         except asyncio.CancelledError:
             return goal.cancel(self._result(explorer, travelled, "cancelled", False))
         finally:

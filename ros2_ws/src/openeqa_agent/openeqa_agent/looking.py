@@ -28,7 +28,7 @@ class Body(Protocol):
         ...
 
     async def go(self, skill: NavigateTo) -> SkillResult:
-        """Go to a place; never raises for what the robot does."""
+        """Go to a place; raises for nothing that the robot does, only where it is stopped."""
         ...
 
     async def scene(self) -> SceneGraph | None:
@@ -59,12 +59,13 @@ class Hop:
 async def go_and_look(
     question: OpenQuestion,
     body: Body,
+    walk: Walk,
     *,
     max_distance: float,
     kind: ExplorerKind = "question",
     options: ExplorerOptions | None = None,
     on_hop: Callable[[Hop], object] | None = None,
-) -> Walk:
+) -> None:
     """Walk until the map answers a question, nothing is left to see, or the way gets too long.
 
     A robot that does not answer, or whose observations stay away, ends the walk with a reason; so
@@ -73,16 +74,16 @@ async def go_and_look(
     Args:
         question: What is asked.
         body: The robot.
+        walk: Is filled while it goes on.
         max_distance: How far it may go [m].
         kind: How it chooses where to go.
         options: How it decides.
         on_hop: Called before each hop.
     """
-    walk = Walk()
     seen = await body.observation(-1)
     if seen is None:
         walk.stopped = "no observation of the robot came; is its bridge running?"
-        return walk
+        return
     explorer = Explorer(question, kind, options)
     positions: dict[str, Vec3] = {}
     faults = 0
@@ -96,12 +97,12 @@ async def go_and_look(
         skill = await explorer.next_skill()
         if skill is None:
             walk.stopped = explorer.stopped
-            return walk
+            return
         target = positions.get(skill.place)
         ahead = math.dist(target, seen.pose.position) if target is not None else 0.0
         if walk.travelled + ahead > max_distance:
             walk.stopped = f"the next place is beyond the limit of {max_distance:g} m"
-            return walk
+            return
         if on_hop is not None:
             on_hop(Hop(skill.place, explorer.reason, walk.travelled, tuple(labels)[-_LABELS:]))
         result = await body.go(skill)
@@ -111,12 +112,12 @@ async def go_and_look(
         faults = faults + 1 if result.outcome is Outcome.FAULT else 0
         if faults >= _FAULTS:
             walk.stopped = f"the robot does not answer: {result.reason}"
-            return walk
+            return
         if not result.ok and result.distance <= 0.0:
             continue  # it did not move: another place may do
         newer = await body.observation(seen.step)
         if newer is None or newer.step <= seen.step:
             walk.stopped = result.reason or "no observation followed the hop"
-            return walk
+            return
         seen = newer
         labels.update(dict.fromkeys(found.label for found in seen.detections))

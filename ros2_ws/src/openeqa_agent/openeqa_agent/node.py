@@ -31,6 +31,7 @@ from coterie_ros.model import (
 from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
+from coterie_ros.stopping import STOPPED, RobotStopped, StopWatch
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
 from openeqa_agent.answers import OpenReply
@@ -158,6 +159,7 @@ class OpenNode(AgentNode):
             convert=conversions.scene_from_msg,
         )
         if self.robot:
+            self._stop_watch = StopWatch(self, f"{self.robot}/{STOPPED}")
             self.subscribe(
                 ObservationMsg,
                 f"{self.robot}/observation",
@@ -210,7 +212,14 @@ class OpenNode(AgentNode):
         return self._scene
 
     async def go(self, skill: NavigateTo) -> SkillResult:
-        """Send the robot to a place; a robot that does not answer gives a FAULT."""
+        """Send the robot to a place; a robot that does not answer gives a FAULT.
+
+        Raises:
+            RobotStopped: A person has stopped it.
+        """
+        return await self._stop_watch.carried_out(lambda: self._go(skill))
+
+    async def _go(self, skill: NavigateTo) -> SkillResult:
         assert self._navigate is not None
         try:
             end = await self._navigate.run(
@@ -293,14 +302,21 @@ class OpenNode(AgentNode):
             )
             goal.feedback(AskOpen.Feedback(progress=progress))
 
-        return await go_and_look(
+        walk = Walk()
+        looking = go_and_look(
             parse_open(text),
             self,
+            walk,
             max_distance=limit,
             kind=self.parameters["explorer"],
             options=ExplorerOptions(sure=self.parameters["sure"]),
             on_hop=tell,
         )
+        try:
+            await self._stop_watch.pursue(looking)
+        except RobotStopped as stop:
+            walk.stopped = str(stop)
+        return walk
 
 
 async def _within(event: asyncio.Event, seconds: float) -> bool:

@@ -41,7 +41,7 @@ from coterie_ros.names import team_name
 from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters
 from coterie_ros.serving import GoalContext
-from coterie_ros.stopping import StopWatch
+from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MemoryKeeper
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody, household_goal
@@ -241,8 +241,7 @@ class RevecaNode(AgentNode):
                 body.events.clear()
 
             self._work = work = Work(self.agent, body, self, changed)
-            end = await work.until_met(body.begun + limit)
-            await work.empty_hand()
+            end = await self._stop_watch.pursue(_to_the_end(work, body.begun + limit))
             changed()
             if end == "met":
                 return context.succeed(self._result(True, "met"))
@@ -250,7 +249,7 @@ class RevecaNode(AgentNode):
         except asyncio.CancelledError:
             why = "a newer goal took its place" if context.preempted else "cancelled"
             return context.cancel(self._result(False, why))
-        except _NotReady as error:
+        except (_NotReady, RobotStopped) as error:
             return context.abort(self._result(False, str(error)))
         finally:
             self._busy = False
@@ -292,7 +291,11 @@ class RevecaNode(AgentNode):
     # -- what the work needs: see working.Driver --------------------------------------------------
 
     async def skill(self, skill: Skill) -> SkillResult:
-        """Have a skill carried out, after a stop anew; return how it ended."""
+        """Have a skill carried out; return how it ended.
+
+        Raises:
+            RobotStopped: A person has stopped the robot.
+        """
         return await self._stop_watch.carried_out(partial(self._do, skill))
 
     async def _do(self, skill: Skill) -> SkillResult:
@@ -425,6 +428,13 @@ class RevecaNode(AgentNode):
         body.take_over(memory, saved.holding, saved.begun)
         self.get_logger().info(f"goes on with a memory of {len(memory.scene)} things")
         return memory
+
+
+async def _to_the_end(work: Work, end: float) -> str:
+    """Work until the goal is met or the time is over; put down what is left in the hand."""
+    how = await work.until_met(end)
+    await work.empty_hand()
+    return how
 
 
 class _NotReady(Exception):

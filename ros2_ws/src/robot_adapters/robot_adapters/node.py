@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -230,12 +230,12 @@ class AdapterNode(AgentNode):
             self._job.reason = self._job.reason or reason
             self._job.task.cancel()
 
-    def _halt(self, robot: str, reason: str) -> None:
+    def _halt(self, reasons: Mapping[str, str]) -> None:
         """Stop the robot; in the executor's thread, which never waits for a skill."""
         for backend in (self.navigation, self.arm):
             if backend is not None:
                 backend.halt()
-        self.loop.call(self._end_job, reason)
+        self.loop.call(self._end_job, reasons[self.robot])
 
     def _hold(self) -> None:
         """While it is stopped: cancel what was on its way when the stop came, whoever sent it."""

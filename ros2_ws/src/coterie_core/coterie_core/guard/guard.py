@@ -136,9 +136,13 @@ class Guard:
         Raises:
             SkillRefused: It leads where the robot must not be; the reason names the limit.
         """
-        trouble = self._zones.path_trouble(points)
+        trouble = self.path_trouble(points)
         if trouble:
             self._refuse(trouble)
+
+    def path_trouble(self, points: Sequence[Vec3]) -> str:
+        """Return why a path over points [m] must not be taken by the limits; "": it may be."""
+        return self._zones.path_trouble(points)
 
     def strays(self, position: Vec3) -> str:
         """Return why a robot must not be at a position [m] by its limits; "": it may be."""

@@ -30,6 +30,7 @@ from coterie_core.skills import (
     SkillResult,
     Wait,
 )
+from coterie_core.stop import is_stop
 from coterie_core.tasks import (
     Obstacle,
     Proposal,
@@ -167,8 +168,7 @@ class RobotAgent:
         self._heading = observation.pose.yaw
         self._room = observation.room.id if observation.room else ""
         self.witness.observe(observation, self.holding, self._searched())
-        held = self.map.thing(self.holding)
-        if held is not None:
+        if self.map.thing(self.holding) is not None:
             self.map.take(self.holding)
 
     def receive(self, message: object) -> None:
@@ -349,7 +349,7 @@ class RobotAgent:
             self.holding = ""
         elif result.outcome is Outcome.UNKNOWN_TARGET and isinstance(skill, (Open, Close)):
             self.map.drop(skill.target.instance)
-        if work is None or work.sub_task.state is not _RUNNING:
+        if work is None or work.sub_task.state is not _RUNNING or is_stop(result):
             return
         work.tried.append(tried)
         work.attempts.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ from coterie_ros.model import node_decider
 from coterie_ros.names import team_name
 from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters
-from coterie_ros.stopping import StopWatch
+from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MemoryKeeper
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.options import LeaderOptions
@@ -69,6 +70,8 @@ REFLECT_PATIENCE = 20.0
 """How long a proposal waits for the robot's own resume and map [s of wall time]."""
 IDLE = 1.0
 """How often a robot without work looks whether there is some [s of wall time]."""
+NEWS = 1.0
+"""How much later than the leader's assignment the news of a release may come [s]."""
 HEARTBEAT = 1.0
 """Longest time between two reports [s of wall time]."""
 _STATE = "robot_state.json"
@@ -102,6 +105,8 @@ class RobotNode(AgentNode):
         self._sub_task = ""
         self._taken_back = False
         self._assigned: tuple[str, int, Any] | None = None
+        self._assigned_at = -NEWS
+        self._held = False
         directory = parameters["state_directory"]
         self._file = Path(directory) / f"{self.robot}_{_STATE}" if directory else None
         self._status = self.publisher(RobotStatus, "status", "latched")
@@ -130,7 +135,7 @@ class RobotNode(AgentNode):
             self._on_observation,
             convert=conversions.observation_from_msg,
         )
-        self._stop_watch = StopWatch(self)
+        self._stop_watch = StopWatch(self, on_change=self._on_stop)
         self.keeper.begin(team_name(namespace, ""), on_map=self._on_map)
         self.subscribe(
             DiscussionTurn,
@@ -260,8 +265,15 @@ class RobotNode(AgentNode):
             text = f"{text} ({differs})"
         self._discussion.publish(reflection_to_msg(reflection, text[:4000], time=self._now()))
 
+    def _on_stop(self, stopped: bool) -> None:
+        """Hold from a stop on until the leader, who hears of the release too, assigns anew."""
+        recent = time.monotonic() - self._assigned_at < NEWS
+        self._held = stopped or (self._held and not recent)
+        self._wake.set()
+
     def _on_assignment(self, assignment: tuple[str, int, Any]) -> None:
-        self._assigned = assignment
+        self._assigned, self._assigned_at = assignment, time.monotonic()
+        self._held = self._held and self._stop_watch.stopped
         if self.agent is None:
             return
         task, _, sub_tasks = assignment
@@ -313,11 +325,11 @@ class RobotNode(AgentNode):
             if busy:
                 self._takes_part.publish(Bool(data=True))
             await self._observation_after(-1)
-            skill = await agent.next_skill()
+            skill = None if self._held else await agent.next_skill()
             self._speak()
             self.keeper.tell(agent.events())
             self._tell()
-            if skill is None:
+            if skill is None or self._held:
                 self._takes_part.publish(Bool(data=False))
                 try:
                     await in_time(self._wake.wait(), IDLE)
@@ -327,10 +339,13 @@ class RobotNode(AgentNode):
             step = self._seen.step
             self._takes_part.publish(Bool(data=True))
             self._sub_task, self._taken_back = agent.current, False
-            done = self._stop_watch.carried_out(partial(self._do, skill))
+            done = self._stop_watch.pursue(self._stop_watch.carried_out(partial(self._do, skill)))
             self._skill = asyncio.ensure_future(done)
             try:
                 result = await self._skill
+            except RobotStopped as stop:
+                self._held = True
+                result = SkillResult(Outcome.CANCELLED, str(stop))
             except asyncio.CancelledError:
                 if not self._taken_back:
                     raise  # the node stops: its cancellation reaches the skill too

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -85,6 +85,7 @@ class Body:
     walk: Walk | None = None
     aside: YieldManeuver | None = None
     halted: bool = False
+    fence: Callable[[Sequence[Vec3]], str] = lambda points: ""
     drive: Drive | None = None
 
     def turn_toward(self, yaw: float, budget: float) -> tuple[float, bool]:

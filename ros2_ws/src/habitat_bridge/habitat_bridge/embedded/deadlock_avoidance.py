@@ -10,7 +10,7 @@ import numpy as np
 
 from coterie_core.geometry import Pose, Vec3
 from habitat_bridge.embedded.body import Body, SkillFailed, Walk, YieldManeuver
-from habitat_bridge.embedded.navigation import BodySpace, NoWay
+from habitat_bridge.embedded.navigation import BodySpace, NoWay, Route
 from habitat_bridge.embedded.occupancy import CELL
 
 _FAR = ((2.5, 3.0), (10.0, math.inf))
@@ -27,7 +27,7 @@ def make_way(asker: Body, blocker: Body, bodies: Sequence[Body]) -> bool:
 
     An idle robot makes way for anybody. Of two that walk toward each other the one that was added
     later does. A robot that looks, grasps or waits on purpose is left in peace. It goes rather
-    where the other does not shut it in once that has arrived.
+    where the other does not shut it in once that has arrived, and nowhere beyond its fence.
     """
     stays = blocker.halted or blocker.embodiment.mobility == "fixed"
     if blocker.aside is not None or asker.walk is None or stays:
@@ -54,7 +54,7 @@ def make_way(asker: Body, blocker: Body, bodies: Sequence[Body]) -> bool:
                 route = space.plan(blocker.pose.position, spot, others)
             except NoWay:
                 continue
-            if route.length > 2.0 * far:
+            if route.length > 2.0 * far or _fenced(blocker, route):
                 continue
             walk = Walk(route, asker.walk.blocker, asker.walk.replan, asker.walk.ask)
             if _leads(space, spot, asker.pose.position, arrived):
@@ -64,6 +64,11 @@ def make_way(asker: Body, blocker: Body, bodies: Sequence[Body]) -> bool:
     if shut_in is not None:
         blocker.aside = YieldManeuver(asker, shut_in, blocker.pose, blocker.glance)
     return shut_in is not None
+
+
+def _fenced(body: Body, route: Route) -> bool:
+    """Tell whether a route leads where the limits of a robot do not let it be."""
+    return bool(body.fence((body.pose.position, *route.points)))
 
 
 def _leads(
@@ -104,6 +109,8 @@ def advance_aside(body: Body, dt: float) -> None:
     try:
         route = body.places.space.plan(body.pose.position, aside.home.position)
     except NoWay:
+        route = None
+    if route is None or _fenced(body, route):
         body.aside = None
         return
     aside.walk = Walk(route, aside.walk.blocker, aside.walk.replan, aside.walk.ask)

@@ -57,6 +57,8 @@ def advance_drive(
 ) -> None:
     """Move a body by its velocity command for `dt` [s]; it stops at what it would run into.
 
+    It stops at the limits of where the robot may be, too.
+
     Args:
         body: The robot.
         drive: Its command.
@@ -80,7 +82,8 @@ def advance_drive(
         )
         # Out of a spot where the body does not fit it may move on.
         free = space.is_free(there) or not space.is_free(body.pose.position)
-        if way > 0.0 and (not free or blocker(body, there)):
+        fenced = body.fence((there,)) and not body.fence((body.pose.position,))
+        if way > 0.0 and (not free or fenced or blocker(body, there)):
             drive.bumped, there = True, body.pose.position
         body.travelled += math.dist(there, body.pose.position)
         body.pose = Pose(there, wrap_angle(body.pose.yaw + velocity.turn * step))

@@ -6,7 +6,7 @@ import copy
 import math
 import zlib
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -230,6 +230,10 @@ class EmbeddedWorld:
             self.cancel_skill(robot)
             self._stop(body)
             body.aside, body.drive = None, None
+
+    def fence(self, robot: str, trouble: Callable[[Sequence[Vec3]], str]) -> None:
+        """Let a robot that moves without a goal keep its limits; see Simulator."""
+        self.body(robot).fence = trouble
 
     def tick(self, dt: float) -> dict[str, SkillResult]:
         """Advance by `dt` [s]; return the results of skills that ended."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -213,6 +213,9 @@ class GraphWorld:
         body = self._robot(robot)
         ahead = tuple(self.house.viewpoints[place].position for place in body.route)
         return (self._pose(body).position, *ahead) if ahead else ()
+
+    def fence(self, robot: str, trouble: Callable[[Sequence[Vec3]], str]) -> None:
+        """Nothing to do: nobody makes way on a graph, and nobody is driven."""
 
     def halt(self, robot: str, halted: bool) -> None:
         """Hold a robot where it stands: robots of this world move in skills only."""

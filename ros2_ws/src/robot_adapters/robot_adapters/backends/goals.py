@@ -52,8 +52,7 @@ class RobotAction:
         self._node = node
         self._timeout = server_timeout
         self._client = ActionClient(node, action_type, name)
-        self._cancel = node.create_client(CancelGoal, f"{name}/_action/cancel_goal")
-        node.at_end(lambda: node.destroy_client(self._cancel))
+        self._cancel = node.urgent.node.create_client(CancelGoal, f"{name}/_action/cancel_goal")
         self._statuses: dict[bytes, int] = {}
         node.subscribe(GoalStatusArray, f"{name}/_action/status", "latched", self._on_status)
 
@@ -70,7 +69,7 @@ class RobotAction:
         """Cancel all goals of the action, whoever sent them; returns at once, from any thread."""
         # The zero id and stamp stand for all goals (action_msgs/CancelGoal).
         request = CancelGoal.Request(goal_info=GoalInfo())
-        self._node.post(
+        self._node.urgent.post(
             lambda: self._cancel.call_async(request) if self._cancel.service_is_ready() else None
         )
 

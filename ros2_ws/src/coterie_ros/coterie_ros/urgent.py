@@ -1,0 +1,66 @@
+"""What must not wait for a node's other callbacks: a node beside it, in a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from coterie_ros.executors import make_executor, spin
+
+if TYPE_CHECKING:
+    from coterie_ros.agent_node import AgentNode
+
+
+class Urgent:
+    """A node `<name>_stop` beside another one, with an executor and a thread of its own.
+
+    A flood of images, or a callback that takes long, keeps the other node's executor busy; this
+    one waits for Python's lock alone. Callbacks must neither raise nor wait.
+
+    Args:
+        beside: The node; the context is shared, so that there is no further DDS participant.
+    """
+
+    def __init__(self, beside: AgentNode) -> None:
+        self._beside = beside
+        self.node = Node(
+            f"{beside.get_name()}_stop",
+            namespace=beside.get_namespace(),
+            context=beside.context,
+            enable_rosout=False,
+            start_parameter_services=False,
+            parameter_overrides=[Parameter("start_type_description_service", value=False)],
+        )
+        self._executor = make_executor(beside.context)
+        self._executor.add_node(self.node)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="urgent", daemon=True)
+        self._thread.start()
+
+    def post(self, function: Callable[[], object]) -> None:
+        """Run a short function in the thread soon, from any thread; errors are reported."""
+
+        def work() -> None:
+            try:
+                function()
+            except Exception as error:
+                if not self._ended.is_set() and self._beside.context.ok():
+                    self._beside.report_failure("an urgent task", error)
+
+        if not self._ended.is_set() and self._beside.context.ok():
+            self._executor.create_task(work)
+
+    def close(self) -> None:
+        """End the thread and the node."""
+        self.post(self._ended.set)
+        self._thread.join(2.0)
+        self._ended.set()
+        self._executor.shutdown()
+        self.node.destroy_node()
+
+    def _run(self) -> None:
+        spin(self._executor, self._beside.context, until=self._ended.is_set)
