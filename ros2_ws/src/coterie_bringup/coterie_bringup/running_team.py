@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,6 +106,7 @@ def prepared(
     team: Team,
     *,
     domain: int | None = None,
+    without: Collection[str] = (),
     on_line: Callable[[str, str], None] = lambda name, line: None,
     on_event: Callable[[Event], None] = lambda event: None,
 ) -> Iterator[TeamRun]:
@@ -114,6 +115,7 @@ def prepared(
     Args:
         team: The team.
         domain: ROS domain; None: the team file's, else ROS_DOMAIN_ID's, else a free one.
+        without: Names of processes that the caller runs itself.
         on_line: Hears of every line that a process writes (process name, line).
         on_event: Hears of starts, deaths and restarts.
 
@@ -140,7 +142,11 @@ def prepared(
         supervisor = Supervisor(
             [
                 *server_programs(servers, team.processes.restart_limit),
-                *programs(specs, parameter_file, {**environment, **keys}),
+                *programs(
+                    [spec for spec in specs if spec.name not in without],
+                    parameter_file,
+                    {**environment, **keys},
+                ),
             ],
             directory / "logs",
             on_line=on_line,

@@ -28,6 +28,8 @@ app.add_typer(teams.team_app, name="team")
 app.add_typer(models.model_app, name="model")
 app.add_typer(robots.robot_app, name="robot")
 
+LAB_BENCH = "What a team does in the same houses, directly and through a lab of real interfaces."
+
 
 def _add_bench(name: str, text: str) -> None:
     """Make `coterie bench NAME` of a bench that reads its own command line."""
@@ -41,6 +43,14 @@ def _add_bench(name: str, text: str) -> None:
 
 for _name, _bench in BENCHES.items():
     _add_bench(_name, _bench.help)
+
+
+@bench_app.command("lab", context_settings=PASS_THROUGH, help=f"{LAB_BENCH} See `--help`.")
+def bench_lab(context: typer.Context) -> None:
+    """Run the bench of whole teams, whose commands only this package knows."""
+    from coterie_cli.lab_bench.command import main as bench
+
+    raise typer.Exit(bench(context.args))
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

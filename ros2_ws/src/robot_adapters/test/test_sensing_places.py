@@ -206,3 +206,11 @@ def test_a_robot_stands_beside_what_it_goes_to_and_not_behind_the_wall():
     assert made.stands(thing, 0.3, here) == []
     free = (1.0, 1.5, 0.0)
     assert made.stands(free, 0.0, here) == [free]
+    # Where the counter shuts a corner off, that is no place to go to.
+    values = values.copy()
+    values[60:70, 2:82] = 100
+    made.set_grid(replace(two_rooms(), values=values), HERE)
+    corner = (1.0, 3.8, 0.0)
+    assert only_floor(made).space.fits_at(corner)
+    assert all(p[1] < 3.0 for p in made.stands((1.0, 3.3, 0.5), 0.8, here))
+    assert made.stands(corner, 0.2, here)  # nowhere else: who plans will tell

@@ -51,9 +51,9 @@ BENCHES: dict[str, Bench] = {
         "coterie_bench.reveca.bench",
         "REVECA: cooperation under partial observation, its ablations and baselines in lockstep.",
     ),
-    "lab": Bench(
+    "skills": Bench(
         "coterie_bench.lab.bench",
-        "The same tasks in the same houses, directly and through a lab of real robots' interfaces.",
+        "One robot's skills in the same houses, directly and through a lab of real interfaces.",
     ),
     "models": Bench(
         "coterie_bench.models.bench",

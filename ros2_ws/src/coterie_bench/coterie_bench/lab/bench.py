@@ -1,4 +1,4 @@
-"""`bench lab`: tasks done directly and through a lab of real robots' interfaces, and why not."""
+"""`bench skills`: tasks done directly and through a lab of real robots' interfaces, and why not."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def main_command(
     print_whole(success_table(trials), console)
     print_whole(cause_table(trials), console)
     if out is not None:
-        write_json(out / "lab.json", [asdict(trial) for trial in trials])
+        write_json(out / "skills.json", [asdict(trial) for trial in trials])
 
 
 def run_house(house: House, preset: str, count: int, pace: float) -> list[Trial]:
@@ -177,7 +177,7 @@ def cause_table(trials: Sequence[Trial]) -> Table:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bench's command line."""
-    return run(app, "coterie bench lab", arguments)
+    return run(app, "coterie bench skills", arguments)
 
 
 if __name__ == "__main__":

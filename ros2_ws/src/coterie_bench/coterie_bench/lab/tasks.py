@@ -26,6 +26,7 @@ _AT = 0.75  # [m] of a detection from the thing
 _FOUND = 0.5  # share of the things in clear view that a look has to find
 _LARGEST, _THINNEST = 0.4, 0.15  # [m] edges of what a hand takes
 _SHARE_OF_REACH = 0.85
+_ROOM_OF_A_HAND = 0.15  # [m] above a surface, for a thing and the hand that holds it
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def make_tasks(world: EmbeddedWorld, robot: str, count: int, seed: int) -> list[
         for place in world.place_map.places
         if (spot := body.places.stand(place)) is not None and space.connected(here, spot)
     ]
-    pairs = _fetches(world, robot, rng)
+    pairs = fetches(world, robot, rng)
     tasks: list[LabTask] = []
     for k in range(count):
         kind = KINDS[k % len(KINDS)]
@@ -81,7 +82,7 @@ def make_tasks(world: EmbeddedWorld, robot: str, count: int, seed: int) -> list[
     return tasks
 
 
-def _fetches(
+def fetches(
     world: EmbeddedWorld, robot: str, rng: np.random.Generator
 ) -> list[tuple[SceneObject, SceneObject]]:
     """Return things that the robot can take, and furniture that it can put each on."""
@@ -112,12 +113,17 @@ def _fetches(
     tops = [
         thing
         for thing in world.contents
-        if any(not r.inside and at_hand(r.surface.center) for r in thing.receptacles)
+        if any(not r.inside and at_hand(_over(r.surface.center)) for r in thing.receptacles)
     ]
     if not items or not tops:
         return []
     chosen = rng.permutation(len(items)).tolist()
     return [(items[k], tops[int(rng.integers(len(tops)))]) for k in chosen]
+
+
+def _over(surface: Vec3) -> Vec3:
+    """Return where a hand has to get that puts a thing onto a surface [m]."""
+    return (surface[0], surface[1], surface[2] + _ROOM_OF_A_HAND)
 
 
 def _fetch(world: EmbeddedWorld, body: Embodiment, item: SceneObject, top: SceneObject) -> LabTask:

@@ -221,7 +221,7 @@ class GraspingArm:
             Ended: It gets to none of these.
         """
         first: Ended | None = None
-        for share in (1.0, 0.5, 0.25):
+        for share in (1.0, 0.5, 0.25, 0.0):
             above = (point[0], point[1], point[2] + share * self._settings.approach)
             try:
                 await self._mover.move(above, DOWN)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _RUNNING = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING)
 _SETTLE = 1.0
 """How long a server may take to say that another goal took the place of ours [s]."""
+_SLOWEST = 0.1
+"""Robots' time that runs slower than so, by the clock here, counts as standing still."""
+_LOOK = 0.05  # [s]
 
 
 def joined(namespace: str, name: str) -> str:
@@ -35,6 +38,31 @@ class Ended(Exception):
     def __init__(self, outcome: Outcome, reason: str) -> None:
         super().__init__(reason)
         self.result = SkillResult(outcome, reason)
+
+
+class Stopwatch:
+    """Tells how long something takes a robot [s]: a simulated one that is slow has longer.
+
+    Args:
+        node: Whose clock the robot goes by.
+    """
+
+    def __init__(self, node: AgentNode) -> None:
+        self._node = node
+        self._begin = self._now()
+
+    def elapsed(self) -> float:
+        """Return the time since the beginning [s]: the shorter one of the robot's and of here."""
+        wall, robot = (now - then for now, then in zip(self._now(), self._begin, strict=True))
+        return max(min(wall, robot), _SLOWEST * wall)
+
+    async def wait(self, duration: float) -> None:
+        """Return when a duration [s] has passed since the beginning."""
+        while self.elapsed() < duration:
+            await asyncio.sleep(_LOOK)
+
+    def _now(self) -> tuple[float, float]:
+        return asyncio.get_running_loop().time(), self._node.now()
 
 
 class RobotAction:
@@ -85,7 +113,7 @@ class RobotAction:
 
         Args:
             goal: The goal message.
-            timeout: Longest wall time [s].
+            timeout: Longest time [s], see `Stopwatch`.
             on_feedback: Called in the loop with every feedback message.
             watch: Ends when the goal must be cancelled, with how that ends the skill.
 
@@ -100,27 +128,26 @@ class RobotAction:
                 on_feedback=on_feedback,
                 accept_timeout=self._timeout,
                 attempts=1,
-                timeout=timeout,
                 poll=min(2.0, self._timeout),
                 lost_after=self._timeout,
                 stopping=2.0,
                 goal_id=goal_id,
             )
         )
-        watching = asyncio.ensure_future(watch()) if watch is not None else None
-        tasks = [running] if watching is None else [running, watching]
+        late = asyncio.ensure_future(self._late(timeout))
+        watchers = [late] if watch is None else [asyncio.ensure_future(watch()), late]
+        tasks = [running, *watchers]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            if not running.done() and watching is not None:
-                result = watching.result()
+            if not running.done():
+                result = next(one for one in watchers if one.done()).result()
                 await _cancelled(running)
                 raise Ended(result.outcome, result.reason)
             end: GoalEnd = running.result()
         except GoalRejected as error:
             raise Ended(Outcome.FAULT, str(error)) from None
         except NoAnswer as error:
-            late = self._client.there and "did not end" in str(error)
-            raise Ended(Outcome.TIMED_OUT if late else Outcome.FAULT, str(error)) from None
+            raise Ended(Outcome.FAULT, str(error)) from None
         finally:
             for task in tasks:
                 if not task.done():
@@ -137,6 +164,12 @@ class RobotAction:
                 "taken over",
             )
         return end
+
+    async def _late(self, timeout: float) -> SkillResult:
+        await Stopwatch(self._node).wait(timeout)
+        return SkillResult(
+            Outcome.TIMED_OUT, f"{self.name}: the goal did not end within {timeout:g} s"
+        )
 
     async def _taken_over(self, goal_id: bytes) -> bool:
         """Whether the server works on another goal, as it says within a moment of ours' end.

@@ -19,7 +19,7 @@ from coterie_core.skills import NavigateTo, Outcome, SkillRefused, SkillResult
 from coterie_ros import conversions
 from coterie_ros.clients import NoAnswer, ServiceClient
 from robot_adapters.backends.base import Feedback, Progress, Whereabouts
-from robot_adapters.backends.goals import Ended, RobotAction, joined
+from robot_adapters.backends.goals import Ended, RobotAction, Stopwatch, joined
 from robot_adapters.codes import DOCK, NAVIGATE, PLANNER, SPIN, explain
 
 if TYPE_CHECKING:
@@ -379,7 +379,7 @@ class _Drive:
         self._owner, self._feedback = owner, feedback
         self._longest = length
         self._last: tuple[float, float, float, float, int] | None = None
-        self._moved = asyncio.get_running_loop().time()
+        self._still = Stopwatch(owner._node)
 
     def on_feedback(self, message: Any) -> None:
         """Take Nav2's feedback."""
@@ -394,7 +394,7 @@ class _Drive:
             or now[4] != last[4]
         ):
             self._last = now
-            self._moved = asyncio.get_running_loop().time()
+            self._still = Stopwatch(self._owner._node)
         if math.isfinite(left) and left > 0.0:
             self._longest = max(left, self._longest) if self._longest == self._longest else left
             self._feedback(Progress(min(max(1.0 - left / self._longest, 0.0), 1.0), left))
@@ -408,7 +408,7 @@ class _Drive:
                 return SkillResult(Outcome.CANCELLED, "a person drives the robot or has paused it")
             if why := owner._lost():
                 return SkillResult(Outcome.FAULT, f"the drive was ended: {why}")
-            idle = asyncio.get_running_loop().time() - self._moved
+            idle = self._still.elapsed()
             if idle > owner._settings.stall_timeout:
                 return SkillResult(
                     Outcome.TIMED_OUT,

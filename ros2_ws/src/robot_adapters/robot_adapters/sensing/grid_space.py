@@ -134,7 +134,13 @@ class GridSpace:
         return self.point_of(cells[best] + (r0, c0))
 
     def stands(
-        self, point: Sequence[float], tolerance: float, most: int, apart: float = 0.2
+        self,
+        point: Sequence[float],
+        tolerance: float,
+        most: int,
+        *,
+        part: int = 0,
+        apart: float = 0.2,
     ) -> list[Vec2]:
         """Return points (x, y) [m] around another where the body fits, the nearest first.
 
@@ -142,6 +148,7 @@ class GridSpace:
             point: What they are around (x, y) [m]; it comes first itself where the body fits.
             tolerance: How far from it they may be [m].
             most: How many, at most.
+            part: Number of the connected part that they lie in; 0: any.
             apart: How far from one another they are, at least [m].
         """
         row = (point[1] - self.origin[1]) / self.cell - 0.5
@@ -149,12 +156,13 @@ class GridSpace:
         reach = max(tolerance, 0.0) / self.cell
         r0, c0 = max(0, math.floor(row - reach)), max(0, math.floor(col - reach))
         r1, c1 = max(0, math.ceil(row + reach) + 1), max(0, math.ceil(col + reach) + 1)
-        cells = np.argwhere(self.fits[r0:r1, c0:c1]) + np.array((r0, c0))
+        window = self.parts[r0:r1, c0:c1]
+        cells = np.argwhere(window == part if part else window > 0) + np.array((r0, c0))
         away = np.hypot(cells[:, 0] - row, cells[:, 1] - col)
         order = np.argsort(away, kind="stable")
         left = cells[order[: int(np.count_nonzero(away <= reach))]].astype(np.float64)
         found: list[Vec2] = []
-        if self.fits_at(point):
+        if self.part_at(point) and part in (0, self.part_at(point)):
             found.append((point[0], point[1]))
             left = left[np.hypot(left[:, 0] - row, left[:, 1] - col) * self.cell >= apart]
         while len(left) and len(found) < most:

@@ -25,6 +25,8 @@ _RING = 8
 """Points around another that are tried where no grid tells which ones are free."""
 _MOST_STANDS = 24
 """Points around another that are weighed where a grid tells which ones are free."""
+_START = 0.5
+"""How far from where the body fits it may stand itself [m]: maps and bodies are not exact."""
 _BAND = 0.2
 """Of two points the one that is nearer to a goal by so much is better, wherever it is [m]."""
 
@@ -146,8 +148,9 @@ class RobotMap:
     def stands(self, point: Vec3, tolerance: float, here: Vec3) -> list[Vec3]:
         """Return points around another where the body may stand, the best to try first.
 
-        Where there are any in the room of the point, only those: what lies on the other side of a
-        wall is near and out of reach. Of these the nearer ones, and then those nearer to the robot.
+        Where there are any that the grid has a way to, only those; of these, where there are any in
+        the room of the point, only those: what lies on the other side of a wall is near and out of
+        reach. Of these the nearer ones first, and then those nearer to the robot.
 
         Args:
             point: What they are around, in the robot's map [m].
@@ -164,7 +167,11 @@ class RobotMap:
             ]
             found = [(x, y), *(ring if tolerance > 0.0 else [])]
         else:
-            found = state.space.stands(point, tolerance, _MOST_STANDS)
+            space = state.space
+            start = space.nearest_fit(here, _START)
+            part = space.part_at(start) if start is not None else 0
+            found = space.stands(point, tolerance, _MOST_STANDS, part=part)
+            found = found or space.stands(point, tolerance, _MOST_STANDS)
         room = self.room_at(point)
         inside = [at for at in found if room is not None and self.room_at((*at, z)) == room]
 

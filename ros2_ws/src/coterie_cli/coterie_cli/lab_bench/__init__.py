@@ -1,0 +1,1 @@
+"""`./coterie bench lab`: what a team does, directly in the simulator and through a lab."""

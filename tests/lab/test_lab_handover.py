@@ -1,0 +1,109 @@
+"""A robot of a lab that fails, or is cut off: its leader gives the work to the other one."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("rclpy")
+pytest.importorskip("nav2_msgs")
+pytest.importorskip("moveit_msgs")
+
+from rclpy.action import ActionClient
+
+from coterie_core.tasks import SubTaskState
+from coterie_fixtures.lab_rig import TEAM, LabRig
+from coterie_msgs.action import ExecuteTask
+from coterie_msgs.msg import Assignment, RobotStatus, SemanticMap
+from coterie_ros import conversions
+from coterie_ros.conversions.tasks import assignment_from_msg, report_from_msg
+from coterie_ros.qos import profile
+from emos_planner.leader.node import LeaderNode
+from emos_planner.robot.node import RobotNode
+from habitat_bridge.prior import prior_map
+
+pytestmark = [pytest.mark.ros, pytest.mark.slow]
+
+_FIRST = TEAM[TEAM.index("  - name: slim") :]
+_OTHER = _FIRST.replace("name: slim", "name: other").replace("x: 1.15, y: 1.3", "x: 5.6, y: 2.4")
+NAMES = ("slim", "other")
+
+
+class Team:
+    """Two robots of a lab: `slim` stands beside the mug, `other` in the next room; their leader."""
+
+    def __init__(self, ros, folder, faults=()) -> None:
+        self.ros = ros
+        self.rig = LabRig(ros, TEAM + _OTHER, faults)
+        common = {
+            "robots": list(NAMES),
+            "use_sim_time": True,
+            "state_directory": str(folder),
+        }
+        self.leader = ros.add(
+            LeaderNode("leader", context=ros.context, parameters={**common, "silence": 10.0})
+        )
+        workers = [
+            ros.add(
+                RobotNode("robot", namespace=f"/{name}", context=ros.context, parameters=common)
+            )
+            for name in NAMES
+        ]
+        ros.wait_active(self.leader, *workers, timeout=60.0)
+        node = self.node = ros.node("person")
+        known = prior_map(self.rig.world.truth(), "everything")
+        self.map = node.create_publisher(SemanticMap, "semantic_map", profile("latched"))
+        self.map.publish(conversions.scene_to_msg(known, time=0.0))
+        self.given: list[tuple[str, str]] = []
+        node.create_subscription(Assignment, "assignment", self._hear, profile("latched"))
+        self.working: set[str] = set()
+        for name in NAMES:
+            node.create_subscription(
+                RobotStatus, f"{name}/status", self._report, profile("latched")
+            )
+        self.client = ActionClient(node, ExecuteTask, "execute_task")
+        ros.wait_for_matched(self.client)
+        ros.spin_until(
+            lambda: all(self.rig.seen.values()) and all(
+                adapter.navigation.ready() == "" for adapter in self.rig.adapters.values()
+            ),
+            timeout=60.0,
+            what="observations and servers",
+        )  # fmt: skip
+
+    def _hear(self, message) -> None:
+        self.given += [(one.kind, one.robot) for one in assignment_from_msg(message)[2]]
+
+    def _report(self, message) -> None:
+        report = report_from_msg(message)
+        if report.skill:
+            self.working.add(report.robot)
+
+    def give(self, words):
+        return self.ros.result(self.client.send_goal_async(ExecuteTask.Goal(task=words)))
+
+    def end(self, handle):
+        result = self.ros.result(handle.get_result_async(), 400.0).result
+        return result, assignment_from_msg(result.assignment)[2]
+
+    def check(self, result, sub_tasks) -> None:
+        assert result.outcome == ExecuteTask.Result.DONE, result.message
+        mug = self.rig.world.contents.things["o_mug"]
+        assert mug.support == "o_table"
+        # The near one was to do it; in the end the other had done it.
+        assert "slim" in {robot for _, robot in self.given}
+        placed = [one for one in sub_tasks if one.kind == "place"]
+        assert {one.robot for one in placed if one.state == SubTaskState.DONE} == {"other"}
+
+
+@pytest.mark.parametrize("fault", ["navigate_aborted:robot=slim", "arm_aborted:robot=slim"])
+def test_what_one_robot_cannot_do_the_other_does(ros, tmp_path, fault) -> None:
+    team = Team(ros, tmp_path, (fault,))
+    team.check(*team.end(team.give("put the mug on the coffee table")))
+
+
+def test_what_a_robot_was_at_whose_link_is_cut_the_other_does(ros, tmp_path) -> None:
+    team = Team(ros, tmp_path)
+    handle = team.give("put the mug on the coffee table")
+    ros.spin_until(lambda: "slim" in team.working, timeout=60.0, what="slim to begin")
+    team.rig.fault("link_cut:robot=slim")
+    team.check(*team.end(handle))
