@@ -106,8 +106,8 @@ class Operator(AgentNode):
         self._query = ServiceClient(self, QueryObjects, "query_objects")
         self._train = ServiceClient(self, Trigger, "train")
         self._explore = {r: ActionClient(self, Explore, f"{r}/explore") for r in self.robots}
-        # The bridge offers all robots' actions at once: one of them tells that it is there.
-        self._bridge = [ActionClient(self, NavigateTo, f"{r}/navigate_to") for r in self.robots[:1]]
+        # A bridge offers all robots' actions at once; of real robots each has an adapter.
+        self._bridge = {r: ActionClient(self, NavigateTo, f"{r}/navigate_to") for r in self.robots}
         self._memory = {r: ServiceClient(self, GetSemanticMap, f"{r}/memory") for r in self.robots}
 
     def on_start(self) -> None:
@@ -141,8 +141,7 @@ class Operator(AgentNode):
     async def wait_for_team(self, timeout: float) -> list[str]:
         """Wait until bridge, aggregator and all robots can be spoken to; return what is missing."""
         ends: dict[str, Any] = {"aggregator": self._train}
-        for bridge in self._bridge:
-            ends["bridge"] = bridge
+        ends |= {f"bridge or adapter of {name}": end for name, end in self._bridge.items()}
         ends |= {robot: self._explore[robot] for robot in self.robots}
         ready = await asyncio.gather(*(end.wait(timeout) for end in ends.values()))
         return [name for name, there in zip(ends, ready, strict=True) if not there]

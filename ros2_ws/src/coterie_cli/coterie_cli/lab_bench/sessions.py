@@ -146,7 +146,10 @@ class Session:
         robots = [robot.name for robot in run.team.explorers]
         seen: dict[str, list[tuple[str, tuple[float, ...]]]] = {name: [] for name in robots}
 
+        met: set[str] = set()
+
         def look(observation: Observation) -> None:
+            met.add(observation.robot)
             seen[observation.robot] += [
                 (found.label, found.box.center)
                 for found in observation.detections
@@ -161,6 +164,7 @@ class Session:
             if lacks := await in_loop(operator, operator.wait_for_team(NODES_UP)):
                 raise CommandError(f"not there after {NODES_UP:.0f} s: {', '.join(lacks)}")
             await in_loop(operator, watch.start())
+            await self._until(lambda: set(robots) <= met, "an observation of every robot")
             goal = exploration_goal(run.team.exploration)
 
             async def explore(number: int, robot: str) -> None:
@@ -268,6 +272,14 @@ class Session:
                        cause=f"{len(left)} of {len(parts)} left")  # fmt: skip
 
     # -- the book --------------------------------------------------------------------------------
+
+    @staticmethod
+    async def _until(ready: Callable[[], bool], what: str) -> None:
+        end = time.monotonic() + NODES_UP
+        while not ready():
+            if time.monotonic() > end:
+                raise CommandError(f"not there after {NODES_UP:.0f} s: {what}")
+            await asyncio.sleep(0.2)
 
     def _clock(self) -> tuple[float, float]:
         return self.world.time, time.monotonic()
