@@ -16,6 +16,7 @@ from coterie_bringup.team_sections import LeaderSpec, OpenQuestionsSpec, Planner
 from coterie_core.detector_vocabulary import STRUCTURE, household_vocabulary
 from coterie_core.meaning import EmbedderOptions
 from robot_adapters.settings import RELAYED, AdapterSettings
+from robot_adapters.settings_sensing import CameraSettings
 
 
 def bridge_parameters(team: Team) -> dict[str, Any]:
@@ -242,8 +243,13 @@ def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[
             "depth_topic": f"{{robot}}/{RELAYED}/{{camera}}/depth/image_raw",
             "info_topic": f"{{robot}}/{RELAYED}/{{camera}}/depth/camera_info",
             "detections_topic": f"{{robot}}/{RELAYED}/{{camera}}/detections",
+            "color_topic": f"{{robot}}/{RELAYED}/{{camera}}/color/image_raw",
         }
-        chosen |= {**common_topics, "color": False}
+        cameras_there = [camera for _, camera in _cameras_of(team)]
+        if any(camera.detections.in_space for camera in cameras_there):
+            common_topics["boxes_topic"] = f"{{robot}}/{RELAYED}/{{camera}}/boxes"
+        colored = spec.color and any(camera.color for camera in cameras_there)
+        chosen |= {**common_topics, "color": colored}
         known["prior_map"] = "{robot}/prior_map"  # rooms and places that adapters find
     cameras = (
         list(spec.cameras)
@@ -268,14 +274,22 @@ def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[
 
 
 def _real_cameras(team: Team) -> list[str]:
-    """Return the cameras of real robots that have depth and detections; none for simulated ones."""
+    """Return the cameras of real robots that find things in space; none for simulated ones."""
     if not team.real:
         return []
     return [
-        f"{robot.name}/{camera.name}"
+        f"{robot}/{camera.name}"
+        for robot, camera in _cameras_of(team)
+        if camera.detections.in_space or (camera.depth and camera.detections.topic)
+    ]
+
+
+def _cameras_of(team: Team) -> list[tuple[str, CameraSettings]]:
+    """Return the cameras of real robots, each with its robot's name."""
+    return [
+        (robot.name, camera)
         for robot in team.robots
         for camera in (robot.adapter or AdapterSettings()).sensors.all_cameras()
-        if camera.depth and camera.detections.topic
     ]
 
 

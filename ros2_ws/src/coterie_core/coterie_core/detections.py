@@ -43,7 +43,7 @@ class ImageDetection:
     @property
     def label(self) -> str:
         """The label of the highest score ("" without scores; ties go to the first in alphabet)."""
-        return min(self.scores, key=lambda k: (-self.scores[k], k)) if self.scores else ""
+        return _best(self.scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,15 @@ class BoxDetection:
     rotation: Quaternion
     size: Vec3
     scores: Mapping[str, float]
+
+    @property
+    def label(self) -> str:
+        """The label of the highest score ("" without scores; ties go to the first in alphabet)."""
+        return _best(self.scores)
+
+
+def _best(scores: Mapping[str, float]) -> str:
+    return min(scores, key=lambda k: (-scores[k], k)) if scores else ""
 
 
 @dataclass(frozen=True, slots=True)

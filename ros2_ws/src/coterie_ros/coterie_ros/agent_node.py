@@ -22,6 +22,7 @@ from coterie_ros.loop import LoopThread
 from coterie_ros.parameters import Parameters, ParameterSpec, declare
 from coterie_ros.qos import profile
 from coterie_ros.safe_publisher import SafePublisher
+from coterie_ros.subscribing import subscribe
 from coterie_ros.urgent import Urgent
 
 T = TypeVar("T")
@@ -343,6 +344,7 @@ class AgentNode(LifecycleNode):
         *,
         convert: Callable[[Any], Any] | None = None,
         limit: int = 2000,
+        rate: float | None = None,
     ) -> None:
         """Subscribe; `callback` gets each message in the loop's thread, in the order they came.
 
@@ -354,37 +356,12 @@ class AgentNode(LifecycleNode):
             convert: Turns the message into what the callback gets; where it raises ValueError,
                 the message is dropped, counted and reported.
             limit: How many messages may wait; more are dropped and counted.
+            rate: How many messages a second are read [1/s]; more are dropped unread. For images:
+                a camera that floods takes no time from others then. None: all.
         """
-        waiting = 0
-
-        def receive(message: Any) -> None:
-            nonlocal waiting
-            if waiting >= limit:
-                if self.diagnostics.count(f"{topic}.dropped") == 1:
-                    self.problem(f"{topic}: more than {limit} messages wait; dropping new ones")
-                return
-            waiting += 1
-            self.loop.call(deliver, message)
-
-        def deliver(message: Any) -> None:
-            nonlocal waiting
-            waiting -= 1
-            try:
-                value = message if convert is None else convert(message)
-            except ValueError as error:
-                if self.diagnostics.count(f"{topic}.invalid") <= 10:
-                    self.problem(f"{topic}: message dropped: {error}")
-                return
-            try:
-                outcome = callback(value)
-            except Exception as error:
-                self.report_failure(f"subscription {topic}", error)
-                return
-            if inspect.iscoroutine(outcome):
-                self.loop.spawn(outcome, f"subscription {topic}")
-
-        subscription = self.create_subscription(message_type, topic, receive, profile(qos))
-        self.diagnostics.add_source(topic, lambda: {"waiting": waiting})
+        subscription = subscribe(
+            self, message_type, topic, qos, callback, convert=convert, limit=limit, rate=rate
+        )
         self._scopes[self._scope].append(lambda: self.destroy_subscription(subscription))
 
     def serve(

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import TransformStamped
-from sensor_msgs.msg import CameraInfo, Image
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from coterie_core.geometry import Pose, Quaternion, Vec3
 from coterie_msgs.msg import ImageDetections
 from coterie_ros import conversions
-from coterie_ros.conversions import DetectedImage
+from coterie_ros.conversions import DetectedBoxes, DetectedImage
 from coterie_ros.safe_publisher import SafePublisher
 from robot_adapters.sensing.camera import DepthImage
 from robot_adapters.sensing.plane import MapPose
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
 
 DEPTH, INFO, DETECTIONS = "depth/image_raw", "depth/camera_info", "detections"
+COLOR, BOXES = "color/image_raw", "boxes"
 _Transform = tuple[str, str, Vec3, Quaternion, float]
 
 
@@ -48,11 +49,16 @@ class Relay:
         self._sizes: dict[str, tuple[int, int]] = {}
         self._outputs: dict[tuple[str, str], SafePublisher] = {}
         for camera in settings.sensors.all_cameras():
-            for name, kind, qos in (
+            outputs = [
                 (DEPTH, Image, "sensor_data"),
                 (INFO, CameraInfo, "sensor_data"),
                 (DETECTIONS, ImageDetections, "detections"),
-            ):
+            ]
+            if camera.color:
+                outputs.append((COLOR, Image, "sensor_data"))
+            if camera.detections.in_space:
+                outputs.append((BOXES, conversions.detections.Detection3DArray, "detections"))
+            for name, kind, qos in outputs:
                 topic = f"{RELAYED}/{camera.name}/{name}"
                 self._outputs[camera.name, name] = node.publisher(kind, topic, qos)
         self._moving = None if shared else node.publisher(TFMessage, "/tf", "tf")
@@ -109,6 +115,28 @@ class Relay:
                 out.publish(conversions.image_to_msg(image.pixels(), head))
             except ValueError as error:
                 self._node.diagnostics.warn(f"{camera.depth}: not passed on: {error}")
+
+    def wants_color(self, camera: CameraSettings) -> bool:
+        """Whether somebody listens to a camera's color images."""
+        return bool(self._outputs[camera.name, COLOR].subscribers)
+
+    def color(self, camera: CameraSettings, message: Image | CompressedImage) -> None:
+        """Pass on a color image, as plain RGB.
+
+        Raises:
+            ConversionError: It is no color image.
+        """
+        pixels = conversions.color_from_msg(message, camera.color)
+        stamp = conversions.time_from_msg(message.header.stamp)
+        head = conversions.header(stamp, f"{self._prefix}{message.header.frame_id}")
+        self._outputs[camera.name, COLOR].publish(conversions.image_to_msg(pixels, head))
+
+    def boxes(self, camera: CameraSettings, found: DetectedBoxes) -> None:
+        """Pass on what a detector found in space."""
+        out = self._outputs[camera.name, BOXES]
+        if out.subscribers:
+            head = conversions.header(found.time, f"{self._prefix}{found.frame}")
+            out.publish(conversions.boxes_to_vision_msg(found.boxes, head))
 
     def detections(self, camera: CameraSettings, found: DetectedImage) -> None:
         """Pass on what a detector found in an image."""

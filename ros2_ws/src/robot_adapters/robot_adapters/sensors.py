@@ -44,7 +44,7 @@ _ALIGN_PERIOD = 5.0
 """Time between tries to find the robot's map in the team's [s]."""
 _REST = 4.0
 """A map that took some time to use is used again only after so many times that time."""
-_KEPT = {"images": 60, "detections": 50, "maps": 1}
+_KEPT = {"images": 60, "color": 5, "detections": 50, "maps": 1}
 """Messages of a topic that wait for the Observer's thread; the oldest go."""
 _AHEAD_OF_ODOMETRY = 1.5
 """How far localization may stamp its transform ahead, as amcl does on purpose [s]."""
@@ -334,12 +334,13 @@ class Sensors:
                 CameraInfo, camera.info, "sensor_data", partial(self._on_info, camera, False),
                 convert=partial(_read_model, topic=camera.info),
             )  # fmt: skip
-        if camera.depth:
-            packed = "compressed" in camera.depth.lower()
-            node.subscribe(
-                CompressedImage if packed else Image, camera.depth, "sensor_data",
-                partial(self._on_depth, camera), limit=_KEPT["images"],
-            )  # fmt: skip
+        images = partial(node.subscribe, limit=_KEPT["images"],
+                         rate=self._settings.sensors.max_rate)  # fmt: skip
+        for topic, use in ((camera.depth, self._on_depth), (camera.color, self._on_color)):
+            if topic:
+                packed = "compressed" in topic.lower()
+                kind = CompressedImage if packed else Image
+                images(kind, topic, "sensor_data", partial(use, camera))
         if found.info:
             node.subscribe(
                 CameraInfo, found.info, "sensor_data", partial(self._on_info, camera, True),
@@ -360,7 +361,7 @@ class Sensors:
                     f"sensors: {found.topic} sends {found.type}, and vision_msgs is not installed: "
                     "run ./coterie setup --with robots, or install ros-jazzy-vision-msgs"
                 )
-            work = self._on_boxes if found.type.endswith("3DArray") else self._on_found
+            work = self._on_boxes if found.in_space else self._on_found
             if found.label_info:
                 node.subscribe(
                     vision.LabelInfo, found.label_info, "latched", table.update,
@@ -399,6 +400,13 @@ class Sensors:
         work = partial(self.observer.add_depth, camera.name, image, now)
         self._feed(camera.depth, _KEPT["images"], work)
 
+    def _on_color(self, camera: CameraSettings, message: Any) -> None:
+        """Pass on a color image; read in the Observer's thread, if anybody listens."""
+        stamp = conversions.time_from_msg(message.header.stamp)
+        if self._relay.wants_color(camera) and self._trusted(camera.color, stamp):
+            work = partial(self._relay.color, camera, message)
+            self._feed(camera.color, _KEPT["color"], work)
+
     def _on_found(self, camera: CameraSettings, found: DetectedImage) -> None:
         topic = camera.detections.topic
         if not self._trusted(topic, found.time):
@@ -414,6 +422,7 @@ class Sensors:
     def _on_boxes(self, camera: CameraSettings, found: DetectedBoxes) -> None:
         topic = camera.detections.topic
         if self._trusted(topic, found.time):
+            self._relay.boxes(camera, found)
             now = self._node.now()
             work = partial(self.observer.add_boxes, found.boxes, found.frame, found.time, now)
             self._feed(topic, _KEPT["detections"], work)

@@ -34,6 +34,11 @@ class DetectorSettings(Settings):
         "identifiers are labels.",
     )
 
+    @property
+    def in_space(self) -> bool:
+        """Whether it finds boxes in space, and not in images."""
+        return bool(self.topic) and self.type.endswith("3DArray")
+
 
 class CameraSettings(Settings):
     """One camera: its topics."""
@@ -41,6 +46,11 @@ class CameraSettings(Settings):
     name: str = Field("camera", description="Name of the camera, for topics and diagnostics.")
     depth: RosName = Field("", description="Topic of depth images; empty: the camera has none.")
     info: RosName = Field("", description="Topic of the depth images' camera info; empty: none.")
+    color: RosName = Field(
+        "",
+        description="Topic of color images that are registered to the depth, for colors and "
+        "pictures of objects; empty: none.",
+    )
     detections: DetectorSettings = Field(
         DetectorSettings(), description="Settings of the detections in the camera's images."
     )
@@ -66,8 +76,16 @@ class SensorSettings(Settings):
     info: RosName = Field(
         "", description="Topic of the camera info of the only camera; empty: see cameras."
     )
+    color: RosName = Field("", description="Topic of color images of the only camera; empty: none.")
     detections: DetectorSettings = Field(
         DetectorSettings(), description="Settings of the detections of the only camera."
+    )
+    max_rate: float = Field(
+        30.0,
+        gt=0.0,
+        le=1000.0,
+        description="Most images a second that are read of each topic [Hz]; more are dropped "
+        "unread.",
     )
     battery: RosName = Field(
         "battery_state", description="Topic of the battery's state; empty: it is not watched."
@@ -89,8 +107,10 @@ class SensorSettings(Settings):
 
     @model_validator(mode="after")
     def _one_way(self) -> SensorSettings:
-        if self.cameras and (self.depth or self.info or self.detections.topic):
-            raise ValueError("give either cameras, or depth, info and detections of the only one")
+        if self.cameras and (self.depth or self.info or self.color or self.detections.topic):
+            raise ValueError(
+                "give either cameras, or depth, info, color and detections of the only one"
+            )
         if self.depth and not self.info:
             raise ValueError("depth needs info: the topic of its camera info")
         return self
@@ -99,7 +119,8 @@ class SensorSettings(Settings):
         """Return the cameras, the only one as a list of one."""
         if self.cameras or not (self.depth or self.detections.topic):
             return self.cameras
-        return (CameraSettings(depth=self.depth, info=self.info, detections=self.detections),)
+        only = {name: getattr(self, name) for name in ("depth", "info", "color", "detections")}
+        return (CameraSettings(**only),)
 
 
 class FrameSettings(Settings):

@@ -13,11 +13,18 @@ pytest.importorskip("vision_msgs")
 pytest.importorskip("nav2_msgs")
 pytest.importorskip("coterie_msgs")
 
-from sensor_msgs.msg import CameraInfo, Image
-from vision_msgs.msg import Detection2D, Detection2DArray, ObjectHypothesisWithPose
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image
+from vision_msgs.msg import (
+    Detection2D,
+    Detection2DArray,
+    Detection3DArray,
+    ObjectHypothesisWithPose,
+)
 
+from coterie_core.detections import BoxDetection
 from coterie_core.embodiment import Camera
 from coterie_core.geometry import Pose
+from coterie_core.recording.images import encode_color
 from coterie_fixtures.nav2_base import Nav2Base
 from coterie_msgs.action import Manipulate
 from coterie_msgs.msg import ImageDetections, Observation
@@ -52,7 +59,7 @@ GIVEN = {
 class Rig:
     """A base with a camera that sees a vase 2 m ahead, in a map that is turned in the team's."""
 
-    def __init__(self, ros, **parameters):
+    def __init__(self, ros, matched=True, **parameters):
         self.ros = ros
         self.due = 0.0
         self.base = ros.add(Nav2Base(namespace="/porter", context=ros.context, tf="tf"))
@@ -93,7 +100,8 @@ class Rig:
         self.optical = fixed[-1].child_frame_id
         self.static.publish(TFMessage(transforms=fixed))
         ros.spin_until(lambda: self.adapter.state_label == "active" and self.seen)
-        ros.wait_for_matched(self.depth, self.info, self.found)
+        if matched:
+            ros.wait_for_matched(self.depth, self.info, self.found)
 
     def look(self, offset=0.0):
         """Send one moment's images and detections, ten times a second at most."""
@@ -150,6 +158,53 @@ def test_observations_are_in_the_teams_map_and_the_mapper_gets_images_in_its_fra
     assert conversions.transform_from_msg(placed) == Pose(
         (10.0, 0.0, 0.0), pytest.approx(math.pi / 2.0)
     )
+
+
+def test_colors_and_boxes_in_space_reach_the_team(ros):
+    camera = {
+        "name": "front",
+        "depth": "camera/depth/image_raw",
+        "info": "camera/depth/camera_info",
+        "color": "camera/color/image_raw/compressed",
+        "detections": {
+            "topic": "detector/boxes",
+            "type": "vision_msgs/Detection3DArray",
+            "labels": {"7": "vase"},
+        },
+    }
+    rig = Rig(ros, **{"sensors.cameras": json.dumps([camera])}, matched=False)
+    got: dict[str, list] = {"color": [], "boxes": []}
+    best = profile("sensor_data")
+    for name, kind, topic in (
+        ("color", Image, "color/image_raw"), ("boxes", Detection3DArray, "boxes"),
+    ):  # fmt: skip
+        rig.node.create_subscription(kind, f"/porter/team/front/{topic}", got[name].append, best)
+    color = rig.node.create_publisher(
+        CompressedImage, "/porter/camera/color/image_raw/compressed", best
+    )
+    boxes = rig.node.create_publisher(Detection3DArray, "/porter/detector/boxes", 10)
+    ros.wait_for_matched(rig.depth, rig.info, color, boxes)
+    due = 0.0
+
+    def sent():
+        nonlocal due
+        if rig.adapter.now() >= due:
+            due = rig.adapter.now() + 0.1
+            head = conversions.header(rig.adapter.now(), rig.optical)
+            red = np.full((48, 64, 3), (220, 20, 20), np.uint8)
+            packed = encode_color(red, "jpg")
+            color.publish(CompressedImage(header=head, format="jpeg", data=packed))
+            one = BoxDetection((0.0, 0.0, 2.0), (0.0, 0.0, 0.0, 1.0), (0.2, 0.3, 0.2), {"7": 0.9})
+            boxes.publish(conversions.boxes_to_vision_msg([one], head))
+        return all(got.values())
+
+    ros.spin_until(sent, what="color and boxes for the team")
+    pixels = conversions.color_from_msg(got["color"][-1])
+    assert pixels.shape == (48, 64, 3) and pixels[20, 20, 0] > 200 > 60 > pixels[20, 20, 2]
+    (box,) = got["boxes"][-1].detections
+    assert box.results[0].hypothesis.class_id == "vase"
+    for messages in got.values():
+        assert messages[-1].header.frame_id == f"porter/{rig.optical}"
 
 
 def test_images_of_another_clock_are_refused_with_the_figure(ros):

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.meaning import Meanings
 from coterie_core.scene import SceneGraph, merge
 from coterie_core.scene.regions import Regions
@@ -93,6 +93,16 @@ class MapBuilder:
         things = [one for one in detections if one.label not in self.options.ignore]
         self.mapper.update(frame, things)
         self.grids.update(frame)
+        self._count(frame)
+
+    def add_boxes(self, frame: RgbdFrame, boxes: Sequence[BoxDetection]) -> None:
+        """Add what a detector found in space, in the map's frame; see SemanticMapper."""
+        self.mapper.update_boxes(
+            frame, [one for one in boxes if one.label not in self.options.ignore]
+        )
+        self._count(frame)
+
+    def _count(self, frame: RgbdFrame) -> None:
         self.frames += 1
         self.time = max(self.time, frame.time)
         self.version += 1

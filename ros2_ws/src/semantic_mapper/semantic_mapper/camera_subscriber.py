@@ -13,15 +13,17 @@ import numpy as np
 import numpy.typing as npt
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
-from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
+from coterie_core.perception.boxes import moved
 from coterie_core.perception.motion_filter import MotionFilter
 from coterie_core.perception.pairing import FramePairs
 from coterie_core.transforms import TransformBuffer, TransformError, TransformNotYet
 from coterie_msgs.msg import ImageDetections
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.conversions import DetectedImage
-from coterie_ros.conversions.detections import Detection2DArray
+from coterie_ros.conversions import DetectedBoxes, DetectedImage
+from coterie_ros.conversions.detections import Detection2DArray, Detection3DArray
+from semantic_mapper.builder import MapBuilder
 
 Model = tuple[tuple[int, int], tuple[float, float, float, float]]
 
@@ -36,10 +38,18 @@ class Depth:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A frame to be mapped."""
+    """A frame to be mapped: with detections in its image, or boxes in the map."""
 
     frame: RgbdFrame
-    detections: tuple[ImageDetection, ...]
+    detections: tuple[ImageDetection, ...] = ()
+    boxes: tuple[BoxDetection, ...] = ()
+
+    def add_to(self, builder: MapBuilder) -> None:
+        """Add the frame to a map."""
+        if self.boxes:
+            builder.add_boxes(self.frame, self.boxes)
+        else:
+            builder.add(self.frame, self.detections)
 
 
 @dataclass(slots=True)
@@ -88,22 +98,28 @@ class CameraSubscriber:
         )
         self.still = MotionFilter(p["still_period"])
         self._model: Model | None = None
+        self._eye = ""
         self._waiting: deque[Waiting] = deque()
+        self._boxes: deque[tuple[DetectedBoxes, float]] = deque(maxlen=p["queue"])
         topics = {
             name: p[f"{name}_topic"].replace("{robot}", robot).replace("{camera}", camera)
-            for name in ("depth", "info", "color", "detections")
+            for name in ("depth", "info", "color", "detections", "boxes")
         }
         depth, info, color = topics["depth"], topics["info"], topics["color"]
         # Large messages: few may wait.
         listen = partial(node.subscribe, limit=2 * p["queue"])
         convert = partial(_read_depth, topic=depth)
-        listen(_image_type(depth), depth, "sensor_data", self._on_depth, convert=convert)
+        images = partial(listen, rate=p["image_rate"])
+        images(_image_type(depth), depth, "sensor_data", self._on_depth, convert=convert)
         model = partial(conversions.intrinsics_from_msg, topic=info)
         listen(CameraInfo, info, "sensor_data", self._on_info, convert=model)
         if p["color"]:
             convert_color = partial(_read_color, topic=color)
-            listen(_image_type(color), color, "sensor_data", self._on_color, convert=convert_color)
+            images(_image_type(color), color, "sensor_data", self._on_color, convert=convert_color)
         self._hear_detections(topics["detections"], labels)
+        if topics["boxes"]:
+            read = partial(conversions.boxes_from_vision_msg, topic=topics["boxes"], labels=labels)
+            listen(Detection3DArray, topics["boxes"], "detections", self._on_boxes, convert=read)
 
     def _hear_detections(self, topic: str, labels: Mapping[str, str]) -> None:
         node = self.node
@@ -119,8 +135,14 @@ class CameraSubscriber:
     def _on_info(self, model: Model) -> None:
         self._model = model
 
-    def _on_color(self, stamped: tuple[float, npt.NDArray[np.uint8]]) -> None:
-        self.pairs.add_color(*stamped)
+    def _on_color(self, stamped: tuple[float, npt.NDArray[np.uint8], str]) -> None:
+        time, pixels, self._eye = stamped
+        self.pairs.add_color(time, pixels)
+
+    def _on_boxes(self, found: DetectedBoxes) -> None:
+        due = asyncio.get_running_loop().time() + self.node.parameters["transform_patience"]
+        self._boxes.append((found, due))
+        self.retry()
 
     def _on_depth(self, stamped: tuple[float, Depth]) -> None:
         self._joined(self.pairs.add_depth(*stamped))
@@ -140,6 +162,7 @@ class CameraSubscriber:
     def retry(self) -> None:
         """Hand on the frames that are whole by now; give up those that have waited too long."""
         now = asyncio.get_running_loop().time()
+        self._retry_boxes(now)
         while self._waiting:
             item = self._waiting[0]
             try:
@@ -154,6 +177,40 @@ class CameraSubscriber:
                 if job is not None:
                     self.offer(job)
             self._waiting.popleft()
+
+    def _retry_boxes(self, now: float) -> None:
+        while self._boxes:
+            found, due = self._boxes[0]
+            try:
+                job = self._boxes_job(found)
+            except TransformError as error:
+                if isinstance(error, TransformNotYet) and now < due:
+                    return
+                self.note("no_transform", f"{self.name}: boxes dropped: {error}")
+            else:
+                if job.boxes:
+                    self.offer(job)
+            self._boxes.popleft()
+
+    def _boxes_job(self, found: DetectedBoxes) -> Job:
+        """Bring boxes into the map, with the image that shows them, if there is one.
+
+        Raises:
+            TransformError: The pose of their frame is not known.
+        """
+        map_frame = self.node.parameters["map_frame"]
+        pose = self.transforms.lookup(map_frame, found.frame, found.time)
+        boxes = tuple(moved(box, pose) for box in found.boxes)
+        color = self.pairs.color_at(found.time)
+        intrinsics = (1.0, 1.0, 0.0, 0.0)
+        if color is not None and self._model is not None and self._model[0] == color.shape[1::-1]:
+            pose = self.transforms.lookup(map_frame, self._eye, found.time)
+            intrinsics = self._model[1]
+        else:
+            color = None
+        nothing = np.zeros((1, 1), np.float32)
+        frame = RgbdFrame(nothing, intrinsics, pose, color, found.time, self.robot)
+        return Job(frame, boxes=boxes)
 
     def _job(self, item: Waiting) -> Job | None:
         """Return a frame as a job; None where the camera has stood still.
@@ -220,6 +277,6 @@ def _read_depth(message: Any, topic: str) -> tuple[float, Depth]:
     return time, Depth(conversions.depth_from_msg(message, topic), message.header.frame_id)
 
 
-def _read_color(message: Any, topic: str) -> tuple[float, npt.NDArray[np.uint8]]:
+def _read_color(message: Any, topic: str) -> tuple[float, npt.NDArray[np.uint8], str]:
     time = conversions.time_from_msg(message.header.stamp)
-    return time, conversions.color_from_msg(message, topic)
+    return time, conversions.color_from_msg(message, topic), message.header.frame_id

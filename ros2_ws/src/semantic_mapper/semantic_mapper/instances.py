@@ -17,6 +17,8 @@ from semantic_mapper.cloud import EvidenceCloud, Points
 State = Literal["present", "moved", "gone"]
 ELSEWHERE = 0.15
 """A camera that moved by so much looks from another viewpoint [m]."""
+_MOST_BOXES = 20
+"""Boxes that count for the mean of an instance that moves or turns."""
 CUT = 1.0
 """Percentage of the points that may lie beyond each face of a box: strays of the depth camera."""
 
@@ -40,6 +42,7 @@ class Instance:
         cloud: All points with their evidence.
         beside: How often others were seen next to it in one image, by id.
         clustered: Points it had when it was last looked at whether it is one.
+        boxed: Boxes in space, found by a detector, whose mean its points show; 0: no such thing.
     """
 
     id: str
@@ -66,6 +69,7 @@ class Instance:
     )
     beside: dict[str, int] = field(default_factory=dict)
     clustered: int = 0
+    boxed: int = 0
 
     def __post_init__(self) -> None:
         """Points without evidence have been seen once."""
@@ -84,6 +88,18 @@ class Instance:
             return False
         self.viewpoint = eye.copy()
         return True
+
+    def take_box(self, points: Points) -> None:
+        """Take a box that a detector found in space, as points on its faces: boxes are averaged."""
+        low, high = points.min(axis=0), points.max(axis=0)
+        share = 1.0 / (self.boxed + 1.0)
+        self.boxed = min(self.boxed + 1, _MOST_BOXES)
+        mean_low = self.low + share * (low - self.low)
+        mean_high = self.high + share * (high - self.high)
+        fitted = (points - low) / np.maximum(high - low, 1e-6) * (mean_high - mean_low) + mean_low
+        self.points = fitted.astype(np.float32)
+        self.low, self.high = mean_low, mean_high
+        self.cloud = EvidenceCloud(self.points)
 
     @property
     def is_open(self) -> bool | None:

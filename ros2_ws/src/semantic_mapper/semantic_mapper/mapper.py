@@ -8,15 +8,16 @@ its thing is gone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.embedding import MAX_EMBEDDINGS, averaged
 from coterie_core.meaning import Meanings
 from coterie_core.perception.backprojection import Lifted, lift
+from coterie_core.perception.boxes import lift_box
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, Sighting
 from coterie_core.scene.regions import Regions
 from semantic_mapper.appearance import color_evidence, note_opening
@@ -112,6 +113,35 @@ class SemanticMapper:
         self._forget()
         return report
 
+    def update_boxes(self, frame: RgbdFrame, boxes: Sequence[BoxDetection]) -> UpdateReport:
+        """Add what a detector found in space.
+
+        Args:
+            frame: From where, and when; its color image shows the boxes, where it has one.
+            boxes: In the map.
+        """
+        report = UpdateReport()
+        lifted = [lift_box(frame, box) for box in boxes]
+        views = [replace(frame, color=None) if one.touches_edge else frame for one in lifted]
+        pairs = self.association.matches(lifted, self._things, self._order, self._lows, self._highs)
+        ids = []
+        for k, one in enumerate(lifted):
+            known = pairs.get(k)
+            ids.append(known or self._add(views[k], one))
+            thing = self._things[ids[-1]]
+            if known is None:
+                thing.take_box(one.points)
+                report.added.append(thing.id)
+                continue
+            if thing.boxed:  # what images have shown more exactly stays
+                thing.take_box(one.points)
+            self._note(thing, views[k], one)
+            report.matched.append(known)
+        note_beside(lifted, [self._things[id_] for id_ in ids])
+        self._reindex()
+        self._forget()
+        return report
+
     def tidy(self) -> int:
         """Part and join what turns out to be several objects, or one; return how many were joined.
 
@@ -120,7 +150,9 @@ class SemanticMapper:
         two clusters that masks hold one at a time is two objects.
         """
         for whole in list(self._things.values()):
-            parted = split(whole, f"object_{self._next}", self.options.lift)
+            parted = (
+                None if whole.boxed else split(whole, f"object_{self._next}", self.options.lift)
+            )
             if parted is not None:
                 self._next += 1
                 self._things[parted.id] = parted

@@ -23,7 +23,7 @@ from coterie_msgs.msg import SemanticMap
 from coterie_msgs.srv import SaveMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.conversions.detections import Detection2DArray
+from coterie_ros.conversions.detections import Detection2DArray, Detection3DArray
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import node_meanings
 from coterie_ros.parameters import Parameters
@@ -67,6 +67,11 @@ class MapperNode(AgentNode):
                 "parameter 'detections_type': vision_msgs is not installed; install "
                 "ros-jazzy-vision-msgs, or have the detector send coterie_msgs/ImageDetections"
             )
+        if parameters["boxes_topic"] and Detection3DArray is None:
+            raise ValueError(
+                "parameter 'boxes_topic': vision_msgs is not installed; run ./coterie setup --with "
+                "robots, or install ros-jazzy-vision-msgs"
+            )
         labels = parameters.json("class_labels") or {}
         if not isinstance(labels, dict):
             raise ValueError("parameter 'class_labels': expected a JSON object of id: label")
@@ -103,7 +108,7 @@ class MapperNode(AgentNode):
         """Start the mapping thread; listen to cameras, transforms and maps."""
         parameters = self.parameters
         self.worker: Worker[Job] = Worker(
-            lambda job: self.builder.add(job.frame, job.detections),
+            lambda job: job.add_to(self.builder),
             self._publish,
             lambda what, error: self.report_failure(f"mapping ({what})", error),
             parameters["queue"],

@@ -50,6 +50,19 @@ MAPPER_PARAMETERS = (
         choices=("coterie", "vision_msgs"),
     ),
     ParameterSpec(
+        "boxes_topic",
+        "",
+        "Topic of vision_msgs/Detection3DArray: boxes in space, of a detector; empty: none.",
+    ),
+    ParameterSpec(
+        "image_rate",
+        30.0,
+        "Most images a second that are read of each topic; more are dropped unread.",
+        "Hz",
+        minimum=0.1,
+        maximum=1000.0,
+    ),
+    ParameterSpec(
         "class_labels",
         "",
         "Labels by class id as JSON, for vision_msgs; empty: ids are labels.",

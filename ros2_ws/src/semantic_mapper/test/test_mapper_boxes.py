@@ -1,9 +1,11 @@
 """Boxes of mapped objects: leaking masks, two that were one, one that was several."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from coterie_core.detections import ImageDetection
+from coterie_core.detections import BoxDetection, ImageDetection
 from coterie_core.sizes import plausible_size
 from coterie_fixtures.drawn_scenes import looking, view
 from semantic_mapper.cloud import EvidenceCloud
@@ -109,3 +111,32 @@ def test_sizes_of_the_household():
     assert plausible_size("mug", (0.9, 0.1, 0.1)) < 0.3
     assert plausible_size("chair", (0.5, 0.03, 0.03)) < 0.5
     assert plausible_size("frobnicator", (9.0, 9.0, 9.0)) == 1.0, "nothing is known of it"
+
+
+def test_boxes_in_space_are_averaged_and_get_their_color_from_the_image():
+    rng = np.random.default_rng(4)
+    mapper = SemanticMapper(MapperOptions())
+    turned = (0.0, 0.0, float(np.sin(np.pi / 8)), float(np.cos(np.pi / 8)))  # by 45 degrees
+    for k, eye in enumerate([*EYES, *EYES]):
+        frame, _ = view({}, eye, time=float(k))
+        color = np.zeros((*frame.depth.shape, 3), np.uint8)
+        color[:] = (230, 230, 230)
+        corners = [(x, y, z) for x in (1.8, 2.2) for y in (-0.2, 0.2) for z in (0.7, 1.1)]
+        local = np.array(corners) @ np.linalg.inv(eye)[:3, :3].T + np.linalg.inv(eye)[:3, 3]
+        fx, fy, cx, cy = frame.intrinsics
+        u = local[:, 0] / local[:, 2] * fx + cx
+        v = local[:, 1] / local[:, 2] * fy + cy
+        color[int(v.min()) : int(v.max()), int(u.min()) : int(u.max())] = (200, 20, 20)
+        at = np.array([2.0, 0.0, 0.9]) + rng.normal(0.0, 0.02, 3)
+        crate = BoxDetection(tuple(at), (0.0, 0.0, 0.0, 1.0), (0.4, 0.4, 0.4), {"crate": 0.9})
+        pole = BoxDetection((3.0, 1.0, 0.5), turned, (0.2, 0.2, 1.0), {"pole": 0.8})
+        mapper.update_boxes(replace(frame, depth=np.zeros((1, 1), np.float32), color=color),
+                            [crate, pole])  # fmt: skip
+    mapper.tidy()
+    things = {thing.label.top: thing for thing in mapper.scene().objects.values()}
+    assert set(things) == {"crate", "pole"} and len(mapper) == 2
+    assert things["crate"].box.center == pytest.approx((2.0, 0.0, 0.9), abs=0.03)
+    assert things["crate"].box.size == pytest.approx((0.4, 0.4, 0.4), abs=0.03)
+    assert things["pole"].box.size == pytest.approx((0.283, 0.283, 1.0), abs=0.03)
+    assert things["crate"].properties["color"] == "red"
+    assert things["crate"].observations == 10

@@ -20,6 +20,7 @@ from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2
 from visualization_msgs.msg import Marker, MarkerArray
 
+from coterie_core.detections import BoxDetection
 from coterie_core.embodiment import Camera
 from coterie_core.recording.images import encode_color, encode_depth
 from coterie_core.scene import Floor, Room, SceneGraph
@@ -252,6 +253,37 @@ def test_maps_of_several_mappers_are_merged_but_not_over_frames(ros: Any) -> Non
     text = node.diagnostics.status().message
     assert "two maps in different frames" in text and "'r3/odom'" in text
     assert node.team is not None and node.team.robots == ("r1", "r2")
+
+
+def test_boxes_of_a_detector_in_space_are_mapped_with_their_color(ros: Any) -> None:
+    vision = pytest.importorskip("vision_msgs.msg")
+    node = start(ros, boxes_topic="{robot}/{camera}/boxes")
+    ear = Ear(ros)
+    ear.hear(SemanticMap, "semantic_map")
+    seer = Seer(ros)
+    boxes = seer.node.create_publisher(
+        vision.Detection3DArray, "r1/camera/boxes", profile("detections")
+    )
+    color = seer.node.create_publisher(Image, "r1/camera/color/image_raw", profile("sensor_data"))
+    seer.wait()
+    ros.wait_for_matched(boxes, color)
+    for k in range(4):
+        seer.time += 1.0
+        head = conversions.header(seer.time, OPTICAL)
+        seer.tf.publish(TFMessage(transforms=[seer.pose(SIDES[0])]))
+        seer.info.publish(conversions.camera_info_to_msg(CAMERA, head))
+        red = np.full((ROWS, COLS, 3), (200, 20, 20), np.uint8)
+        color.publish(conversions.image_to_msg(red, head))
+        ros.spin_until(lambda: node._inlets[0].pairs.color_at(seer.time) is not None)
+        found = BoxDetection((0.0, 0.1, 2.0), (0.0, 0.0, 0.0, 1.0), (0.3, 0.2, 0.1), {"vase": 0.9})
+        boxes.publish(conversions.boxes_to_vision_msg([found], head))
+        ros.spin_until(lambda k=k: frames(node) == k + 1, what="the boxes to be mapped")
+    ros.spin_until(lambda: ear.labels() == ["vase"])
+    (vase,) = ear.scene().objects.values()
+    expected = (SIDES[0] @ np.array([0.0, 0.1, 2.0, 1.0]))[:3]
+    assert vase.box.center == pytest.approx(tuple(expected), abs=0.02)
+    assert sorted(vase.box.size) == pytest.approx([0.1, 0.2, 0.3], abs=0.25)
+    assert vase.properties["color"] == "red"
 
 
 def test_packed_images_are_mapped(ros: Any) -> None:

@@ -15,15 +15,17 @@ from coterie_core.detections import BoxDetection, ImageDetection, mask_of, runs_
 from coterie_core.embedding import UNNAMED, Embedding
 from coterie_msgs.msg import ImageDetection as ImageDetectionMsg
 from coterie_msgs.msg import ImageDetections, LabelScore
-from coterie_ros.conversions.basics import point_from_msg, time_from_msg
+from coterie_ros.conversions.basics import point_from_msg, point_to_msg, time_from_msg
 from coterie_ros.conversions.checks import Checks
 
 try:
     from vision_msgs.msg import Detection2DArray as Detection2DArray
+    from vision_msgs.msg import Detection3D, ObjectHypothesisWithPose
     from vision_msgs.msg import Detection3DArray as Detection3DArray
     from vision_msgs.msg import LabelInfo as LabelInfo
 except ImportError:  # not among the wheels: such topics cannot be listened to then
-    Detection2DArray = Detection3DArray = LabelInfo = None
+    Detection2DArray = Detection3DArray = Detection3D = LabelInfo = None
+    ObjectHypothesisWithPose = None
 
 MOST_DETECTIONS = 1000
 """Most detections in one image."""
@@ -183,6 +185,24 @@ def boxes_from_vision_msg(
         checks.text("header.frame_id", message.header.frame_id, empty=False),
         tuple(boxes),
     )
+
+
+def boxes_to_vision_msg(boxes: Sequence[BoxDetection], head: Header) -> Any:
+    """Return detections in space as a `vision_msgs/Detection3DArray`; labels are class ids."""
+    message = Detection3DArray(header=head)
+    for k, one in enumerate(boxes):
+        item = Detection3D(header=head, id=str(k))
+        item.bbox.center.position = point_to_msg(one.center)
+        turn = item.bbox.center.orientation
+        turn.x, turn.y, turn.z, turn.w = one.rotation
+        item.bbox.size.x, item.bbox.size.y, item.bbox.size.z = map(float, one.size)
+        for label, score in one.scores.items():
+            guess = ObjectHypothesisWithPose()
+            guess.hypothesis.class_id, guess.hypothesis.score = label, float(score)
+            guess.pose.pose = item.bbox.center
+            item.results.append(guess)
+        message.detections.append(item)
+    return message
 
 
 def labels_from_msg(message: Any, topic: str = "label_info") -> dict[str, str]:

@@ -1,0 +1,86 @@
+"""Boxes that a detector finds in space, as points of the map, and where an image shows them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.transform import Rotation
+
+from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
+from coterie_core.geometry import Vec3
+from coterie_core.perception.backprojection import Lifted
+from coterie_core.transforms import Matrix
+
+SPACING = 0.04
+"""Distance of the points on a box's faces [m]; on large boxes it is more."""
+_MOST_ALONG = 30
+"""Most points along an edge."""
+
+
+def moved(box: BoxDetection, pose: Matrix) -> BoxDetection:
+    """Return a box in another frame.
+
+    Args:
+        box: The box.
+        pose: Its frame in the other one (4, 4).
+    """
+    turned = Rotation.from_matrix(pose[:3, :3]) * Rotation.from_quat(box.rotation)
+    x, y, z, w = turned.as_quat().tolist()
+    return BoxDetection(_vec((pose @ (*box.center, 1.0))[:3]), (x, y, z, w), box.size, box.scores)
+
+
+def lift_box(frame: RgbdFrame, box: BoxDetection) -> Lifted:
+    """Return a box of the map as points on its faces.
+
+    Args:
+        frame: From where it was seen; of its color image, where there is one, the part that shows
+            the box gives the thing its color and picture.
+        box: The box, in the map.
+
+    Returns:
+        The points; `touches_edge` says that no image shows the box.
+    """
+    axes = Rotation.from_quat(box.rotation).as_matrix() * np.array(box.size)
+    points = _faces(box.size) @ axes.T + np.array(box.center)
+    away = math.dist(box.center, _vec(frame.camera_to_map[:3, 3]))
+    shown = None if frame.color is None else _shown(frame, axes, np.array(box.center))
+    detection = ImageDetection(shown or (0, 0, 1, 1), box.scores)
+    return Lifted(detection, points.astype(np.float32), away, shown is None)
+
+
+def _faces(size: Vec3) -> npt.NDArray[np.float64]:
+    """Points (n, 3) on the faces of the cube of edge 1 about the origin."""
+    along = [
+        np.linspace(-0.5, 0.5, min(max(math.ceil(edge / SPACING) + 1, 2), _MOST_ALONG))
+        for edge in size
+    ]
+    grid = np.stack(np.meshgrid(*along, indexing="ij"), axis=-1).reshape(-1, 3)
+    faces: npt.NDArray[np.float64] = grid[(np.abs(grid) > 0.5 - 1e-9).any(axis=1)]
+    return faces
+
+
+def _shown(
+    frame: RgbdFrame, axes: npt.NDArray[np.float64], center: npt.NDArray[np.float64]
+) -> tuple[int, int, int, int] | None:
+    """Part of a frame's image that shows a box: (first column, first row, width, height) [px]."""
+    assert frame.color is not None
+    signs = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+    corners = signs @ axes.T + center
+    to_camera = np.linalg.inv(frame.camera_to_map)
+    local = corners @ to_camera[:3, :3].T + to_camera[:3, 3]
+    if (local[:, 2] < 0.05).any():
+        return None
+    fx, fy, cx, cy = frame.intrinsics
+    u, v = local[:, 0] / local[:, 2] * fx + cx, local[:, 1] / local[:, 2] * fy + cy
+    rows, cols = frame.color.shape[:2]
+    left, right = max(math.floor(u.min()), 0), min(math.ceil(u.max()), cols)
+    top, bottom = max(math.floor(v.min()), 0), min(math.ceil(v.max()), rows)
+    if right - left < 1 or bottom - top < 1:
+        return None
+    return left, top, right - left, bottom - top
+
+
+def _vec(values: npt.NDArray[np.float64]) -> Vec3:
+    return (float(values[0]), float(values[1]), float(values[2]))

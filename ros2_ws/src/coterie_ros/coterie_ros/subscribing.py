@@ -1,0 +1,70 @@
+"""Subscriptions of an AgentNode: handed to its loop, bounded in number and in rate."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from rclpy.serialization import deserialize_message
+from rclpy.subscription import Subscription
+
+from coterie_core.rate import Rate
+from coterie_ros.qos import profile
+
+if TYPE_CHECKING:
+    from coterie_ros.agent_node import AgentNode
+
+
+def subscribe(
+    node: AgentNode,
+    message_type: Any,
+    topic: str,
+    qos: str,
+    callback: Callable[[Any], Awaitable[None] | None],
+    *,
+    convert: Callable[[Any], Any] | None,
+    limit: int,
+    rate: float | None,
+) -> Subscription:
+    """Subscribe; see `AgentNode.subscribe`."""
+    waiting = 0
+    bucket = None if rate is None else Rate(rate)
+
+    def receive(message: Any) -> None:
+        nonlocal waiting
+        if bucket is not None and not bucket.passes():
+            if node.diagnostics.count(f"{topic}.flood") == 1:
+                node.problem(f"{topic}: more than {rate:g} messages a second; reading no more")
+            return
+        if waiting >= limit:
+            if node.diagnostics.count(f"{topic}.dropped") == 1:
+                node.problem(f"{topic}: more than {limit} messages wait; dropping new ones")
+            return
+        waiting += 1
+        node.loop.call(deliver, message)
+
+    def deliver(message: Any) -> None:
+        nonlocal waiting
+        waiting -= 1
+        try:
+            read = message if bucket is None else deserialize_message(message, message_type)
+            value = read if convert is None else convert(read)
+        except ValueError as error:
+            if node.diagnostics.count(f"{topic}.invalid") <= 10:
+                node.problem(f"{topic}: message dropped: {error}")
+            return
+        try:
+            outcome = callback(value)
+        except Exception as error:
+            node.report_failure(f"subscription {topic}", error)
+            return
+        if inspect.iscoroutine(outcome):
+            node.loop.spawn(outcome, f"subscription {topic}")
+
+    # Raw messages are bytes: what is dropped was never made into an object.
+    subscription = node.create_subscription(
+        message_type, topic, receive, profile(qos), raw=bucket is not None
+    )
+    node.diagnostics.add_source(topic, lambda: {"waiting": waiting})
+    return subscription
