@@ -315,7 +315,7 @@ def test_a_model_answers_and_judges(tmp_path):
     (tmp_path / "q.json").write_text(json.dumps([ENTRY, {**ENTRY, "question_id": "b"}]))
     with Endpoint(lambda request: next(replies)) as endpoint:
         profile = ModelProfile(
-            kind="openai", base_url=endpoint.url, model="m", max_retries=0, cache=0
+            kind="openai", base_url=endpoint.url, model="m", max_retries=0, cache=0, join=1
         )
         (tmp_path / "m.yaml").write_text(profile.model_dump_json())
         arguments = ["--data", str(tmp_path / "q.json"), "--method", "blind", "--judge", "model"]

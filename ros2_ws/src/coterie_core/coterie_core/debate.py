@@ -99,7 +99,7 @@ class DebateTurn(Decision[DebateState, DebateReply]):
             "ground": f"you: {_GROUNDS[evidence.kind]}",
             "views of that room": evidence.looks,
             "share of it seen well": round(evidence.visited_fraction, 2),
-            "views that showed such a thing there": evidence.sightings,
+            "reports of such a thing there": evidence.sightings,
             "other rooms in which you saw one": list(evidence.elsewhere),
             "words": state.first.explanation[:STATEMENT_LIMIT],
         }

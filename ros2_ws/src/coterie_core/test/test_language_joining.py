@@ -178,6 +178,13 @@ async def test_questions_with_other_instructions_go_by_themselves() -> None:
     assert len(endpoint.received) == 2
 
 
+async def test_questions_that_share_less_than_half_go_by_themselves() -> None:
+    """One request would be as long as all of them, and one reply would have to be right in all."""
+    long = [Ask(tuple(f"{k} thing number {n}" for n in range(120))) for k in range(3)]
+    _, endpoint = await asked(first_of_each, long)
+    assert len(endpoint.received) == 3
+
+
 async def test_advice_on_each_is_shown() -> None:
     _, endpoint = await asked(first_of_each, STATES, mode="advised")
     assert all(f"pan{k}" in endpoint.received[0].text.partition("advice")[2] for k in range(4))

@@ -29,8 +29,8 @@ class RoomNotes:
     """What a robot noted of a room.
 
     `views` of it, the share `seen` (0..1) of its known places that it saw well, and for every
-    label in how many views the detector reported it, and how likely (0..1) the likeliest of the
-    things there is that.
+    label how often the detector reported it (each of several in one view counts), and how likely
+    (0..1) the likeliest of the things there is that.
     """
 
     name: str
@@ -91,9 +91,9 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
                 "You are a household robot. You walked through a home and are now asked about it. "
                 "Your notes tell for each room that you know how many views of it you had, what "
                 "share of its places you saw well (0 to 1), and which objects your detector "
-                "reported there: in how many views, and how likely (0 to 1) such a thing really is "
-                "one. Views are "
-                "incomplete: things are hidden or missed, and a thing reported in one view only "
+                "reported there: how often (each of several in one view counts), and how likely "
+                "(0 to 1) such a thing really is one. Views are incomplete: things are hidden or "
+                "missed, and a thing that was reported only once "
                 "may be a mistake. The detector may call a thing by another word that means the "
                 "same. That a thing was not reported tells the more, the better the room was "
                 "seen; of a kind that the detector cannot report it tells nothing. What others "
@@ -199,5 +199,5 @@ def _of_room(room: RoomNotes, labels: Sequence[tuple[str, int, float]]) -> dict[
         "room": room.name,
         "views": room.views,
         "seen well": round(room.seen, 2),
-        "objects": {label: {"views": n, "likely": round(p, 2)} for label, n, p in labels},
+        "objects": {label: {"reports": n, "likely": round(p, 2)} for label, n, p in labels},
     }

@@ -314,7 +314,7 @@ async def test_a_model_answers_with_the_evidence_of_the_memory() -> None:
     assert (answer.yes, answer.confidence, answer.decided_by) == (True, 0.8, "model")
     assert answer.evidence.kind == "not_there"
     notes = json.loads(model.asked[0].partition('label="notes">')[2].partition("</data>")[0])
-    told = {"oven": {"views": 1, "likely": 1.0}}
+    told = {"oven": {"reports": 1, "likely": 1.0}}
     assert notes == [{"room": "kitchen", "views": 1, "seen well": 1.0, "objects": told}]
 
 
@@ -358,7 +358,7 @@ def test_a_model_is_told_what_was_seen_and_not_what_the_rule_makes_of_it() -> No
     answerer = plain(memory, Sense(0.37))
     state = answerer.assess(Question("q", "kettle", "kitchen"))
     text = "\n".join(message.text for message in AnswerPresence().prompt(state))
-    assert '"mug": {"views": 1, "likely": 1.0}, "oven": {"views": 2, "likely": 1.0}' in text
+    assert '"mug": {"reports": 1, "likely": 1.0}, "oven": {"reports": 2, "likely": 1.0}' in text
     assert f"{state.p_yes:.2f}" not in text
     assert text.count("0.37") == 1 and 'label="usual">\n0.37\n' in text, "a fact of other homes"
     assert AnswerPresence().rule(state).reason not in text

@@ -44,7 +44,7 @@ from openeqa_agent.decisions import (
 from openeqa_agent.doubts import doubt_of, going_helps, left_out, refusal
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.images import encode, encode_all
-from openeqa_agent.map_text import map_text
+from openeqa_agent.map_text import map_text, whole_text
 from openeqa_agent.question import parse_open
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import STATES, OpenQuestion
@@ -128,7 +128,9 @@ class OpenAgent:
         self.options = options or AgentOptions()
         self.vocabulary = vocabulary or DetectorVocabulary()
         self._index: MapIndex | None = None
+        self._whole: tuple[MapIndex, str] | None = None
         self._captions: dict[tuple[str, int], _Frames] = {}
+        self._captioning = asyncio.Lock()
 
     async def answer(
         self,
@@ -243,7 +245,7 @@ class OpenAgent:
         if index is None or not index.scene.objects:
             return _nothing(question, "the map is empty" if index else "there is no map")
         text = "" if self.decider.rule_only else await self._text(index, question)
-        state = Asked(question, index=index, text=text)
+        state = Asked(question, index=index, text=text, whole=self._whole_map(index))
         return _open_reply(question, await self.decider.decide(AnswerFromMap(), state))
 
     async def _from_frames(self, question: OpenQuestion, recording: Recording | None) -> OpenReply:
@@ -277,7 +279,8 @@ class OpenAgent:
             images, names, more = self._encoded([f for f in read if f.name in wanted])
             left_out = f"{left_out} {more}".strip()
         text = await self._text(index, question) if index is not None else ""
-        state = Asked(question, chosen, index, text, images, names, left_out, tools)
+        whole = self._whole_map(index) if index is not None else ""
+        state = Asked(question, chosen, index, text, whole, images, names, left_out, tools)
         decided = await self.decider.decide(AnswerWithTools(), state)
         reply = _open_reply(question, decided)
         advised = self.decider.mode_of(AnswerWithTools.name) == "advised"
@@ -315,6 +318,16 @@ class OpenAgent:
             index, question, objects=options.objects, tokens=options.tokens, likeness=likeness
         )
 
+    def _whole_map(self, index: MapIndex) -> str:
+        """All of a map, where it fits; made once per map."""
+        if self.decider.rule_only:
+            return ""
+        if self._whole is None or self._whole[0] is not index:
+            options = self.options
+            text = whole_text(index, objects=options.objects, tokens=options.tokens)
+            self._whole = (index, text)
+        return self._whole[1]
+
     def _encoded(
         self, frames: list[RecordedFrame]
     ) -> tuple[tuple[Image, ...], tuple[str, ...], str]:
@@ -343,14 +356,15 @@ class OpenAgent:
         if recording is None or not len(recording):
             return _Frames([], "there are no frames")
         key = (recording.name, len(recording))
-        if key not in self._captions:
-            frames, problems = await _read(recording, self.options.frames)
-            known = recording.scene
-            captions = await asyncio.gather(*(self._caption(frame, known) for frame in frames))
-            while len(self._captions) >= _KEPT:
-                self._captions.pop(next(iter(self._captions)))
-            self._captions[key] = _Frames([c for c in captions if c.text], problems)
-        return self._captions[key]
+        async with self._captioning:  # questions asked at the same time share them
+            if key not in self._captions:
+                frames, problems = await _read(recording, self.options.frames)
+                known = recording.scene
+                captions = await asyncio.gather(*(self._caption(frame, known) for frame in frames))
+                while len(self._captions) >= _KEPT:
+                    self._captions.pop(next(iter(self._captions)))
+                self._captions[key] = _Frames([c for c in captions if c.text], problems)
+            return self._captions[key]
 
     async def _caption(self, frame: RecordedFrame, known: SceneGraph | None) -> FrameCaption:
         found = detections_text(frame)

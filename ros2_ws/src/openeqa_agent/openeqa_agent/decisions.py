@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import BaseModel, Field
 
 from coterie_core.language import CheckFailed, Decision, Image, Message, Tool, as_data
+from coterie_core.language.fence import prompt_share
 from coterie_core.scene.lookups import map_tools
 from coterie_core.understanding.quantities import COUNTS
 from openeqa_agent.answers import OpenReply
@@ -37,14 +38,16 @@ MAP_LINES = (
 class Asked:
     """All there is to answer from; what a method does not use stays empty.
 
-    `left_out` says how much did not fit. `measured` is the rule's answer from the map, which a
-    model sees only as advice.
+    `text` is the extract of the map, most related to the question first; `whole` is all of the map
+    in an order of its own, where it fits. `left_out` says how much did not fit. `measured` is the
+    rule's answer from the map, which a model sees only as advice.
     """
 
     question: OpenQuestion
     captions: tuple[FrameCaption, ...] = ()
     index: MapIndex | None = field(default=None, compare=False)
     text: str = ""
+    whole: str = ""
     images: tuple[Image, ...] = ()
     frames: tuple[str, ...] = ()
     left_out: str = ""
@@ -118,6 +121,12 @@ def _question(state: Asked) -> str:
     return as_data("question", state.question.text, limit=600)
 
 
+def _map(state: Asked) -> str:
+    """Return the map's fence: one that all questions on a map share, unless it has to be cut."""
+    text = state.whole if state.whole and prompt_share() == 1.0 else state.text
+    return as_data("map", text, limit=len(text) + 100)
+
+
 class _OpenDecision(Decision[Asked, AnswerT]):
     max_tokens: ClassVar[int] = 600
 
@@ -154,6 +163,7 @@ class AnswerBlind(_OpenDecision[BlindAnswer]):
 
     name: ClassVar[str] = "openeqa.answer_blind"
     reply_type: ClassVar[type[BaseModel]] = BlindAnswer
+    joins: ClassVar[int] = 8
 
     def prompt(self, state: Asked) -> Sequence[Message]:
         """Show nothing but the question."""
@@ -182,6 +192,7 @@ class AnswerFromCaptions(_OpenDecision[CaptionsAnswer]):
 
     name: ClassVar[str] = "openeqa.answer_from_captions"
     reply_type: ClassVar[type[BaseModel]] = CaptionsAnswer
+    joins: ClassVar[int] = 8
 
     def prompt(self, state: Asked) -> Sequence[Message]:
         """Show the captions in the order of time."""
@@ -209,6 +220,7 @@ class AnswerFromMap(_OpenDecision[MapAnswer]):
 
     name: ClassVar[str] = "openeqa.answer_from_map"
     reply_type: ClassVar[type[BaseModel]] = MapAnswer
+    joins: ClassVar[int] = 8
 
     def prompt(self, state: Asked) -> Sequence[Message]:
         """Show the objects that bear on the question."""
@@ -218,9 +230,7 @@ class AnswerFromMap(_OpenDecision[MapAnswer]):
                 "map and name the objects that your answer rests on. Where the map does not tell, "
                 f"say that it cannot be told. {_SHORT}"
             ),
-            Message.user(
-                f"{as_data('map', state.text, limit=len(state.text) + 100)}\n{_question(state)}"
-            ),
+            Message.user(f"{_map(state)}\n{_question(state)}"),
         )
 
     def rule(self, state: Asked) -> MapAnswer:
@@ -268,7 +278,7 @@ class AnswerWithTools(_OpenDecision[ToolsAnswer]):
     def prompt(self, state: Asked) -> Sequence[Message]:
         """Show the map, the captions and images there are."""
         lines = "\n".join(f"{caption.frame}: {caption.text}" for caption in state.captions)
-        parts = [as_data("map", state.text, limit=len(state.text) + 100)] if state.text else []
+        parts = [_map(state)] if state.text else []
         if lines:
             parts.append(as_data("descriptions of frames", lines, limit=len(lines) + 100))
         if state.frames:
@@ -382,6 +392,7 @@ class JudgeAbstaining(Decision[Proposed, AbstainReply]):
     name: ClassVar[str] = "openeqa.judge_abstaining"
     reply_type: ClassVar[type[BaseModel]] = AbstainReply
     max_tokens: ClassVar[int] = 120
+    joins: ClassVar[int] = 8
 
     def prompt(self, state: Proposed) -> Sequence[Message]:
         """Show the question and the answer."""

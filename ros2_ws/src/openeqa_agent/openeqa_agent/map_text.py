@@ -142,6 +142,22 @@ def map_text(
     return "\n".join(lines)
 
 
+def whole_text(index: MapIndex, *, objects: int = 75, tokens: int = 6000) -> str:
+    """Return all rooms and objects as lines, the same for every question; "" if they do not fit.
+
+    Args:
+        index: The map.
+        objects: Most objects.
+        tokens: Most tokens, as estimated.
+    """
+    things = index.scene.objects
+    if len(things) > objects:
+        return ""
+    rooms = [_room_line(index, room.id) for room in index.scene.rooms.values()]
+    text = "\n".join([*rooms, *(object_line(index, things[id_]) for id_ in sorted(things))])
+    return text if estimate_tokens(text) <= tokens else ""
+
+
 def _room_line(index: MapIndex, room_id: str) -> str:
     room = index.scene.rooms[room_id]
     count = sum(1 for _ in index.scene.objects_in(room_id))

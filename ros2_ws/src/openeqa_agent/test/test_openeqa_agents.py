@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -289,3 +291,55 @@ def test_contradictions_of_sure_measurements():
     assert not contradicts(OpenReply("3", 0.9), "three")
     assert not contradicts(OpenReply("3", 0.3), "four")
     assert contradicts(OpenReply("yes", 0.9), "No, there is none")
+
+
+TWO = ("What color is the sofa?", "How many mugs are there?", "Is there a piano?")
+
+
+def one_by_one(request):
+    """Answers each question by its own words, in whatever request it comes."""
+    text = request["messages"][-1]["content"]
+    asked = re.findall(r'label="question">\n(.*)\n', text)
+    entries = [says(f"about the {words.split()[-1]}") for words in asked]
+    if "Question 1:" not in text:
+        return entries[0]
+    return {"answers": [{"question": k, **one} for k, one in enumerate(entries, start=1)]}
+
+
+@pytest.mark.parametrize("method", ["blind", "captions", "scene_graph"])
+async def test_questions_on_one_place_go_out_together(method, home, walk):
+    """The map or the descriptions are sent once, and each question gets its own answer."""
+    told = {}
+    for join in (1, 8):
+        with Endpoint(one_by_one) as endpoint:
+            agent = OpenAgent(model(endpoint, join=join), method)
+            made = await asyncio.gather(*(agent.answer(words, home, walk) for words in TWO))
+            told[join] = [one.text for one in made], endpoint.received
+    assert told[1][0] == told[8][0] == ["about the sofa?", "about the there?", "about the piano?"]
+    answering = [r for r in told[8][1] if TWO[0] in r.text and 'label="reply"' not in r.text]
+    assert len(answering) == 1 and all(words in answering[0].text for words in TWO)
+    assert answering[0].text.count('label="map"') == (method == "scene_graph")
+    assert answering[0].text.count('label="descriptions"') == (method == "captions")
+
+
+async def test_a_map_that_fits_is_sent_alike_with_every_question(home):
+    """What comes before the question is the same, so that an endpoint reads it once; a map that has
+    to be cut begins with what bears on the question."""
+    with Endpoint(lambda body: says("blue")) as endpoint:
+        agent = OpenAgent(model(endpoint, join=1), "scene_graph")
+        for words in TWO[:2]:
+            await agent.answer(words, home)
+    heads = {r.text.partition('label="question"')[0] for r in endpoint.received
+             if 'label="map"' in r.text}  # fmt: skip
+    assert len(heads) == 1
+    for k in range(20):
+        box = Box((k, 9.0, 0.5), (0.3, 0.3, 0.3))
+        home.add_object(SceneObject(f"n{k}", LabelBelief.of("book"), box, "r1", observations=1))
+    options = AgentOptions(objects=3)
+    with Endpoint(lambda body: says("blue")) as endpoint:
+        agent = OpenAgent(model(endpoint, join=1), "scene_graph", options)
+        for words in TWO[:2]:
+            await agent.answer(words, home)
+    first, second = (r.text for r in endpoint.received if 'label="map"' in r.text)
+    assert first.index("o0: sofa") < first.index("left out")
+    assert second.index("o1: mug") < second.index("left out")

@@ -20,7 +20,8 @@ def trim(table: dict[str, Any], most: int) -> None:
 
 def thing_text(thing: Thing) -> str:
     """Return a thing in words, for prompts."""
-    where = f" {thing.relation} {thing.parent}" if thing.parent else ""
+    relation = "held by" if thing.relation == "held" else thing.relation
+    where = f" {relation} {thing.parent}" if thing.parent else ""
     state = "" if thing.is_open is None else ", open" if thing.is_open else ", closed"
     return f"{thing.label} ({thing.id}){where} in {thing.spot.room}{state}"
 

@@ -54,6 +54,11 @@ class PlanState:
         return next((one for one in self.options if one.plan.text() == reply.plan), None)
 
 
+def _neutral(state: PlanState) -> list[Option]:
+    """Return the candidates in an order that tells nothing."""
+    return neutral_order(state.options, lambda one: one.plan.text(), salt=str(state.memory.step))
+
+
 class ChoosePlan(Decision[PlanState, PlanChoice]):
     """Which of the K candidate plans should the agent do next?"""
 
@@ -66,9 +71,7 @@ class ChoosePlan(Decision[PlanState, PlanChoice]):
         memory = state.memory
         rated = memory.settings.relevance
         scale = f" {relevance_scale(memory.settings.levels)}" if rated else ""
-        plans = [one.plan.text() for one in state.options]
-        order = neutral_order(range(len(plans)), lambda k: plans[k], salt=str(memory.step))
-        candidates = [candidate(state.options[k], state.spatial, rated) for k in order]
+        candidates = [candidate(one, state.spatial, rated) for one in _neutral(state)]
         mates = (
             [mate.text(memory.step, state.spatial) for mate in memory.collaborators.values()]
             if memory.settings.collaborators
@@ -86,7 +89,8 @@ class ChoosePlan(Decision[PlanState, PlanChoice]):
                 "others what they will reach sooner than you. Needed things that nobody has seen "
                 "yet are in rooms not seen or in closed containers. Think step by step about "
                 "relevance, distances, what the others said and what they are doing; then name "
-                f"one of the plans. The candidates are in no particular order.{scale}"
+                "one of the plans. The candidates are in no particular order. IN(a, b): n, or "
+                f"ON, means that n of a belong there. Positions (x, y) are in meters.{scale}"
             ),
             Message.user(
                 f"{as_data('goal', needs)}\n"
@@ -99,8 +103,8 @@ class ChoosePlan(Decision[PlanState, PlanChoice]):
         )
 
     def options(self, state: PlanState) -> Mapping[str, Sequence[str]]:
-        """The candidates' plans."""
-        return {"plan": [one.plan.text() for one in state.options]}
+        """The candidates' plans, in the order of the prompt: the first is not the rule's."""
+        return {"plan": [one.plan.text() for one in _neutral(state)]}
 
     def tools(self, state: PlanState) -> Sequence[Tool[Any]]:
         """Asking the person, where that is possible."""

@@ -101,7 +101,8 @@ class JudgeScenario(Decision[ScenarioState, ScenarioChoice]):
                 "it is worth asking instead of going there in vain. Every action takes a step. "
                 "Think step by step about who had the time, who was near, what they said, and who "
                 "has use for it by the goal; then name who did it in the likeliest scenario. The "
-                "scenarios are in no particular order."
+                "scenarios are in no particular order. IN(a, b): n, or ON, means that n of a "
+                "belong there. Positions (x, y) are in meters."
             ),
             Message.user(
                 f"{as_data('goal', list(state.goal))}\n"

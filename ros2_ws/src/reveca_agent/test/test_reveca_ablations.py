@@ -231,7 +231,10 @@ def test_who_reads_a_list_does_not_find_the_answer_first(ways):
     assert text_of(ChoosePlan(), state) == text_of(
         ChoosePlan(), PlanState(options[::-1], agent.memory)
     )
-    assert set(ChoosePlan().options(state)["plan"]) == {one.plan.text() for one in options}
+    shown = ChoosePlan().options(state)["plan"]
+    assert set(shown) == {one.plan.text() for one in options}
+    turned = PlanState(options[::-1], agent.memory)
+    assert shown == ChoosePlan().options(turned)["plan"], "the schema tells no ranking either"
 
 
 def test_ratings_name_what_they_rate():

@@ -124,9 +124,9 @@ async def run_episode(
     asker = Asker.of(setup)
     try:
         return [
-            await _answered(asker, one, method, recording, scene, trouble)
-            for one in questions
+            record
             for method in setup.methods
+            for record in await _answered(asker, questions, method, recording, scene, trouble)
         ]
     finally:
         await asker.close()
@@ -134,20 +134,18 @@ async def run_episode(
 
 async def _answered(
     asker: Asker,
-    one: DataQuestion,
+    questions: Sequence[DataQuestion],
     method: str,
     recording: Recording | None,
     scene: SceneGraph | None,
     trouble: str,
-) -> dict[str, Any]:
+) -> list[dict[str, Any]]:
     missing = _misses(method, recording, scene, trouble)
     if missing:
-        told = unanswered(missing)
+        told = [unanswered(missing) for _ in questions]
     else:
-        told = await asker.ask(
-            method, one.question, one.answer, one.extra, scene, recording, FRAMES
-        )
-    return {**data_record(one, method, "em"), **told}
+        told = await asker.ask(method, questions, scene, recording, FRAMES)
+    return [{**data_record(q, method, "em"), **t} for q, t in zip(questions, told, strict=True)]
 
 
 def data_record(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from coterie_bench.openeqa.facts import Facts
 from coterie_bench.openeqa.phrases import PhraseSet, load_phrases
@@ -15,6 +16,7 @@ from coterie_bench.openeqa.tour import Episode, Sight, episode_of, make_tour
 from coterie_bench.openeqa.world import Home, OutOfSteps, Seeker, Shown
 from coterie_core.language import (
     Decider,
+    Decision,
     LanguageModel,
     ModelProfile,
     RulesModel,
@@ -27,7 +29,8 @@ from coterie_core.skills import Outcome, SkillResult
 from habitat_bridge.embedded.navigation import NoWay
 from habitat_bridge.factory import NoiseLevel
 from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
-from openeqa_agent.decisions import AnswerWithTools
+from openeqa_agent.answers import OpenReply
+from openeqa_agent.decisions import AnswerBlind, AnswerFromCaptions, AnswerFromMap, AnswerWithTools
 from openeqa_agent.explore import Explorer
 from openeqa_agent.judge import efficiency, judge, match_score, rule_mark
 from openeqa_agent.judge_official import OfficialPrompts, official_mark
@@ -41,6 +44,13 @@ MOST_STEPS = 500
 ACTIVE_FRAMES = 75
 """Frames an agent looks at after exploring; 50 from memory (OpenEQA, appendix V.C)."""
 
+JOINED: Mapping[str, tuple[type[Decision[Any, Any]], ...]] = {
+    "blind": (AnswerBlind,),
+    "captions": (AnswerFromCaptions,),
+    "scene_graph": (AnswerFromMap,),
+}
+"""Methods whose questions on one place may go out together; the others look things up, or look at
+images, for each."""
 
 ENOUGH = "the map answers the question"
 
@@ -82,6 +92,25 @@ class Setup:
     phrases: PhraseSet = "day"
 
 
+class Posed(Protocol):
+    """A question with its right answers."""
+
+    @property
+    def question(self) -> str:
+        """In words."""
+        ...
+
+    @property
+    def answer(self) -> str:
+        """The right one."""
+        ...
+
+    @property
+    def extra(self) -> Sequence[str]:
+        """Others that are right."""
+        ...
+
+
 @dataclass(slots=True)
 class Asker:
     """Asks agents and marks what they say, with one model, whose tokens it counts."""
@@ -113,20 +142,39 @@ class Asker:
     async def ask(
         self,
         method: str,
-        question: str,
-        answer: str,
-        extra: Sequence[str],
+        questions: Sequence[Posed],
         scene: SceneGraph | None,
         recording: Recording | None,
         frames: int,
-    ) -> dict[str, Any]:
-        """Return what a method answers, its mark, and what it took."""
-        calls, tokens = self._used()
-        begun = time.perf_counter()
+    ) -> list[dict[str, Any]]:
+        """Return what a method answers to questions on one place, their marks, and what they took.
+
+        Questions that a model may be asked in one request are asked at the same time; what these
+        took is shared out evenly.
+        """
         agent = OpenAgent(self.decider, method, AgentOptions(frames=frames, guesses="always"))
-        reply = await agent.answer(question, scene, recording)
-        seconds = time.perf_counter() - begun
-        calls_now, tokens_now = self._used()
+        together = any(self.decider.gathers(kind()) for kind in JOINED.get(method, ()))
+        size = len(questions) if together else 1
+        told = []
+        for start in range(0, len(questions), size):
+            group = questions[start : start + size]
+            calls, tokens = self._used()
+            begun = time.perf_counter()
+            asked = (agent.answer(one.question, scene, recording) for one in group)
+            replies = await asyncio.gather(*asked)
+            seconds = time.perf_counter() - begun
+            calls_now, tokens_now = self._used()
+            took = {
+                "calls": _shared(calls_now - calls, len(group)),
+                "tokens": _shared(tokens_now - tokens, len(group)),
+                "seconds": round(seconds / len(group), 4),
+            }
+            for one, reply in zip(group, replies, strict=True):
+                told.append({**await self._marked(one, reply), **took})
+        return told
+
+    async def _marked(self, one: Posed, reply: OpenReply) -> dict[str, Any]:
+        question, answer, extra = one.question, one.answer, one.extra
         by_rule = rule_mark(question, answer, extra, reply.text)
         mark: int | None = by_rule
         if self.setup.judge == "official":
@@ -146,13 +194,15 @@ class Asker:
             "confidence": round(reply.confidence, 3),
             "decided_by": reply.decided_by,
             "mode": self.decider.mode_of(AnswerWithTools.name),
-            "calls": calls_now - calls,
-            "tokens": tokens_now - tokens,
-            "seconds": round(seconds, 4),
         }
 
     def _used(self) -> tuple[int, int]:
         return sum(row["calls"] for row in self.meter.as_json()), self.meter.total().tokens
+
+
+def _shared(count: int, questions: int) -> float:
+    """Return what one of several questions took; a whole number where it was asked alone."""
+    return count if questions == 1 else round(count / questions, 2)
 
 
 async def run_house(seed: int, setup: Setup) -> list[dict[str, Any]]:
@@ -178,9 +228,8 @@ async def answer_house(seed: int, setup: Setup, asker: Asker) -> list[dict[str, 
             questions = questions[:: max(1, len(questions) // setup.most)][: setup.most]
         records: list[dict[str, Any]] = []
         if "em" in setup.settings:
-            for one in questions:
-                for method in setup.methods:
-                    records.append(await _record(asker, one, method, "em", tour))
+            for method in setup.methods:
+                records += await _records(asker, questions, method, "em", tour)
         if "active" in setup.settings:
             records += await _explore_all(home, tour, questions, asker)
         return records
@@ -189,46 +238,47 @@ async def answer_house(seed: int, setup: Setup, asker: Asker) -> list[dict[str, 
         await asker.close()
 
 
-async def _record(
+async def _records(
     asker: Asker,
-    one: HouseQuestion,
+    questions: Sequence[HouseQuestion],
     method: str,
     setting: str,
     episode: Episode,
     exploration: str = "",
     steps: int | None = None,
     stopped: str = "",
-) -> dict[str, Any]:
+) -> list[dict[str, Any]]:
     blind = method == "blind"
-    told = await asker.ask(
+    every = await asker.ask(
         method,
-        one.question,
-        one.answer,
-        one.extra,
+        questions,
         None if blind else episode.map,
         None if blind else episode,
         50 if setting == "em" else ACTIVE_FRAMES,
     )
-    record: dict[str, Any] = {
-        "method": method,
-        "setting": setting,
-        "exploration": "" if blind else exploration,
-        "category": one.category,
-        "source": "generated",
-        "episode": episode.name,
-        "question_id": one.id,
-        "template": one.template,
-        "question": one.question,
-        "answer": one.answer,
-        **told,
-        "E": None,
-        "steps": None if blind else steps,
-        "reference": one.reference if setting == "active" else None,
-        "stopped": stopped,
-    }
-    if steps is not None and not blind and record["mark"] is not None:
-        record["E"] = efficiency([record["mark"]], [steps], [one.reference])
-    return record
+    records = []
+    for one, told in zip(questions, every, strict=True):
+        record: dict[str, Any] = {
+            "method": method,
+            "setting": setting,
+            "exploration": "" if blind else exploration,
+            "category": one.category,
+            "source": "generated",
+            "episode": episode.name,
+            "question_id": one.id,
+            "template": one.template,
+            "question": one.question,
+            "answer": one.answer,
+            **told,
+            "E": None,
+            "steps": None if blind else steps,
+            "reference": one.reference if setting == "active" else None,
+            "stopped": stopped,
+        }
+        if steps is not None and not blind and record["mark"] is not None:
+            record["E"] = efficiency([record["mark"]], [steps], [one.reference])
+        records.append(record)
+    return records
 
 
 async def _explore_all(
@@ -253,30 +303,26 @@ async def _explore_all(
 
     stopped = await explore(seeker, Explorer("", "frontier"), arrived)
     whole = episode_of(seeker, tour.name)
-    for one in questions:
-        for method in asker.setup.methods:
-            records.append(
-                await _record(
-                    asker, one, method, "active", whole, "frontier", seeker.steps, stopped
-                )
-            )
-        if "ours" not in asker.setup.methods:
-            continue
+    for method in asker.setup.methods:
+        records += await _records(
+            asker, questions, method, "active", whole, "frontier", seeker.steps, stopped
+        )
+    for one in questions if "ours" in asker.setup.methods else ():
         steps, part = halted.get(one.id, (seeker.steps, whole))
         why = ENOUGH if one.id in halted else stopped
-        records.append(
-            await _record(asker, one, "ours", "active", part, "frontier_stop", steps, why)
-        )
-        records.append(await _ours(home, tour, one, asker))
+        records += await _records(asker, [one], "ours", "active", part, "frontier_stop", steps, why)
+        records += await _ours(home, tour, one, asker)
     return records
 
 
-async def _ours(home: Home, tour: Episode, one: HouseQuestion, asker: Asker) -> dict[str, Any]:
+async def _ours(
+    home: Home, tour: Episode, one: HouseQuestion, asker: Asker
+) -> list[dict[str, Any]]:
     """Explore for one question."""
     seeker = Seeker(home, tour.start, tour.yaw, limit=asker.setup.steps)
     stopped = await explore_for(seeker, one.question)
     part = episode_of(seeker, tour.name)
-    return await _record(asker, one, "ours", "active", part, "question", seeker.steps, stopped)
+    return await _records(asker, [one], "ours", "active", part, "question", seeker.steps, stopped)
 
 
 async def explore_for(seeker: Seeker, question: str) -> str:

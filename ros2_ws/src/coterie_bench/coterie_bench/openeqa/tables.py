@@ -69,8 +69,8 @@ def summarised(records: Records, seed: int = 0) -> list[dict[str, Any]]:
                         **_measured("E", part, seed),
                         "steps": _mean(r["steps"] for r in part),
                         "guessed": _mean(100.0 * r["guessed"] for r in part if r["C"] is not None),
-                        "calls": sum(r["calls"] for r in part),
-                        "tokens": sum(r["tokens"] for r in part),
+                        "calls": round(sum(r["calls"] for r in part)),
+                        "tokens": round(sum(r["tokens"] for r in part)),
                         "seconds": _mean(r["seconds"] for r in part if r["C"] is not None),
                     }
                 )

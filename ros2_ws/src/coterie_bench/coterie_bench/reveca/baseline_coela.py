@@ -127,6 +127,14 @@ def _told(state: Turn) -> str:
     )
 
 
+def _neutral(state: Turn) -> list[str]:
+    """Return the options in an order that tells nothing: they come nearest first."""
+    return neutral_order(state.options, lambda one: one, salt=state.me)
+
+
+_FORM = "IN(a, b): n, or ON, means that n of a belong there. Positions (x, y) are in meters."
+
+
 class WordMessage(Decision[Turn, Wording]):
     """Word the message that might be sent now."""
 
@@ -141,7 +149,9 @@ class WordMessage(Decision[Turn, Wording]):
                 f"You are {state.name}, a robot in a team that does household work together. Write "
                 "the one message to your teammates that would save the team most steps now: what "
                 "you found, took or brought, where nothing is left, what you will do next, or what "
-                "you need to know. Name things and rooms by their ids. Do not repeat what was said."
+                "you need to know. Name things and rooms by their ids. Do not repeat what was "
+                "said. "
+                f"{_FORM}"
             ),
             Message.user(f"{_told(state)}\nWhat do you say?"),
         )
@@ -160,8 +170,8 @@ class ActOrSpeak(Decision[Turn, TurnReply]):
 
     def prompt(self, state: Turn) -> Sequence[Message]:
         """Show all that is known, and the options with their steps."""
-        order = neutral_order(range(len(state.options)), lambda k: state.options[k], state.me)
-        steps = [{"option": state.options[k], "steps": round(state.costs[k])} for k in order]
+        cost = dict(zip(state.options, state.costs, strict=True))
+        steps = [{"option": one, "steps": round(cost[one])} for one in _neutral(state)]
         drafted = as_data("message that you could send", state.message or "none now")
         return (
             Message.system(
@@ -170,7 +180,7 @@ class ActOrSpeak(Decision[Turn, TurnReply]):
                 "by step about what is still to be brought, where it may be, what you hold, how "
                 "far things are and what the others do. Needed things that nobody has seen yet "
                 "are in rooms not seen or in closed containers. A message takes a step, as every "
-                "action does. The options are in no particular order."
+                f"action does. The options are in no particular order. {_FORM}"
             ),
             Message.user(
                 f"{_told(state)}\n{drafted}\n{as_data('options', steps, limit=8000)}\nWhich option?"
@@ -178,8 +188,8 @@ class ActOrSpeak(Decision[Turn, TurnReply]):
         )
 
     def options(self, state: Turn) -> Mapping[str, Sequence[str]]:
-        """The plans, and the message if one may be sent."""
-        return {"option": list(state.options)}
+        """The plans, and the message if one may be sent; in the order of the prompt."""
+        return {"option": _neutral(state)}
 
     def only_reply(self, state: Turn) -> TurnReply | None:
         """The one option, where there is no other."""
@@ -352,7 +362,9 @@ class TextAgent(BaselineAgent):
             known = "seen" if room.id in memory.rooms else "not seen"
             if room.id not in memory.rooms and room.id in (memory.searched | memory.looked):
                 known = "not seen, a teammate was there"
-            rooms.append(f"{room.id}: {known}, {far}" + (f"; closed: {closed}" if closed else ""))
+            rooms.append(
+                f"{room.id}: {known}, {far}" + (f"; closed: {', '.join(closed)}" if closed else "")
+            )
         goal = memory.goal
         useful = [
             entry

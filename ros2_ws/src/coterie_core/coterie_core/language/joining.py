@@ -29,7 +29,7 @@ _GATHER_S = 0.02
 
 
 class NotAlike(ValueError):
-    """These questions differ in more than their data, or hold images: they are put one by one."""
+    """These questions share too little, or hold images: they are put one by one."""
 
 
 def joined(
@@ -41,12 +41,17 @@ def joined(
     reply is a list; an entry is checked by itself (`entry_of`): a wrong one spoils no other.
 
     Raises:
-        NotAlike: They cannot be put together.
+        NotAlike: They cannot be put together, or most of what they hold is each one's own: then
+            one request saves little, and is as long as all of them.
     """
     prompts = [tuple(decision.prompt(state)) for state in states]
     heads = {tuple((m.role, m.text) for m in prompt[:-1]) for prompt in prompts}
     if len(heads) > 1 or any(m.images for prompt in prompts for m in prompt):
         raise NotAlike(f"{decision.name}: instructions differ, or there are images")
+    shared, own = _shared_and_own([_blocks(prompt[-1].text) for prompt in prompts])
+    common = sum(map(len, shared)) + sum(len(m.text) for m in prompts[0][:-1])
+    if common * len(own) < sum(len(block) for blocks in own for block in blocks):
+        raise NotAlike(f"{decision.name}: less than half of each question is common to all")
     count = len(states)
 
     class Together(Decision[tuple[StateT, ...], Any]):
@@ -124,17 +129,21 @@ TOGETHER, QUESTION = "Together", "Question"
 
 
 def _together(prompts: Sequence[Sequence[Message]]) -> Sequence[Message]:
-    blocks = [_blocks(prompt[-1].text) for prompt in prompts]
-    everywhere = set(blocks[0]).intersection(*blocks[1:])
-    parts = [block for block in blocks[0] if block in everywhere]
-    for number, own in enumerate(blocks, start=1):
-        parts.append(f"{QUESTION} {number}:")
-        parts += [block for block in own if block not in everywhere]
+    parts, owned = _shared_and_own([_blocks(prompt[-1].text) for prompt in prompts])
+    for number, own in enumerate(owned, start=1):
+        parts += [f"{QUESTION} {number}:", *own]
     parts.append(
         f"These are {len(prompts)} questions, independent of one another. Answer each by itself, "
         "by its number."
     )
     return (*prompts[0][:-1], Message.user("\n".join(parts)))
+
+
+def _shared_and_own(blocks: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
+    """Return what all questions hold, and what each holds beside it."""
+    everywhere = set(blocks[0]).intersection(*blocks[1:])
+    shared = [block for block in blocks[0] if block in everywhere]
+    return shared, [[one for one in own if one not in everywhere] for own in blocks]
 
 
 def _blocks(text: str) -> list[str]:
