@@ -23,7 +23,13 @@ from coterie_core.language import (
 )
 from coterie_core.meaning import EmbedderError, local_meanings
 from coterie_core.scene import SceneError, SceneGraph, SceneObject
-from object_planner.embedding import Embedder, EmbeddingError, most_alike, read_picture
+from object_planner.embedding import (
+    Embedder,
+    EmbeddingError,
+    EndpointEmbedder,
+    most_alike,
+    read_picture,
+)
 from object_planner.ground import Mode
 from object_planner.workflows import METHODS, Answer, Options, Roles, plan_objects
 from semantic_mapper.files import load_map
@@ -96,7 +102,7 @@ def find_alike(
     Args:
         words: What is looked for; not used where there is a picture.
         file: The map.
-        embedder: "module:function" that makes an `Embedder`.
+        embedder: "module:function" that makes an `Embedder`, or "URL#network" of an endpoint.
         image: A picture of what is looked for.
         limit: Most objects.
         as_json: Print JSON and nothing else.
@@ -127,9 +133,20 @@ def find_alike(
 
 
 def _embedder(name: str) -> Embedder:
-    """Make the embedder that "module:function" names."""
+    """Make the embedder that "module:function" or "URL#network" names."""
+    if name.startswith(("http://", "https://")):
+        url, _, network = name.partition("#")
+        if not network:
+            raise CommandError(
+                f"--embedder {url}: name the network after the URL, as the detector names it, for "
+                f"example {url}#clip-vit-b32"
+            )
+        return EndpointEmbedder(url, network)
     module, _, function = name.partition(":")
-    remedy = "give MODULE:FUNCTION; the function returns an object with embed_text and embed_image"
+    remedy = (
+        "give URL#NETWORK, or MODULE:FUNCTION; the function returns an object with embed_text and "
+        "embed_image"
+    )
     try:
         made = getattr(importlib.import_module(module), function)()
     except (ImportError, AttributeError, ValueError) as error:

@@ -14,6 +14,7 @@ from coterie_cli.find import find_alike
 from coterie_core.colors import COLOR_NAMES, color_names
 from coterie_core.embedding import Embedding
 from coterie_core.scene import merge
+from coterie_core.testing.endpoint import Endpoint
 from coterie_fixtures.drawn_scenes import SIDES, view
 from object_planner.embedding import EmbeddingError, most_alike
 from semantic_mapper.files import load_map, save_map
@@ -111,6 +112,44 @@ def test_the_command(scene, tmp_path, capsys, monkeypatch):
         find_alike("blue", image=path, **how)
     with pytest.raises(CommandError, match="direction"):
         find_alike("nothing", image=None, **how)
+
+
+def test_words_are_embedded_by_an_endpoint_in_the_detectors_space(scene, tmp_path, capsys):
+    """The text half of the network is served; the map holds what its image half gave."""
+    path, picture = tmp_path / "map.json", tmp_path / "red.png"
+    save_map(scene, path)
+    Image.new("RGB", (20, 20), PAINT["vase"]).save(picture)
+
+    def serve(body):
+        return [list(ColorEmbedder().embed_text(words)) for words in body["input"]]
+
+    how = {"file": path, "image": None, "limit": 5, "as_json": True}
+    with Endpoint(serve) as endpoint:
+        for words, label in (("something red", "vase"), ("a blue one", "jug")):
+            assert find_alike(words, embedder=f"{endpoint.url}#colors", **how) == 0
+            first = json.loads(capsys.readouterr().out)["objects"][0]
+            assert scene.objects[first["id"]].label.top == label
+        with pytest.raises(CommandError, match="the map's embeddings are of colors"):
+            find_alike("red", embedder=f"{endpoint.url}#siglip", **how)
+        with pytest.raises(CommandError, match="name the network after the URL"):
+            find_alike("red", embedder=endpoint.url, **how)
+        with pytest.raises(CommandError, match="embeds words only"):
+            find_alike("this", embedder=f"{endpoint.url}#colors", **{**how, "image": picture})
+    with pytest.raises(CommandError, match="colors at http"):
+        find_alike("red", embedder=f"{endpoint.url}#colors", **how)
+
+
+def test_a_detector_that_is_exchanged_spoils_no_map(scene, tmp_path):
+    """Its new embeddings have another length, and the old name."""
+    mapper, files = SemanticMapper(MapperOptions()), tmp_path / "map.json"
+    for k, pose in enumerate(SIDES):
+        frame, found = view(BOXES, pose, time=float(k))
+        sizes = {"vase": 16, "jug": 24}
+        looks = [replace(f, embedding=Embedding.of("net", [1.0] * sizes[f.label])) for f in found]
+        mapper.update(frame, looks)
+    save_map(mapper.scene(), files)
+    kept = [one.dimension for t in load_map(files).objects.values() for one in t.embeddings]
+    assert kept == [16]
 
 
 def test_embeddings_of_another_network_are_told(scene):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import binascii
+import logging
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +25,7 @@ UNNAMED = "unnamed"
 """Model of embeddings whose detector does not tell its network."""
 
 Vector = npt.NDArray[np.float32]
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,39 @@ def averaged(
             if float(np.linalg.norm(mean)) > 1e-6:  # two opposite ones have no mean
                 kept[one.key] = Embedding.of(one.model, mean, one.source)
     return tuple(kept.values())
+
+
+class Embedded(Protocol):
+    """What has embeddings, such as an object of a map."""
+
+    embeddings: tuple[Embedding, ...]
+
+
+def keep_one_dimension(things: Iterable[Embedded]) -> None:
+    """Leave of each model's embeddings those of one dimension: that of most things, then the least.
+
+    One name for two networks is a detector's or a person's mistake. Their embeddings can never be
+    compared, and no map may hold both; it is said once in the log which are left out.
+    """
+    every = list(things)
+    counts = Counter((one.key, one.dimension) for thing in every for one in thing.embeddings)
+    if len(counts) == len({key for key, _ in counts}):
+        return
+    kept: dict[tuple[str, Source], int] = {}
+    for (key, dimension), _ in sorted(counts.items(), key=lambda item: (-item[1], item[0][1])):
+        if kept.setdefault(key, dimension) != dimension:
+            _warn_of_two(*key, kept[key], dimension)
+    for thing in every:
+        thing.embeddings = tuple(o for o in thing.embeddings if o.dimension == kept[o.key])
+
+
+@lru_cache(maxsize=256)
+def _warn_of_two(model: str, source: Source, kept: int, dimension: int) -> None:
+    _LOG.warning(
+        "embeddings of %r (%s) have %d and %d numbers, so they are of two networks: those of %d "
+        "are left out; give each network a name of its own",
+        model, source, kept, dimension, dimension,
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=4096)

@@ -126,6 +126,31 @@ def test_one_model_in_two_dimensions_is_refused() -> None:
         from_json(to_json(graph))
 
 
+def test_two_networks_of_one_name_spoil_no_map(caplog: pytest.LogCaptureFixture) -> None:
+    """A detector was exchanged, or two robots have other ones: who reads the map can still do so,
+    the network of most objects stays, and the log says it once."""
+    old = [thing(f"a{k}", "mug", 3.0 * k, random("clip-x", seed=k)) for k in range(3)]
+    new = thing("b", "vase", 30.0, random("clip-x", 768), random("other", 64))
+    merged, _ = merge(of(*old), of(new))
+    again = from_json(to_json(merged)).objects
+    assert [len(again[f"a{k}"].embeddings) for k in range(3)] == [1, 1, 1]
+    assert [one.model for one in again["b"].embeddings] == ["other"]
+    merge(of(*old), of(new))
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 1 and "'clip-x' (image) have 512 and 768 numbers" in said[0]
+
+    def seen(step: int, label: str, look: Embedding) -> Observation:
+        box = Box((3.0 * step, 0.0, 0.5), (0.6, 0.4, 0.4))
+        one = Detection(label, 0.8, box, scores={label: 0.8}, embeddings=(look,))
+        return Observation("r1", step, float(step), Pose((0.0, 0.0, 0.0)), "", None, (one,))
+
+    memory = TeamMemory()
+    memory.observe(seen(1, "gizmo", random("clip-y")))
+    memory.observe(seen(2, "vase", random("clip-y", 768)))
+    kept = from_json(to_json(memory.scene())).objects.values()
+    assert sorted(len(one.embeddings) for one in kept) == [0, 1]
+
+
 def test_a_likeness_counts_from_what_different_things_have_in_common() -> None:
     base = np.ones(64)
     rng = np.random.default_rng(1)

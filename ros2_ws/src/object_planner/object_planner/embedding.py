@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from coterie_core.embedding import Embedding, cosine
+from coterie_core.meaning import EmbedderError, EmbedderOptions, OpenAIEmbedder
 from coterie_core.scene import SceneGraph
 
 MAX_PIXELS = 50_000_000
@@ -37,6 +39,44 @@ class Embedder(Protocol):
     def embed_image(self, image: npt.NDArray[np.uint8]) -> Vector:
         """Return the embedding of a picture (rows, cols, 3) RGB."""
         ...
+
+
+class EndpointEmbedder:
+    """Words by an OpenAI-compatible endpoint that serves the text half of the detector's network.
+
+    Args:
+        base_url: URL of the endpoint, often ending in /v1.
+        model: Name of the network there, and in the map.
+
+    Raises:
+        EmbeddingError: The endpoint cannot be used.
+    """
+
+    def __init__(self, base_url: str, model: str) -> None:
+        self.model = model
+        try:
+            options = EmbedderOptions(kind="openai", base_url=base_url, model=model)
+            self._embedder = OpenAIEmbedder(options, os.environ)
+        except ValueError as error:
+            raise EmbeddingError(f"{base_url}: {error}") from None
+
+    def embed_text(self, words: str) -> Vector:
+        """Return the embedding of a text."""
+        try:
+            row: Vector = self._embedder.embed([words])[0]
+        except EmbedderError as error:
+            raise EmbeddingError(str(error)) from None
+        return row
+
+    def embed_image(self, image: npt.NDArray[np.uint8]) -> Vector:
+        """Refuse pictures: the protocol has words only.
+
+        Raises:
+            EmbeddingError: Always.
+        """
+        raise EmbeddingError(
+            "an endpoint embeds words only; for a picture give --embedder MODULE:FUNCTION"
+        )
 
 
 def most_alike(scene: SceneGraph, query: Vector, model: str = "") -> list[tuple[str, float]]:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
-from coterie_core.embedding import MAX_EMBEDDINGS, averaged
+from coterie_core.embedding import MAX_EMBEDDINGS, averaged, keep_one_dimension
 from coterie_core.meaning import Meanings
 from coterie_core.perception.backprojection import Lifted, lift
 from coterie_core.perception.boxes import lift_box
@@ -200,6 +200,7 @@ class SemanticMapper:
                     embeddings=self.association.traits(thing).embeddings[:MAX_EMBEDDINGS],
                 )
             )
+        keep_one_dimension(graph.objects.values())
         set_supports(graph)
         return graph
 

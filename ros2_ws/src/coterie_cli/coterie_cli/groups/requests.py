@@ -62,8 +62,9 @@ def find(
     embedder: Annotated[
         str,
         typer.Option(
-            help="MODULE:FUNCTION of an embedder that finds objects of a map file by their "
-            "appearance."
+            help="Embedder that finds objects of a map file by their appearance, in the space of "
+            "the detector's embeddings: URL#NETWORK of an OpenAI-compatible endpoint, or "
+            "MODULE:FUNCTION."
         ),
     ] = "",
     image: Annotated[

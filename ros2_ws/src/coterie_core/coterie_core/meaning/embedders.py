@@ -254,7 +254,7 @@ class OpenAIEmbedder:
                     model=self.name, input=texts, encoding_format="float"
                 )
                 return np.array([one.embedding for one in told.data], np.float32)
-        except (openai.OpenAIError, LanguageError, ValueError, TypeError) as error:
+        except (openai.OpenAIError, LanguageError, ValueError, TypeError, AttributeError) as error:
             raise EmbedderError(
                 f"{self.name} at {self._url}: {scrub(str(error))[:300]}; check base_url and model"
             ) from None

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
-from coterie_core.embedding import averaged
+from coterie_core.embedding import averaged, keep_one_dimension
 from coterie_core.geometry import Box, Vec3, distance, iou, wrap_angle
 from coterie_core.household import load_household
 from coterie_core.likeness import ALIKE, Background, likeness
@@ -189,6 +189,7 @@ def merge(
             if link.b not in result.links.get(link.a, {}):
                 result.add_link(link)
     _merge_objects(result, guest, rule, report)
+    keep_one_dimension(result.objects.values())
     for agent in guest.agents.values():
         agent.room = report.rooms.get(agent.room, agent.room)
         _merge_agent(result, agent)

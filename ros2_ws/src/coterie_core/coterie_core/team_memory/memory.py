@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 
+from coterie_core.embedding import keep_one_dimension
 from coterie_core.geometry import Box
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
@@ -58,6 +59,7 @@ class TeamMemory(Store):
         for thing in known.objects.values():
             thing.support = thing.support if thing.support in known.objects else ""
             thing.container = thing.container if thing.container in known.objects else ""
+        keep_one_dimension(known.objects.values())
         return known
 
     def left(self, label: str, room: str = "") -> Trace | None:

@@ -114,7 +114,8 @@ class Endpoint:
     """The server. Use it as a context manager, plain or asynchronous.
 
     Args:
-        responder: Called with the request's JSON body in the server's thread; returns the reply.
+        responder: Called with the request's JSON body in the server's thread; returns the reply,
+            to `/embeddings` a list of rows of numbers.
         model: Name that `/v1/models` lists and answers carry.
         usage: Reported token counts (prompt, completion); None: none are reported.
         delay_s: Waits before every answer [s].
@@ -251,6 +252,8 @@ class Endpoint:
         if request.path.endswith("/models"):
             listed = {"object": "list", "data": [{"id": self.model, "object": "model"}]}
             return await self._send(writer, 200, json.dumps(listed).encode())
+        if request.path.endswith("/embeddings"):
+            return await self._send(writer, 200, self._embeddings(self.responder(request.body)))
         if not request.path.endswith("/chat/completions"):
             return await self._send(writer, 404, _error_body("no such path", "not_found"))
         self.received.append(request)
@@ -314,6 +317,15 @@ class Endpoint:
         else:
             body = self._completion(answer)
         return await self._send(writer, 200, body)
+
+    def _embeddings(self, rows: Answer) -> bytes:
+        """Rows of numbers as the protocol has them; anything else as it is."""
+        data = rows
+        if isinstance(rows, list):
+            data = [
+                {"object": "embedding", "index": k, "embedding": row} for k, row in enumerate(rows)
+            ]
+        return json.dumps({"object": "list", "model": self.model, "data": data}).encode()
 
     def _completion(
         self,
