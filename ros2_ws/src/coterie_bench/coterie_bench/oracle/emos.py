@@ -400,7 +400,7 @@ def choose(question: Question) -> dict[str, Any]:
             value = 7.0 if last is not None and last["result"] == "blocked" else 2.0
         if words in failed or words.removesuffix(", once more") in failed:
             value -= 2.0
-        shows = re.search(r"(?:, ([\d.]+) m away)?; shows (\d+) %.* in all ([\d.]+)$", words)
+        shows = re.search(r"(?:, ([\d.]+) m away)?; shows (\d+) %.* about ([\d.]+) of them", words)
         if shows is not None:
             value += float(shows[2]) / 100.0 * float(shows[3]) / (8.0 + 2.0 * float(shows[1] or 0))
         return value, id

@@ -93,8 +93,8 @@ class Reassign(Decision[ReassignState, ReassignReply]):
                 "go with those. Name for each sub-task the robot that does it now: one whose body "
                 "can do it, that has not refused it, and that has not too much to do. What one "
                 "robot says of the way or of a thing may hold for others too. Think first. Lengths "
-                "are in metres, heights count from the floor. Leave robot empty only where no "
-                "robot is left that can."
+                "are in metres, heights count from the floor, a camera's pitch is positive "
+                "downward. Leave robot empty only where no robot is left that can."
             ),
             Message.user("\n".join(parts)),
         )

@@ -25,7 +25,8 @@ language it is, into sub-tasks and give each to one robot whose base, sensors an
 so that all is done early and nobody waits in vain. Think first about what is meant and about who \
 gets there, sees it and reaches it; then write the sub-tasks.
 Lengths are in metres, z is up, heights count from the floor of the room; weights in kilograms, \
-times in seconds. A robot's arm reaches the heights given, less far near their ends.
+times in seconds; a camera's pitch is positive downward. A robot's arm reaches the heights \
+given, less far near their ends.
 Kinds: go_to (a thing or rooms), search (a label, in rooms), detect (look at a known thing), pick, \
 place (object on or into receptacle), open, close.
 Rules: name things, rooms and robots by their ids, nothing else. A thing is detected before it is \

@@ -85,7 +85,7 @@ class ReflectOnShare(Decision[ShareState, ShareReply]):
                 "way, or in what you have heard, and name it; another robot gets the sub-task "
                 "then. Your hands will be free, or hold what is to be placed, when its turn comes. "
                 "Lengths are in metres, heights count from the floor you would stand on, angles in "
-                "degrees."
+                "degrees, a camera's pitch is positive downward."
             ),
             Message.user("\n".join(parts) + "\nYour verdict on each sub-task?"),
         )

@@ -121,7 +121,7 @@ def _told(now: Situation, spot: Vec3, gain: float, whole: float) -> str:
     share = 100.0 * gain / whole if whole > 0.0 else 0.0
     return (
         f" from ({x:.1f}, {y:.1f}){away}; shows {share:.0f} % of where it may be in this room; "
-        f"expected there in all {whole:.2f}"
+        f"in this room about {whole:.2f} of them are expected"
     )
 
 
