@@ -163,9 +163,7 @@ def _methods(setup: Setup) -> list[str]:
 async def _answered(home: Home, start: Start, method: str, asker: Asker) -> dict[str, Any]:
     one = start.question
     if method == "blind":
-        told = await asker.ask(
-            method, one.question, one.answer, one.extra, None, None, ACTIVE_FRAMES
-        )
+        (told,) = await asker.ask(method, [one], None, None, ACTIVE_FRAMES)
         return {**_record(start, method), **told}
     place = nearest_stand(home, start.position)
     if place is None:
@@ -173,9 +171,7 @@ async def _answered(home: Home, start: Start, method: str, asker: Asker) -> dict
     seeker = Seeker(home, place, wrap_angle(start.yaw), limit=asker.setup.steps)
     stopped = await explore_for(seeker, one.question)
     seen = episode_of(seeker, one.episode)
-    told = await asker.ask(
-        method, one.question, one.answer, one.extra, seen.map, seen, ACTIVE_FRAMES
-    )
+    (told,) = await asker.ask(method, [one], seen.map, seen, ACTIVE_FRAMES)
     return {**_record(start, method), **told, "steps": seeker.steps, "stopped": stopped}
 
 
