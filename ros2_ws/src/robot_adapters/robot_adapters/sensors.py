@@ -135,7 +135,10 @@ class Sensors:
             self._use(taken)
             return self.observer.observation(robot, step, now)
 
-        return await self._do(look)
+        try:
+            return await self._do(look)
+        except SensingError as error:
+            raise self._because(error) from None
 
     def pose(self) -> Pose:
         """Return where the robot is in the team's map.
@@ -143,7 +146,15 @@ class Sensors:
         Raises:
             SensingError: It is not known.
         """
-        return self.observer.pose(self._node.now())
+        try:
+            return self.observer.pose(self._node.now())
+        except SensingError as error:
+            raise self._because(error) from None
+
+    def _because(self, error: SensingError) -> SensingError:
+        """Name the clock that is off where that is why nothing is known of the robot."""
+        off = [text for topic, text in self.clocks.problems.items() if topic.startswith("tf ")]
+        return SensingError(f"the robot is not located: {off[0]}") if off else error
 
     async def caught_up(self, time: float, patience: float = 1.0) -> None:
         """Wait until tf tells where the robot was at a time [s], for so long at most [s]."""

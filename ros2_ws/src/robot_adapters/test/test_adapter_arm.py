@@ -13,6 +13,7 @@ pytest.importorskip("coterie_msgs")
 
 from moveit_msgs.msg import CollisionObject, OrientationConstraint
 from rclpy.action import ActionClient as RclpyActionClient
+from std_msgs.msg import String
 
 from coterie_core.embodiment import Arm, Embodiment
 from coterie_core.geometry import Box
@@ -231,7 +232,13 @@ def test_a_stop_ends_a_motion_of_the_arm(ros):
     goal = conversions.manipulate_to_msg(MoveArmTo((1.5, 1.0, 0.6)))
     handle = ros.result(rig.client.send_goal_async(goal))
     ros.spin_until(lambda: rig.arm.goals.get(MOVE))
+    events: list[str] = []
+    heard = rig.arm.create_subscription(
+        String, "trajectory_execution_event", lambda m: events.append(m.data), 10
+    )
+    ros.wait_for_matched(heard)
     rig.adapter.stops._stop(["porter"], "Ada", "test")
+    ros.spin_until(lambda: "stop" in events, what="MoveIt's own stop")
     result = ros.result(handle.get_result_async()).result
     assert Outcome(result.result.outcome) is Outcome.CANCELLED
     assert result.result.reason.startswith("stopped by Ada")

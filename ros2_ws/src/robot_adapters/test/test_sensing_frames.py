@@ -154,6 +154,15 @@ def test_clocks_that_differ_are_refused_with_the_figure_and_the_topic():
     assert sorted(check.problems) == ["camera/depth", "lidar"]
 
 
+def test_what_is_stamped_ahead_on_purpose_is_no_problem():
+    check = ClockCheck(ClockLimits(ahead=0.5))
+    for k in range(5):  # as amcl stamps its transform, a second ahead
+        assert check.passes("tf map -> odom", 1.0 + k, float(k), ahead=1.5)
+    assert check.problems == {}
+    assert not check.passes("tf map -> odom", 40.0, 5.0, ahead=1.5)
+    assert "35.0 s ahead" in check.problems["tf map -> odom"]
+
+
 def test_one_late_message_is_no_clock_and_a_clock_that_was_set_right_is_believed_again():
     check = ClockCheck()
     for k in range(10):

@@ -20,6 +20,7 @@ from moveit_msgs.msg import (
 )
 from moveit_msgs.srv import ApplyPlanningScene
 from shape_msgs.msg import SolidPrimitive
+from std_msgs.msg import String
 
 from coterie_core.geometry import Box, Vec3, yaw_to_quaternion
 from coterie_core.skills import Outcome
@@ -64,11 +65,16 @@ class MoveItMover:
             if settings.scene
             else None
         )
+        # What MoveIt is executing ends by this at once, whoever planned it.
+        self._event = node.publisher(
+            String, joined(settings.namespace, "trajectory_execution_event"), "messages"
+        )
         self._known: set[str] = set()
         self._attached = False
 
     def halt(self) -> None:
-        """Cancel all goals of MoveGroup, whoever sent them."""
+        """Stop what MoveIt is executing, and cancel all goals of MoveGroup, whoever sent them."""
+        self._event.publish(String(data="stop"))
         self._action.halt()
 
     def ready(self) -> str:

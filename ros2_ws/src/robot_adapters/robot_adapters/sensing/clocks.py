@@ -29,6 +29,7 @@ class ClockCheck:
     limits: ClockLimits = field(default_factory=ClockLimits)
     window: int = 10
     _delays: dict[str, deque[float]] = field(default_factory=dict)
+    _purpose: dict[str, float] = field(default_factory=dict)
 
     def passes(self, topic: str, stamp: float, now: float, ahead: float = 0.0) -> bool:
         """Note a message's stamp [s] at its arrival; tell whether the topic can be trusted.
@@ -41,11 +42,12 @@ class ClockCheck:
         """
         delays = self._delays.setdefault(topic, deque(maxlen=self.window))
         delays.append(now - stamp)
+        self._purpose[topic] = ahead
         return not self._wrong(delays, ahead)
 
-    def problem(self, topic: str, ahead: float = 0.0) -> str:
+    def problem(self, topic: str) -> str:
         """Say how far a topic's clock is off, "" where it is not."""
-        delays = self._delays.get(topic)
+        delays, ahead = self._delays.get(topic), self._purpose.get(topic, 0.0)
         if not delays or not self._wrong(delays, ahead):
             return ""
         off = self._offset(delays, ahead)
