@@ -1,12 +1,14 @@
 """Observations from rendered depth, grids and tf, compared with what the simulator itself says."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from coterie_bench.sensing.sensed_house import BODY, SensedHouse
 from coterie_core.geometry import Pose
+from coterie_core.scene import merge
 from coterie_core.transforms import TransformBuffer
 from robot_adapters.sensing.observer import Observer, SensingError, SensingSettings
 from robot_adapters.sensing.plane import MapPose
@@ -157,3 +159,27 @@ def test_a_wall_hides_what_is_behind_it(house):
             assert (far > 0.9).any(), (place.id, name)
             claims += 1
     assert claims > 5
+
+
+def test_two_robots_that_know_parts_of_a_floor_tell_of_the_same_rooms(house):
+    """Each parts its own map into regions; the team's map joins them, and both call them so."""
+    home = home_of(house)
+    house.stand(Pose(home, 0.0), 200.0)
+    whole, part = (start(house, region_prefix=f"{name}_") for name in ("ann", "bob"))
+    grid = house.grid()
+    column = int((home[0] - grid.origin[0]) / grid.cell)
+    values = grid.values.copy()
+    # Bob has not seen what lies beyond 2 m of where he stands, on one side.
+    values[:, min(column + int(2.0 / grid.cell), values.shape[1]) :] = -1
+    whole.feed_grid(grid)
+    part.feed_grid(replace(grid, values=values))
+    mine, theirs = whole.found_scene(), part.found_scene()
+    team, report = merge(mine, theirs)
+    assert len(theirs.rooms) > 1
+    joined = [id_ for id_ in theirs.rooms if report.rooms[id_] in mine.rooms]
+    assert len(joined) >= len(theirs.rooms) - 1  # a sliver at the edge may be one of its own
+    for observer in (whole, part):
+        observer.feed_team_map(team)
+    here = [observer.observation("r", 0, 200.0).room for observer in (whole, part)]
+    assert here[0] == here[1] and here[0].id in team.rooms
+    assert part.found_scene().rooms.keys() == theirs.rooms.keys()

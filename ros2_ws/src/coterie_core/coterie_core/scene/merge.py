@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,11 +16,21 @@ from coterie_core.geometry import Box, Vec3, distance, iou, wrap_angle
 from coterie_core.household import load_household
 from coterie_core.likeness import ALIKE, Background, likeness
 from coterie_core.scene.graph import SceneGraph
-from coterie_core.scene.model import AgentState, LabelBelief, Room, SceneObject, Sighting
+from coterie_core.scene.model import (
+    AgentState,
+    Connection,
+    LabelBelief,
+    Room,
+    SceneObject,
+    Sighting,
+)
+from coterie_core.scene.room_overlap import joined, same_region
 
 _SIZED = 0.5
 """Least likeness times similarity of sizes: words for what lies on another thing are alike, too."""
 _THIN = 1e-5  # [m^3], so that flat boxes have a volume
+_SAME_WAY = 1.0
+"""Ways between the same rooms that are nearer to one another are one [m]."""
 _COMPARED = 40
 """Things of a map by which it is found how alike different things are."""
 
@@ -155,7 +165,9 @@ def merge(
 ) -> tuple[SceneGraph, MergeReport]:
     """Return the union of two graphs in the same map frame; neither is changed.
 
-    Rooms are matched by id, then by unique name on the same floor; places and connections by id.
+    Rooms are matched by id, then by unique name on the same floor; regions that robots parted the
+    floor into by overlap, too, and get the outline of both. Places are matched by id, connections
+    by the rooms they join and where.
     Objects are matched one to one so that the sum of `same_thing` is largest; what has no partner
     is added, under a new id where the old one is taken. Agents: who was seen last counts.
 
@@ -177,7 +189,7 @@ def merge(
     for way in guest.connections.values():
         way.room_a = report.rooms.get(way.room_a, way.room_a)
         way.room_b = report.rooms.get(way.room_b, way.room_b)
-        result.connections.setdefault(way.id, way)
+        _merge_way(result, way)
     for place in guest.places.values():
         place.room = report.rooms.get(place.room, place.room)
         if place.id not in result.places:
@@ -203,6 +215,10 @@ def _merge_room(result: SceneGraph, room: Room) -> str:
         if named is not None and (not named.floor or not room.floor or named.floor == room.floor):
             mine = named
     if mine is None:
+        mine = same_region(room, result.rooms.values())
+        if mine is not None:
+            mine.polygon = joined(mine, room)
+    if mine is None:
         result.add_room(room)
         return room.id
     if not mine.polygon:
@@ -210,6 +226,19 @@ def _merge_room(result: SceneGraph, room: Room) -> str:
     mine.floor = mine.floor or room.floor
     mine.type = mine.type or room.type
     return mine.id
+
+
+def _merge_way(result: SceneGraph, way: Connection) -> None:
+    """Add a way between rooms unless it is known; robots number theirs each from one."""
+    rooms = {way.room_a, way.room_b}
+    if len(rooms) < 2:
+        return  # the two regions that it led between are one room of another robot
+    for known in result.connections.values():
+        near = known.id == way.id or distance(known.position, way.position) <= _SAME_WAY
+        if near and {known.room_a, known.room_b} == rooms:
+            return
+    way.id = _free(result.connections, way.id)
+    result.add_connection(way)
 
 
 def _merge_agent(result: SceneGraph, agent: AgentState) -> None:
@@ -310,7 +339,10 @@ def _components(scores: dict[tuple[int, int], float]) -> list[tuple[list[int], l
 
 
 def _free_id(result: SceneGraph, wanted: str, report: MergeReport) -> str:
-    taken = result.objects.keys() | report.added.values()
+    return _free(result.objects.keys() | report.added.values(), wanted)
+
+
+def _free(taken: Collection[str], wanted: str) -> str:
     if wanted not in taken:
         return wanted
     n = 2

@@ -12,6 +12,7 @@ from coterie_core.geometry import Pose, Vec3, yaw_to_quaternion
 from coterie_core.observation import Detection, Observation, PlaceView
 from coterie_core.perception.backprojection import LiftOptions
 from coterie_core.scene import Room, SceneGraph
+from coterie_core.scene.room_overlap import is_region
 from coterie_core.transforms import TransformBuffer, TransformError, TransformNotYet
 from robot_adapters.sensing.camera import CameraFeed, CameraModel, DepthImage, Detections, SeenFrame
 from robot_adapters.sensing.finder import MapFinder
@@ -21,7 +22,6 @@ from robot_adapters.sensing.objects import FoundBox, Track, Tracks, boxes_of, fo
 from robot_adapters.sensing.places import PlaceSpacing
 from robot_adapters.sensing.plane import MapPose
 from robot_adapters.sensing.robot_map import FloorState, RobotMap
-from robot_adapters.sensing.rooms import is_region
 from robot_adapters.sensing.seen import Sight, cells_seen, places_seen
 
 _TOWARD = 3.0
@@ -133,6 +133,7 @@ class Observer:
         """
         if self.finder is not None:
             self.finder.set_team(scene)
+        self.map.call_as_team(scene)
         if self._drawn:
             return False
         rooms = [room for room in scene.rooms.values() if not is_region(room)]

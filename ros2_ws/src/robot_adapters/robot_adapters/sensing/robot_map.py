@@ -12,6 +12,7 @@ from coterie_core.free_space.floor_graph import Mask
 from coterie_core.geometry import Vec2, Vec3
 from coterie_core.observation import RoomView
 from coterie_core.scene import Connection, Floor, Place, PlaceLink, Room, SceneGraph
+from coterie_core.scene.room_overlap import same_region
 from robot_adapters.sensing.grid_space import GridData, GridSpace
 from robot_adapters.sensing.places import FloorPlaces, Naming, PlaceSpacing, passages
 from robot_adapters.sensing.plane import MapPose
@@ -80,6 +81,7 @@ class RobotMap:
         self._rooms = RoomLayer(region_prefix)
         self._known: list[Room] = []
         self._naming = Naming()
+        self._team_names: dict[str, RoomView] = {}
 
     def set_grid(self, grid: GridData, here: Vec3 | None) -> bool:
         """Take the next version of a floor's grid; tell whether it says anything new.
@@ -139,11 +141,25 @@ class RobotMap:
     def room_at(self, point: Vec3) -> RoomView | None:
         """Return the room that a point [m] of the robot's map lies in."""
         state = self.floor_at(point)
-        return self._rooms.at(point, state.floor.id if state else "", self._placed())
+        return self._called(self._rooms.at(point, state.floor.id if state else "", self._placed()))
 
     def room_of(self, place: str, state: FloorState) -> RoomView | None:
         """Return the room of a place."""
-        return self._rooms.view(state.places.spots[place].region)
+        return self._called(self._rooms.view(state.places.spots[place].region))
+
+    def call_as_team(self, team: SceneGraph) -> None:
+        """Call regions in observations as the team's map does, which joins those of robots.
+
+        The outlines stay the robot's own, and so does what it tells that map.
+        """
+        own = [room for room in self._rooms.present() if room.id not in team.rooms]
+        pairs = ((room.id, same_region(room, team.rooms.values())) for room in own)
+        self._team_names = {
+            id_: RoomView(room.id, room.name, room.type) for id_, room in pairs if room is not None
+        }
+
+    def _called(self, room: RoomView | None) -> RoomView | None:
+        return None if room is None else self._team_names.get(room.id, room)
 
     def stands(self, point: Vec3, tolerance: float, here: Vec3) -> list[Vec3]:
         """Return points around another where the body may stand, the best to try first.
@@ -213,7 +229,7 @@ class RobotMap:
             floor = state.floor
             graph.add_floor(Floor(floor.id, floor.index, floor.elevation, floor.ceiling_height))
             for name in state.places.spots:
-                view = self.room_of(name, state)
+                view = self._rooms.view(state.places.spots[name].region)
                 at = self.pose.to_team(state.position(name))
                 graph.add_place(Place(name, at, view.id if view else "", floor.id))
             for (a, b), link in state.places.links.items():

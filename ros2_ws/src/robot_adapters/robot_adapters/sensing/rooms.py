@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -24,7 +23,6 @@ _PARTING_RADIUS = 0.2
 """Body that regions are parted for [m]: the same for all robots, so that regions agree."""
 _REACH = 0.8
 """A thing that stands so far from the free space of a room still belongs to it [m]."""
-_REGION = re.compile(r"(.+_)?region_\d+")
 _LEAST_REST = 2.0
 """Smallest region beside rooms that are known [m^2]: what is less is their edge."""
 
@@ -177,11 +175,6 @@ def _shifted(
     index = np.floor((middle - old.space.origin[axis]) / old.space.cell).astype(np.intp)
     size = old.space.shape[1 - axis]
     return np.where((index >= 0) & (index < size), index, -1)
-
-
-def is_region(room: Room) -> bool:
-    """Whether a room is a region that some robot parted the floor into: it comes and goes."""
-    return not room.type and _REGION.fullmatch(room.id) is not None
 
 
 def rooms_from_names(entries: Iterable[dict[str, object]], source: str) -> list[Room]:
