@@ -230,6 +230,7 @@ class Session:
             ) as watcher:
                 if not await in_loop(watcher, watcher.leader_there(NODES_UP)):
                     raise CommandError(f"no leader within {NODES_UP:.0f} s")
+                await self._until(lambda r=record: r.scene is not None, "the team's map")
                 clock = self._clock()
                 try:
                     await in_loop(watcher, watcher.give(self.size.max_time))
@@ -238,7 +239,7 @@ class Session:
             if not errand.done(self.world.contents):
                 failed = failed or record.message or record.outcome
             bad = [one for one in record.sub_tasks if one.state == SubTaskState.FAILED]
-            cause = f"{bad[-1].kind}: {bad[-1].obstacle}" if bad else record.outcome
+            cause = f"{bad[-1].kind}: {bad[-1].obstacle}" if bad else f"said {record.outcome}"
             reason = f"{failed}; {bad[-1].reason}" if failed and bad else failed
             self._book("do", number, errand.words, clock, reason, cause=cause)
 
