@@ -19,6 +19,7 @@ from bootstrap.main import asked_for
 from coterie_bench.figures.catalog import BENCHES
 from coterie_bringup.team import load_team
 from coterie_cli import cli
+from coterie_cli.lab_bench import command as lab_bench
 from coterie_console import play
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -148,6 +149,8 @@ def wrong(line: str) -> str:
         app = app.commands[name]
         if name in BENCHES and "ignore_unknown_options" in app.context_settings:
             app = typer.main.get_command(importlib.import_module(BENCHES[name].module).app)
+        elif name == "lab" and "ignore_unknown_options" in app.context_settings:
+            app = typer.main.get_command(lab_bench.app)
         elif name == "play":
             app = typer.main.get_command(play.app)
     words = [word for word in words if word not in ("--trust", "--debug")]

@@ -13,6 +13,7 @@ pytest.importorskip("coterie_msgs")
 from std_msgs.msg import Header
 
 from coterie_bringup.errors import CommandError
+from coterie_bringup.resources import shipped_team
 from coterie_bringup.team_client import FoundObjects, TeamAnswer
 from coterie_cli.figures.tour import cloud_points, draw, legs
 from coterie_cli.tour.command import TourOptions, marked, results_table, tour_team
@@ -134,6 +135,11 @@ def test_a_team_that_cannot_make_a_tour_is_told_what_it_lacks(tmp_path: Path) ->
     assert (team.seed, team.world.seed, team.exploration.steps) == (5, 5, 7)
     with pytest.raises(CommandError, match="graph"):
         tour_team(TourOptions(file, world="graph"))
+    # In a real house nobody knows what there is to be asked about.
+    lab = shipped_team("lab")
+    with pytest.raises(CommandError, match="--ask"):
+        tour_team(TourOptions(team_file=lab))
+    assert tour_team(TourOptions(team_file=lab, ask=("Is there a mug?",))).real
 
 
 @pytest.mark.ros

@@ -95,7 +95,8 @@ def tour_team(options: TourOptions) -> Team:
     """Return the team with the options applied.
 
     Raises:
-        CommandError: It has no mapper or no robots that explore, or the world is unknown.
+        CommandError: It has no mapper or no robots that explore, the world is unknown, or nothing
+            is asked about a real one.
     """
     team = with_model(load_team(options.team_file or shipped_team("home")), options.model)
     where = team.file or options.team_file
@@ -103,6 +104,11 @@ def tour_team(options: TourOptions) -> Team:
         raise CommandError(f"{where}: no `mapper`; add `mapper: {{}}`, as home.yaml has it")
     if not team.explorers:
         raise CommandError(f"{where}: no robot with `role: explorer`: nobody would look around")
+    if team.real and not (options.ask or options.find):
+        raise CommandError(
+            f"{where}: nobody knows what is in a real house; say what to ask, for example "
+            '--ask "Is there a mug?" --find "a sofa"'
+        )
     world = team.world
     if options.world == "habitat":
         world = habitat_world(world)
