@@ -33,7 +33,7 @@ class Team:
 
     def __init__(self, ros, folder, faults=()) -> None:
         self.ros = ros
-        self.rig = LabRig(ros, TEAM + _OTHER, faults, pace=3.0)
+        self.rig = LabRig(ros, TEAM + _OTHER, faults, pace=3.0, camera_rate=1.0)
         common = {
             "robots": list(NAMES),
             "use_sim_time": True,

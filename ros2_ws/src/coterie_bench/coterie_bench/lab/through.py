@@ -25,7 +25,7 @@ from robot_adapters.node import AdapterNode
 from robot_adapters.settings import AdapterSettings
 
 ROBOT = "robot"
-_PATIENCE = 120.0  # [s] of wall time for one skill
+_PATIENCE = 600.0  # [s] of wall time for one skill, also on a busy machine
 _READY = 30.0  # [s]
 
 
