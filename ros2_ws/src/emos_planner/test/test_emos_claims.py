@@ -258,6 +258,31 @@ async def test_a_full_surface_means_another_place_of_the_room(make) -> None:
     assert others[0].robot == place.robot, "who holds it"
 
 
+async def test_who_finds_no_way_to_a_place_leaves_the_thing_to_others(make) -> None:
+    """Another surface would not be what was asked for, and the way there is no better."""
+    leader = make(robots=("rover", "walker"), house=small_house())
+    await leader.discuss("t", "bring mug-1 to the counter", starts(leader))
+    place = next(o for o in leader.assignment if o.kind == "place")
+    await carry_out(leader, kinds=("detect", "pick"), rounds=2)
+    told = place.model_copy(update={"state": FAILED, "reason": "no_path: slim stands in the way"})
+    leader.update(RobotReport(robot=place.robot, task="t", sub_tasks=(told,)))
+    await leader.replan(starts(leader))
+    (mine,) = [
+        o for o in leader.assignment if o.kind == "place" and o.receptacle == place.receptacle
+    ]
+    assert mine.id == place.id and mine.robot not in ("", place.robot)
+
+
+async def test_a_place_that_nobody_finds_is_not_said_to_be_a_thing_that_nobody_finds(make) -> None:
+    leader = make()
+    leader.scene.objects.pop("table-1")
+    await leader.discuss("t", "bring all mugs to the table in the living room", starts(leader))
+    leader.update(RobotReport(robot="rover", task="t", found=(MUG,)))
+    await carry_out(leader)
+    message = leader.progress.outcome().message.lower()
+    assert "no table was found" in message and "no mug" not in message, message
+
+
 async def test_the_reason_for_robots_that_were_not_asked_is_true(make) -> None:
     leader = make(house=small_house())
     agreed = await leader.discuss("t", "rover, go to the bedroom", starts(leader))

@@ -145,6 +145,15 @@ def test_what_is_seen_there_on_the_way_was_seen_to_be_there():
     assert [name for name, _ in done] == ["NavigateTo"], "what was seen before does not count"
 
 
+def test_what_others_put_on_furniture_that_a_robot_never_saw_is_no_longer_where_it_was():
+    agent = agent_of()
+    bench = Thing(label="bench", id="walker-bench-1", position=(6.0, 3.5, 0.25), room="hall")
+    pick, place = (one.model_copy(update={"state": DONE}) for one in bring("walker"))
+    agent.assign("t", "", (pick, place.model_copy(update={"receptacle": bench})))
+    mug = agent.map.thing("mug-1")
+    assert (mug.room, mug.support) == ("hall", "walker-bench-1")
+
+
 def test_near_the_spot_is_not_on_it():
     """A hand that reaches to the last centimetre does not from a step farther off."""
     agent = agent_of()
@@ -399,6 +408,33 @@ def test_search_looks_at_all_its_rooms_and_tells_what_it_saw():
     assert report.sub_tasks[0].state is DONE
     assert [thing.label for thing in report.found] == ["mug"]
     assert report.found[0].room == "living"
+
+
+def test_a_search_looks_elsewhere_while_a_robot_stands_in_the_way():
+    agent = agent_of(house=small_house(items=False))
+    rooms = ("kitchen", "hall", "living")
+    search = SubTask(id="s", kind="search", object=Thing(label="mug"), rooms=rooms, robot="rover")
+    agent.assign("t", "find all mugs", (search,))
+    went = []
+
+    def world(skill):
+        if isinstance(skill, NavigateTo):
+            went.append(skill.position)
+            if len(went) == 1:
+                return SkillResult(Outcome.BLOCKED, "slim stands in the way")
+        return OK
+
+    names = [name for name, _ in run(agent, world, limit=6)]
+    assert names[:2] == ["NavigateTo", "NavigateTo"] and went[1] != went[0]
+
+
+def test_a_surface_that_turns_out_to_be_full_is_said_to_be_full():
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+    full = SkillResult(Outcome.BLOCKED, "there is no free spot on the counter")
+    run(agent, lambda skill: full if isinstance(skill, Place) else OK)
+    place = next(one for one in agent.report().sub_tasks if one.id == "place-1")
+    assert place.state is FAILED and place.reason.startswith(Obstacle.NO_ROOM.value), place
 
 
 def test_search_ends_when_the_leader_says_so():

@@ -16,6 +16,7 @@ from coterie_core.sightings import SAME
 from coterie_core.team_map import TeamMap
 from coterie_core.understanding import NotUnderstood
 from emos_planner.leader.leader import Leader, rules_decider
+from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.team import run_team
 from habitat_bridge.embedded.detector import DetectorNoise
@@ -27,6 +28,8 @@ DT = 0.5
 """Length of a step [s]."""
 MAX_STEPS = 3600
 """Steps after which a task ends: half an hour."""
+ANSWER_TIMEOUT = 3600.0
+"""How long a robot may take for an answer [s of the machine]: a busy machine changes no result."""
 
 
 async def run_case(case: Case) -> dict[str, Any]:
@@ -49,7 +52,8 @@ async def run_case(case: Case) -> dict[str, Any]:
             name: RobotAgent(name, resume, rules_decider(name), TeamMap(scene, name))
             for name, resume in resumes.items()
         }
-        leader = Leader(rules_decider(), scene, resumes)
+        options = LeaderOptions(reflect_timeout=ANSWER_TIMEOUT)
+        leader = Leader(rules_decider(), scene, resumes, options=options)
         try:
             run = await run_team(
                 world, leader, dict(agents), case.words, max_steps=MAX_STEPS, dt=DT

@@ -145,6 +145,11 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
         why = "; ".join(filter(None, (known_of, maybe))) or "nobody searched for it"
         text = f"{seen} so far; {why}"
         return _Told(False, text, 0, 0, [*unseen, *partly], partly=_any_done(want, sub_tasks))
+    if not known and want.target is not None and want.target_searches and not want.targets:
+        # What was to be brought may well have been seen.
+        place = want.target.label or want.target.noun
+        text = f"no {place} was found to bring {name} to"
+        return _Told(False, text, 0, want.need, [*unseen, *partly])
     if not known:
         more = f"; there may be more: {where}" if where else f"; {_covered(want, book)}"
         return _Told(False, f"no {name} was found{more}", 0, want.need, [*unseen, *partly])

@@ -336,9 +336,10 @@ class Progress:
         for one in list(self._tasks.values()):
             if not self._reopens(one):
                 continue
-            if one.state is _FAILED and self._held_by(one) == one.robot not in self.heartbeats.dead:
-                elsewhere = self._elsewhere(one)
-                if elsewhere:
+            holder = self._held_by(one)
+            holds = one.state is _FAILED and holder == one.robot not in self.heartbeats.dead
+            if holds and not one.reason.startswith(Obstacle.NO_PATH.value):
+                if elsewhere := self._elsewhere(one):
                     again[elsewhere] = None
                     continue
             if one.state is _FAILED:
@@ -350,8 +351,7 @@ class Progress:
                 if self.tries[one.id] > limit:
                     self.given_up[one.id] = f"{one.robot}: {one.reason}"
                     continue
-            holder = self._held_by(one)
-            if one.state is _FAILED and holder == one.robot and holder not in self.heartbeats.dead:
+            if holds:
                 # It puts down beside it what it cannot bring there: others fetch it from there.
                 self._put_aside(one)
                 again[one.same_robot_as] = None

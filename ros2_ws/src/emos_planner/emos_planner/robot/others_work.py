@@ -48,7 +48,7 @@ class OthersWork:
             self._taken[thing.id] = self.witness.step
             self.map.take(thing.id)
         elif other.kind == "place" and other.receptacle is not None:
-            goal = self.map.resolve(other.receptacle)
+            goal = self.map.learn(other.receptacle)
             taken = self._taken.pop(thing.id, -1)
             if goal is not None and not self.witness.has_seen(thing.id, taken):
                 top = next((r for r in goal.receptacles if not r.inside), None)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from coterie_core.geometry import Vec3
 from coterie_core.search_belief import LITTLE
-from coterie_core.skills import LookAround, NavigateTo, Open, Outcome, Target
+from coterie_core.skills import LookAround, NavigateTo, Open, Outcome, Target, Wait
 from coterie_core.tasks import SubTask, Thing
 from emos_planner.robot.choose import Option
 from emos_planner.robot.situation import Situation
@@ -24,6 +24,8 @@ VIEWS = 4
 """Viewpoints of a room that ways are worked out for."""
 TRIES = 2
 """How often a viewpoint or a container is tried that cannot be got at."""
+BLOCKED_WAIT = 3.0
+"""How long a search waits for the only way that is left to become free [s]."""
 
 LOOK_AGAIN = "look again"
 """Begins the ids of options that look once more from where the robot stands."""
@@ -54,7 +56,12 @@ def search(now: Situation) -> Iterator[Option]:
         if not over[room] or left[room] > LITTLE * now.sub_task.enough / max(len(rooms), 1):
             ranked += _views(now, room, left[room])
             ranked += _containers(now, room, left[room])
-    for _, _, option in sorted(ranked, key=lambda one: (-one[0], one[1]))[:5]:
+    # Where a robot stands in the way another view is as good; to wait for it may be for long.
+    blocked = last.option if last is not None and last.outcome is Outcome.BLOCKED else ""
+    ranked.sort(key=lambda one: (one[1] == blocked, -one[0], one[1]))
+    if blocked and [key for _, key, _ in ranked] == [blocked]:
+        yield Option("wait", "wait for the way to become free", skill=Wait(BLOCKED_WAIT))
+    for _, _, option in ranked[:5]:
         yield option
     if not ranked:
         yield Option("done", "no look from where it gets to would show more", "done")

@@ -79,7 +79,8 @@ def options_for(now: Situation) -> tuple[Option, ...]:
         "open": _swing,
         "close": _swing,
     }
-    options = list(_waits(now)) or list(plans[now.sub_task.kind](now))
+    waits = [] if now.sub_task.kind == "search" else list(_waits(now))
+    options = waits or list(plans[now.sub_task.kind](now))
     if options and options[0].id in _FIRST and not _in_trouble(now):
         options = options[:1]  # the rest is for when it is there, or has opened it
     if options and options[-1].effect == "act":
@@ -135,6 +136,8 @@ def _give_up(now: Situation, why: str = "") -> Option:
         obstacle, reason = now.estimate.obstacle or Obstacle.OTHER, now.estimate.reason
     elif failed:
         obstacle = _OBSTACLES.get(failed[-1].outcome, Obstacle.OTHER)
+        if failed[-1].skill == "Place" and failed[-1].outcome is Outcome.BLOCKED:
+            obstacle = Obstacle.NO_ROOM
         reason = f"{failed[-1].skill}: {failed[-1].reason}"
     else:
         obstacle, reason = Obstacle.OTHER, "there is nothing more that it can try"

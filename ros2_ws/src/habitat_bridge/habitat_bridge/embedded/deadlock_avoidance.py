@@ -26,8 +26,9 @@ def make_way(asker: Body, blocker: Body, bodies: Sequence[Body]) -> bool:
     """Have `blocker` step aside for `asker` if it is its turn to; tell whether it does.
 
     An idle robot makes way for anybody. Of two that walk toward each other the one that was added
-    later does. A robot that looks, grasps or waits on purpose is left in peace. It goes rather
-    where the other does not shut it in once that has arrived, and nowhere beyond its fence.
+    later does, or the other one where that has nowhere to go, as in a dead end. A robot that looks,
+    grasps or waits on purpose is left in peace. It goes rather where the other does not shut it in
+    once that has arrived, and nowhere beyond its fence.
     """
     stays = blocker.halted or blocker.embodiment.mobility == "fixed"
     if blocker.aside is not None or asker.walk is None or stays:
@@ -35,8 +36,20 @@ def make_way(asker: Body, blocker: Body, bodies: Sequence[Body]) -> bool:
     if blocker.job is not None:
         walk = blocker.walk
         waiting = walk is not None and blocker.job.stages[0] is walk and walk.waited > 0.0
-        if not waiting or bodies.index(blocker) < bodies.index(asker):
+        if not waiting:
             return False
+        if bodies.index(blocker) < bodies.index(asker) and _way_aside(blocker, asker, bodies):
+            return False
+    walk = _way_aside(asker, blocker, bodies)
+    if walk is not None:
+        blocker.aside = YieldManeuver(asker, walk, blocker.pose, blocker.glance)
+    return walk is not None
+
+
+def _way_aside(asker: Body, blocker: Body, bodies: Sequence[Body]) -> Walk | None:
+    """Return where `blocker` goes to make way for `asker`; None: nowhere."""
+    if asker.walk is None:
+        return None
     need = asker.embodiment.radius + blocker.embodiment.radius + _ROOM
     others = [
         (b.pose.position[0], b.pose.position[1], b.embodiment.radius + 0.03)
@@ -58,12 +71,9 @@ def make_way(asker: Body, blocker: Body, bodies: Sequence[Body]) -> bool:
                 continue
             walk = Walk(route, asker.walk.blocker, asker.walk.replan, asker.walk.ask)
             if _leads(space, spot, asker.pose.position, arrived):
-                blocker.aside = YieldManeuver(asker, walk, blocker.pose, blocker.glance)
-                return True
+                return walk
             shut_in = shut_in or walk
-    if shut_in is not None:
-        blocker.aside = YieldManeuver(asker, shut_in, blocker.pose, blocker.glance)
-    return shut_in is not None
+    return shut_in
 
 
 def _fenced(body: Body, route: Route) -> bool:
