@@ -245,22 +245,23 @@ def test_a_robot_that_makes_way_does_not_let_the_other_shut_it_in(home, goal, st
     assert y < goal and math.dist((x, y), (1.2, goal)) > 0.48
 
 
-def test_of_two_in_a_dead_end_the_one_at_its_mouth_backs_out() -> None:
+@pytest.mark.parametrize(("mouth", "end", "start"), [(8.6, 11.4, 8.9), (4.6, 7.0, 4.9)])
+def test_of_two_in_a_dead_end_the_one_at_its_mouth_backs_out(mouth, end, start) -> None:
     """The one that would have to make way, being added later, has nowhere to go."""
-    walls = [
+    middle, long = (mouth + end) / 2.0, end - mouth
+    walls = [((middle, 1.55), (long, 0.1, 1.0)), ((middle, 2.45), (long, 0.1, 1.0)),
+             ((end, 2.0), (0.1, 0.9, 1.0))]  # fmt: skip
+    rows = [
         thing(f"row-{k}", "shelf", "r_living", at, 0.0, size, kind="furniture")
-        for k, (at, size) in enumerate(
-            [((6.2, 1.4), (3.6, 0.1, 1.0)), ((6.2, 2.6), (3.6, 0.1, 1.0)),
-             ((8.0, 2.0), (0.1, 1.2, 1.0))]
-        )
-    ]  # fmt: skip
-    sim = world(tiny_house(walls))
-    sim.add_robot("in", WIDE, at((5.0, 2.0, 0.0)))
-    sim.add_robot("out", LEGS, at((7.4, 2.0, 0.0), math.pi))
-    sim.start_skill("in", NavigateTo(position=(7.45, 2.0, 0.0)))
-    sim.start_skill("out", NavigateTo(position=(1.2, 2.6, 0.0)))
+        for k, (at, size) in enumerate(walls)
+    ]
+    sim = world(tiny_house(rows))
+    sim.add_robot("in", WIDE, at((start, 2.0, 0.0)))
+    sim.add_robot("out", LEGS, at((end - 0.5, 2.0, 0.0), math.pi))
+    sim.start_skill("in", NavigateTo(position=(end - 0.5, 2.0, 0.0)))
+    sim.start_skill("out", NavigateTo(position=(mouth - 3.4, 2.6, 0.0)))
     results = {}
-    for _ in range(1200):
+    for _ in range(600):
         results.update(sim.tick(0.1))
         if len(results) == 2:
             break
