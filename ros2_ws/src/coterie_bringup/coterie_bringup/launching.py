@@ -17,7 +17,7 @@ from coterie_bringup import rundir
 from coterie_bringup.child_process import describe_exit
 from coterie_bringup.errors import CommandError
 from coterie_bringup.memory import claim_memory
-from coterie_bringup.node_parameters import stop_folder
+from coterie_bringup.node_parameters import ledger_folder, stop_folder
 from coterie_bringup.plan import plan
 from coterie_bringup.processes import ProcessSpec, write_parameters
 from coterie_bringup.resources import team_file
@@ -27,6 +27,7 @@ from coterie_bringup.team import Team, load_team, with_namespace
 from coterie_bringup.team_models import local_servers, server_environment
 from coterie_bringup.trust import require_trust
 from coterie_core.language.local import LocalServer
+from coterie_core.permits import make_key
 from coterie_core.yaml_checks import suggestion
 
 DEAF_AT_FIRST = "env --ignore-signal=INT"
@@ -189,6 +190,7 @@ def team_actions(values: Mapping[str, str], packages: Collection[str] = ()) -> l
     from launch.actions import LogInfo
 
     planned = launch_plan(values, packages)
+    make_key(rundir.key_file())
     domain = planned.environment.get("ROS_DOMAIN_ID", os.environ.get("ROS_DOMAIN_ID", "0"))
     rundir.announce(
         rundir.own_state(
@@ -201,6 +203,7 @@ def team_actions(values: Mapping[str, str], packages: Collection[str] = ()) -> l
                 k: v for k, v in planned.environment.items() if k.startswith(("ROS_", "FAST"))
             },
             stops=stop_folder(planned.team, planned.directory),
+            log=ledger_folder(planned.team, planned.directory),
         )
     )
     note = f"team {planned.team.name}: ROS_DOMAIN_ID={domain}, run folder {planned.directory}"

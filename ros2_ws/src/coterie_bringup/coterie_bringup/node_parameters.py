@@ -9,12 +9,13 @@ from typing import Any
 
 from coterie_bringup.bodies import described_robot, robot_body
 from coterie_bringup.memory import memory_folder, memory_parameters
-from coterie_bringup.rundir import state_root
+from coterie_bringup.rundir import key_file, state_root
 from coterie_bringup.team import Team
 from coterie_bringup.team_robots import RobotSpec, StartSpec
 from coterie_bringup.team_sections import LeaderSpec, OpenQuestionsSpec, PlannerSpec
 from coterie_core.detector_vocabulary import STRUCTURE, household_vocabulary
 from coterie_core.meaning import EmbedderOptions
+from coterie_core.permits import Permits
 from robot_adapters.settings import RELAYED, AdapterSettings
 from robot_adapters.settings_sensing import CameraSettings
 
@@ -28,6 +29,7 @@ def bridge_parameters(team: Team) -> dict[str, Any]:
             "name": r.name,
             "start": _start(r.start),
             "limits": team.limits_of(r).model_dump(mode="json", exclude_defaults=True),
+            "permits": team.permits_of(r).model_dump(mode="json", exclude_defaults=True),
         }
         for r in team.robots
     ]
@@ -54,6 +56,24 @@ def stop_folder(team: Team, run_directory: Path | None) -> Path | None:
     if team.real:
         return state_root() / "stops" / team.name
     return None if run_directory is None else run_directory / "stops"
+
+
+def ledger_folder(team: Team, run_directory: Path | None) -> Path | None:
+    """Return where goals and permits are logged: for a run; those of real robots for good."""
+    if team.real:
+        return state_root() / "log" / team.name
+    return None if run_directory is None else run_directory / "log"
+
+
+def kept_parameters(team: Team, run_directory: Path | None) -> dict[str, str]:
+    """Return where whatever drives robots keeps stops and its log, and finds the key."""
+    if run_directory is None and not team.real:
+        return {}
+    return {
+        "stop_directory": str(stop_folder(team, run_directory) or ""),
+        "log_directory": str(ledger_folder(team, run_directory) or ""),
+        "permit_key": str(key_file()),
+    }
 
 
 def robot_body_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
@@ -97,6 +117,7 @@ def adapter_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
         "robot": robot.name,
         "embodiment": robot_body(team, robot).model_dump_json(),
         "limits": team.limits_of(robot).to_json(),
+        "permits": team.permits_of(robot).to_json(),
         "team_map": "/" + "/".join(filter(None, (team.namespace, "semantic_map")))
         if team.mapper is not None
         else "",
@@ -176,6 +197,7 @@ def leader_parameters(team: Team, leader: LeaderSpec, run_directory: Path | None
         "model_profile": _profile(team, leader.model),
         "embedder": _embedder(team),
         **{name: getattr(leader, name) for name in limits},
+        "permits": _policies(team),
         "seed": team.seed,
         "state_directory": "" if run_directory is None else str(run_directory / "leader"),
         # A mapper has seen what the robots see, and publishes the map.
@@ -183,6 +205,20 @@ def leader_parameters(team: Team, leader: LeaderSpec, run_directory: Path | None
         "observers": [r.name for r in team.robots] if team.mapper is None else [],
         **memory_parameters(team, run_directory),
     }
+
+
+def _policies(team: Team) -> str:
+    """Return the workers' policies of permits as JSON; "" where the file says nothing of them."""
+    said = (team.permits, *(robot.permits for robot in team.robots))
+    if not team.real and all(one == Permits() for one in said):
+        return ""
+    return json.dumps(
+        {
+            robot.name: team.permits_of(robot).model_dump(mode="json", exclude_defaults=True)
+            for robot in team.workers
+        },
+        sort_keys=True,
+    )
 
 
 def worker_parameters(team: Team, robot: RobotSpec, run_directory: Path | None) -> dict[str, Any]:

@@ -14,12 +14,12 @@ from coterie_bringup.node_parameters import (
     bridge_parameters,
     cooperator_parameters,
     explorer_parameters,
+    kept_parameters,
     leader_parameters,
     mapper_parameters,
     open_parameters,
     planner_parameters,
     resume_parameters,
-    stop_folder,
     worker_parameters,
 )
 from coterie_bringup.processes import ProcessSpec, dds_environment, discovery_environment
@@ -70,17 +70,15 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
         specs.append(spec.with_parameters({"use_sim_time": team.simulated_time}))
 
     kept = "" if run_directory is None else str(run_directory / "world")
-    stops = str(stop_folder(team, run_directory) or "")
+    in_charge = kept_parameters(team, run_directory)
     nodes: dict[str, Mapping[str, Any]] = {}
     for robot in team.robots if team.real else ():
         # A process for each: it may run on its robot's computer.
-        nodes = {
-            f"{robot.name}/adapter": {**adapter_parameters(team, robot), "stop_directory": stops}
-        }
+        nodes = {f"{robot.name}/adapter": {**adapter_parameters(team, robot), **in_charge}}
         add(f"adapter.{robot.name}", "robot_adapters", "adapter_node", nodes,
             ("--robots", robot.name), robots=(robot.name,))  # fmt: skip
     if not team.real:
-        world = {**bridge_parameters(team), "state_directory": kept, "stop_directory": stops}
+        world = {**bridge_parameters(team), "state_directory": kept, **in_charge}
         nodes = {"bridge": world}
         add("bridge", "habitat_bridge", "bridge_node", nodes, essential=True)
     if team.explorers:

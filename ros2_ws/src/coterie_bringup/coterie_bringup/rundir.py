@@ -39,6 +39,7 @@ class RunState:
     environment: dict[str, str] = field(default_factory=dict)
     pid_birth: int = 0
     stops: str = ""
+    log: str = ""
 
     @property
     def alive(self) -> bool:
@@ -55,10 +56,12 @@ def own_state(
     robots: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
     stops: Path | None = None,
+    log: Path | None = None,
 ) -> RunState:
     """Return the state of a team that this process runs from now on.
 
-    `stops` is where the latches of stopped robots are kept.
+    `stops` is where the latches of stopped robots are kept, `log` where goals and permits are
+    logged.
     """
     return RunState(
         team=team,
@@ -71,6 +74,7 @@ def own_state(
         robots=list(robots),
         environment=dict(environment or {}),
         stops=str(stops or ""),
+        log=str(log or ""),
     )
 
 
@@ -106,6 +110,11 @@ def state_root() -> Path:
     if path.stat().st_uid != os.getuid():
         raise PermissionError(f"{path} belongs to somebody else; set COTERIE_STATE to a folder")
     return path
+
+
+def key_file() -> Path:
+    """Return where the key is that this user's answers to requests for permits are signed with."""
+    return state_root() / "permits.key"
 
 
 def new_run(team: str) -> Path:

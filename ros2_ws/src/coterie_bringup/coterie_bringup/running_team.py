@@ -13,7 +13,7 @@ from typing import Any
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_bringup.memory import claim_memory
-from coterie_bringup.node_parameters import stop_folder
+from coterie_bringup.node_parameters import ledger_folder, stop_folder
 from coterie_bringup.plan import plan
 from coterie_bringup.processes import ProcessSpec, programs, write_parameters
 from coterie_bringup.robot_interfaces import ensure_interfaces
@@ -21,6 +21,7 @@ from coterie_bringup.supervisor import Event, Supervisor
 from coterie_bringup.team import Team
 from coterie_bringup.team_models import local_servers, server_environment, server_programs
 from coterie_bringup.trust import require_trust
+from coterie_core.permits import make_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,7 @@ def prepared(
         _check_alone(team, number)
         claim_memory(team)
         directory = rundir.new_run(team.name)
+        make_key(rundir.key_file())
         specs = tuple(plan(team, run_directory=directory))
         parameter_file = directory / "parameters.yaml"
         write_parameters(specs, parameter_file)
@@ -160,6 +162,7 @@ def prepared(
             robots=[r.name for r in team.robots],
             environment=environment,
             stops=stop_folder(team, directory),
+            log=ledger_folder(team, directory),
         )
         with rundir.registered(state):
             yield TeamRun(team, number, directory, specs, environment, supervisor, state)

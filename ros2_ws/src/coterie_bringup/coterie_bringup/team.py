@@ -38,6 +38,7 @@ from coterie_core.guard import Limits, RobotLimits
 from coterie_core.language import ModelProfile
 from coterie_core.language.profile import BUILT_IN
 from coterie_core.meaning import EmbedderOptions
+from coterie_core.permits import Permits, RobotPermits
 from coterie_core.yaml_checks import check
 from coterie_core.yaml_marks import FileProblem, Problem, load_marked, read_text
 from habitat_bridge.factory import WorldSpec
@@ -71,6 +72,11 @@ class Team(Section):
     )
     limits: Limits = Field(
         Limits(), description="Limits of all robots: where they may be, and what they may do."
+    )
+    permits: Permits = Field(
+        Permits(),
+        description="Policy of permits: which goals are allowed, which a person is asked for, and "
+        "which are refused.",
     )
     exploration: ExplorationSpec = Field(
         ExplorationSpec(), description="Limits at which exploring ends."
@@ -169,6 +175,10 @@ class Team(Section):
     def limits_of(self, robot: RobotSpec) -> RobotLimits:
         """Return the limits that a robot has: the team's and its own."""
         return RobotLimits(team=self.limits, robot=robot.limits, name=robot.name)
+
+    def permits_of(self, robot: RobotSpec) -> RobotPermits:
+        """Return the policy of permits that a robot has: the team's and its own."""
+        return RobotPermits(team=self.permits, robot=robot.permits, name=robot.name, real=self.real)
 
     def house_name(self) -> str:
         """Return the name of the house that the world is made of."""

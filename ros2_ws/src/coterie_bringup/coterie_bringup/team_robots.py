@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from coterie_core.guard import Limits
+from coterie_core.permits import Permits
 from coterie_core.yaml_checks import shown, suggestion
 from habitat_bridge.robots import EMBODIMENTS
 from robot_adapters.settings import AdapterSettings
@@ -144,6 +145,10 @@ class RobotSpec(Section):
     limits: Limits = Field(
         Limits(),
         description="Limits of this robot, which narrow those of the team; see limits.",
+    )
+    permits: Permits = Field(
+        Permits(),
+        description="Policy of permits of this robot, which narrows that of the team; see permits.",
     )
 
     @model_validator(mode="after")

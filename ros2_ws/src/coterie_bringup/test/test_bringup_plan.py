@@ -226,6 +226,7 @@ def test_launch_and_up_start_the_same_processes(
             node["ros__parameters"].pop("state_directory", None)
             node["ros__parameters"].pop("memory_directory", None)
             node["ros__parameters"].pop("stop_directory", None)
+            node["ros__parameters"].pop("log_directory", None)
     assert parameters == expected
 
 
@@ -513,3 +514,18 @@ def test_limits_of_team_and_robot_reach_the_bridge() -> None:
     assert walker.limits.team.keep_out[0].room == "kitchen"
     with pytest.raises(FileProblem, match=r"limits.skills\[0\]: .*did you mean 'pick'"):
         parse_team(TEAM + "limits: {skills: [pck]}\n")
+
+
+def test_permits_of_team_and_robot_reach_the_bridge_and_the_leader(tmp_path: Path) -> None:
+    text = TEAM.replace("embodiment: wheels,", "embodiment: wheels, permits: {otherwise: ask},")
+    text += "permits: {rules: [{skills: [pick], answer: refuse}], wait: 30}\n"
+    (bridge, *_) = plan(parse_team(text), run_directory=tmp_path)
+    parameters = bridge.parameters["bridge"]
+    rover, walker, _ = read_roster(json.loads(parameters["robots"]))
+    assert (rover.permits.name, rover.permits.asks, walker.permits.asks) == ("rover", True, False)
+    assert walker.permits.team.rules[0].skills == ("pick",) and walker.permits.wait == 30.0
+    assert not walker.permits.real
+    assert parameters["log_directory"] == str(tmp_path / "log")
+    assert Path(parameters["permit_key"]).name == "permits.key"
+    with pytest.raises(FileProblem, match=r"permits.rules\[0\].skills\[0\]: .*did you mean 'pick'"):
+        parse_team(TEAM + "permits: {rules: [{skills: [pck], answer: ask}]}\n")

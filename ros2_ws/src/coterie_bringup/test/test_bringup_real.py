@@ -121,3 +121,14 @@ def test_an_outline_without_an_area_to_speak_of_is_named_by_its_field():
     rooms = "{kind: real, room_outlines: [{name: Shop, polygon: [[0, 0], [4, 0]]}]}"
     with pytest.raises(FileProblem, match=r"room_outlines\[0\]\.polygon|room_outlines"):
         parse_team(LAB.replace("{kind: real}", rooms))
+
+
+def test_real_robots_are_told_that_they_are_real_and_keep_their_log() -> None:
+    team = parse_team(LAB + "permits: {rules: [{skills: [dock], answer: allow}]}\n")
+    specs = plan(team)
+    adapter = next(iter(specs[0].parameters.values()))
+    permits = RobotPermits.from_json(adapter["permits"])
+    assert permits.real and permits.team.rules[0].skills == ("dock",)
+    assert adapter["log_directory"].endswith(f"log/{team.name}")
+    unsaid = next(iter(plan(parse_team(LAB))[0].parameters.values()))
+    assert RobotPermits.from_json(unsaid["permits"]).real

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 import math
@@ -11,6 +12,7 @@ import sys
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coterie_bringup.errors import CommandError
@@ -147,9 +149,13 @@ def thing_data(id_: str, scene: SceneGraph | None) -> dict[str, Any]:
 async def _ask(
     state: RunState, text: str, timeout: float, *, quiet: bool
 ) -> tuple[TeamAnswer | OpenAnswer | str, SceneGraph | None]:
+    from rich.console import Console
+
     from coterie_bringup.running_team import ended_by_signals
     from coterie_bringup.spinning import in_loop
     from coterie_bringup.team_client import operating
+    from coterie_cli.permits import PermitsAtTerminal
+    from coterie_cli.person import PersonAtTerminal
     from coterie_ros.clients import GoalRejected, NoAnswer
 
     with operating(
@@ -159,9 +165,13 @@ async def _ask(
         environment=state.environment,
     ) as operator:
         question = Question(f"ask-{uuid.uuid4().hex[:12]}", "", "", text)
+        person = PersonAtTerminal(Console(stderr=True))
+        if person.there and not quiet:  # a robot that goes to look may need a permit
+            make = partial(PermitsAtTerminal, operator, state.robots, person, person.show)
+            await in_loop(operator, operator.in_executor(make))
         try:
             async with ended_by_signals():
-                with AskView(quiet) as view:
+                with contextlib.closing(person), AskView(quiet) as view, person.beside(view.status):
                     answer = await in_loop(operator, operator.ask(question, timeout, view.show))
                 scene = None
                 if isinstance(answer, OpenAnswer) and answer.objects:
@@ -186,16 +196,16 @@ class AskView:
         from rich.console import Console
 
         self._console = Console(stderr=True, quiet=quiet)
-        self._status = self._console.status("asking the team")
+        self.status = self._console.status("asking the team")
         self._told = ""
 
     def __enter__(self) -> AskView:
         if self._console.is_terminal:
-            self._status.start()
+            self.status.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._status.stop()
+        self.status.stop()
 
     def show(self, progress: AskProgress) -> None:
         """Show what a feedback message says."""
@@ -206,7 +216,7 @@ class AskView:
             return
         self._told = text
         if self._console.is_terminal:
-            self._status.update(escape(text))
+            self.status.update(escape(text))
         else:
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 

@@ -9,7 +9,7 @@ from typing import NoReturn
 import typer
 
 from coterie_bench.figures.catalog import BENCHES
-from coterie_cli.groups import demos, machine, maps, models, requests, robots, teams
+from coterie_cli.groups import demos, machine, maps, models, permits, requests, robots, teams
 from coterie_cli.options import PASS_THROUGH
 
 app = typer.Typer(
@@ -27,6 +27,8 @@ app.add_typer(bench_app, name="bench")
 app.add_typer(teams.team_app, name="team")
 app.add_typer(models.model_app, name="model")
 app.add_typer(robots.robot_app, name="robot")
+app.add_typer(permits.permits_app, name="permits")
+app.add_typer(permits.log_app, name="log")
 
 LAB_BENCH = "What a team does in the same houses, directly and through a lab of real interfaces."
 

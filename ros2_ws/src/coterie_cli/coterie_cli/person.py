@@ -13,6 +13,7 @@ from typing import TextIO
 
 from rich.console import Console
 from rich.live import Live
+from rich.status import Status
 
 from coterie_core.asking import WordsAnswer, WordsQuestion, told_choice
 from coterie_core.language import inline_data
@@ -34,7 +35,7 @@ class PersonAtTerminal:
         self._stdin = stdin if stdin is not None else sys.stdin
         self._turn = asyncio.Lock()
         self._closed = threading.Event()
-        self._live: Live | None = None
+        self._live: Live | Status | None = None
         self._drawing = threading.Lock()
 
     @property
@@ -45,7 +46,7 @@ class PersonAtTerminal:
         return False
 
     @contextlib.contextmanager
-    def beside(self, live: Live | None) -> Iterator[None]:
+    def beside(self, live: Live | Status | None) -> Iterator[None]:
         """Draw `live` while the block runs, except while a question waits for its answer."""
         self._live = live
         if live is not None:
@@ -57,6 +58,10 @@ class PersonAtTerminal:
                 self._live = None
                 if live is not None:
                     live.stop()
+
+    def show(self, line: str) -> None:
+        """Show a line; its text is data."""
+        self._console.print(line, style="dim", markup=False, highlight=False)
 
     def close(self) -> None:
         """Wait for no answer any more."""

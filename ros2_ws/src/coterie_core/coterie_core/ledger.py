@@ -21,8 +21,6 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from coterie_core.files import write_atomically
-
 KINDS = ("goal", "request", "permit", "refusal", "result", "stop", "release", "healed")
 """What entries are of; healed: the end of a line that was being written when the power went."""
 FIRST = "0" * 64
@@ -30,6 +28,7 @@ FIRST = "0" * 64
 _HEAD, _LOCK = "head.json", "lock"
 _FILE_BYTES = 4_000_000
 _LINE_BYTES = 65_536
+_HEAD_BYTES = 200
 _END = re.compile(rb',"hash":"([0-9a-f]{64})"\}')
 
 
@@ -58,7 +57,7 @@ class Head:
     def to_bytes(self) -> bytes:
         """Return the one text that it has."""
         fields = {"seq": self.seq, "hash": self.hash, "file": self.file, "size": self.size}
-        return json.dumps(fields).encode() + b"\n"
+        return json.dumps(fields).encode().ljust(_HEAD_BYTES - 1) + b"\n"
 
     @staticmethod
     def of(data: bytes) -> Head:
@@ -146,7 +145,12 @@ class Ledger:
                 raise OSError(f"{file.name}: {file.tell()} bytes, and not {size} as head.json says")
             file.write(line)
         new = Head(head.seq + 1, digest, number, size + len(line))
-        write_atomically(self.folder / _HEAD, new.to_bytes())
+        # In its place, at one go: to replace a file takes a busy disk 50 ms.
+        handle = os.open(self.folder / _HEAD, os.O_WRONLY | os.O_CREAT, 0o644)
+        try:
+            os.pwrite(handle, new.to_bytes(), 0)
+        finally:
+            os.close(handle)
         return new, Entry(new.seq, at, kind, robot, dict(body), head.hash, digest)
 
     def _healed(self) -> Head:

@@ -14,7 +14,7 @@ from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool
 
 from coterie_core.skills import SkillResult
-from coterie_core.stop import StopLatch, is_stop, latch_file, stopped_by
+from coterie_core.stop import StopLatch, is_stop, latch_file, one_line, stopped_by
 from coterie_ros.qos import profile
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class StopServer:
             take turns at Python's lock, and the last robot would wait for all of them. Must not
             wait. Called again with every stop.
         release: Lets a robot go on.
+        note: Logs a stop or release of a robot, with by whom and why; returns what went wrong.
     """
 
     def __init__(
@@ -62,8 +63,9 @@ class StopServer:
         folder: Path | None,
         halt: Callable[[Mapping[str, str]], object],
         release: Callable[[str], object],
+        note: Callable[[str, str, Mapping[str, object]], str] = lambda robot, kind, body: "",
     ) -> None:
-        self._node, self._halt, self._release = node, halt, release
+        self._node, self._halt, self._release, self._note = node, halt, release, note
         self._beside = node.urgent.node
         self._disk = ThreadPoolExecutor(1, "stops")
         node.at_end(self._disk.shutdown)
@@ -98,7 +100,11 @@ class StopServer:
 
     def _complain(self, robots: Sequence[str]) -> None:
         for robot in robots:
-            self._node.problem(f"{robot}: {self.latches[robot].text}")
+            latch = self.latches[robot]
+            self._node.problem(f"{robot}: {latch.text}")
+            with contextlib.suppress(RuntimeError):  # the node ended meanwhile
+                body = {"by": latch.by, "reason": latch.reason}
+                self._disk.submit(self._logged, robot, "stop", body)
 
     def _listen(self, topic: str, robots: list[str]) -> None:
         def heard(message: String) -> None:
@@ -138,11 +144,17 @@ class StopServer:
             return SetBool.Response(success=True, message=latch.text)
         was = latch.release()
         self._disk.submit(self._keep, robot).result()  # whoever asked is to hear what went wrong
+        if was:
+            self._disk.submit(self._logged, robot, "release", {"by": "a call of its service"})
         self._release(robot)
         self._tell(robot)
         message = "released" if was else "was not stopped"
         self._node.get_logger().info(f"{robot}: {message}")
         return SetBool.Response(success=True, message=latch.trouble or message)
+
+    def _logged(self, robot: str, kind: str, body: Mapping[str, object]) -> None:
+        if trouble := self._note(robot, kind, {k: one_line(str(v)) for k, v in body.items()}):
+            self._node.problem(trouble)
 
     def _tell(self, robot: str) -> None:
         self._told[robot].publish(Bool(data=self.latches[robot].stopped))

@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from coterie_core.embodiment import Embodiment
-from coterie_core.geometry import Pose
+from coterie_core.geometry import Pose, Vec3
 from coterie_core.guard import Guard
 from coterie_core.observation import Observation
-from coterie_core.skills import Outcome, Skill, SkillRefused, SkillResult
+from coterie_core.permits import PermitGate, PermitGoal, PermitRequest, RobotPermits
+from coterie_core.permits.gate import needs_permit
+from coterie_core.permits.request import Permit
+from coterie_core.skills import NavigateTo, Outcome, Skill, SkillRefused, SkillResult
 from habitat_bridge.lockstep_barrier import LockstepBarrier
 from habitat_bridge.simulator import RobotState, Simulator
 
@@ -20,7 +23,8 @@ _NOWHERE = Pose((0.0, 0.0, 0.0))
 class Goal:
     """A skill that somebody wants a robot to do.
 
-    `on_end` is called exactly once, with the result and where the robot stands then.
+    `on_end` is called exactly once, with the result and where the robot stands then; `on_wait` now
+    and then while it waits for something, with what for. `why` is what it is for, in words.
     """
 
     id: str
@@ -28,8 +32,13 @@ class Goal:
     skill: Skill
     on_end: Callable[[SkillResult, RobotState], object]
     on_progress: Callable[[RobotState], object] = lambda state: None
+    on_wait: Callable[[str], object] = lambda what: None
+    why: str = ""
     running: bool = False
     strayed: bool = False
+    asked: PermitRequest | None = None
+    permit: Permit | None = None
+    permitted: PermitGoal | None = None
 
 
 @dataclass(slots=True)
@@ -55,6 +64,9 @@ class GoalScheduler:
         guards: Each robot's guard, which checks every goal before it may run, and its path.
         barrier: Makes it lockstep; None: goals start at once, and time never waits.
         perceived: Gets every observation.
+        gates: Each robot's gate of permits, which every physical goal has to pass.
+        post: Has something done by whoever owns this, from any thread.
+        warn: Called with a sentence where something could not be logged.
     """
 
     def __init__(
@@ -64,11 +76,17 @@ class GoalScheduler:
         guards: Mapping[str, Guard],
         barrier: LockstepBarrier | None = None,
         perceived: Callable[[Observation], object] = lambda observation: None,
+        *,
+        gates: Mapping[str, PermitGate] | None = None,
+        post: Callable[[Callable[[], object]], object] = lambda work: work(),
+        warn: Callable[[str], object] = lambda text: None,
     ) -> None:
         self.world = world
         self._perceived = perceived
         self._bodies = bodies
         self._guards = guards
+        self._gates = gates or {robot: PermitGate(RobotPermits(name=robot)) for robot in bodies}
+        self._post, self._warn = post, warn
         self._barrier = barrier
         self._goals: dict[str, Goal] = {}
         self._looks: dict[str, int] = {}
@@ -94,7 +112,8 @@ class GoalScheduler:
     def submit(self, goal: Goal, now: float) -> None:
         """Take a goal; one that the robot already has is ended as CANCELLED.
 
-        A goal that the guard refuses ends at once with the reason, and leaves the older one alone.
+        A goal that the guard or the policy of permits refuses ends at once with the reason, and
+        leaves the older one alone. One that a person is asked for waits, and nobody else does.
 
         Args:
             goal: The goal.
@@ -110,6 +129,7 @@ class GoalScheduler:
             if goal.robot in self._halted:
                 raise SkillRefused(Outcome.REFUSED, self._halted[goal.robot])
             self._guards[goal.robot].check(goal.skill, body)
+            self._apply(goal, body)
         except SkillRefused as refused:
             self._end(goal, refused.result)
             return
@@ -119,8 +139,15 @@ class GoalScheduler:
         self._goals[goal.robot] = goal
         if self._barrier is not None:
             self._barrier.joins(goal.robot, now)
-        else:
+        elif goal.asked is None:
             self._start(goal)
+        self.remind()
+
+    def remind(self) -> None:
+        """Tell the goals that wait for a person that they do."""
+        for goal in list(self._goals.values()):
+            if goal.asked is not None:
+                goal.on_wait(f"{goal.asked.rule} asks a person (./coterie permits)")
 
     def cancel(self, goal_id: str, reason: str = "cancelled") -> bool:
         """End a goal as CANCELLED; False where there is no such goal, for example any more."""
@@ -149,7 +176,7 @@ class GoalScheduler:
             self._barrier.leaves_out(robot)
         goal = self._goals.pop(robot, None)
         if goal is not None:
-            goal.on_end(SkillResult(Outcome.CANCELLED, reason), self.world.state(robot))
+            self._tell(goal, SkillResult(Outcome.CANCELLED, reason), self.world.state(robot))
 
     def release(self, robot: str) -> None:
         """Let a robot that was held go on; its next goal may run."""
@@ -185,8 +212,11 @@ class GoalScheduler:
             if robot in self._goals and not self._goals[robot].running
         ]
         for goal in waiting:
-            self._start(goal)
-        return self._barrier.open(self._goals, now)
+            if goal.asked is None:
+                self._start(goal)
+        # Where all of them wait for a person time stands still; otherwise nobody waits for these.
+        anybody = any(goal.running for goal in self._goals.values())
+        return self._barrier.open(self._goals, now) and anybody
 
     def step(self, dt: float) -> Step:
         """Advance the world by `dt` [s]; call `conclude` next."""
@@ -213,13 +243,67 @@ class GoalScheduler:
         for goal, _ in ended:
             self.perceive(goal.robot)
         for goal, result in ended:
-            goal.on_end(result, self.world.state(goal.robot))
+            self._tell(goal, result, self.world.state(goal.robot))
 
     def close(self, reason: str, outcome: Outcome = Outcome.FAULT) -> None:
         """End all goals, for example because the world failed."""
         goals, self._goals = list(self._goals.values()), {}
         for goal in goals:
-            goal.on_end(SkillResult(outcome, reason), RobotState(goal.robot, _NOWHERE))
+            self._tell(goal, SkillResult(outcome, reason), RobotState(goal.robot, _NOWHERE))
+
+    def _apply(self, goal: Goal, body: Embodiment) -> None:
+        """Get the permit that a goal needs, or ask for it.
+
+        Raises:
+            SkillRefused: There is none.
+        """
+        if not needs_permit(goal.skill):
+            return
+        gate, state = self._gates[goal.robot], self.world.state(goal.robot)
+        goal.permitted = gate.around.goal(
+            goal.robot,
+            goal.skill,
+            state.pose.position,
+            body.linear_speed,
+            spot=self._spot(goal),
+            holding=state.holding,
+            why=goal.why,
+        )
+
+        def settled(permit: Permit | None, reason: str) -> None:
+            self._post(lambda: self._settled(goal, permit, reason))
+
+        answer = gate.apply(goal.permitted, settled)
+        if isinstance(answer, PermitRequest):
+            goal.asked = answer
+        else:
+            goal.permit = answer
+
+    def _spot(self, goal: Goal) -> Vec3 | None:
+        place = goal.skill.place if isinstance(goal.skill, NavigateTo) else ""
+        return self._guards[goal.robot].places.get(place) if place else None
+
+    def _settled(self, goal: Goal, permit: Permit | None, reason: str) -> None:
+        """Go on with a goal that a person was asked for."""
+        if self._goals.get(goal.robot) is not goal:
+            return
+        goal.asked, goal.permit = None, permit
+        if permit is None:
+            del self._goals[goal.robot]
+            self._left(goal.robot)
+            self._end(goal, SkillResult(Outcome.REFUSED, reason))
+        elif self._barrier is None:
+            self._start(goal)
+
+    def _tell(self, goal: Goal, result: SkillResult, state: RobotState) -> None:
+        """Tell how a goal ended, once it is logged."""
+        if goal.permitted is not None:
+            gate = self._gates[goal.robot]
+            if goal.asked is not None:
+                gate.drop(goal.asked.id, result.reason)
+            if trouble := gate.ended(goal.permitted, result):
+                self._warn(trouble)
+        goal.on_end(result, state)
 
     def _left(self, robot: str) -> None:
         """Let time not wait for a robot whose goal was still on its way when it said so."""
@@ -227,14 +311,21 @@ class GoalScheduler:
             self._barrier.leaves(robot)
 
     def _start(self, goal: Goal) -> None:
+        gate = self._gates[goal.robot]
         try:
+            if goal.permitted is not None:
+                assert goal.permit is not None  # else it waits for one
+                gate.begin(goal.permit, goal.permitted, goal.skill, self._spot(goal))
             self.world.start_skill(goal.robot, goal.skill)
         except SkillRefused as refused:
             del self._goals[goal.robot]
             self._end(goal, refused.result)
             return
         try:
-            self._guards[goal.robot].check_path(self.world.path(goal.robot))
+            path = self.world.path(goal.robot)
+            self._guards[goal.robot].check_path(path)
+            if goal.permitted is not None:
+                gate.check_path(goal.permitted, path)
         except SkillRefused as refused:
             self.world.cancel_skill(goal.robot)
             del self._goals[goal.robot]
@@ -260,4 +351,4 @@ class GoalScheduler:
 
     def _end(self, goal: Goal, result: SkillResult) -> None:
         self.perceive(goal.robot)
-        goal.on_end(result, self.world.state(goal.robot))
+        self._tell(goal, result, self.world.state(goal.robot))

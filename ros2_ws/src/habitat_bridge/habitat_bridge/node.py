@@ -14,7 +14,6 @@ from geometry_msgs.msg import TransformStamped
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Bool
 
-from coterie_core.detections import ImageDetection
 from coterie_core.geometry import Pose, Vec2
 from coterie_core.guard import Guard
 from coterie_core.observation import Observation
@@ -27,27 +26,23 @@ from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import run_nodes
 from coterie_ros.parameters import Parameters
-from coterie_ros.robot_publishers import (
-    CHANNELS,
-    CameraPublishers,
-    FramePublisher,
-    RobotPublishers,
-)
+from coterie_ros.permitting import permit_gates, serve_permits
+from coterie_ros.robot_publishers import FramePublisher, RobotPublishers
 from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import STOP, StopServer
+from habitat_bridge.camera_feed import CameraFeed
 from habitat_bridge.clock_file import ClockFile
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import world_of
 from habitat_bridge.goal_scheduler import Goal, GoalScheduler, Step
 from habitat_bridge.hardware_topics import HardwareTopics
-from habitat_bridge.image_detector import detector_of
 from habitat_bridge.links import known_links
 from habitat_bridge.lockstep_barrier import LockstepBarrier
 from habitat_bridge.parameters import BRIDGE_PARAMETERS
 from habitat_bridge.prior import prior_map
 from habitat_bridge.roster import read_roster
 from habitat_bridge.sim_thread import SimThread
-from habitat_bridge.simulator import Frame, FrameRequest, RobotState, Simulator, WorldError
+from habitat_bridge.simulator import RobotState, Simulator, WorldError
 from habitat_bridge.urdf import urdf_of
 
 # In lockstep thousands of ticks a second are possible; nobody needs so many transforms [s].
@@ -56,6 +51,7 @@ _FEEDBACK_PERIOD = 0.2
 _IDLE_PERIOD = 0.2
 _REPEAT_PERIOD = 2.0
 _GRAPH_PERIOD = 0.5
+_REMIND_PERIOD = 1.0
 _NOWHERE = Pose((0.0, 0.0, 0.0))
 
 
@@ -103,8 +99,7 @@ class BridgeNode(AgentNode):
             self._ports[spec.name] = RobotPublishers(
                 self, spec.name, spec.body, state.pose, pixels=pixels
             )
-        self._detector = detector_of(world) if pixels else None
-        self._detected: dict[CameraPublishers, tuple[float, int, list[ImageDetection]]] = {}
+        self._cameras = CameraFeed(world, self._ports.values, parameters["camera_rate"])
         self._frames = FramePublisher(self)
         self._clock_out = self.publisher(Clock, "/clock", "clock")
         for robot in self._ports:
@@ -123,12 +118,20 @@ class BridgeNode(AgentNode):
         )
         truth = world.truth()
         self._guard_of = {name: Guard.of(truth, s.limits) for name, s in self._specs.items()}
+        self._gates = permit_gates(
+            parameters, {name: spec.permits for name, spec in self._specs.items()}
+        )
+        for gate in self._gates.values():
+            gate.know(truth)
         self._conductor = GoalScheduler(
             world,
             self.bodies,
             self._guard_of,
             barrier if self._lockstep else None,
             self._perceived,
+            gates=self._gates,
+            post=self.in_world,
+            warn=self.problem,
         )
         self._driver = SimThread(
             self._conductor,
@@ -138,7 +141,6 @@ class BridgeNode(AgentNode):
             pace=parameters["pace"],
         )
         self._frames_due = self._idle_due = self._repeat_due = 0.0
-        self._images_due = 0.0
         self._hardware: dict[str, HardwareTopics] = {}
         self.diagnostics.add_source("world", self._figures)
         fixed: list[TransformStamped] = []
@@ -161,13 +163,18 @@ class BridgeNode(AgentNode):
         if self._hardware:
             self.every(_GRAPH_PERIOD, self._attend, name="drivers")
         kept = parameters["stop_directory"]
+        prefixes = {robot: f"{robot}/" for robot in self._ports}
+        serve_permits(self, self._gates, prefixes)
+        if any(gate.permits.asks for gate in self._gates.values()):
+            self.every(_REMIND_PERIOD, lambda: self.in_world(self._conductor.remind), "waiting")
         StopServer(
             self,
-            {robot: f"{robot}/" for robot in self._ports},
+            prefixes,
             STOP,
             Path(kept) if kept else None,
             lambda reasons: self._driver.post(partial(self._halt, reasons)),
             lambda robot: self._driver.post(partial(self._conductor.release, robot)),
+            lambda robot, kind, body: self._gates[robot].note(kind, body),
         )
         self._driver.post(self._begin)
         self._driver.start()
@@ -197,13 +204,16 @@ class BridgeNode(AgentNode):
                 )
             )
 
+        def waits(what: str) -> None:
+            goal.feedback(NavigateTo.Feedback(waiting_for=what))
+
         left = (math.nan, 0.0)
         try:
             skill = conversions.navigate_from_msg(goal.request, f"{robot}/navigate_to")
         except conversions.ConversionError as error:
             result, state = self._refuse(robot, error)
         else:
-            result, state = await self._do(robot, goal, skill, feedback)
+            result, state = await self._do(robot, goal, skill, feedback, waits)
             if state.pose is not _NOWHERE:
                 left = skill.left(state.pose, self._guard_of[robot].places.get(skill.place))
         message = conversions.navigate_result_to_msg(
@@ -219,12 +229,15 @@ class BridgeNode(AgentNode):
         def feedback(state: RobotState) -> None:
             goal.feedback(Manipulate.Feedback(progress=float(min(max(state.progress, 0.0), 1.0))))
 
+        def waits(what: str) -> None:
+            goal.feedback(Manipulate.Feedback(waiting_for=what))
+
         try:
             skill = conversions.manipulate_from_msg(goal.request, f"{robot}/manipulate")
         except conversions.ConversionError as error:
             result, state = self._refuse(robot, error)
         else:
-            result, state = await self._do(robot, goal, skill, feedback)
+            result, state = await self._do(robot, goal, skill, feedback, waits)
         message = Manipulate.Result(
             result=conversions.skill_result_to_msg(result), holding=state.holding
         )
@@ -241,6 +254,7 @@ class BridgeNode(AgentNode):
         goal: GoalContext,
         skill: Skill,
         feedback: Callable[[RobotState], None],
+        waits: Callable[[str], None],
     ) -> tuple[SkillResult, RobotState]:
         """Have the world's thread do what a goal asks for; cancelling this cancels it there."""
         loop = asyncio.get_running_loop()
@@ -258,7 +272,15 @@ class BridgeNode(AgentNode):
                 due = now + _FEEDBACK_PERIOD
                 feedback(state)
 
-        job = Goal(goal.id, robot, skill, lambda r, s: self.loop.call(settle, r, s), progress)
+        job = Goal(
+            goal.id,
+            robot,
+            skill,
+            lambda r, s: self.loop.call(settle, r, s),
+            progress,
+            waits,
+            conversions.why_from_msg(goal.request),
+        )
         self._driver.post(lambda: self._submit(job))
         try:
             return await asyncio.shield(end)
@@ -333,13 +355,13 @@ class BridgeNode(AgentNode):
         """Publish what a tick brought."""
         self._clock_file.announce(step.time)
         now = time.monotonic()
-        watched = step.time >= self._images_due and self._watched()
+        watched = self._cameras.wanted(step.time)
         # Images go with transforms of the very same moment.
         if now >= self._frames_due or step.ended or watched:
             self._frames_due = now + (_FRAMES_PERIOD if self._lockstep else 0.0)
             self._publish_moving(step.time, step.states)
         if watched:
-            self._render(step.time)
+            self._cameras.render(step.time)
         if now >= self._idle_due:
             self._look_after_newcomers(now)
 
@@ -352,7 +374,7 @@ class BridgeNode(AgentNode):
         if self._lockstep and self.world is not None:
             states = {robot: self.world.state(robot) for robot in self._ports}
             self._publish_moving(self.world.time, states)
-            self._render(self.world.time)
+            self._cameras.render(self.world.time)
         if now >= self._repeat_due:
             self._repeat_due = now + _REPEAT_PERIOD
             for port in self._ports.values():
@@ -377,45 +399,6 @@ class BridgeNode(AgentNode):
             self._ports[robot].publish_odometry(state.pose, state.linear, state.angular, stamp)
             if robot in self._hardware:
                 self._hardware[robot].publish(state, stamp)
-
-    def _watched(self) -> bool:
-        cameras = (camera for port in self._ports.values() for camera in port.cameras)
-        return any(c.wanted or c.detections_wanted or c.infos_wanted for c in cameras)
-
-    def _render(self, stamp: float) -> None:
-        """Make the images that somebody listens to, of all robots in one batch."""
-        self._images_due = stamp + 1.0 / self.parameters["camera_rate"] - 1e-9
-        cameras: list[CameraPublishers] = []
-        requests: list[FrameRequest] = []
-        for port in self._ports.values():
-            for camera in port.cameras:
-                camera.publish_infos(stamp)
-                wanted = set(camera.wanted)
-                if camera.detections_wanted and self._detector is not None:
-                    wanted |= {"depth", "semantic"}
-                if wanted:
-                    channels = tuple(channel for channel in CHANNELS if channel in wanted)
-                    requests.append(FrameRequest(port.robot, camera.camera.name, channels))
-                    cameras.append(camera)
-        if not requests or self.world is None:
-            return
-        for camera, frame in zip(cameras, self.world.render(requests), strict=True):
-            images = {c: getattr(frame, c) for c in CHANNELS if getattr(frame, c) is not None}
-            camera.publish(frame.time, images, frame.labels)
-            self._detect(camera, frame)
-
-    def _detect(self, camera: CameraPublishers, frame: Frame) -> None:
-        """Publish what the detector finds; of one moment it finds the same, however often."""
-        listeners = camera.detections_wanted
-        if not listeners or self._detector is None:
-            return
-        if frame.semantic is None or frame.depth is None:
-            return  # the first listener came while the images were drawn: the next ones have all
-        last = self._detected.get(camera)
-        if last is None or last[:2] != (frame.time, listeners):
-            found = self._detector.detect(frame, number=round(1e3 * frame.time))
-            last = self._detected[camera] = (frame.time, listeners, found)
-        camera.publish_detections(frame.time, last[2], "simulated")
 
     def _figures(self) -> dict[str, object]:
         timing, world = self._driver.timing, self.world

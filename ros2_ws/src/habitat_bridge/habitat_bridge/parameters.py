@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from coterie_ros.parameters import ParameterSpec
+from coterie_ros.permitting import PERMIT_PARAMETERS
 from habitat_bridge.prior import PRIOR_MAPS
 
 BRIDGE_PARAMETERS = (
@@ -12,7 +13,8 @@ BRIDGE_PARAMETERS = (
     ParameterSpec(
         "robots",
         "",
-        "List of {name, embodiment, start, urdf, resume} as JSON; empty is refused.",
+        "List of {name, embodiment, start, urdf, resume, limits, permits} as JSON; empty is "
+        "refused.",
         json=True,
     ),
     ParameterSpec(
@@ -42,6 +44,7 @@ BRIDGE_PARAMETERS = (
         "",
         "Folder in which stops of robots outlast a restart; empty: they do not.",
     ),
+    *PERMIT_PARAMETERS,
     ParameterSpec("seed", 0, "Seed of the world, where its description names none.", minimum=0),
     ParameterSpec(
         "rate",

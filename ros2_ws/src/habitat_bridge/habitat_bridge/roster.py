@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
 from coterie_core.guard import RobotLimits
+from coterie_core.permits import RobotPermits
 from coterie_core.plain_data import schema_problems
 from habitat_bridge.robots import load_embodiment
 from habitat_bridge.simulator import Start
@@ -46,6 +47,7 @@ class RobotSpec(BaseModel):
 
     `urdf` is published as its description (the document; empty: one made from the embodiment).
     `limits`: what the robot may do and where, the team's and its own.
+    `permits`: which goals are allowed, asked for and refused.
     `resume`: whether the bridge publishes its resume; not where a resume node does.
     """
 
@@ -57,6 +59,7 @@ class RobotSpec(BaseModel):
     urdf: str = Field("", max_length=20_000_000)
     resume: bool = True
     limits: RobotLimits = RobotLimits()
+    permits: RobotPermits = RobotPermits()
 
     @property
     def body(self) -> Embodiment:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import Any
 
 from coterie_core.geometry import Vec3
-from coterie_core.skills import Outcome, SkillResult
+from coterie_core.skills import Outcome, SkillRefused, SkillResult
+from robot_adapters.permission import Permission, Permitted
 
 _TRACK_PERIOD = 0.2
 
@@ -59,3 +61,93 @@ class Job:
             if self.task.done():
                 return
             await asyncio.wait([self.task], timeout=_TRACK_PERIOD)
+
+
+class Jobs:
+    """Runs a robot's skills, one at a time, each with its permit; use it in the node's loop.
+
+    Args:
+        permission: Gets and checks permits.
+        stopped: Tells why the robot is stopped; "": it is not.
+        position: Tells where it is [m], team's map; None: that is not known.
+        strays: Tells why it must not be at a position; "": it may be.
+        now: Tells the time [s].
+        report: Hears of exceptions: what failed, and how.
+    """
+
+    def __init__(
+        self,
+        permission: Permission,
+        *,
+        stopped: Callable[[], str],
+        position: Callable[[], Vec3 | None],
+        strays: Callable[[Vec3], str],
+        now: Callable[[], float],
+        report: Callable[[str, BaseException], object],
+    ) -> None:
+        self._permission = permission
+        permission.begins_to_wait = self.end
+        self._stopped, self._position, self._strays = stopped, position, strays
+        self._now, self._report = now, report
+        self._job: Job | None = None
+        self._turn = asyncio.Lock()
+
+    @property
+    def busy(self) -> str:
+        """Name of the skill that runs; "": none does."""
+        return self._job.what if self._job is not None else ""
+
+    async def run(
+        self,
+        what: str,
+        work: Callable[[], Coroutine[Any, Any, SkillResult]],
+        permitted: Permitted | None,
+    ) -> SkillResult:
+        """Run a skill alone, an older one is ended; cancelling this ends it on the robot."""
+        self.end("a newer goal took its place")
+        try:
+            async with self._turn:
+                result = await self._alone(what, work, permitted)
+        except asyncio.CancelledError:
+            self._permission.ended(permitted, SkillResult(Outcome.CANCELLED, "cancelled"))
+            raise
+        self._permission.ended(permitted, result)
+        return result
+
+    async def _alone(
+        self,
+        what: str,
+        work: Callable[[], Coroutine[Any, Any, SkillResult]],
+        permitted: Permitted | None,
+    ) -> SkillResult:
+        # A stop that comes later finds the job; one that came before does not.
+        if trouble := self._stopped():
+            return SkillResult(Outcome.REFUSED, trouble)
+        try:
+            self._permission.begin(permitted)
+        except SkillRefused as refused:
+            return refused.result
+        job = self._job = Job(asyncio.ensure_future(work()), what)
+        begin = self._now()
+        tracking = asyncio.ensure_future(job.track(self._position, self._strays))
+        try:
+            result = await job.task
+        except asyncio.CancelledError:
+            result = SkillResult(job.outcome, job.reason or "cancelled")
+        except Exception as error:
+            self._report(what, error)
+            result = SkillResult(Outcome.FAULT, f"the adapter failed: {error}")
+        finally:
+            self._job = None
+        await asyncio.wait([tracking])
+        if failure := tracking.exception():
+            self._report(f"tracking of {what}", failure)
+        duration = max(self._now() - begin, 0.0)
+        return replace(result, duration=duration, distance=job.driven)
+
+    def end(self, reason: str) -> None:
+        """End the skill that runs, and the goal that waits for a person."""
+        self._permission.end(reason)
+        if self._job is not None and not self._job.task.done():
+            self._job.reason = self._job.reason or reason
+            self._job.task.cancel()

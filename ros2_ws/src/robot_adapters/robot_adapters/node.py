@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from std_srvs.srv import Trigger
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.guard import Guard, RobotLimits
+from coterie_core.permits import RobotPermits
+from coterie_core.permits.touched import DOCK
 from coterie_core.skills import (
     POSITION_TOLERANCE,
     Detect,
@@ -32,20 +34,21 @@ from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.parameters import Parameters
+from coterie_ros.permitting import permit_gates, serve_permits
 from coterie_ros.robot_publishers import ObservationPublishers
 from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import STOP, StopServer
 from robot_adapters.backends import arm_of, navigation_of
-from robot_adapters.backends.base import Feedback, Progress
+from robot_adapters.backends.base import Feedback, Progress, spared
 from robot_adapters.battery import Battery
-from robot_adapters.job import Job
+from robot_adapters.job import Jobs
 from robot_adapters.parameters import ADAPTER_PARAMETERS
+from robot_adapters.permission import Permission, Permitted
 from robot_adapters.sensing.observer import SensingError
 from robot_adapters.sensing.rooms import rooms_from_names
 from robot_adapters.sensors import Sensors
 from robot_adapters.settings import AdapterSettings
 
-_FEEDBACK_PERIOD = 0.2
 _REPEAT_PERIOD = 1.0
 _HOLD_PERIOD = 0.2
 _SLACK = 0.05  # [m] and [rad] that a robot may roll on after its goal checker was content
@@ -74,12 +77,13 @@ class AdapterNode(AgentNode):
             raise ValueError("parameter 'robot': name the robot, or start the node in a namespace")
         self.settings = AdapterSettings.from_parameters(parameters)
         self.limits = RobotLimits.from_json(parameters["limits"], "parameter 'limits'")
+        permits = RobotPermits.from_json(parameters["permits"], "parameter 'permits'")
+        # Whatever the parameter says: an adapter drives a real robot.
+        self._policy = permits.model_copy(update={"real": True})
         body = parameters.json("embodiment") or {"name": self.robot}
         self.body = self.limits.body(Embodiment.model_validate(body))
         self.battery = Battery(self.settings.battery)
         self._step = 0
-        self._job: Job | None = None
-        self._turn = asyncio.Lock()
         self._trouble = ""
         self._docked = False
         self._topics = ObservationPublishers(self, self.robot, self.body, "")
@@ -95,11 +99,20 @@ class AdapterNode(AgentNode):
         self.sensors = Sensors(self, settings, self.body.radius, team_map, self.robot, rooms)
         self._found = self.publisher(SemanticMap, "prior_map", "latched")
         self.guard = Guard(None, {}, self.limits)
-        self.sensors.on_map(self._map_changed)
-        kept_out = any(limits.keep_out for _, limits in self.limits.layers)
-        self.navigation = navigation_of(
-            self, settings, self.sensors, self.guard.check_path, kept_out
+        self.gate = permit_gates(self.parameters, {self.robot: self._policy})[self.robot]
+        self.permission = Permission(self.gate, self.robot, self.loop.call, self.problem)
+        self.jobs = Jobs(
+            self.permission,
+            stopped=lambda: self.stops.refusal(self.robot),
+            position=self._position,
+            strays=self.guard.strays,
+            now=self.now,
+            report=self.report_failure,
         )
+        serve_permits(self, {self.robot: self.gate}, {self.robot: ""})
+        self.sensors.on_map(self._map_changed)
+        matters = any(limits.keep_out for _, limits in self.limits.layers) or self._policy.by_room
+        self.navigation = navigation_of(self, settings, self.sensors, self._check_path, matters)
         self.arm = arm_of(self, settings, self.body, self.parameters["urdf"], self.sensors)
         self._topics.describe(
             self.parameters["urdf"], self.now(), with_resume=self.parameters["resume"]
@@ -122,6 +135,7 @@ class AdapterNode(AgentNode):
             Path(kept) if kept else None,
             self._halt,
             lambda robot: None,
+            lambda robot, kind, body: self.gate.note(kind, body),
         )
         self.every(_HOLD_PERIOD, self._hold, "hold")
 
@@ -145,7 +159,14 @@ class AdapterNode(AgentNode):
                     )
                 )
 
-            result = await self._do(skill, lambda: self._drive(skill, target, _spared(feedback)))
+            def waits(what: str) -> None:
+                goal.feedback(NavigateTo.Feedback(waiting_for=what))
+
+            work = partial(self._drive, skill, target, spared(feedback))
+            spot = target if skill.place else None
+            result = await self._do(
+                skill, work, spot, conversions.why_from_msg(goal.request), waits
+            )
         pose = self._here()
         left = (math.nan, 0.0)
         if target is not None and pose is not _NOWHERE:
@@ -165,7 +186,13 @@ class AdapterNode(AgentNode):
             def feedback(progress: Progress) -> None:
                 goal.feedback(Manipulate.Feedback(progress=float(progress.done)))
 
-            result = await self._do(skill, lambda: self._act(skill, _spared(feedback)))
+            def waits(what: str) -> None:
+                goal.feedback(Manipulate.Feedback(waiting_for=what))
+
+            work = partial(self._act, skill, spared(feedback))
+            result = await self._do(
+                skill, work, None, conversions.why_from_msg(goal.request), waits
+            )
         message = Manipulate.Result(
             result=conversions.skill_result_to_msg(result),
             holding=self.arm.holding if self.arm is not None else "",
@@ -173,15 +200,30 @@ class AdapterNode(AgentNode):
         return _ended(goal, result, message)
 
     async def _do(
-        self, skill: Skill, work: Callable[[], Coroutine[Any, Any, SkillResult]]
+        self,
+        skill: Skill,
+        work: Callable[[], Coroutine[Any, Any, SkillResult]],
+        spot: Vec3 | None,
+        why: str,
+        waits: Callable[[str], object],
     ) -> SkillResult:
         """Do a skill unless it is refused; one that runs is ended. An observation follows."""
         try:
             self._refuse(skill)
+            permitted = await self.permission.get(
+                skill,
+                self._position(),
+                self.body.linear_speed,
+                spot=spot,
+                holding=self.arm.holding if self.arm is not None else "",
+                why=why,
+                waits=waits,
+            )
         except SkillRefused as refused:
-            await self._observe()
+            if self.active:
+                await self._observe()
             return refused.result
-        return await self._run(type(skill).__name__, work)
+        return await self._run(type(skill).__name__, work, permitted)
 
     def _refuse(self, skill: Skill) -> None:
         """Let a skill pass.
@@ -195,47 +237,27 @@ class AdapterNode(AgentNode):
             raise SkillRefused(Outcome.REFUSED, trouble)
         self.guard.check(skill, self.body)
 
+    def _check_path(self, points: Sequence[Vec3]) -> None:
+        self.guard.check_path(points)
+        self.permission.check_path(points)
+
     async def _run(
-        self, what: str, work: Callable[[], Coroutine[Any, Any, SkillResult]]
+        self,
+        what: str,
+        work: Callable[[], Coroutine[Any, Any, SkillResult]],
+        permitted: Permitted | None,
     ) -> SkillResult:
-        """Run a skill alone; cancelling this ends it on the robot."""
-        self._end_job("a newer goal took its place")
-        async with self._turn:
-            # A stop that comes later finds the job; one that came before does not.
-            if trouble := self.stops.refusal(self.robot):
-                return SkillResult(Outcome.REFUSED, trouble)
-            job = self._job = Job(asyncio.ensure_future(work()), what)
-            begin = self.now()
-            tracking = asyncio.ensure_future(job.track(self._position, self.guard.strays))
-            try:
-                result = await job.task
-            except asyncio.CancelledError:
-                result = SkillResult(job.outcome, job.reason or "cancelled")
-            except Exception as error:
-                self.report_failure(what, error)
-                result = SkillResult(Outcome.FAULT, f"the adapter failed: {error}")
-            finally:
-                self._job = None
-            await asyncio.wait([tracking])
-            if failure := tracking.exception():
-                self.report_failure(f"tracking of {what}", failure)
-            duration = max(self.now() - begin, 0.0)
-            result = replace(result, duration=duration, distance=job.driven)
+        result = await self.jobs.run(what, work, permitted)
         if self.active:
             await self._observe()
         return result
-
-    def _end_job(self, reason: str) -> None:
-        if self._job is not None and not self._job.task.done():
-            self._job.reason = self._job.reason or reason
-            self._job.task.cancel()
 
     def _halt(self, reasons: Mapping[str, str]) -> None:
         """Stop the robot; in the executor's thread, which never waits for a skill."""
         for backend in (self.navigation, self.arm):
             if backend is not None:
                 backend.halt()
-        self.loop.call(self._end_job, reasons[self.robot])
+        self.loop.call(self.jobs.end, reasons[self.robot])
 
     def _hold(self) -> None:
         """While it is stopped: cancel what was on its way when the stop came, whoever sent it."""
@@ -343,7 +365,7 @@ class AdapterNode(AgentNode):
 
     async def _repeat(self) -> None:
         """Make the first observation; repeat the last one to newcomers, and say what is wrong."""
-        if self._step == 0 and self._job is None:
+        if self._step == 0 and not self.jobs.busy:
             await self._observe()
         self._topics.repeat_observation(to_new_only=True)
         for backend in (self.navigation, self.arm):
@@ -360,6 +382,7 @@ class AdapterNode(AgentNode):
         except SensingError:
             return
         self.guard.know(scene)
+        self.gate.know(scene)
         self._found.publish(conversions.scene_to_msg(self.sensors.observer.found_scene()))
 
     def _figures(self) -> dict[str, object]:
@@ -371,7 +394,7 @@ class AdapterNode(AgentNode):
         return {
             **ready,
             "located": self._located_trouble() or "yes",
-            "skill": self._job.what if self._job is not None else "none",
+            "skill": self.jobs.busy or "none",
             "battery": "unknown"
             if math.isnan(self.battery.charge)
             else f"{100.0 * self.battery.charge:.0f} %",
@@ -384,14 +407,19 @@ class AdapterNode(AgentNode):
         if self.battery.update(float(message.percentage)):
             self.problem(self.battery.trouble)
             settings = self.settings
-            if settings.battery.dock and settings.navigation.dock and self._job is None:
+            if settings.battery.dock and settings.navigation.dock and not self.jobs.busy:
                 self.run(self._dock(), "docking")
 
     async def _dock(self) -> SkillResult:
         base = self.navigation
         if base is None:
             return SkillResult(Outcome.UNSUPPORTED, "navigation.backend is none: it cannot drive")
-        result = await self._run("Dock", base.dock)
+        try:
+            permitted = await self.permission.get(DOCK, self._position(), self.body.linear_speed)
+        except SkillRefused as refused:
+            result = refused.result
+        else:
+            result = await self._run("Dock", base.dock, permitted)
         self._docked = self._docked or result.ok
         if not result.ok:
             self.problem(f"docking: {result.reason}")
@@ -400,20 +428,6 @@ class AdapterNode(AgentNode):
     async def _dock_asked(self, request: Trigger.Request) -> Trigger.Response:
         result = await self._dock()
         return Trigger.Response(success=result.ok, message=result.reason)
-
-
-def _spared(feedback: Feedback) -> Feedback:
-    """Pass on feedback a few times a second at most."""
-    due = 0.0
-
-    def pass_on(progress: Progress) -> None:
-        nonlocal due
-        now = asyncio.get_running_loop().time()
-        if now >= due:
-            due = now + _FEEDBACK_PERIOD
-            feedback(progress)
-
-    return pass_on
 
 
 def _ended(goal: GoalContext, result: SkillResult, message: Any) -> Any:

@@ -7,6 +7,7 @@ import typing
 from typing import Any, Literal
 
 from coterie_ros.parameters import ParameterSpec
+from coterie_ros.permitting import PERMIT_PARAMETERS
 from robot_adapters.settings import fields
 
 _UNIT = re.compile(r" \[([^\]]+)\]")
@@ -49,6 +50,14 @@ ADAPTER_PARAMETERS = (
         "Limits of what the robot may do and where, as JSON; empty: none, and it must not move.",
         json=True,
     ),
+    ParameterSpec(
+        "permits",
+        "",
+        "Policy of permits: which goals are allowed, asked for and refused, as JSON; empty: none "
+        "is said, and every physical goal is refused.",
+        json=True,
+    ),
+    *PERMIT_PARAMETERS,
     ParameterSpec(
         "resume", True, "The node publishes the robot's resume; false: a resume node does."
     ),

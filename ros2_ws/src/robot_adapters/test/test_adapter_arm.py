@@ -41,6 +41,7 @@ class Rig:
     def __init__(self, ros, **parameters):
         self.ros = ros
         given = {
+            "permits": '{"team": {"otherwise": "allow"}}',
             "limits": json.dumps({"team": {"area": "anywhere", "unknown_mass": "allow"}}),
             "embodiment": BODY,
             "urdf": ARM_URDF,

@@ -37,6 +37,7 @@ class Rig:
     def __init__(self, ros, **parameters):
         self.ros = ros
         given = {
+            "permits": '{"team": {"otherwise": "allow"}}',
             "limits": ANYWHERE,
             "sensors.settle": 0.05,
             "navigation.look_on_arrival": False,

@@ -48,6 +48,7 @@ CAMERAS = json.dumps(
     ]
 )
 GIVEN = {
+    "permits": '{"team": {"otherwise": "allow"}}',
     "limits": '{"team": {"area": "anywhere"}}',
     "frames.tf": "tf",
     "in_team_map": json.dumps({"x": 10.0, "y": 0.0, "yaw": math.pi / 2.0}),

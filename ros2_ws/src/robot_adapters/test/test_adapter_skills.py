@@ -63,6 +63,7 @@ def test_its_own_node_does_the_skills_in_its_own_map(ros):
             namespace="/porter",
             context=ros.context,
             parameters={
+                "permits": '{"team": {"otherwise": "allow"}}',
                 "limits": '{"team": {"area": "anywhere"}}',
                 "embodiment": body,
                 "navigation.backend": "skills",

@@ -105,6 +105,7 @@ def lab_robot(
         **settings.to_parameters(),
         "robot": ROBOT,
         "embodiment": body.model_dump_json(),
+        "permits": json.dumps({"team": {"otherwise": "allow"}}),
         "limits": json.dumps({"team": {"area": "anywhere"}}),
         "use_sim_time": True,
     }

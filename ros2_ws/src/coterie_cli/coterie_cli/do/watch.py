@@ -85,7 +85,11 @@ class TaskWatcher(AgentNode):
             serve_words(self, PERSON, self._person.answer)
 
     def on_start(self) -> None:
-        """Listen to leader, robots and map."""
+        """Listen to leader, robots and map; put robots' requests for permits to the person."""
+        if self._person is not None and self._person.there:
+            from coterie_cli.permits import PermitsAtTerminal
+
+            PermitsAtTerminal(self, self.robots, self._person, self._person.show)
         self.subscribe(
             DiscussionTurn,
             "discussion",

@@ -11,11 +11,12 @@ from coterie_bringup.team import Team
 from coterie_bringup.team_robots import RobotSpec
 from coterie_cli.robot.findings import Finding, State
 from coterie_core.guard.guard import NO_AREA
+from coterie_core.permits.policy import WRITE
 from robot_adapters.settings import AdapterSettings
 
 
 def judge_body(team: Team, robot: RobotSpec, settings: AdapterSettings) -> Iterator[Finding]:
-    """Give the findings about a robot's URDF and limits, which need no robot.
+    """Give the findings about a robot's URDF, limits and permits, which need no robot.
 
     Args:
         team: The team.
@@ -30,6 +31,12 @@ def judge_body(team: Team, robot: RobotSpec, settings: AdapterSettings) -> Itera
         yield finding("limits", "area", "good", "says where it may be")
     else:
         yield finding("limits", "area", "bad", "it will refuse to move", NO_AREA)
+    permits = team.permits_of(robot)
+    if permits.says_something:
+        asks = "; it asks people: ./coterie permits" if permits.asks else ""
+        yield finding("permits", "policy", "good", f"says what it may do{asks}")
+    else:
+        yield finding("permits", "policy", "bad", "it will refuse every goal", WRITE)
     if not robot.urdf:
         remedy = "give its URDF: size, reach and cameras are read from it"
         text = f"no URDF: it counts as the preset {robot.embodiment!r}"

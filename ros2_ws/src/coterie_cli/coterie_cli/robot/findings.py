@@ -26,7 +26,7 @@ class Finding:
 
     Attributes:
         robot: Whom it is about.
-        area: topic, camera, frame, clock, server, body, battery or limits.
+        area: topic, camera, frame, clock, server, body, battery, limits or permits.
         what: Name of the topic, server or frame.
         state: How good it is; bad: the robot does not work so.
         text: What was found.

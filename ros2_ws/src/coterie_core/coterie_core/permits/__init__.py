@@ -1,6 +1,6 @@
 """Permits: no physical goal begins without one, and no model can make one."""
 
-from coterie_core.permits.answer import Decision, SignedAnswer, load_key, make_key
+from coterie_core.permits.answer import Decision, SignedAnswer, answered, load_key, make_key
 from coterie_core.permits.gate import PermitError, PermitGate
 from coterie_core.permits.policy import PermitRule, Permits, RobotPermits
 from coterie_core.permits.request import PermitRequest, Waiting
@@ -18,6 +18,7 @@ __all__ = [
     "SignedAnswer",
     "Surroundings",
     "Waiting",
+    "answered",
     "load_key",
     "make_key",
 ]

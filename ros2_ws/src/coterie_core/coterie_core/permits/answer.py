@@ -15,10 +15,10 @@ import stat
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
+from coterie_core.permits.request import PermitRequest
 from coterie_core.permits.touched import canonical
-from coterie_core.stop import MAX_TEXT
+from coterie_core.stop import MAX_TEXT, one_line
 
-KEY_FILE = "permits.key"
 _KEY_BYTES = 32
 
 
@@ -117,3 +117,40 @@ def load_key(file: Path) -> bytes:
     if len(key) != _KEY_BYTES:
         raise KeyProblem(f"{file}: no key: expected {2 * _KEY_BYTES} hexadecimal digits")
     return key
+
+
+ONCE = 300.0
+"""How long a permit for one goal waits for it to begin [s]."""
+
+
+def answered(
+    request: PermitRequest,
+    decision: Decision,
+    by: str,
+    reason: str = "",
+    *,
+    lasting: float = 0.0,
+    now: float,
+    key: bytes,
+) -> SignedAnswer:
+    """Return a person's answer to a request, signed: for tools that a person uses, and no others.
+
+    Args:
+        request: The request.
+        decision: What the person decides.
+        by: Who the person is.
+        reason: Why.
+        lasting: How long all goals alike are allowed [s]; 0: this goal is, once.
+        now: Wall time [s].
+        key: The key of the team's robots.
+    """
+    until = now + (lasting or ONCE) if decision is Decision.ALLOW else 0.0
+    return SignedAnswer(
+        request.id,
+        request.goal.digest,
+        decision,
+        one_line(by),
+        one_line(reason),
+        round(until, 3),
+        lasting > 0.0 and decision is Decision.ALLOW,
+    ).sign(key)

@@ -28,7 +28,8 @@ from coterie_core.scene import SceneGraph
 from coterie_core.skills import Outcome, Skill, SkillRefused, SkillResult
 from coterie_core.stop import one_line
 
-_PREFIX = "no permit to "
+NO_PERMIT = "no permit to "
+"""What the reason of a refusal begins with where there is no permit."""
 _MOST_WAITING = 50
 """Most goals of one robot that wait for a person; more are refused."""
 _MOST_REMEMBERED = 1000
@@ -272,7 +273,7 @@ class PermitGate:
             for one in late:
                 request = one.request
                 del self._waiting[request.id]
-                waited = f"nobody answered in {request.until - request.asked:.0f} s"
+                waited = f"nobody answered in {round(request.until - request.asked, 1):g} s"
                 settled.append((one, self._turned_down(request, waited, "")))
         for one, reason in settled:
             one.settled(None, reason)
@@ -345,7 +346,7 @@ class PermitGate:
 
     def _turned_down(self, request: PermitRequest, why: str, by: str) -> str:
         """Remember that a goal is not permitted; return the reason."""
-        reason = f"{_PREFIX}{request.goal.what}: {why}; {_asks(request.rule)}"
+        reason = f"{NO_PERMIT}{request.goal.what}: {why}; {_asks(request.rule)}"
         until = self._wall() + self.permits.ask_again
         self._refused[alike(request.goal)] = _Refusal(reason, until)
         self.note(
@@ -365,7 +366,7 @@ class PermitGate:
             self._refused.pop(next(iter(self._refused)))
 
     def _refuse(self, goal: PermitGoal, why: str, *, ready: bool = False) -> NoReturn:
-        reason = why if ready else f"{_PREFIX}{goal.what}: {why}"
+        reason = why if ready else f"{NO_PERMIT}{goal.what}: {why}"
         self.note("refusal", {"goal": goal.digest, "by": "the policy", "reason": reason})
         raise SkillRefused(Outcome.REFUSED, reason)
 
@@ -378,7 +379,7 @@ class PermitGate:
                 self._log.write(kind, goal.robot, body)
         except OSError as error:
             raise SkillRefused(
-                Outcome.REFUSED, f"{_PREFIX}{goal.what}: it cannot be logged: {error}"
+                Outcome.REFUSED, f"{NO_PERMIT}{goal.what}: it cannot be logged: {error}"
             ) from None
 
     def _names(self, goal: PermitGoal) -> dict[str, object]:
@@ -392,7 +393,7 @@ def needs_permit(skill: Skill | str) -> bool:
 
 def is_no_permit(result: SkillResult) -> bool:
     """Whether a skill was refused because there is no permit for it."""
-    return result.outcome is Outcome.REFUSED and result.reason.startswith(_PREFIX)
+    return result.outcome is Outcome.REFUSED and result.reason.startswith(NO_PERMIT)
 
 
 def _told(goal: PermitGoal) -> dict[str, object]:

@@ -236,6 +236,12 @@ class RobotPermits(_Section):
         )
 
     @property
+    def says_something(self) -> bool:
+        """Whether the team's section allows anything, or has a person asked."""
+        answers = (self.team.otherwise, *(rule.answer for rule in self.team.rules))
+        return "allow" in answers or "ask" in answers
+
+    @property
     def by_room(self) -> bool:
         """Whether it matters through which rooms a robot drives."""
         return any(rule.rooms for section in (self.team, self.robot) for rule in section.rules)

@@ -111,6 +111,8 @@ class Surroundings:
 
     def rooms_of(self, points: Sequence[Vec3]) -> tuple[tuple[str, ...], bool]:
         """Return ids of the rooms that points [m] lie in, in order; whether some lie in none."""
+        if not self._scene.rooms:
+            return (), bool(points)
         found = [self._regions.room_at(point) for point in points]
         return tuple(dict.fromkeys(room for room in found if room)), not all(found)
 

@@ -121,6 +121,8 @@ from coterie_ros.conversions.skills import (
     skill_result_from_msg,
     skill_result_to_msg,
     stamped_pose,
+    why_from_msg,
+    with_why,
 )
 from coterie_ros.conversions.talk import (
     answer_from_msg,
@@ -283,4 +285,6 @@ __all__ = [
     "transforms_from_msg",
     "vote_from_msg",
     "vote_to_msg",
+    "why_from_msg",
+    "with_why",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from geometry_msgs.msg import PoseStamped
 
@@ -24,6 +25,7 @@ from coterie_core.skills import (
     Target,
     Wait,
 )
+from coterie_core.stop import one_line
 from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import SkillResult as SkillResultMsg
@@ -56,8 +58,22 @@ _NAMES = {
     Manipulate.Goal.WAIT: "WAIT",
 }
 
+G = TypeVar("G", NavigateToAction.Goal, Manipulate.Goal)
+
 # Longest wait that a goal may ask for [s].
 LONGEST_WAIT = 86400.0
+
+
+def with_why(goal: G, why: str) -> G:
+    """Return a goal of a skill with what it is for, in words."""
+    if why:
+        goal.why = one_line(why)
+    return goal
+
+
+def why_from_msg(goal: NavigateToAction.Goal | Manipulate.Goal) -> str:
+    """Return what a goal is for as one line of words, which are data; "": it does not say."""
+    return one_line(str(getattr(goal, "why", "")))
 
 
 def navigate_to_msg(skill: NavigateTo) -> NavigateToAction.Goal:

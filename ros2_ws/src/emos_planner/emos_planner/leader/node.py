@@ -67,7 +67,8 @@ class LeaderNode(AgentNode):
         self._meanings = node_meanings(parameters.json("embedder"))
         self._asking = node_asking(self, self.decider, "leader", self.robots)
         self.options = LeaderOptions(
-            **{name: parameters[name] for name in LeaderOptions.model_fields}
+            **{n: parameters[n] for n in LeaderOptions.model_fields if n != "permits"},
+            permits=parameters.json("permits") or {},
         )
         directory = parameters["state_directory"]
         self._folder = Path(directory) if directory else None

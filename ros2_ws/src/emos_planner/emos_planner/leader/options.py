@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from coterie_core.permits import RobotPermits
 from coterie_core.resume_text import ResumeFormat
 from emos_planner.leader.searches import ENOUGH
 from emos_planner.map_view import MAP_CHARS
@@ -37,3 +38,6 @@ class LeaderOptions(BaseModel):
     discussion: bool = True
     resume_format: ResumeFormat = "json"
     seed: int = Field(0, ge=0, lt=2**31)
+    permits: dict[str, RobotPermits] = Field(
+        default_factory=dict, description="each robot's policy of permits, as far as it is known"
+    )

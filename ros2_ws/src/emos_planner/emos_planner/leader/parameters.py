@@ -38,6 +38,12 @@ LEADER_PARAMETERS = (
         maximum=400_000,
     ),
     ParameterSpec(
+        "permits",
+        "",
+        "Policies of permits of the robots, by name, as JSON; empty: none is known.",
+        json=True,
+    ),
+    ParameterSpec(
         "reassign_limit",
         3,
         "Largest number of times that one sub-task is given to another robot.",

@@ -15,6 +15,7 @@ from emos_planner.leader.heartbeats import Heartbeats
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.order import block, take_lost, wait_for_new
 from emos_planner.leader.outcome import Outcome, is_full, outcome_of, why_nobody
+from emos_planner.leader.permits import no_better
 from emos_planner.leader.reported import SURE, ReportedThings
 from emos_planner.leader.understand import Understanding
 
@@ -344,6 +345,7 @@ class Progress:
                     continue
             if one.state is _FAILED:
                 forbidden.add((one.id, one.robot))
+                forbidden |= no_better(self.options.permits, one, self.scene)
                 self.failures.setdefault(one.id, {})[one.robot] = one.reason
                 self.tries[one.id] = self.tries.get(one.id, 0) + 1
                 # Giving it anew would take a discussion.

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 
 from coterie_core.geometry import Vec3
+from coterie_core.permits.gate import is_no_permit
 from coterie_core.scene import SceneObject
 from coterie_core.skills import (
     Ask,
@@ -19,6 +20,7 @@ from coterie_core.skills import (
     Pick,
     Place,
     Skill,
+    SkillResult,
     Target,
     Wait,
 )
@@ -70,6 +72,8 @@ def options_for(now: Situation) -> tuple[Option, ...]:
         if now.sub_task.kind == "place" and now.did("Place"):
             return (_done("it was put down"),)  # whether it is there, others may see
         return (_give_up(now, "tried often enough"),)
+    if now.sub_task.kind != "search" and _not_permitted(now):
+        return (_give_up(now),)  # nobody is asked for it once more
     plans: Mapping[str, Callable[[Situation], Iterator[Option]]] = {
         "go_to": _go_to,
         "search": search,
@@ -91,6 +95,11 @@ def options_for(now: Situation) -> tuple[Option, ...]:
     for option in options:
         unique.setdefault(option.id, option)
     return tuple(unique.values())
+
+
+def _not_permitted(now: Situation) -> bool:
+    last = now.last
+    return last is not None and is_no_permit(SkillResult(last.outcome, last.reason))
 
 
 def _in_trouble(now: Situation) -> bool:

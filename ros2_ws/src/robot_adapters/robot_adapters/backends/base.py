@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +10,9 @@ from typing import Protocol
 
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.skills import NavigateTo, Skill, SkillResult
+
+_FEEDBACK_PERIOD = 0.2
+"""Shortest time between two pieces of feedback that are passed on [s]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +143,17 @@ class ArmBackend(Backend, Protocol):
     async def manipulate(self, skill: Skill, feedback: Feedback) -> SkillResult:
         """Do MoveArmTo, Pick, Place, Open or Close; positions are in the team's map."""
         ...
+
+
+def spared(feedback: Feedback) -> Feedback:
+    """Pass on feedback a few times a second at most."""
+    due = 0.0
+
+    def pass_on(progress: Progress) -> None:
+        nonlocal due
+        now = asyncio.get_running_loop().time()
+        if now >= due:
+            due = now + _FEEDBACK_PERIOD
+            feedback(progress)
+
+    return pass_on

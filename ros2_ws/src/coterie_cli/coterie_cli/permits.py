@@ -1,0 +1,298 @@
+"""`./coterie permits`: a person allows or refuses what robots ask for; nothing else can."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import getpass
+import os
+import re
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from rclpy.context import Context
+from rich.console import Console
+from rich.table import Table
+
+from coterie_bringup.errors import CommandError
+from coterie_bringup.rundir import RunState, key_file, running_teams
+from coterie_bringup.running_team import ended_by_signals
+from coterie_bringup.spinning import in_loop, spinning
+from coterie_cli.ask import choose_team
+from coterie_cli.person import PersonAtTerminal
+from coterie_core.asking import WordsQuestion
+from coterie_core.language import inline_data
+from coterie_core.permits import Decision, PermitRequest
+from coterie_core.permits.names import REQUESTS
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.permit_client import PermitClient
+
+_SETTLE = 2.0
+"""How long the robots' lists of requests are waited for [s]."""
+_LOOK = 0.5
+"""How often robots of a team that runs elsewhere are looked for [s]."""
+_ALIKE = 600.0
+"""How long the answer that allows goals alike does [s]."""
+ONCE, LONGER, REFUSE = "allow this once", "allow goals alike for 10 minutes", "refuse"
+_YES, _NO = ("y", "yes", "allow"), ("n", "no")
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h)?")
+_UNITS = {None: 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def who() -> str:
+    """Return who sits here: login and computer."""
+    return f"{getpass.getuser()}@{socket.gethostname()}"
+
+
+class PermitsAtTerminal:
+    """Puts robots' requests to whoever sits at the terminal; make it in a node's `on_start`.
+
+    Args:
+        node: The command's node.
+        robots: The team's robots.
+        person: Answers; where nobody is there, nothing is asked.
+        say: Shows a line.
+
+    Attributes:
+        client: Of the robots' requests.
+    """
+
+    def __init__(
+        self,
+        node: AgentNode,
+        robots: Sequence[str],
+        person: PersonAtTerminal,
+        say: Callable[[str], object],
+    ) -> None:
+        self._node, self._person, self._say = node, person, say
+        self._put: set[str] = set()
+        self.client = PermitClient(node, robots, key_file(), self._changed)
+
+    def _changed(self) -> None:
+        for request in self.client.waiting.values():
+            if request.id not in self._put:
+                self._put.add(request.id)
+                self._node.run(self._ask(request), "permit")
+
+    async def _ask(self, request: PermitRequest) -> None:
+        while (left := request.until - time.time()) > 0.0:
+            choices = (ONCE, LONGER, REFUSE)
+            question = WordsQuestion(
+                request.goal.robot, "", f"may it? {request.text}", choices, left
+            )
+            text = (await self._person.answer(question)).text
+            if request.id not in self.client.waiting or not text:
+                return  # answered elsewhere, over, or left to others
+            decision = decision_of(text)
+            if decision is None:
+                self._say(f"  not understood: {inline_data(text)}; type 1, 2 or 3")
+                continue
+            lasting = _ALIKE if text == LONGER else 0.0
+            try:
+                _, told = await self.client.answer(request, decision, who(), lasting=lasting)
+            except ValueError as error:
+                told = str(error)
+            self._say(f"  {inline_data(told, limit=300)}")
+            return
+
+
+def decision_of(text: str) -> Decision | None:
+    """Return what a person's words mean; None: nothing that is clear."""
+    said = text.strip().lower()
+    if said in (ONCE, LONGER, *_YES):
+        return Decision.ALLOW
+    return Decision.REFUSE if said in (REFUSE, *_NO) else None
+
+
+class _Desk(AgentNode):
+    """The node of `./coterie permits`."""
+
+    SAYS_READY = False
+
+    def __init__(
+        self, robots: Sequence[str], person: PersonAtTerminal | None, say: Callable[[str], object],
+        *, namespace: str = "", context: Context | None = None,
+    ) -> None:  # fmt: skip
+        self._robots, self._person, self._say = list(robots), person, say
+        super().__init__(
+            f"permits_{os.getpid()}",
+            namespace=namespace or None,
+            context=context,
+            parameters={"diagnostics_period": 0.0},
+            light=True,
+        )
+
+    def on_start(self) -> None:
+        """Hear of the robots' requests; put them to the person where one is there."""
+        if self._person is not None:
+            self.permits = PermitsAtTerminal(self, self._robots, self._person, self._say).client
+        else:
+            self.permits = PermitClient(self, self._robots, key_file())
+        if not self._robots:
+            self.every(_LOOK, self.find, "robots")  # the team runs on another computer
+
+    async def find(self) -> None:
+        """Look for robots that ask for permits."""
+        own = self.get_namespace().rstrip("/")
+        pattern = re.compile(re.escape(own) + rf"/(\w+)/{REQUESTS}")
+        names = [name for name, _ in await self.in_executor(self.get_topic_names_and_types)]
+        for name in names:
+            if found := pattern.fullmatch(name):
+                await self.in_executor(self.permits.watch, found[1])
+
+    async def waiting(self) -> dict[str, PermitRequest]:
+        """Return the requests that wait, once the robots had time to tell."""
+        end = time.monotonic() + _SETTLE
+        while time.monotonic() < end:
+            if self._robots and len(self.permits.heard) == len(self._robots):
+                break
+            await asyncio.sleep(0.05)
+        return self.permits.waiting
+
+
+@contextlib.contextmanager
+def _desk(
+    state: RunState, person: PersonAtTerminal | None, say: Callable[[str], object]
+) -> Iterator[_Desk]:
+    with spinning(
+        lambda context: _Desk(
+            state.robots, person, say, namespace=state.namespace, context=context
+        ),
+        domain=state.domain,
+        environment=state.environment,
+    ) as node:
+        yield node
+
+
+def _team(domain: int | None, namespace: str | None) -> RunState:
+    return choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)
+
+
+def show(domain: int | None, namespace: str | None) -> int:
+    """Print the requests that wait; return 0.
+
+    Raises:
+        CommandError: No team runs, or several.
+    """
+
+    async def work() -> dict[str, PermitRequest]:
+        with _desk(_team(domain, namespace), None, print) as desk:
+            return await in_loop(desk, desk.waiting())
+
+    waiting = asyncio.run(work())
+    console = Console(highlight=False)
+    if not waiting:
+        console.print("nothing waits for a permit")
+        return 0
+    table = Table("id", "request", "left", "asked by", box=None)
+    for request in waiting.values():
+        left = max(request.until - time.time(), 0.0)
+        text = inline_data(request.text, limit=400)
+        table.add_row(request.id[:6], _plain(text), f"{left:.0f} s", _plain(request.rule))
+    console.print(table)
+    console.print("answer with ./coterie permits allow ID, or refuse ID --reason ...", style="dim")
+    return 0
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def decide(
+    decision: Decision,
+    id_: str,
+    by: str,
+    reason: str,
+    lasting: str,
+    domain: int | None,
+    namespace: str | None,
+) -> int:
+    """Answer a request; return 0 if that was accepted, else 1.
+
+    Args:
+        decision: What the person decides.
+        id_: Beginning of the request's id, or name of a robot with one request.
+        by: Who says so; "": the login.
+        reason: Why.
+        lasting: How long goals alike are allowed, such as `10m`; "": this one is, once.
+        domain: The team's ROS domain; None: the team that runs here.
+        namespace: The team's namespace.
+
+    Raises:
+        CommandError: No team, no such request, or several; no span of time; no key.
+    """
+    seconds = span(lasting) if lasting else 0.0
+
+    async def work() -> tuple[bool, str]:
+        with _desk(_team(domain, namespace), None, print) as desk:
+            waiting = await in_loop(desk, desk.waiting())
+            request = chosen(waiting, id_)
+            try:
+                return await in_loop(
+                    desk,
+                    desk.permits.answer(request, decision, by or who(), reason, lasting=seconds),
+                )
+            except ValueError as error:
+                raise CommandError(str(error)) from None
+
+    accepted, told = asyncio.run(work())
+    print(inline_data(told, limit=400))
+    return 0 if accepted else 1
+
+
+def chosen(waiting: dict[str, PermitRequest], id_: str) -> PermitRequest:
+    """Return the request that is meant.
+
+    Raises:
+        CommandError: None is, or several are.
+    """
+    meant = [
+        request
+        for request in waiting.values()
+        if id_ and (request.id.startswith(id_.lower()) or request.goal.robot == id_)
+    ]
+    if len(meant) == 1:
+        return meant[0]
+    ids = ", ".join(f"{one.id[:6]} ({one.goal.robot})" for one in meant or waiting.values())
+    what = "several requests are" if meant else "no request that waits is"
+    raise CommandError(f"{what} called {inline_data(id_)}; requests: {ids or 'none waits'}")
+
+
+def span(text: str) -> float:
+    """Return a span of time [s], such as `90`, `10m` or `1h`.
+
+    Raises:
+        CommandError: It is none.
+    """
+    found = _SPAN.fullmatch(text.strip().lower())
+    if found is None or not float(found[1]) > 0.0:
+        raise CommandError(f"{text!r} is no span of time; for example 90s, 10m or 1h")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def watch(domain: int | None, namespace: str | None) -> int:
+    """Put requests to whoever sits at the terminal, until Ctrl-C.
+
+    Raises:
+        CommandError: No team runs, or nobody can type here.
+    """
+    console = Console()
+    person = PersonAtTerminal(console)
+    if not person.there:
+        raise CommandError("permits watch asks at a terminal; here is none")
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, highlight=False)
+
+    async def work() -> None:
+        async with ended_by_signals():
+            with contextlib.closing(person), _desk(_team(domain, namespace), person, say):
+                say("requests for permits are shown here; Ctrl-C ends")
+                await asyncio.Event().wait()
+
+    with contextlib.suppress(asyncio.CancelledError):
+        asyncio.run(work())
+    return 0

@@ -1,0 +1,111 @@
+"""Requests for permits, and answers to them, to messages and back."""
+
+from __future__ import annotations
+
+from coterie_core.permits import Decision, PermitGoal, PermitRequest, SignedAnswer
+from coterie_core.stop import MAX_TEXT
+from coterie_msgs.msg import PermitRequest as PermitRequestMsg
+from coterie_msgs.msg import PermitRequests
+from coterie_msgs.srv import AnswerPermit
+from coterie_ros.conversions.basics import time_from_msg, time_to_msg
+from coterie_ros.conversions.checks import Checks
+
+_DIGEST = 64
+_MOST = 1000
+_DECISIONS = {int(one): one for one in Decision}
+
+
+def requests_to_msg(robot: str, waiting: tuple[PermitRequest, ...]) -> PermitRequests:
+    """Return the requests of a robot that wait as a message."""
+    return PermitRequests(
+        robot=robot,
+        waiting=[
+            PermitRequestMsg(
+                id=one.id,
+                robot=one.goal.robot,
+                goal=one.goal.digest,
+                skill=one.goal.skill,
+                what=one.goal.what,
+                why=one.goal.why,
+                rule=one.rule,
+                rooms=list(one.rooms),
+                objects=list(one.goal.objects),
+                speed=float(one.goal.speed),
+                asked=time_to_msg(one.asked),
+                until=time_to_msg(one.until),
+            )
+            for one in waiting
+        ],
+    )
+
+
+def requests_from_msg(message: PermitRequests, topic: str) -> tuple[PermitRequest, ...]:
+    """Return the requests of a message; the rooms of their goals are names, not ids.
+
+    Raises:
+        ConversionError: A text or list that is too long, or no speed.
+    """
+    checks = Checks(topic)
+    return tuple(
+        _request(one, checks.at(f"waiting[{k}]"))
+        for k, one in enumerate(checks.items("waiting", message.waiting, _MOST))
+    )
+
+
+def _request(message: PermitRequestMsg, checks: Checks) -> PermitRequest:
+    def texts(field: str) -> tuple[str, ...]:
+        items = checks.items(field, getattr(message, field), _MOST)
+        return tuple(checks.text(f"{field}[{k}]", str(t), MAX_TEXT) for k, t in enumerate(items))
+
+    rooms = texts("rooms")
+    goal = PermitGoal(
+        robot=checks.text("robot", message.robot, empty=False),
+        skill=checks.text("skill", message.skill, empty=False),
+        what=checks.text("what", message.what, 2 * MAX_TEXT),
+        why=checks.text("why", message.why, MAX_TEXT),
+        rooms=rooms,
+        objects=texts("objects"),
+        speed=checks.number("speed", message.speed, 0.0),
+        digest=checks.text("goal", message.goal, _DIGEST, empty=False),
+    )
+    return PermitRequest(
+        checks.text("id", message.id, _DIGEST, empty=False),
+        goal,
+        rooms,
+        checks.text("rule", message.rule, MAX_TEXT),
+        time_from_msg(message.asked),
+        time_from_msg(message.until),
+    )
+
+
+def answer_to_msg(answer: SignedAnswer) -> AnswerPermit.Request:
+    """Return a signed answer as a request of the service."""
+    return AnswerPermit.Request(
+        request=answer.request,
+        goal=answer.goal,
+        decision=int(answer.decision),
+        by=answer.by,
+        reason=answer.reason,
+        until=time_to_msg(answer.until),
+        standing=answer.standing,
+        signature=answer.signature,
+    )
+
+
+def answer_from_msg(message: AnswerPermit.Request, service: str) -> SignedAnswer:
+    """Return the signed answer of a request; whether the signature is right is not looked at.
+
+    Raises:
+        ConversionError: No decision, or a text that is too long.
+    """
+    checks = Checks(service)
+    return SignedAnswer(
+        request=checks.text("request", message.request, _DIGEST),
+        goal=checks.text("goal", message.goal, _DIGEST),
+        decision=checks.choice("decision", message.decision, _DECISIONS),
+        by=checks.text("by", message.by, MAX_TEXT),
+        reason=checks.text("reason", message.reason, MAX_TEXT),
+        until=time_from_msg(message.until),
+        standing=bool(message.standing),
+        signature=checks.text("signature", message.signature, _DIGEST),
+    )

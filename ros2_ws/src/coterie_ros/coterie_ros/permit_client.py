@@ -1,0 +1,108 @@
+"""Requests for permits as a person's tool sees them: which wait, and how they are answered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coterie_core.permits import Decision, PermitRequest, answered, load_key
+from coterie_core.permits.names import ANSWER, REQUESTS
+from coterie_msgs.msg import PermitRequests
+from coterie_msgs.srv import AnswerPermit
+from coterie_ros.clients import NoAnswer, ServiceClient
+from coterie_ros.conversions.permits import answer_to_msg, requests_from_msg
+
+if TYPE_CHECKING:
+    from coterie_ros.agent_node import AgentNode
+
+_ANSWERED_WITHIN = 5.0
+
+
+class PermitClient:
+    """Hears which goals of robots wait for a person, and passes on what the person decides.
+
+    Args:
+        node: The tool's node; make it in `on_setup` or `on_start`.
+        robots: Names of the robots.
+        key_file: The key that answers are signed with.
+        changed: Called in the node's loop when other requests wait than before.
+
+    Attributes:
+        waiting: The requests that wait, by their ids.
+        heard: The robots whose lists have come.
+    """
+
+    def __init__(
+        self,
+        node: AgentNode,
+        robots: Sequence[str],
+        key_file: Path,
+        changed: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.waiting: dict[str, PermitRequest] = {}
+        self.heard: set[str] = set()
+        self._node, self._key_file, self._changed = node, key_file, changed
+        self._services: dict[str, ServiceClient] = {}
+        for robot in robots:
+            self.watch(robot)
+
+    def watch(self, robot: str) -> None:
+        """Hear of the requests of one more robot."""
+        if robot in self._services:
+            return
+        self._services[robot] = ServiceClient(self._node, AnswerPermit, f"{robot}/{ANSWER}")
+        topic = f"{robot}/{REQUESTS}"
+        self._node.subscribe(
+            PermitRequests,
+            topic,
+            "latched",
+            partial(self._hear, robot),
+            convert=lambda message: requests_from_msg(message, topic),
+        )
+
+    def _hear(self, robot: str, waiting: tuple[PermitRequest, ...]) -> None:
+        self.heard.add(robot)
+        others = {id_: one for id_, one in self.waiting.items() if one.goal.robot != robot}
+        self.waiting = others | {one.id: one for one in waiting if one.goal.robot == robot}
+        self._changed()
+
+    async def answer(
+        self,
+        request: PermitRequest,
+        decision: Decision,
+        by: str,
+        reason: str = "",
+        *,
+        lasting: float = 0.0,
+    ) -> tuple[bool, str]:
+        """Answer a request; return whether that was accepted, and what is said.
+
+        Args:
+            request: The request.
+            decision: What the person decides.
+            by: Who the person is.
+            reason: Why.
+            lasting: How long all goals alike are allowed [s]; 0: this goal is, once.
+
+        Raises:
+            ValueError: The key cannot be used.
+        """
+        signed = answered(
+            request,
+            decision,
+            by,
+            reason,
+            lasting=lasting,
+            now=time.time(),
+            key=load_key(self._key_file),
+        )
+        service = self._services[request.goal.robot]
+        try:
+            # Once: a second try of an answer that arrived would be refused.
+            told = await service.call(answer_to_msg(signed), timeout=_ANSWERED_WITHIN, attempts=1)
+        except NoAnswer as error:
+            return False, str(error)
+        return bool(told.accepted), str(told.message)

@@ -1,0 +1,58 @@
+"""Requests for permits on a latched topic, and the service that a person's tool answers at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from coterie_core.permits import PermitError, PermitGate
+from coterie_core.permits.names import ANSWER, REQUESTS
+from coterie_msgs.msg import PermitRequests
+from coterie_msgs.srv import AnswerPermit
+from coterie_ros.conversions.checks import ConversionError
+from coterie_ros.conversions.permits import answer_from_msg, requests_to_msg
+
+if TYPE_CHECKING:
+    from coterie_ros.agent_node import AgentNode
+
+_ANSWERED_WITHIN = 5.0
+
+
+class PermitServer:
+    """Tells which goals of robots wait for a person, and takes answers; for `on_start`.
+
+    Args:
+        node: The node that moves the robots.
+        gates: Each robot's gate.
+        prefixes: Name of each robot -> its topics' prefix, such as `rover/`.
+    """
+
+    def __init__(
+        self, node: AgentNode, gates: Mapping[str, PermitGate], prefixes: Mapping[str, str]
+    ) -> None:
+        self._node, self._gates = node, gates
+        self._told = {
+            robot: node.publisher(PermitRequests, prefixes[robot] + REQUESTS, "latched")
+            for robot in gates
+        }
+        for robot, gate in gates.items():
+            gate.changed = partial(self._tell, robot)
+            name = prefixes[robot] + ANSWER
+            work = partial(self._answer, robot, name)
+            node.serve(AnswerPermit, name, work, _ANSWERED_WITHIN)
+            self._tell(robot)
+
+    def _tell(self, robot: str) -> None:
+        self._told[robot].publish(requests_to_msg(robot, self._gates[robot].waiting))
+
+    async def _answer(
+        self, robot: str, name: str, request: AnswerPermit.Request
+    ) -> AnswerPermit.Response:
+        try:
+            told = self._gates[robot].answer(answer_from_msg(request, name))
+        except (PermitError, ConversionError) as error:
+            self._node.problem(f"{robot}: an answer was not accepted: {error}")
+            return AnswerPermit.Response(accepted=False, message=str(error))
+        self._node.get_logger().info(f"{robot}: permit {told}")
+        return AnswerPermit.Response(accepted=True, message=told)
