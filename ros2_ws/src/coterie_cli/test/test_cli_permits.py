@@ -108,7 +108,7 @@ def test_moments(text, ago):
 
 
 @pytest.mark.ros
-def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capsys):
+def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd):
     """Requests are listed, allowed by id in another process, and asked beside a task."""
     pytest.importorskip("coterie_msgs")
     from coterie_cli.do.record import TaskRecord
@@ -159,7 +159,7 @@ def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capsys):
     with registered(own_state("lab", ros.domain, directory, robots=["rover"])):
         first, second = put("mug"), put("vase")
         assert run(lambda: show_waiting(None, None)) == 0
-        listed = " ".join(capsys.readouterr().out.split())
+        listed = " ".join(capfd.readouterr().out.split())
         assert first[:6] in listed and "take the vase" in listed
         assert "several requests" in str(answer(Decision.ALLOW, "rover"))
         assert answer(Decision.ALLOW, first[:6], by="anna", lasting="5m") == 0

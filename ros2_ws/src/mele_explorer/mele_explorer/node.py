@@ -208,7 +208,8 @@ class ExplorerNode(AgentNode):
         self._takes_part.publish(Bool(data=True))
         try:
             end = await self._navigate.run(
-                conversions.navigate_to_msg(skill), timeout=self.parameters["hop_timeout"]
+                conversions.with_why(conversions.navigate_to_msg(skill), "to explore the house"),
+                timeout=self.parameters["hop_timeout"],
             )
         except (NoAnswer, GoalRejected) as error:
             return SkillResult(Outcome.FAULT, str(error))

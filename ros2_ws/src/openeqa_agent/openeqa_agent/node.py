@@ -223,7 +223,7 @@ class OpenNode(AgentNode):
         assert self._navigate is not None
         try:
             end = await self._navigate.run(
-                conversions.navigate_to_msg(skill),
+                conversions.with_why(conversions.navigate_to_msg(skill), "to answer a question"),
                 accept_timeout=self.parameters["robot_wait"],
                 attempts=2,
                 timeout=self.parameters["hop_timeout"],

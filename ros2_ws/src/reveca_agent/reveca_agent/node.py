@@ -302,15 +302,14 @@ class RevecaNode(AgentNode):
         """Have the bridge (or the robot's driver) carry out a skill; return how it ended."""
         step = self._seen.step
         timeout = self.parameters["skill_timeout"]
+        why = str(self._goal.name) if self._goal is not None else ""
         try:
             if isinstance(skill, NavigateTo):
-                end = await self._navigate.run(
-                    conversions.navigate_to_msg(skill), timeout=timeout, on_feedback=self._on_way
-                )
+                drive = conversions.with_why(conversions.navigate_to_msg(skill), why)
+                end = await self._navigate.run(drive, timeout=timeout, on_feedback=self._on_way)
             else:
-                end = await self._manipulate.run(
-                    conversions.manipulate_to_msg(skill), timeout=timeout
-                )
+                act = conversions.with_why(conversions.manipulate_to_msg(skill), why)
+                end = await self._manipulate.run(act, timeout=timeout)
         except (NoAnswer, GoalRejected) as error:
             self.problem(str(error))
             await asyncio.sleep(1.0)  # a driver that is not there is not asked without pause

@@ -152,8 +152,7 @@ class Surroundings:
 
     def labels(self, target: Target) -> tuple[str, ...]:
         """Return what a target is called: as told, and as the map has what is there."""
-        told = one_line(target.label)[:_LONGEST_LABEL]
-        labels = [told]
+        labels = [target.label]
         things = self._scene.objects
         if target.instance in things:
             labels.append(things[target.instance].label.top)
@@ -163,7 +162,8 @@ class Surroundings:
         away, id_ = min(near, default=(math.inf, ""))
         if away <= _SAME:
             labels.append(things[id_].label.top)
-        return tuple(dict.fromkeys(label for label in labels if label))
+        lines = (one_line(label)[:_LONGEST_LABEL] for label in labels)
+        return tuple(dict.fromkeys(line for line in lines if line))
 
     def goal(
         self,

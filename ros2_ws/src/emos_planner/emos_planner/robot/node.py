@@ -363,13 +363,14 @@ class RobotNode(AgentNode):
     async def _do(self, skill: Skill) -> SkillResult:
         """Have the bridge (or the robot's driver) carry out a skill; return how it ended."""
         timeout = self.parameters["skill_timeout"]
+        why = self.agent.words if self.agent is not None else ""
         try:
             if isinstance(skill, NavigateTo):
-                end = await self._navigate.run(conversions.navigate_to_msg(skill), timeout=timeout)
+                drive = conversions.with_why(conversions.navigate_to_msg(skill), why)
+                end = await self._navigate.run(drive, timeout=timeout)
             else:
-                end = await self._manipulate.run(
-                    conversions.manipulate_to_msg(skill), timeout=timeout
-                )
+                act = conversions.with_why(conversions.manipulate_to_msg(skill), why)
+                end = await self._manipulate.run(act, timeout=timeout)
         except (NoAnswer, GoalRejected) as error:
             return SkillResult(Outcome.FAULT, str(error))
         except ConversionError as error:
