@@ -227,6 +227,7 @@ def test_launch_and_up_start_the_same_processes(
             node["ros__parameters"].pop("memory_directory", None)
             node["ros__parameters"].pop("stop_directory", None)
             node["ros__parameters"].pop("log_directory", None)
+            node["ros__parameters"].pop("permit_key", None)
     assert parameters == expected
 
 

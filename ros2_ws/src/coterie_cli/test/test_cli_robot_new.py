@@ -98,6 +98,7 @@ def test_an_adapter_with_backend_skills_drives_it(ros, tmp_path: Path) -> None:
         {"PYTHONPATH": search},
     )  # fmt: skip
     parameters = {
+        "permits": '{"team": {"otherwise": "allow"}}',
         "limits": '{"team": {"area": [[-1, -1], [3, -1], [3, 3], [-1, 3]]}}',
         "navigation.backend": "skills",
         "navigation.look_on_arrival": False,

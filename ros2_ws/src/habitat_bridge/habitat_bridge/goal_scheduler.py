@@ -249,7 +249,9 @@ class GoalScheduler:
         """End all goals, for example because the world failed."""
         goals, self._goals = list(self._goals.values()), {}
         for goal in goals:
-            self._tell(goal, SkillResult(outcome, reason), RobotState(goal.robot, _NOWHERE))
+            result = SkillResult(outcome, reason)
+            self._log(goal, result)
+            goal.on_end(result, RobotState(goal.robot, _NOWHERE))
 
     def _apply(self, goal: Goal, body: Embodiment) -> None:
         """Get the permit that a goal needs, or ask for it.
@@ -296,14 +298,18 @@ class GoalScheduler:
             self._start(goal)
 
     def _tell(self, goal: Goal, result: SkillResult, state: RobotState) -> None:
-        """Tell how a goal ended, once it is logged."""
-        if goal.permitted is not None:
-            gate = self._gates[goal.robot]
-            if goal.asked is not None:
-                gate.drop(goal.asked.id, result.reason)
-            if trouble := gate.ended(goal.permitted, result):
-                self._warn(trouble)
+        """Tell how a goal ended; it is logged next, so that a stop of many robots need not wait."""
+        self._post(lambda: self._log(goal, result))
         goal.on_end(result, state)
+
+    def _log(self, goal: Goal, result: SkillResult) -> None:
+        if goal.permitted is None:
+            return
+        gate = self._gates[goal.robot]
+        if goal.asked is not None:
+            gate.drop(goal.asked.id, result.reason)
+        if trouble := gate.ended(goal.permitted, result):
+            self._warn(trouble)
 
     def _left(self, robot: str) -> None:
         """Let time not wait for a robot whose goal was still on its way when it said so."""

@@ -36,6 +36,7 @@ from coterie_cli.lab_bench.works import (
 from coterie_cli.tour.map_watch import MapWatch
 from coterie_cli.tour.record import Asked, questions_of_house
 from coterie_core.observation import Observation
+from coterie_core.permits import Permits
 from coterie_core.questions import Question
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import SubTaskState
@@ -334,6 +335,7 @@ def cast_team(team: Team, role: Role, way: Way, house: int, size: Size, truth: S
     )
     changes: dict[str, Any] = {
         "robots": tuple(robot.model_copy(update={"role": role}) for robot in team.robots),
+        "permits": Permits(otherwise="allow"),  # nobody is there to be asked
         "seed": house,
         "exploration": team.exploration.model_copy(update={"steps": size.hops}),
         "mapper": MapperSpec(prior_map="rooms"),
