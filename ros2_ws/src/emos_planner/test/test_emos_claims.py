@@ -94,6 +94,15 @@ async def test_all_is_done_only_when_the_house_was_searched(make) -> None:
     assert outcome.state is TaskState.DONE and outcome.success and not outcome.not_searched
 
 
+async def test_searches_go_on_below_what_is_enough_for_a_claim(make) -> None:
+    """A claim at the bound is wrong in one of twenty cases; furniture found later adds to it."""
+    leader = make()
+    await leader.discuss("t", "bring all mugs to the counter", starts(leader))
+    searches = [one for one in leader.assignment if one.kind == "search"]
+    book = leader.progress.meant.board.book
+    assert 0.0 < sum(one.enough for one in searches) <= 0.5 * book.enough
+
+
 async def test_searches_that_no_robot_gets_to_are_told(make) -> None:
     leader = make(robots=("rover",))
     await leader.discuss("t", "bring all mugs to the kitchen counter", starts(leader))
@@ -569,8 +578,8 @@ async def test_closer_looks_elsewhere_make_up_for_what_nobody_can_see(make) -> N
     assert set(rooms) == {"kitchen", "hall", "living"}
     whole = {room: book.belief("mug").whole(room) for room in rooms}
     # The kitchen has nearly all that may be left, and no look there shows more.
-    missed = {"kitchen": 0.92 * book.enough / whole["kitchen"]}
-    missed |= {r: 0.1 * book.enough / whole[r] for r in rooms if r != "kitchen"}
+    missed = {"kitchen": 0.95 * book.enough / whole["kitchen"]}
+    missed |= {r: 0.05 * book.enough / whole[r] for r in rooms if r != "kitchen"}
     seen = {
         region.key: missed[room]
         for room in rooms

@@ -12,6 +12,8 @@ from coterie_core.sightings import kind_of
 
 ENOUGH = 0.05
 """Expected number of unseen things below which a search is enough [things]."""
+AIM = 0.4
+"""Share of what is enough that searches go on to as long as looks show more (0..1)."""
 LOOKED_OVER = 0.6
 """Share of a room that nobody has looked at above which nothing is said of it (0..1)."""
 HARDLY_ANY = 0.01
@@ -77,8 +79,11 @@ class Searches:
         )
 
     def share(self, rooms: Sequence[str], of: int) -> float:
-        """Return what may be left unseen in some of so many rooms for the whole to be enough."""
-        return 0.8 * self.enough * len(rooms) / max(of, 1)
+        """Return what searches of some of so many rooms shall leave unseen, for a claim to be safe.
+
+        That is less than what is enough: what a map does not show yet is added when it is found.
+        """
+        return AIM * self.enough * len(rooms) / max(of, 1)
 
     def open_rooms(self, label: str, rooms: Sequence[str]) -> list[str]:
         """Return the rooms in which too much is unseen, what may hold most first.
