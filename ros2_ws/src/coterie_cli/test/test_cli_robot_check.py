@@ -301,7 +301,11 @@ def test_the_command_tells_what_is_missing_as_json_and_by_its_exit_code(ros, tmp
     assert code == 1, err
     told = json.loads(out)
     bad_ones = {(f["area"], f["what"]) for f in told["findings"] if f["state"] == "bad"}
-    assert bad_ones == {("limits", "area"), ("camera", "/ada/camera/depth")}
+    assert bad_ones == {
+        ("limits", "area"),
+        ("permits", "policy"),
+        ("camera", "/ada/camera/depth"),
+    }
     (tmp_path / "lab.yaml").write_text(TEAM + "limits: {area: anywhere}\n")
     code, out, err = coterie(str(tmp_path / "lab.yaml"), "--robot", "eve")
     assert code == 2 and "no robot 'eve'" in err

@@ -372,3 +372,22 @@ def test_texts_of_models_and_maps_give_no_permit(tmp_path, order, shape):
     in_bath = Pick(Target(text, (6.0, 1.0, 0.8)))
     assert "permits.rules[0]" in desk.refused(in_bath, why=text)
     assert set(desk.kinds) == {"goal", "request", "refusal"}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"speed": 0.5},
+        {"rooms": ("r0", "r1")},
+        {"objects": ("mug", "vase")},
+        {"strays": True},
+        {"robot": "slim"},
+        {"skill": "open"},
+    ],
+)
+def test_a_standing_permit_covers_no_more_than_it_was_given_for(desk, more):
+    goal = desk.goal()
+    standing = Permit("0" * 32, goal, "anna", standing=True)
+    assert standing.covers(replace(goal, digest="another spot", speed=0.3))
+    assert not standing.covers(replace(goal, **more))
+    assert not Permit("0" * 32, goal, "anna").covers(replace(goal, digest="another spot"))
