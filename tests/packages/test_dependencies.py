@@ -181,8 +181,6 @@ def test_nothing_unknown_or_unused_is_declared(name):
     assert not unused, f"{name}/package.xml: {sorted(unused)} are declared and never imported"
 
 
-# An arm without MoveIt needs the kinematics of its URDF, which are made there.
-ALSO = {"robot_adapters": {"robot_resume"}}
 LAYERS = (
     {"coterie_core"},
     {"coterie_ros"},
@@ -196,7 +194,7 @@ LAYERS = (
 def test_imports_point_one_way(name):
     """To earlier layers only; benches, console and bringup are of one layer, features apart."""
     (layer,) = (n for n, names in enumerate(LAYERS) if name in names)
-    allowed = {name, *ALSO.get(name, ())}.union(*LAYERS[:layer])
+    allowed = {name}.union(*LAYERS[:layer])
     if name in LATE:
         allowed |= LATE - {"coterie_bringup"}
     used = imports(PACKAGES[name] / name).keys() & set(PYTHON)

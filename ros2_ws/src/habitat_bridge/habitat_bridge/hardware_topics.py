@@ -10,13 +10,15 @@ from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import JointState, LaserScan
 
 from coterie_core.geometry import Pose
+from coterie_core.urdf.errors import UrdfError
+from coterie_core.urdf.tree import Link, Tree, tree_of
 from coterie_ros import conversions
 from coterie_ros.conversions import Checks, ConversionError
 from coterie_ros.safe_publisher import SafePublisher
 from habitat_bridge.embedded.driving import Velocity
 from habitat_bridge.embedded.hardware import Hardware
 from habitat_bridge.embedded.laser import laser_of
-from habitat_bridge.links import LinksError, read_joints, rest_links
+from habitat_bridge.links import BASE, posed_links, values_at_rest
 from habitat_bridge.simulator import RobotState
 from tf2_msgs.msg import TFMessage
 
@@ -49,12 +51,12 @@ class HardwareTopics:
         self._robot = robot
         self._start = start
         try:
-            self._links = rest_links(urdf)
-            joints = read_joints(urdf).values()
-        except LinksError:
-            self._links, joints = [], {}.values()  # the bridge has said what is wrong with it
-        self._joints = {j.name: j.rest for j in joints if j.moves and not j.mimic[0]}
-        self._laser = laser_of(self._links)
+            tree = tree_of(urdf)
+        except UrdfError:
+            tree = Tree("", BASE, {BASE: Link(BASE)}, {})  # the bridge has said what is wrong
+        self._links = posed_links(tree, {})
+        self._joints = values_at_rest(tree)
+        self._laser = laser_of(tree)
         self._due: dict[str, float] = {}
         self._floor = -1
         self._out: dict[str, SafePublisher] = {}

@@ -11,8 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from coterie_core.embodiment import Arm, Embodiment
+from coterie_core.urdf.errors import UrdfError
+from coterie_core.urdf.tree import tree_of
 from habitat_bridge.clock_file import ClockFile
-from habitat_bridge.links import LinksError, rest_links
+from habitat_bridge.links import posed_links
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.urdf import urdf_of
 
@@ -29,7 +31,9 @@ LEGGED = """<robot name="x">
 
 
 def test_a_footprint_hangs_below_the_base_and_joints_rest_within_their_limits() -> None:
-    links = {child: (parent, at, turn) for parent, child, at, turn in rest_links(LEGGED)}
+    links = {
+        child: (parent, at, turn) for parent, child, at, turn in posed_links(tree_of(LEGGED), {})
+    }
     assert set(links) == {"base_footprint", "mast", "eye"}
     parent, at, turn = links["base_footprint"]
     assert parent == "base_link" and at == pytest.approx((0.0, 0.0, -0.2))
@@ -48,7 +52,7 @@ def test_they_are_where_pinocchio_puts_them() -> None:
         pinocchio.framesForwardKinematics(model, data, rest)
         base = data.oMf[model.getFrameId("base_link")]
         poses = {"base_link": np.eye(4)}
-        for parent, child, at, turn in rest_links(file.read_text()):
+        for parent, child, at, turn in posed_links(tree_of(file.read_text()), {}):
             poses[child] = (
                 poses[parent] @ pinocchio.XYZQUATToSE3(np.array([*at, *turn])).homogeneous
             )
@@ -59,7 +63,7 @@ def test_they_are_where_pinocchio_puts_them() -> None:
 @pytest.mark.parametrize("body", [*EMBODIMENTS.values(), Embodiment(name="a", arm=Arm())])
 def test_every_link_of_our_own_descriptions_has_a_frame(body: Embodiment) -> None:
     urdf = urdf_of("rover", body)
-    links = {child for _, child, _, _ in rest_links(urdf)} | {"base_link"}
+    links = {child for _, child, _, _ in posed_links(tree_of(urdf), {})} | {"base_link"}
     assert urdf.count("<link name=") == len(links)
 
 
@@ -71,15 +75,15 @@ def test_every_link_of_our_own_descriptions_has_a_frame(body: Embodiment) -> Non
 def test_broken_descriptions_are_refused_in_one_line(at: int, length: int, piece: str) -> None:
     text = LEGGED[:at] + piece + LEGGED[at + length :]
     try:
-        rest_links(text)
-    except LinksError as error:
+        posed_links(tree_of(text), {})
+    except UrdfError as error:
         assert len(str(error)) < 2000 and "\n" not in str(error)
 
 
 def test_a_circle_of_links_is_refused() -> None:
     circle = LEGGED.replace('<parent link="base_footprint"/>', '<parent link="eye"/>')
-    with pytest.raises(LinksError, match="two parents") as error:
-        rest_links(circle.replace('child link="eye"', 'child link="mast"'))
+    with pytest.raises(UrdfError, match="two parents") as error:
+        tree_of(circle.replace('child link="eye"', 'child link="mast"'))
     assert len(str(error.value)) < 300
 
 

@@ -10,12 +10,12 @@ import pytest
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, relative
 from coterie_core.skills import Wait
+from coterie_core.urdf.tree import tree_of
 from coterie_fixtures.tiny_house import tiny_house
 from habitat_bridge.embedded.driving import COMMAND_TIMEOUT, Velocity
 from habitat_bridge.embedded.floor_map import seen_from
 from habitat_bridge.embedded.laser import Laser, laser_of
 from habitat_bridge.embedded.world import EmbeddedWorld
-from habitat_bridge.links import rest_links
 from habitat_bridge.simulator import Start
 from habitat_bridge.urdf import urdf_of
 
@@ -115,15 +115,15 @@ def test_the_scanner_is_where_the_description_says(links):
         f'<joint name="c" type="fixed"><parent link="mast"/><child link="{links}"/>'
         '<origin xyz="0.1 0 0.05"/></joint></robot>'
     )
-    found = laser_of(rest_links(urdf))
+    found = laser_of(tree_of(urdf))
     assert found is not None and found.frame == links
     assert found.pose.position == pytest.approx((0.2, 0.1, 0.15), abs=1e-4)
     assert found.pose.yaw == pytest.approx(math.pi / 2, abs=1e-4)
 
 
 def test_every_preset_that_moves_has_a_scanner_and_a_bare_description_has_none():
-    assert laser_of(rest_links(urdf_of("r", CART))).pose.position == (0.0, 0.0, 0.2)
-    assert laser_of(rest_links('<robot name="x"><link name="base_link"/></robot>')) is None
+    assert laser_of(tree_of(urdf_of("r", CART))).pose.position == (0.0, 0.0, 0.2)
+    assert laser_of(tree_of('<robot name="x"><link name="base_link"/></robot>')) is None
 
 
 def test_the_map_is_free_where_the_body_goes_and_unknown_outside():

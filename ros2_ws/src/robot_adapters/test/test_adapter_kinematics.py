@@ -11,13 +11,14 @@ pytest.importorskip("pinocchio")
 
 import pinocchio as pin
 
+from coterie_core.kinematics.arm import OutOfReach
 from coterie_fixtures.arm_servers import ARM_URDF
-from robot_adapters.kinematics import ArmKinematics, OutOfReach
+from robot_adapters.kinematics import Hand, arm_of_urdf
 
 
 @pytest.fixture(scope="module")
 def arm():
-    return ArmKinematics(ARM_URDF, "base_link")
+    return arm_of_urdf(ARM_URDF, "base_link")
 
 
 def by_pinocchio(arm, positions):
@@ -26,28 +27,27 @@ def by_pinocchio(arm, positions):
     for name, value in positions.items():
         q[model.joints[model.getJointId(name)].idx_q] = value
     pin.framesForwardKinematics(model, data, q)
-    frame = data.oMf[model.getFrameId(arm.hand.link)]
-    return frame.act(np.array(arm.hand.point))
+    frame = data.oMf[model.getFrameId(arm.link)]
+    return frame.act(np.array(arm.point))
 
 
 def test_the_hand_of_the_description(arm):
-    assert arm.hand.link == "palm" and arm.hand.direction == pytest.approx(
-        (1.0, 0.0, 0.0), abs=1e-6
-    )
-    assert arm.joints == ("pan", "lift", "elbow", "turn")
-    assert arm.hand.pointing("z").direction == (0.0, 0.0, 1.0)
-    assert arm.hand.pointing("any").direction is None
+    hand = Hand.of(arm)
+    assert hand.link == "palm" and hand.direction == pytest.approx((1.0, 0.0, 0.0), abs=1e-6)
+    assert arm.names == ("pan", "lift", "elbow", "turn")
+    assert hand.pointing("z").direction == (0.0, 0.0, 1.0)
+    assert hand.pointing("any").direction is None
 
 
 @pytest.mark.parametrize("point", [(0.5, 0.2, 0.5), (0.3, -0.4, 0.2), (0.6, 0.0, 0.9)])
 def test_it_reaches_a_point_and_stays_near_to_where_it_was(arm, point):
-    start = dict.fromkeys(arm.joints, 0.1)
-    found = arm.reach(point, start)
+    start = dict.fromkeys(arm.names, 0.1)
+    found = arm.reach(point, start)[0]
     assert by_pinocchio(arm, found) == pytest.approx(point, abs=0.006)
-    assert arm.point(found) == pytest.approx(tuple(by_pinocchio(arm, found)), abs=1e-6)
-    again = arm.reach(point, found)
-    assert max(abs(again[name] - found[name]) for name in arm.joints) < 0.05
-    assert arm.duration(start, found, 0.5) > arm.duration(start, found, 1.0) >= 0.5
+    assert arm.pose(found)[:3, 3] == pytest.approx(by_pinocchio(arm, found), abs=1e-6)
+    again = arm.reach(point, found)[0]
+    assert max(abs(again[name] - found[name]) for name in arm.names) < 0.05
+    assert arm.duration(start, found, 0.5) > arm.duration(start, found, 1.0) >= 0.1
 
 
 def test_what_is_out_of_reach_is_told_with_the_distance(arm):
@@ -57,8 +57,8 @@ def test_what_is_out_of_reach_is_told_with_the_distance(arm):
 
 def test_descriptions_that_do_not_fit_are_named():
     with pytest.raises(ValueError, match=r"arm\.tip: the URDF has no link 'grasp'"):
-        ArmKinematics(ARM_URDF, "base_link", "grasp")
+        arm_of_urdf(ARM_URDF, "base_link", "grasp")
     with pytest.raises(ValueError, match=r"frames\.base: the URDF has no link 'base'"):
-        ArmKinematics(ARM_URDF, "base")
+        arm_of_urdf(ARM_URDF, "base")
     with pytest.raises(ValueError, match="urdf: "):
-        ArmKinematics("<robot", "base_link")
+        arm_of_urdf("<robot", "base_link")

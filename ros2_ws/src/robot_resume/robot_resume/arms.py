@@ -9,25 +9,18 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from coterie_core.kinematics.chain import Chain, resolved
+from coterie_core.kinematics.chain import Chain
 from coterie_core.kinematics.collision import SelfCollision
+from coterie_core.kinematics.hands import grasp_of
+from coterie_core.kinematics.limbs import Limb
 from coterie_core.resume import ArmJoint, Gripper, ResumeArm
 from coterie_core.urdf.tree import Joint, plain
-from robot_resume.limbs import Limb
-from robot_resume.locomotion import Scene, foot_offset
+from robot_resume.locomotion import Scene
 from robot_resume.mobility import Stance
 from robot_resume.reach import Prober, workspace_of
 
 Array = npt.NDArray[np.float64]
 
-# Frames that a maker puts where things are grasped, best first.
-GRASP = (
-    re.compile(r"grasp(ing)?(_|$)|grasp_?(frame|center|centre|point|link|target)"),
-    re.compile(r"(^|_)(tcp|ee|eef|end_?effector)(_|$)|tool_(center|centre)"),
-    re.compile(r"(^|_)(gripper|hand)_(tool|tip|center|centre)_?(frame|link)?$|tool_frame$|tool0$"),
-    re.compile(r"(^|_)ee_link$|(^|_)tool(_link)?$"),
-)
-HAND = re.compile(r"(^|_)(gripper|palm|hand)(_link|_frame)?$")
 _LEFT = re.compile(r"(^|[_.])(l|left)([_.0-9]|$)|left")
 _RIGHT = re.compile(r"(^|[_.])(r|right)([_.0-9]|$)|right")
 _MOST_FINGER_JOINTS = 6
@@ -53,7 +46,9 @@ def arm_models(scene: Scene, stance: Stance) -> list[ArmModel]:
     names = _names(scene, stance)
     models = []
     for limb, name in zip(stance.arms, names, strict=True):
-        tip, offset, why, warnings = _grasp(scene, limb, stance)
+        tip, offset, why, warnings = grasp_of(
+            scene.tree, scene.bodies, limb, scene.poses, stance.rest
+        )
         rest = {joint.name: 0.0 for joint in limb.fingers} | stance.rest
         chain = Chain(scene.tree, tip, stance.base, offset, stance.frozen)
         collision = SelfCollision(scene.tree, scene.bodies, chain, rest)
@@ -152,60 +147,6 @@ def _names(scene: Scene, stance: Stance) -> list[str]:
     ]
 
 
-def _grasp(scene: Scene, limb: Limb, stance: Stance) -> tuple[str, Array, str, list[str]]:
-    """Return the hand's link, the point on it that counts, why, and what was odd."""
-    tree = scene.tree
-    hand = list(tree.rigid(limb.tip))
-    for pattern in GRASP:
-        named = [name for name in hand if pattern.search(plain(name))]
-        if named:
-            return named[-1], np.zeros(3), f"{named[-1]}: a frame named as where it grasps", []
-    ends = {finger: _finger_end(scene, stance, limb, finger) for finger in limb.fingers}
-    if len(ends) >= 2:
-        palm = limb.fingers[0].parent
-        inverse = np.linalg.inv(scene.poses[palm]) @ scene.poses[limb.tip]
-        centre = (inverse @ np.append(np.mean(list(ends.values()), axis=0), 1.0))[:3]
-        names = ", ".join(finger.child for finger in ends)
-        return palm, centre.round(9), f"middle between the ends of {names}, on {palm}", []
-    if ends:
-        finger, end = next(iter(ends.items()))
-        warning = []
-        if not scene.bodies.measured(finger.child):
-            warning = [
-                f"the size of {finger.child} is not known: the hand ends at its joint, so the "
-                "reach is a lower bound"
-            ]
-        return limb.tip, end, f"where the only finger {finger.child} ends, on {limb.tip}", warning
-    named = [name for name in hand if HAND.search(plain(name))]
-    if named:
-        return named[-1], np.zeros(3), f"{named[-1]}: named as a hand", []
-    far = foot_offset(scene, limb)
-    why = f"the end of the last link {limb.tip}: no hand and no named tool"
-    odd = []
-    if not any(scene.bodies.measured(name) for name in hand) and len(hand) == 1:
-        odd = [f"the size of {limb.tip} is not known: taken as long as the link before it"]
-    return limb.tip, far, why, odd
-
-
-def _finger_end(scene: Scene, stance: Stance, limb: Limb, finger: Joint) -> Array:
-    """Return where a finger ends (3,) in the hand; of sliding fingers, their middle."""
-    tree = scene.tree
-    poses = tree.poses(stance.rest)
-    inverse = np.linalg.inv(poses[limb.tip])
-    start = (inverse @ poses[finger.child])[:3, 3]
-    ends = [start]
-    for name in tree.subtree(finger.child):
-        pose = inverse @ poses[name]
-        ends.append(pose[:3, 3])
-        if scene.bodies.measured(name):
-            points = scene.bodies.points(name) @ pose[:3, :3].T + pose[:3, 3]
-            if finger.kind == "prismatic" and name == finger.child:
-                return points.mean(axis=0)
-            away = np.linalg.norm(points - start, axis=1)
-            ends.append(points[away > 0.95 * away.max()].mean(axis=0))
-    return max(ends, key=lambda point: float(np.linalg.norm(point - start)))
-
-
 def _gripper(scene: Scene, stance: Stance, model: ArmModel) -> tuple[Gripper | None, str]:
     """Return the gripper and how far it opens, by moving its joints to their ends."""
     limb, tree = model.limb, scene.tree
@@ -232,7 +173,7 @@ def _gripper(scene: Scene, stance: Stance, model: ArmModel) -> tuple[Gripper | N
 def _opening(scene: Scene, stance: Stance, limb: Limb) -> float | None:
     tree = scene.tree
     own = {
-        resolved(tree, tree.above[name])[0].name
+        tree.source(tree.above[name])[0].name
         for finger in limb.fingers
         for name in tree.subtree(finger.child)
         if tree.above[name].movable

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.kinematics.chain import Chain
+from coterie_core.kinematics.limbs import CAMERA
 from coterie_core.kinematics.sampling import postures
 from coterie_core.resume import Perception, ResumeCamera
 from coterie_core.urdf.gazebo import Sensor
 from coterie_core.urdf.reading import Description
 from coterie_core.urdf.tree import Tree, plain
-from robot_resume.limbs import CAMERA
 from robot_resume.locomotion import Scene
 from robot_resume.mobility import Stance
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from coterie_core.transforms import inverse
 from coterie_core.urdf.bodies import Bodies
-from coterie_core.urdf.tree import Joint, Tree, inverse, turn
+from coterie_core.urdf.tree import Joint, Tree, turn
 
 Array = npt.NDArray[np.float64]
 
@@ -42,19 +43,10 @@ class Base:
         return {name: self.pose @ pose for name, pose in tree.poses(rest).items()}
 
 
-def resting(tree: Tree) -> dict[str, float]:
-    """Return every joint at zero, or at the limit nearest to it."""
-    return {
-        joint.name: min(max(0.0, joint.span[0]), joint.span[1])
-        for joint in tree.joints.values()
-        if joint.turns or joint.kind == "prismatic"
-    }
-
-
 def find_base(tree: Tree, bodies: Bodies) -> Base:
     """Return the body and its frame: the root's, unless something says that it lies on its side."""
     link, virtual = _skip_virtual(tree)
-    poses = tree.poses(resting(tree))
+    poses = tree.poses(tree.resting())
     evidence = f"frame of link {link}"
     if virtual:
         names = ", ".join(joint.name for joint in virtual)
@@ -109,7 +101,7 @@ def _righted(tree: Tree, bodies: Bodies, base: Base) -> Base:
     Wheels of one axle share their axis and lie apart along it; were that axis upright, they would
     lie on top of one another.
     """
-    poses = base.poses(tree, resting(tree))
+    poses = base.poses(tree, tree.resting())
     axles = []
     for joint in tree.joints.values():
         if joint.free and not any(tree.below[name] for name in [joint.child]):

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from coterie_core.kinematics.chain import Chain
 from coterie_core.kinematics.inverse import Target, solve
+from coterie_core.kinematics.limbs import Limb
 from coterie_core.kinematics.sampling import postures
-from robot_resume.limbs import Limb
-from robot_resume.locomotion import Drive, Scene, foot_offset
+from robot_resume.locomotion import Drive, Scene
 
 Array = npt.NDArray[np.float64]
 
@@ -93,7 +93,7 @@ def _chain(scene: Scene, leg: Limb) -> Chain:
         for joint in scene.tree.joints.values()
         if joint.name in scene.rest and joint.name not in own
     }
-    return Chain(scene.tree, leg.tip, scene.base.pose, foot_offset(scene, leg), frozen)
+    return Chain(scene.tree, leg.tip, scene.base.pose, scene.end(leg), frozen)
 
 
 def _hip(scene: Scene, leg: Limb) -> Array:

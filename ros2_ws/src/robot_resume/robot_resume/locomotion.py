@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from coterie_core.embodiment import MobilityKind
 from coterie_core.kinematics.chain import Chain
+from coterie_core.kinematics.hands import limb_end
+from coterie_core.kinematics.limbs import Limb, find_limbs, moving_below
 from coterie_core.kinematics.sampling import postures
 from coterie_core.urdf.bodies import Bodies
 from coterie_core.urdf.reading import Description
 from coterie_core.urdf.tree import Joint, Tree, plain
-from robot_resume.frame import Base, resting
-from robot_resume.limbs import Limb, find_limbs, moving_below
+from robot_resume.frame import Base
 
 Array = npt.NDArray[np.float64]
 
@@ -72,7 +73,7 @@ class Scene:
         self.bodies = bodies
         self.base = base
         self.description = description
-        self.rest = resting(tree)
+        self.rest = tree.resting()
         self.poses = base.poses(tree, self.rest)
         _, limbs = find_limbs(tree, tree.body(base.link))
         self.limbs = [limb for limb in limbs if len(limb.joints) <= MAX_LIMB_JOINTS]
@@ -81,6 +82,10 @@ class Scene:
     def axis(self, joint: Joint) -> Array:
         """Return a joint's axis (3,) in the base frame."""
         return self.poses[joint.child][:3, :3] @ joint.axis
+
+    def end(self, limb: Limb) -> Array:
+        """Return where a limb ends (3,) in its last link."""
+        return limb_end(self.tree, self.bodies, limb, self.poses)
 
     def lowest(self, link: str) -> float:
         """Return the lowest height of a link's shapes or of its frame [m]."""
@@ -283,7 +288,7 @@ def _named(joint: Joint) -> str:
 
 def _lowest_reach(scene: Scene, limb: Limb) -> tuple[float, float]:
     """Return how low a limb gets in the base frame and how long it is [m]."""
-    chain = Chain(scene.tree, limb.tip, scene.base.pose, foot_offset(scene, limb))
+    chain = Chain(scene.tree, limb.tip, scene.base.pose, scene.end(limb))
     own = {joint.name for joint in limb.joints}
     values = postures(chain.lower, chain.upper, 512, 0)
     for column, joint in enumerate(chain.joints):
@@ -297,31 +302,9 @@ def _lowest_reach(scene: Scene, limb: Limb) -> tuple[float, float]:
 def _hangs(scene: Scene, limb: Limb) -> bool:
     """Whether a limb at zero ends well below where it starts."""
     start = scene.poses[limb.joints[0].child][:3, 3]
-    end = (scene.poses[limb.tip] @ np.append(foot_offset(scene, limb), 1.0))[:3]
+    end = (scene.poses[limb.tip] @ np.append(scene.end(limb), 1.0))[:3]
     drop = float(start[2] - end[2])
     return drop > 0.6 * _lowest_reach(scene, limb)[1]
-
-
-def foot_offset(scene: Scene, limb: Limb) -> Array:
-    """Return the foot's point (3,) in the limb's last link.
-
-    The end of its shapes or of the links fixed to it; else the last segment is assumed to be as
-    long as the one before.
-    """
-    tree = scene.tree
-    inverse = np.linalg.inv(scene.poses[limb.tip])
-    ends = [np.zeros(3)]
-    for name in tree.rigid(limb.tip):
-        local = inverse @ scene.poses[name]
-        ends.append(local[:3, 3])
-        if scene.bodies.measured(name):
-            points = scene.bodies.points(name) @ local[:3, :3].T + local[:3, 3]
-            far = np.linalg.norm(points, axis=1)
-            ends.append(points[far > 0.95 * far.max()].mean(axis=0))
-    end = max(ends, key=lambda point: float(np.linalg.norm(point)))
-    if np.linalg.norm(end) > 0.02:
-        return end
-    return tree.above[limb.tip].origin[:3, 3].copy()
 
 
 def _in_air(scene: Scene) -> Drive | None:

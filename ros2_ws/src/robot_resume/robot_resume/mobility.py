@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial import ConvexHull, QhullError
 
+from coterie_core.kinematics.limbs import Limb, is_arm
 from coterie_core.resume import Mobility
 from coterie_core.urdf.tree import plain
 from robot_resume.leg_stance import Standing, stand
-from robot_resume.limbs import Limb, is_arm
 from robot_resume.locomotion import CASTER, FLIPPER, MAX_LIMB_JOINTS, Drive, Scene
 
 Array = npt.NDArray[np.float64]
@@ -136,7 +136,7 @@ class _Parts:
         self.guessed: dict[str, Array] = {}
         self.unknown: list[str] = []
         self.frames: dict[str, Array] = {}
-        self.arms = {name: poses[name][:3, 3] for name in away}
+        self.arms = {name: poses[name][:3, 3] for name in tree.links if name in away}
         shapes = any(link.shapes for link in tree.links.values())
         for name, link in tree.links.items():
             if name in away:

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_resume.builder import Analysis
-from robot_resume.locomotion import foot_offset
 
 Array = npt.NDArray[np.float64]
 
@@ -45,6 +44,6 @@ def outline_of(analysis: Analysis) -> Outline:
         if 0.005 < float(np.linalg.norm(ends[1] - ends[0])) < 3.0:
             bones.append(ends)
     for limb in analysis.drive.legs:
-        end = poses[limb.tip] @ np.append(foot_offset(analysis.scene, limb), 1.0)
+        end = poses[limb.tip] @ np.append(analysis.scene.end(limb), 1.0)
         bones.append(np.array([poses[limb.tip][:3, 3], end[:3]]))
     return Outline(tuple(shapes), tuple(bones), np.array(hinges).reshape(-1, 3))

@@ -68,9 +68,10 @@ class Prober:
             return np.zeros(0, dtype=bool)
         free = np.ones(len(positions), dtype=bool)
         if self.floor:
-            tips, _, origins = self.chain.jacobians(positions)
-            low = origins[..., 2].min(axis=1) if origins.shape[1] else np.zeros(len(tips))
-            free = (tips[:, 2] >= 0.0) & (low >= min(-_FLOOR_SLACK, self._lowest_mount()))
+            moved = self.chain.jacobians(positions)
+            heights = moved.origins[..., 2]
+            low = heights.min(axis=1) if heights.shape[1] else np.zeros(len(heights))
+            free = (moved.tips[:, 2] >= 0.0) & (low >= min(-_FLOOR_SLACK, self._lowest_mount()))
         free[free] = ~self.collision.hits(positions[free])
         return free
 

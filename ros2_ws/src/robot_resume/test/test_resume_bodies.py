@@ -203,3 +203,14 @@ def test_the_shipped_values_of_stretch_name_their_version():
     folder = Path(__file__).resolve().parents[4] / "config" / "robots"
     stated = overrides_for("stretch", folder)
     assert stated is not None and "RE1V0" in stated.versions
+
+
+def test_of_parts_that_are_equally_high_the_first_is_named():
+    urdf = Urdf("arm").link("base_link", "box", (0.3, 0.3, 0.2))
+    before = "base_link"
+    for k in range(6):
+        height = 0.5 if k == 0 else 0.0
+        urdf.link(f"part_{k}").joint(f"j{k}", "revolute", before, f"part_{k}", (0.2, 0.0, height))
+        before = f"part_{k}"
+    found = resume(urdf).mobility
+    assert found.height == pytest.approx(0.6) and "top of part_0 " in found.evidence["height"]

@@ -8,15 +8,16 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from scipy.ndimage import binary_fill_holes
+from scipy.spatial.transform import Rotation
 
 from coterie_core.kinematics.chain import Chain
 from coterie_core.kinematics.inverse import Target, solve
 from coterie_core.kinematics.sampling import postures
 from coterie_core.urdf.reading import read_description
 from coterie_core.urdf.tree import build_tree
+from coterie_fixtures.exact_reach import Kinematics
 from coterie_fixtures.urdfs import Urdf, diff_drive, on_table, telescope, with_arm
 from robot_resume.builder import analyse, resume_of
-from robot_resume.kinematics import Kinematics
 
 ROVER = with_arm(diff_drive()).text()
 TABLE = on_table().text()
@@ -68,14 +69,20 @@ def test_many_postures_at_once_give_what_pinocchio_gives_for_each(seed):
     positions = postures(chain.lower, chain.upper, 60, seed)[:60]
     expected = by_pinocchio(text, chain, positions, "link_12")
     assert chain.points(positions) == pytest.approx(expected, abs=1e-9)
-    tips, jacobians, _ = chain.jacobians(positions)
-    assert tips == pytest.approx(expected, abs=1e-9)
+    moves = chain.jacobians(positions)
+    assert moves.tips == pytest.approx(expected, abs=1e-9)
+    poses = np.array([chain.pose(row) for row in positions])
+    assert poses[:, :3, 3] == pytest.approx(expected, abs=1e-9)
+    assert moves.rotations == pytest.approx(poses[:, :3, :3], abs=1e-9)
     small = 1e-6
     for column in range(chain.size):
         moved = positions.copy()
         moved[:, column] += small
         difference = (chain.points(moved) - expected) / small
-        assert jacobians[:, :, column] == pytest.approx(difference, abs=1e-4)
+        assert moves.linear[:, :, column] == pytest.approx(difference, abs=1e-4)
+        turned = chain.jacobians(moved).rotations @ moves.rotations.transpose(0, 2, 1)
+        angles = Rotation.from_matrix(turned).as_rotvec() / small
+        assert moves.angular[:, :, column] == pytest.approx(angles, abs=1e-4)
 
 
 def test_a_joint_that_is_followed_stops_where_its_follower_stops():

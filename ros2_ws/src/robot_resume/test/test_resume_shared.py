@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from coterie_core.urdf.errors import UrdfError
+from coterie_fixtures.exact_reach import Kinematics
 from robot_resume.builder import analyse, resume_of
-from robot_resume.kinematics import Kinematics
 
 FOLDER = Path(__file__).resolve().parents[5] / "shared" / "data" / "urdf"
 FETCH, SPOT = "hab_fetch_default.urdf", "hab_spot_arm_default.urdf"

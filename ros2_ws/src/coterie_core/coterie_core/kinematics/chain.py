@@ -6,14 +6,13 @@ tests hold it against pinocchio.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from coterie_core.urdf.tree import Joint, Tree
+from coterie_core.urdf.tree import Joint, Tree, motion
 
 Array = npt.NDArray[np.float64]
 
@@ -34,6 +33,25 @@ class Step:
     shift: float
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Motion:
+    """Where the tip is at n postures, and how it moves with the joints, in the base frame.
+
+    Attributes:
+        tips: (n, 3) [m].
+        rotations: (n, 3, 3) of the tip link.
+        linear: Jacobians (n, 3, joints) of the tips.
+        angular: Jacobians (n, 3, joints) of the rotations.
+        origins: Of the joints (n, steps, 3).
+    """
+
+    tips: Array
+    rotations: Array
+    linear: Array
+    angular: Array
+    origins: Array
+
+
 class Chain:
     """The joints from the base frame to a point on a link.
 
@@ -46,6 +64,7 @@ class Chain:
         base: Pose (4, 4) of the root link in the base frame.
         offset: Point (3,) on the tip link that counts [m].
         frozen: Joints that stay at these positions.
+        start: Link where the chain begins, whose pose `base` then is; "": the root.
     """
 
     def __init__(
@@ -54,24 +73,26 @@ class Chain:
         tip: str,
         base: Array | None = None,
         offset: Array | None = None,
-        frozen: dict[str, float] | None = None,
+        frozen: Mapping[str, float] | None = None,
+        start: str = "",
     ) -> None:
         self.tree = tree
         self.tip = tip
+        self.start = start
         self.base = np.eye(4) if base is None else base
         self.joints: list[Joint] = []
         columns: dict[str, int] = {}
         steps: list[Step] = []
         constant = np.eye(4) if base is None else base.copy()
         frozen = frozen or {}
-        for joint in tree.chain(tip):
+        for joint in tree.chain(tip, start):
             constant = constant @ joint.origin
-            if not (joint.turns or joint.kind == "prismatic"):
+            if not joint.axial:
                 continue
-            source, scale, shift = resolved(tree, joint)
+            source, scale, shift = tree.source(joint)
             if source.name in frozen:
                 value = scale * frozen[source.name] + shift
-                constant = constant @ _moved(joint, value)
+                constant = constant @ motion(joint, value)
                 continue
             if source.name not in columns:
                 columns[source.name] = len(self.joints)
@@ -107,6 +128,33 @@ class Chain:
         """Lower and upper ends of the joints' ranges, (joints,) each."""
         return self.lower, self.upper
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the independent joints."""
+        return tuple(joint.name for joint in self.joints)
+
+    def row(self, values: Mapping[str, float]) -> Array:
+        """Return positions (joints,) of joints by name, within their ranges; 0 where not given.
+
+        Hinges that turn without end are brought to -pi..pi.
+        """
+        row = np.array([values.get(name, 0.0) for name in self.names])
+        free = np.array([joint.free for joint in self.joints], dtype=bool)
+        turned = np.remainder(row + np.pi, 2.0 * np.pi) - np.pi
+        return np.clip(np.where(free, turned, row), *self.limits)
+
+    def named(self, row: Array) -> dict[str, float]:
+        """Return joint -> position of a posture (joints,)."""
+        return dict(zip(self.names, row.tolist(), strict=True))
+
+    def pose(self, row: Array) -> Array:
+        """Return the pose (4, 4) of the tip in the base frame at a posture (joints,)."""
+        pose = np.eye(4)
+        for step in self.steps:
+            value = float(row[step.column]) * step.scale + step.shift
+            pose = pose @ step.before @ motion(step.joint, value)
+        return pose @ self.end
+
     def points(self, positions: Array) -> Array:
         """Return the tip's point (n, 3) in the base frame of postures (n, joints).
 
@@ -139,8 +187,8 @@ class Chain:
             result[begin : begin + _BLOCK] = np.column_stack([x, y, z])
         return result
 
-    def jacobians(self, positions: Array) -> tuple[Array, Array, Array]:
-        """Return tips (n, 3), their Jacobians (n, 3, joints) and joint origins (n, steps, 3)."""
+    def jacobians(self, positions: Array) -> Motion:
+        """Return how the tip moves with the joints at postures (n, joints)."""
         count = len(positions)
         rotation = np.tile(np.eye(3), (count, 1, 1))
         place = np.zeros((count, 3))
@@ -157,25 +205,15 @@ class Chain:
             else:
                 place = place + axes[:, k] * value[:, None]
         tips = place + rotation @ self.end[:3, 3]
-        jacobian = np.zeros((count, 3, self.size))
+        linear, angular = np.zeros((2, count, 3, self.size))
         for k, step in enumerate(self.steps):
             if step.turns:
                 column = np.cross(axes[:, k], tips - origins[:, k])
+                angular[:, :, step.column] += step.scale * axes[:, k]
             else:
                 column = axes[:, k]
-            jacobian[:, :, step.column] += step.scale * column
-        return tips, jacobian, origins
-
-
-def resolved(tree: Tree, joint: Joint) -> tuple[Joint, float, float]:
-    """Return the joint that moves `joint`, with factor and offset; itself unless it mimics."""
-    scale, shift = 1.0, 0.0
-    while joint.mimic is not None:
-        source, multiplier, offset = joint.mimic
-        shift += scale * offset
-        scale *= multiplier
-        joint = tree.joints[source]
-    return joint, scale, shift
+            linear[:, :, step.column] += step.scale * column
+        return Motion(tips, rotation @ self.end[:3, :3], linear, angular, origins)
 
 
 def _ranges(joints: list[Joint], steps: list[Step]) -> Array:
@@ -189,15 +227,6 @@ def _ranges(joints: list[Joint], steps: list[Step]) -> Array:
         if max(low, ends[0]) <= min(high, ends[1]):
             ranges[step.column] = max(low, ends[0]), min(high, ends[1])
     return ranges
-
-
-def _moved(joint: Joint, value: float) -> Array:
-    pose = np.eye(4)
-    if joint.turns:
-        pose[:3, :3] = _rotations(joint.axis, np.array([value]))[0]
-    else:
-        pose[:3, 3] = joint.axis * value
-    return pose
 
 
 def _stages(steps: list[Step]) -> tuple[Array, list[tuple[list[list[float]], list[float]]]]:
@@ -235,8 +264,3 @@ def _rotations(axis: Array, angle: Array) -> Array:
 def _hat(axis: Array) -> Array:
     x, y, z = axis
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-
-
-def wrap(angle: float) -> float:
-    """Return an angle in -pi..pi."""
-    return math.remainder(angle, 2.0 * math.pi)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from coterie_core.kinematics.chain import Chain
 from coterie_core.kinematics.sampling import postures
+from coterie_core.transforms import inverse
 from coterie_core.urdf.bodies import Bodies
 from coterie_core.urdf.tree import Joint, Shape, Tree
 
@@ -37,22 +40,27 @@ class SelfCollision:
         bodies: Its shapes.
         chain: The arm.
         rest: Position of every other joint.
+        seed: Of the postures that tell which pairs touch by the way they were modelled.
 
     Attributes:
+        model: The arm's joints, one per step of the chain.
+        geometry: Shapes of the robot and the pairs that are held against each other.
+        names: Link of each shape.
         known: Whether there are shapes that could touch.
         left_out: Pairs of links that are not held against each other, because they always touch.
     """
 
     def __init__(
-        self, tree: Tree, bodies: Bodies, chain: Chain, rest: dict[str, float], seed: int = 0
+        self, tree: Tree, bodies: Bodies, chain: Chain, rest: Mapping[str, float], seed: int = 0
     ) -> None:
         self.chain = chain
         self.left_out: list[tuple[str, str]] = []
         self._near: list[bool] = []
-        self._model = arm_model(chain)
-        self._geometry = pin.GeometryModel()
+        self.model = arm_model(chain)
+        self.geometry = pin.GeometryModel()
         moving = self._moving(tree)
         poses = tree.poses(rest)
+        base = chain.base @ inverse(poses[chain.start]) if chain.start else chain.base
         names: list[str] = []
         for name in tree.links:
             if len(names) >= _MOST_LINKS:
@@ -61,12 +69,12 @@ class SelfCollision:
             if index >= 0:
                 frame = np.linalg.inv(poses[chain.steps[index].joint.child]) @ poses[name]
             else:
-                frame = chain.base @ poses[name]
+                frame = base @ poses[name]
             for shape in bodies.shapes(name):
                 solid, pose = _solid(bodies, shape)
                 if solid is not None:
                     place = frame @ pose
-                    self._geometry.addGeometryObject(
+                    self.geometry.addGeometryObject(
                         pin.GeometryObject(
                             f"{name}_{len(names)}",
                             index + 1,
@@ -75,17 +83,30 @@ class SelfCollision:
                         )
                     )
                     names.append(name)
+        self.names = names
         self._pairs(tree, names, moving)
-        self.known = len(self._geometry.collisionPairs) > 0
-        self._data = self._model.createData()
-        self._results = pin.GeometryData(self._geometry)
+        self.known = len(self.geometry.collisionPairs) > 0
+        self._data = self.model.createData()
+        self._results = pin.GeometryData(self.geometry)
         if self.active:
             self._drop_modelled(names, rest, seed)
+
+    def lowest(self) -> float | None:
+        """Return the lowest height of what the arm does not move [m, base frame]; None: unknown."""
+        still = [one for one in self.geometry.geometryObjects if one.parentJoint == 0]
+        lows = []
+        for one in still:
+            one.geometry.computeLocalAABB()
+            box = one.geometry.aabb_local
+            corners = np.array(list(itertools.product(*zip(box.min_, box.max_, strict=True))))
+            lows.append(float((corners @ one.placement.rotation.T)[:, 2].min()))
+            lows[-1] += float(one.placement.translation[2])
+        return min(lows, default=None)
 
     @property
     def active(self) -> bool:
         """Whether there is anything to hit."""
-        return len(self._geometry.collisionPairs) > 0
+        return len(self.geometry.collisionPairs) > 0
 
     def hits(self, positions: Array) -> npt.NDArray[np.bool_]:
         """Return whether each posture (n, joints) makes the robot hit itself (n,)."""
@@ -93,7 +114,7 @@ class SelfCollision:
             return np.zeros(len(positions), dtype=bool)
         values = self.values(positions)
         check = pin.computeCollisions
-        inputs = self._model, self._data, self._geometry, self._results
+        inputs = self.model, self._data, self.geometry, self._results
         return np.fromiter(
             (check(*inputs, row, True) for row in values), dtype=bool, count=len(values)
         )
@@ -127,9 +148,9 @@ class SelfCollision:
                 ):
                     continue  # tubes that slide in one another
                 self._near.append(len(between) == 2)
-                self._geometry.addCollisionPair(pin.CollisionPair(first, second))
+                self.geometry.addCollisionPair(pin.CollisionPair(first, second))
 
-    def _drop_modelled(self, names: list[str], rest: dict[str, float], seed: int) -> None:
+    def _drop_modelled(self, names: list[str], rest: Mapping[str, float], seed: int) -> None:
         """Leave out pairs that touch because of how they were modelled.
 
         That is: in nearly every posture; or often, and at rest or with one body between them.
@@ -144,30 +165,28 @@ class SelfCollision:
         apart = self._apart(self.values(positions))
         close = np.array(self._near)
         modelled = (share >= _ALWAYS) | ((touching[0] | close) & (share > _OFTEN))
-        pairs = list(self._geometry.collisionPairs)
-        kept = pin.GeometryModel(self._geometry)
+        pairs = list(self.geometry.collisionPairs)
+        kept = pin.GeometryModel(self.geometry)
         kept.removeAllCollisionPairs()
         for k, pair in enumerate(pairs):
             if modelled[k]:
                 self.left_out.append((names[pair.first], names[pair.second]))
             elif apart[k] < _FAR:
                 kept.addCollisionPair(pair)
-        self._geometry = kept
+        self.geometry = kept
         self._results = pin.GeometryData(kept)
 
     def _apart(self, values: Array) -> Array:
         """Return the least distance of each pair's bounding spheres (pairs,) over postures [m]."""
-        solids = [solid.geometry for solid in self._geometry.geometryObjects]
+        solids = [solid.geometry for solid in self.geometry.geometryObjects]
         for solid in solids:
             solid.computeLocalAABB()
         radii = np.array([solid.aabb_radius for solid in solids])
         middles = [np.asarray(solid.aabb_center) for solid in solids]
-        pairs = np.array([(p.first, p.second) for p in self._geometry.collisionPairs])
+        pairs = np.array([(p.first, p.second) for p in self.geometry.collisionPairs])
         least = np.full(len(pairs), np.inf)
         for row in values:
-            pin.updateGeometryPlacements(
-                self._model, self._data, self._geometry, self._results, row
-            )
+            pin.updateGeometryPlacements(self.model, self._data, self.geometry, self._results, row)
             centres = np.array(
                 [place.act(m) for place, m in zip(self._results.oMg, middles, strict=True)]
             )
@@ -176,7 +195,7 @@ class SelfCollision:
         return least - radii[pairs[:, 0]] - radii[pairs[:, 1]]
 
     def _touching(self, values: Array) -> list[bool]:
-        pin.computeCollisions(self._model, self._data, self._geometry, self._results, values, False)
+        pin.computeCollisions(self.model, self._data, self.geometry, self._results, values, False)
         return [result.isCollision() for result in self._results.collisionResults]
 
     def values(self, positions: Array) -> Array:

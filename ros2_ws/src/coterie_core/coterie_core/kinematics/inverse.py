@@ -1,4 +1,7 @@
-"""Inverse kinematics of many postures at once: damped least squares towards a point or a ring."""
+"""Inverse kinematics of many postures at once: damped least squares towards a target.
+
+Targets are points, rings about the base, or points with a rotation of the tip.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial.transform import Rotation
 
 from coterie_core.kinematics.chain import Chain
 
@@ -13,6 +17,8 @@ Array = npt.NDArray[np.float64]
 
 _DAMPING = 1e-3
 _STEP = 0.5
+LEVER = 0.1
+"""An error of rotation counts as the way of a point so far from the tip [m]."""
 
 
 @dataclass(frozen=True)
@@ -20,16 +26,19 @@ class Target:
     """Where the tip shall be: points (n, 3), or rings (n, 2) of radius and height [m].
 
     A robot that turns on the spot reaches a point when it reaches the ring through it about its
-    axis, so a ring asks for radius and height alone.
+    axis, so a ring asks for radius and height alone. With a rotation (3, 3), the tip link shall be
+    turned so, too.
     """
 
     values: Array
     ring: bool = False
+    rotation: Array | None = None
 
     @staticmethod
-    def point(point: Array) -> Target:
-        """Return the target of one point (3,)."""
-        return Target(np.asarray(point, dtype=np.float64).reshape(1, 3))
+    def point(point: npt.ArrayLike, rotation: Array | None = None) -> Target:
+        """Return the target of one point (3,), with a rotation (3, 3) of the tip link or any."""
+        values = np.asarray(point, dtype=np.float64).reshape(1, 3)
+        return Target(values, rotation=rotation)
 
     def errors(self, tips: Array) -> Array:
         """Return what is left to go (n, 3) or (n, 2) [m]."""
@@ -49,7 +58,10 @@ class Target:
 
 @dataclass(frozen=True)
 class Solution:
-    """Postures (n, joints) within the limits, and how far off their tips are (n,) [m]."""
+    """Postures (n, joints) within the limits, and how far off their tips are (n,) [m].
+
+    An error of rotation [rad] counts times LEVER.
+    """
 
     positions: Array
     errors: Array
@@ -73,15 +85,19 @@ def solve(chain: Chain, target: Target, start: Array, *, steps: int = 30) -> Sol
     best = positions.copy()
     least = np.full(len(positions), np.inf)
     for _ in range(steps):
-        tips, jacobians, _ = chain.jacobians(positions)
-        errors = target.errors(tips)
+        moved = chain.jacobians(positions)
+        errors = target.errors(moved.tips)
+        projected = target.project(moved.tips, moved.linear)
+        if target.rotation is not None:
+            left = Rotation.from_matrix(target.rotation @ moved.rotations.transpose(0, 2, 1))
+            errors = np.hstack([errors, LEVER * left.as_rotvec()])
+            projected = np.concatenate([projected, LEVER * moved.angular], axis=1)
         size = np.linalg.norm(errors, axis=1)
         better = size < least
         best[better] = positions[better]
         least = np.minimum(least, size)
         if least.max() < 1e-6:
             break
-        projected = target.project(tips, jacobians)
         # A joint at its limit that would be pushed through it does not count for this step.
         gradient = np.einsum("nmj,nm->nj", projected, errors)
         blocked = ((positions <= lower) & (gradient < 0.0)) | (

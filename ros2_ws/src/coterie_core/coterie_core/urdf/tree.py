@@ -7,16 +7,15 @@ import io
 import math
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from urdf_parser_py.urdf import URDF
 
 from coterie_core.urdf.errors import UrdfError
-from coterie_core.urdf.reading import Description
+from coterie_core.urdf.reading import Description, read_description
 
 Array = npt.NDArray[np.float64]
 JointKind = Literal["revolute", "continuous", "prismatic", "planar", "floating", "fixed"]
@@ -76,6 +75,11 @@ class Joint:
     def movable(self) -> bool:
         """Whether it moves at all."""
         return self.kind != "fixed"
+
+    @property
+    def axial(self) -> bool:
+        """Whether it turns about its axis or slides along it: by one number."""
+        return self.turns or self.kind == "prismatic"
 
     @property
     def turns(self) -> bool:
@@ -147,7 +151,30 @@ class Tree:
             link = self.above[link].parent
         return link
 
-    def poses(self, values: dict[str, float] | None = None) -> dict[str, Array]:
+    def resting(self) -> dict[str, float]:
+        """Return joint -> position at rest [rad or m]: zero, or the limit nearest to it."""
+        return {
+            joint.name: min(max(0.0, joint.span[0]), joint.span[1])
+            for joint in self.joints.values()
+            if joint.axial
+        }
+
+    def moved(self, joint: Joint, values: Mapping[str, float]) -> Array:
+        """Return the pose (4, 4) of a joint's child against where it is at zero; see `poses`."""
+        source, scale, shift = self.source(joint)
+        return motion(joint, scale * values.get(source.name, 0.0) + shift)
+
+    def source(self, joint: Joint) -> tuple[Joint, float, float]:
+        """Return the joint that moves `joint`, with factor and offset; itself unless it mimics."""
+        scale, shift = 1.0, 0.0
+        while joint.mimic is not None:
+            source, multiplier, offset = joint.mimic
+            shift += scale * offset
+            scale *= multiplier
+            joint = self.joints[source]
+        return joint, scale, shift
+
+    def poses(self, values: Mapping[str, float] | None = None) -> dict[str, Array]:
         """Return the pose (4, 4) of every link in the root's frame.
 
         Args:
@@ -158,21 +185,8 @@ class Tree:
         poses = {self.root: np.eye(4)}
         for name in self.subtree(self.root):
             for joint in self.below[name]:
-                poses[joint.child] = (
-                    poses[name] @ joint.origin @ motion(joint, position(self, joint, values))
-                )
+                poses[joint.child] = poses[name] @ joint.origin @ self.moved(joint, values)
         return poses
-
-
-def position(tree: Tree, joint: Joint, values: dict[str, float]) -> float:
-    """Return a joint's position, which may follow another joint's (mimic)."""
-    scale, shift = 1.0, 0.0
-    while joint.mimic is not None:
-        source, multiplier, offset = joint.mimic
-        shift += scale * offset
-        scale *= multiplier
-        joint = tree.joints[source]
-    return scale * values.get(joint.name, 0.0) + shift
 
 
 def motion(joint: Joint, value: float) -> Array:
@@ -201,20 +215,14 @@ def pose_of(xyz: list[float], rpy: list[float]) -> Array:
     return pose
 
 
-def inverse(pose: Array) -> Array:
-    """Return the inverse of a pose (4, 4)."""
-    result = np.eye(4)
-    result[:3, :3] = pose[:3, :3].T
-    result[:3, 3] = -pose[:3, :3].T @ pose[:3, 3]
-    return result
-
-
 def build_tree(description: Description) -> Tree:
     """Return the tree of a checked description.
 
     Raises:
         UrdfError: No root, several roots, or a circle of joints.
     """
+    from urdf_parser_py.urdf import URDF  # loads slowly
+
     _check(description.root)
     with contextlib.redirect_stderr(io.StringIO()):
         robot = URDF.from_xml_string(description.xml())
@@ -239,6 +247,15 @@ def build_tree(description: Description) -> Tree:
             else (mimic.joint, float(mimic.multiplier), float(mimic.offset or 0.0)),
         )
     return Tree(description.name, robot.get_root(), links, joints)
+
+
+def tree_of(urdf: str) -> Tree:
+    """Return the tree of a URDF given as text.
+
+    Raises:
+        UrdfError: It cannot be used; the message names the element and the remedy.
+    """
+    return build_tree(read_description(urdf.encode()))
 
 
 def _check(root: ET.Element) -> None:

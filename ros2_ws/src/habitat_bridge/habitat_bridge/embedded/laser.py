@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.geometry import Pose
+from coterie_core.transforms import inverse
+from coterie_core.urdf.tree import Tree
 from habitat_bridge.embedded.sensors import Sensors
-from habitat_bridge.links import Link
+from habitat_bridge.links import base_of
 from habitat_bridge.render.views import Pillar
 
 LASER_LINK = "laser_link"
@@ -45,24 +47,15 @@ class Laser:
         return math.tau / self.rays
 
 
-def laser_of(links: Sequence[Link]) -> Laser | None:
-    """Return the scanner that a robot's links at rest name, None for none."""
-    parents = {child: (parent, at, turn) for parent, child, at, turn in links}
-    named = [child for child in parents if _NAMES.search(child.lower())]
+def laser_of(tree: Tree) -> Laser | None:
+    """Return the scanner that a robot's links name, None for none; the joints are at rest."""
+    named = [child for child in tree.links if _NAMES.search(child.lower())]
     named.sort(key=lambda name: (bool(_PARTS.search(name.lower())), len(name)))
     if not named:
         return None
-    pose = np.eye(4)
-    link = named[0]
-    while link in parents:
-        from scipy.spatial.transform import Rotation
-
-        link, at, turn = parents[link]
-        local = np.eye(4)
-        local[:3, :3] = Rotation.from_quat(turn).as_matrix()
-        local[:3, 3] = at
-        pose = local @ pose
-    x, y, z = (float(v) for v in pose[:3, 3])
+    poses = tree.poses(tree.resting())
+    pose = inverse(poses[base_of(tree)]) @ poses[named[0]]
+    x, y, z = pose[:3, 3].tolist()
     return Laser(named[0], Pose((x, y, z), math.atan2(pose[1, 0], pose[0, 0])))
 
 

@@ -14,10 +14,10 @@ from moveit_msgs.srv import ApplyPlanningScene
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from coterie_core.geometry import Box, Pose, Quaternion, quaternion_to_yaw
+from coterie_core.kinematics.arm import OutOfReach
 from coterie_ros import conversions
 from coterie_ros.conversions import Checks, ConversionError
 from coterie_ros.serving import GoalContext
-from habitat_bridge.lab.arm import NoSolution
 from habitat_bridge.lab.faults import Fault
 from habitat_bridge.lab.gripper_server import gripper_server
 from habitat_bridge.lab.plant import Manipulator, matrix_of
@@ -26,8 +26,11 @@ from habitat_bridge.lab.servers import MortalServer
 if TYPE_CHECKING:
     from habitat_bridge.lab.robot import LabRobotNode
 
+_CLOSE = 0.003  # [m] that counts as there
+_FULL = 6  # joints of an arm that can take any attitude
 _FAULT_AFTER = 0.4  # [s]
 _INSIDE = 0.01  # [m] that a hand must be inside of an object to collide with it
+_SHORTEST = 0.1  # [s] of a motion
 _TOLERANCE = 0.02  # [m] at the end of a trajectory
 
 
@@ -116,7 +119,8 @@ class ArmServers:
             return goal.abort(_failed(result, refused.code, str(refused)))
         arm = self.manipulator.arm
         scale = request.max_velocity_scaling_factor or 0.5
-        took = arm.duration(self.manipulator.joints, target, scale)
+        scale = min(max(scale, 0.01), 1.0)
+        took = max(arm.duration(self.manipulator.joints, target, scale), _SHORTEST)
         result.planning_time = max(robot.stamp - begin, 0.0)
         result.planned_trajectory.joint_trajectory = _trajectory(target, took)
         result.error_code.val = MoveItErrorCodes.SUCCESS
@@ -187,7 +191,7 @@ class ArmServers:
     def _joints(self, constraints: Constraints) -> dict[str, float]:
         manipulator = self.manipulator
         target = dict(manipulator.joints)
-        limits = {joint.name: (joint.lower, joint.upper) for joint in manipulator.arm.joints}
+        limits = {joint.name: (joint.lower, joint.upper) for joint in manipulator.arm.chain.joints}
         for one in constraints.joint_constraints:
             if one.joint_name not in limits:
                 raise Refused(
@@ -206,14 +210,6 @@ class ArmServers:
         """Return joint values for a pose of a link."""
         one = constraints.position_constraints[0]
         arm, name = self.manipulator.arm, self.robot.name
-        try:
-            offset = np.linalg.inv(arm.hand(self.manipulator.joints)) @ arm.hand(
-                self.manipulator.joints, one.link_name
-            )
-        except KeyError:
-            raise Refused(
-                MoveItErrorCodes.INVALID_LINK_NAME, f"no link {one.link_name!r} in the arm"
-            ) from None
         region = one.constraint_region
         if not region.primitive_poses:
             raise Refused(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, "no region to go to")
@@ -225,24 +221,38 @@ class ArmServers:
             at = conversions.point_from_msg(
                 region.primitive_poses[0].position, checks, "constraint_region"
             )
+            offset = conversions.point_from_msg(
+                one.target_point_offset, checks, "target_point_offset"
+            )
         except ConversionError as error:
             raise Refused(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, str(error)) from None
+        known = one.link_name in arm.tree.links
+        chain = arm.chain_to(one.link_name, offset) if known else None
+        if chain is None or not chain.size or not set(chain.names) <= set(arm.names):
+            raise Refused(
+                MoveItErrorCodes.INVALID_LINK_NAME, f"no link {one.link_name!r} in the arm"
+            )
         base = self._in_base(one.header.frame_id)
-        point = (base @ np.array([*at, 1.0]))[:3]
+        x, y, z = (base @ np.array([*at, 1.0]))[:3].tolist()
         turn = None
         if constraints.orientation_constraints:
             wanted = constraints.orientation_constraints[0]
             rotation = _rotation(wanted.orientation)
             turn = self._in_base(wanted.header.frame_id)[:3, :3] @ rotation
-            point = point - turn @ offset[:3, 3] if len(arm.joints) >= 6 else point
-        house = matrix_of(self.robot.state.pose) @ np.array([*point, 1.0])
+        house = matrix_of(self.robot.state.pose) @ np.array([x, y, z, 1.0])
         self._check_collision(house[:3])
+        now = self.manipulator.joints
         try:
-            return arm.solve(
-                tuple(point.tolist()), turn, self.manipulator.joints, tolerance=min(tolerance, 0.02)
+            found = arm.reach(
+                (x, y, z),
+                now,
+                chain=chain,
+                rotation=turn if chain.size >= _FULL else None,
+                tolerance=min(max(tolerance, _CLOSE), 0.02),
             )
-        except NoSolution as none:
+        except OutOfReach as none:
             raise Refused(MoveItErrorCodes.NO_IK_SOLUTION, str(none)) from None
+        return {**now, **found[0]}
 
     def _in_base(self, frame: str) -> np.ndarray:
         """Return the pose (4, 4) of a frame in the robot's base frame.
@@ -255,9 +265,9 @@ class ArmServers:
         robot = self.robot
         manipulator = self.manipulator
         named = frame.lstrip("/")
-        for joint in manipulator.arm.chain:
-            if named == robot.settings.frame(joint.child):
-                return manipulator.arm.hand(manipulator.joints, joint.child)
+        for link in manipulator.arm.tree.links:
+            if named == robot.settings.frame(link):
+                return manipulator.arm.pose(manipulator.joints, link)
         try:
             house = robot.in_house(Pose((0.0, 0.0, 0.0)), named)
         except BadGoal as bad:
@@ -356,7 +366,7 @@ class ArmServers:
         ]
         if fault is not None and fault.kind == "arm_hangs":
             await asyncio.Event().wait()
-        limits = {j.name: (j.lower, j.upper) for j in self.manipulator.arm.joints}
+        limits = {j.name: (j.lower, j.upper) for j in self.manipulator.arm.chain.joints}
         try:
             done = await self._travel([(t, _within(p, limits)) for t, p in points], fault)
         except asyncio.CancelledError:

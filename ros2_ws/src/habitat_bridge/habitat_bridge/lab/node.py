@@ -9,6 +9,7 @@ from typing import Any, cast
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
+from coterie_core.urdf.tree import tree_of
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import run_nodes
@@ -17,7 +18,7 @@ from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import make_world
 from habitat_bridge.goal_scheduler import GoalScheduler, Step
 from habitat_bridge.image_detector import detector_of
-from habitat_bridge.lab.arm import arm_of
+from habitat_bridge.lab.arm import lab_arm
 from habitat_bridge.lab.cameras import LabCamera
 from habitat_bridge.lab.faults import Faults, parse_fault, read_faults
 from habitat_bridge.lab.hands import Grip
@@ -129,10 +130,11 @@ class LabNode(AgentNode):
     def _add(self, one: LabRobot) -> LabRobotNode:
         state = self.plant.world.add_robot(one.name, one.embodiment, one.start.start())
         urdf = one.urdf or urdf_of(one.name, one.embodiment)
-        arm = arm_of(urdf, one.tip_link, one.finger_joints)
+        tree = tree_of(urdf)
+        arm = lab_arm(tree, one.tip_link, one.finger_joints)
         if arm is not None:
-            self.plant.manipulators[one.name] = Manipulator(arm, arm.rest(), Grip(arm.opening))
-        robot = self.robots[one.name] = LabRobotNode(self, self.plant, one, urdf, state)
+            self.plant.manipulators[one.name] = Manipulator(arm, dict(arm.rest), Grip(arm.opening))
+        robot = self.robots[one.name] = LabRobotNode(self, self.plant, one, urdf, tree, state)
         return robot
 
     def on_start(self) -> None:

@@ -15,7 +15,7 @@ from habitat_bridge.embedded.body import Body, Job, Spin
 from habitat_bridge.embedded.driving import Velocity
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.goal_scheduler import Step
-from habitat_bridge.lab.arm import Arm
+from habitat_bridge.lab.arm import LabArm
 from habitat_bridge.lab.hands import Grip, Hands
 from habitat_bridge.simulator import RobotState
 
@@ -36,7 +36,7 @@ class Motion:
 class Manipulator:
     """A robot's arm as it is: joint values, gripper, and the motion under way."""
 
-    arm: Arm
+    arm: LabArm
     joints: dict[str, float]
     grip: Grip
     motion: Motion | None = None
@@ -159,7 +159,7 @@ class Plant:
     def hand_pose(self, robot: str, link: str = "") -> np.ndarray:
         """Return the pose (4, 4) of a robot's hand, or of a link of its arm, in the house."""
         manipulator = self.manipulators[robot]
-        return matrix_of(self.world.state(robot).pose) @ manipulator.arm.hand(
+        return matrix_of(self.world.state(robot).pose) @ manipulator.arm.pose(
             manipulator.joints, link
         )
 

@@ -13,6 +13,7 @@ from sensor_msgs.msg import BatteryState, JointState, LaserScan
 from std_msgs.msg import Header, String
 
 from coterie_core.geometry import Pose, compose
+from coterie_core.urdf.tree import Tree
 from coterie_ros import conversions
 from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.floor_map import seen_from
@@ -21,7 +22,7 @@ from habitat_bridge.lab.faults import Fault
 from habitat_bridge.lab.localization import Localization
 from habitat_bridge.lab.plant import Plant
 from habitat_bridge.lab.settings import LabRobot
-from habitat_bridge.links import posed_links, read_joints, rest_links
+from habitat_bridge.links import posed_links, values_at_rest
 from habitat_bridge.simulator import RobotState
 from tf2_msgs.msg import TFMessage
 
@@ -44,11 +45,18 @@ class LabRobotNode:
         plant: The world.
         settings: The robot.
         urdf: Its description.
+        tree: The same, read.
         state: Where it starts.
     """
 
     def __init__(
-        self, node: LabNode, plant: Plant, settings: LabRobot, urdf: str, state: RobotState
+        self,
+        node: LabNode,
+        plant: Plant,
+        settings: LabRobot,
+        urdf: str,
+        tree: Tree,
+        state: RobotState,
     ) -> None:
         self.node = node
         self.plant = plant
@@ -61,9 +69,9 @@ class LabRobotNode:
         self.charge = 1.0
         self.state = state
         self.urdf = urdf
-        self._joints = read_joints(urdf)
-        self._rest = {j.name: j.rest for j in self._joints.values() if j.moves and not j.mimic[0]}
-        self._laser = laser_of(rest_links(urdf))
+        self._tree = tree
+        self._rest = values_at_rest(tree)
+        self._laser = laser_of(tree)
         topic, own = settings.topic, settings.tf == "own"
         publisher = node.publisher
         self._tf = publisher(TFMessage, topic("tf") if own else "/tf", "tf")
@@ -298,10 +306,11 @@ class LabRobotNode:
         """Return the transforms of the robot's links: those that move, or those that do not."""
         stamp, frame = self.stamp, self.settings.frame
         moves = {
-            frozenset((joint.parent, joint.child)): joint.moves for joint in self._joints.values()
+            frozenset((joint.parent, joint.child)): joint.axial
+            for joint in self._tree.joints.values()
         }
         return [
             conversions.rigid_to_msg(frame(parent), frame(child), position, rotation, stamp)
-            for parent, child, position, rotation in posed_links(self._joints, values)
+            for parent, child, position, rotation in posed_links(self._tree, values)
             if moves[frozenset((parent, child))] is moving
         ]

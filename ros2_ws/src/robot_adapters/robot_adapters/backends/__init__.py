@@ -60,20 +60,20 @@ def arm_of(
         return None
     from robot_adapters.backends.arm import GraspingArm, Mover
     from robot_adapters.backends.gripper import GripperClient
-    from robot_adapters.kinematics import ArmKinematics, Hand
+    from robot_adapters.kinematics import Hand, arm_of_urdf
 
     arm, base = settings.arm, where.base_frame
     # Frames of one /tf for all robots have the robot's name in front; links of a URDF do not.
     plain = base.rpartition("/")[2]
-    kinematics = ArmKinematics(urdf, plain, arm.tip) if urdf else None
+    kinematics = arm_of_urdf(urdf, plain, arm.tip) if urdf else None
     mover: Mover
     if kind == "moveit":
         from robot_adapters.backends.moveit import MoveItMover
 
         if kinematics is None and not arm.tip:
             raise ValueError("arm.tip: name the link that grasps, or give the robot's urdf")
-        hand = (kinematics.hand if kinematics is not None else Hand(arm.tip)).pointing(arm.points)
-        mover = MoveItMover(node, arm, hand, base)
+        hand = Hand.of(kinematics) if kinematics is not None else Hand(arm.tip)
+        mover = MoveItMover(node, arm, hand.pointing(arm.points), base)
     else:
         from robot_adapters.backends.trajectory import TrajectoryMover
 

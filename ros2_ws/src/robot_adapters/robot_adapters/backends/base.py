@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from coterie_core.geometry import Box, Pose, Vec3
@@ -29,6 +29,18 @@ class Progress:
 
 
 Feedback = Callable[[Progress], None]
+
+
+_SHRINK = 0.01
+"""Boxes of a semantic map are a little larger than things [m]."""
+_THINNEST = 0.005
+"""Shortest edge of a box that an arm keeps away from [m]."""
+
+
+def tight(box: Box) -> Box:
+    """Return a box of the semantic map as large as the thing."""
+    a, b, c = (max(edge - _SHRINK, _THINNEST) for edge in box.size)
+    return replace(box, size=(a, b, c))
 
 
 class Whereabouts(Protocol):

@@ -26,6 +26,7 @@ from coterie_core.geometry import Box, Vec3, yaw_to_quaternion
 from coterie_core.skills import Outcome
 from coterie_ros import conversions
 from coterie_ros.clients import NoAnswer, ServiceClient
+from robot_adapters.backends.base import tight
 from robot_adapters.backends.goals import Ended, RobotAction, joined
 from robot_adapters.codes import MOVEIT, explain
 from robot_adapters.kinematics import Hand
@@ -39,8 +40,6 @@ _PREFIX = "coterie/"
 _HELD = "coterie_held"
 _POSITION_TOLERANCE = 0.01
 _DIRECTION_TOLERANCE = 0.2
-_SHRINK = 0.01
-"""Boxes of a semantic map are a little larger than things [m]."""
 
 
 class MoveItMover:
@@ -207,8 +206,7 @@ class MoveItMover:
 
 
 def _primitive(box: Box) -> SolidPrimitive:
-    edges = [max(edge - _SHRINK, 0.005) for edge in box.size]
-    return SolidPrimitive(type=SolidPrimitive.BOX, dimensions=edges)
+    return SolidPrimitive(type=SolidPrimitive.BOX, dimensions=tight(box).size)
 
 
 def _pose(box: Box) -> PoseMsg:

@@ -10,22 +10,27 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from coterie_core.geometry import Box, Vec3
+from coterie_core.kinematics.arm import Arm, OutOfReach
+from coterie_core.kinematics.planning import Blocked, find_way
+from coterie_core.kinematics.space import ArmSpaces
 from coterie_core.skills import Outcome
 from coterie_ros import conversions
+from robot_adapters.backends.base import tight
 from robot_adapters.backends.goals import Ended, RobotAction, joined
 from robot_adapters.codes import TRAJECTORY, explain
-from robot_adapters.kinematics import ArmKinematics, OutOfReach
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
     from robot_adapters.settings_motion import ArmSettings
 
+_SHORTEST = 0.5
+"""A motion takes no less [s]."""
 _STALE = 2.0
 """Joint states older than this do not tell where the arm is [s]."""
 
 
 class TrajectoryMover:
-    """Moves a hand by joint trajectories. Obstacles are not looked at: keep the arm's space free.
+    """Moves a hand by joint trajectories, around the robot itself and the boxes that it is told.
 
     Args:
         node: Whose clients it has; made in its `on_start`.
@@ -33,12 +38,15 @@ class TrajectoryMover:
         arm: The arm's kinematics.
     """
 
-    def __init__(self, node: AgentNode, settings: ArmSettings, arm: ArmKinematics) -> None:
+    def __init__(self, node: AgentNode, settings: ArmSettings, arm: Arm) -> None:
         self._node, self._settings, self._arm = node, settings, arm
         name = settings.action or "arm_controller/follow_joint_trajectory"
         self._action = RobotAction(
             node, FollowJointTrajectory, joined(settings.namespace, name), settings.server_timeout
         )
+        self._spaces = ArmSpaces(arm)
+        self._boxes: list[tuple[str, Box]] = []
+        self._held: Box | None = None
         self._joints: dict[str, float] = {}
         self._heard = -float("inf")
         node.subscribe(
@@ -56,7 +64,7 @@ class TrajectoryMover:
         """Return "" where the controller is there and says where the joints are."""
         if not self._action.there:
             return f"no server of {self._action.name}: is the arm's controller active?"
-        missing = [name for name in self._arm.joints if name not in self._joints]
+        missing = [name for name in self._arm.names if name not in self._joints]
         if missing:
             return f"{self._settings.joint_states} does not tell the joint {missing[0]!r}"
         return ""
@@ -65,11 +73,15 @@ class TrajectoryMover:
         """Return figures for the diagnostics."""
         return {
             "controller": "there" if self._action.there else "missing",
-            "joints": ", ".join(self._arm.joints),
+            "joints": ", ".join(self._arm.names),
+            "obstacles": len(self._boxes),
+            "shapes": self._spaces.unknown or "known",
         }
 
     async def see(self, boxes: list[tuple[str, Box]], held: Box | None) -> None:
-        """Do nothing: obstacles are not looked at."""
+        """Take the obstacles, base frame, and what the hand holds."""
+        self._boxes = [(name, tight(box)) for name, box in boxes]
+        self._held = tight(held) if held is not None else None
 
     async def move(self, point: Vec3, direction: Vec3 | None) -> None:
         """Move the hand to a point; which way it points is left to the arm."""
@@ -84,22 +96,15 @@ class TrajectoryMover:
             )
         start = dict(self._joints)
         try:
-            goal = await asyncio.to_thread(self._arm.reach, point, start)
+            way = await asyncio.to_thread(self._way, point, start)
         except OutOfReach as error:
             raise Ended(Outcome.OUT_OF_REACH, f"{error}; go nearer") from None
-        seconds = self._arm.duration(start, goal, self._settings.velocity)
+        except Blocked as error:
+            raise Ended(Outcome.BLOCKED, f"the arm does not move: {error}") from None
+        trajectory = self._trajectory(start, way)
+        seconds = conversions.time_from_msg(trajectory.points[-1].time_from_start)
         if seconds > self._settings.timeout:
             raise Ended(Outcome.TIMED_OUT, f"the motion would take {seconds:.0f} s")
-        names = list(self._arm.joints)
-        # Without a stamp: now. A stamp of a clock that differs would be refused, or waited for.
-        trajectory = JointTrajectory(joint_names=names)
-        trajectory.points = [
-            JointTrajectoryPoint(
-                positions=[goal[name] for name in names],
-                velocities=[0.0] * len(names),
-                time_from_start=conversions.duration_to_msg(seconds),
-            )
-        ]
         end = await self._action.run(
             FollowJointTrajectory.Goal(trajectory=trajectory), timeout=self._settings.timeout
         )
@@ -110,6 +115,39 @@ class TrajectoryMover:
             raise Ended(Outcome.FAULT, f"{self._action.name}: aborted without a code")
         result = explain(self._action.name, TRAJECTORY, code, str(end.result.error_string))
         raise Ended(result.outcome, result.reason)
+
+    def _way(self, point: Vec3, start: dict[str, float]) -> list[dict[str, float]]:
+        """Return the postures on a free way that brings the hand to a point; for a thread."""
+        chain = self._arm.chain
+        ends = [chain.row(end) for end in self._arm.reach(point, start)]
+        space = self._spaces.among(start, self._boxes, self._held)
+        return [chain.named(row) for row in find_way(space, chain.row(start), ends)]
+
+    def _trajectory(self, start: dict[str, float], way: list[dict[str, float]]) -> JointTrajectory:
+        """Return a trajectory through postures, with a rest at each of them."""
+        arm = self._arm
+        here = arm.chain.named(arm.chain.row(start))
+        # A hinge that turned several times goes on from where it is.
+        turns = {
+            joint.name: start[joint.name] - here[joint.name] if joint.free else 0.0
+            for joint in arm.chain.joints
+        }
+        # Without a stamp: now. A stamp of a clock that differs would be refused, or waited for.
+        trajectory = JointTrajectory(joint_names=list(arm.names))
+        seconds = 0.0
+        for posture in way:
+            # Twice as long as at constant velocity: controllers accelerate and brake.
+            took = 2.0 * arm.duration(here, posture, self._settings.velocity)
+            seconds += max(took, _SHORTEST)
+            trajectory.points.append(
+                JointTrajectoryPoint(
+                    positions=[posture[name] + turns[name] for name in arm.names],
+                    velocities=[0.0] * len(arm.names),
+                    time_from_start=conversions.duration_to_msg(seconds),
+                )
+            )
+            here = posture
+        return trajectory
 
     def _on_joints(self, message: JointState) -> None:
         if len(message.name) != len(message.position):
