@@ -123,6 +123,7 @@ def adapter_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
         else "",
         "rooms": json.dumps(drawn) if drawn else "",
         "urdf": urdf,
+        "urdf_folder": str(team.resolve(robot.urdf).parent) if urdf else "",
         "resume": not urdf,
     }
 

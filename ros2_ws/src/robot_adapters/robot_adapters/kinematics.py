@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from coterie_core.geometry import Vec3
 from coterie_core.kinematics.arm import Arm, NoArm
@@ -36,13 +38,15 @@ class Hand:
         return self if axis == "auto" else replace(self, direction=ways.get(axis))
 
 
-def arm_of_urdf(urdf: str, base: str, tip: str = "") -> Arm:
+def arm_of_urdf(urdf: str, base: str, tip: str = "", folder: str = "") -> Arm:
     """Return the arm of a robot; points are in its base frame.
 
     Args:
         urdf: Text of the URDF.
         base: Setting `frames.base`, without the robot's name.
         tip: Setting `arm.tip`; "": what the URDF tells.
+        folder: Of the URDF's file, below which its meshes lie; those of installed packages are
+            found without it.
 
     Raises:
         ValueError: A setting does not fit to the URDF; names it.
@@ -55,6 +59,11 @@ def arm_of_urdf(urdf: str, base: str, tip: str = "") -> Arm:
         if link and link not in tree.links:
             raise ValueError(f"{setting}: the URDF has no link {link!r}")
     try:
-        return Arm(tree, base, tip)
+        return Arm(tree, base, tip, _mesh_folders(folder))
     except NoArm as error:
         raise ValueError(f"arm.tip: {error}") from None
+
+
+def _mesh_folders(folder: str) -> list[Path]:
+    prefixes = filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep))
+    return [*([Path(folder)] if folder else []), *(Path(each) / "share" for each in prefixes)]

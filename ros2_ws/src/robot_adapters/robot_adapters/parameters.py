@@ -79,5 +79,8 @@ ADAPTER_PARAMETERS = (
         "Topic of the team's semantic map, which has rooms and objects; empty: there is none.",
     ),
     ParameterSpec("urdf", "", "Text of the robot's URDF; empty: it has none."),
+    ParameterSpec(
+        "urdf_folder", "", "Folder of the URDF's file, below which its meshes lie; empty: unknown."
+    ),
     *(_spec(*field) for field in fields()),
 )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 
+import numpy as np
 import pytest
 
 pytest.importorskip("rclpy")
@@ -216,6 +218,32 @@ def test_a_trajectory_controller_brings_the_hand_there_and_its_codes_are_named(r
         assert outcome is code.outcome and f"{code.name} ({number}): as ordered" in reason
     rig.arm.faults = {}
     assert rig.do(Pick(CUP)) == (Outcome.SUCCEEDED, "", "cup")
+
+
+def test_a_trajectory_goes_around_what_the_map_shows_or_nothing_moves(ros):
+    rig = Rig(ros, **{"arm.backend": "trajectory"})
+    arm, mover = rig.arm, rig.adapter.arm._mover
+    outcome, reason, _ = rig.do(MoveArmTo((1.8, 1.1, 0.3)))
+    assert outcome is Outcome.BLOCKED and "would hit o2" in reason
+    assert FOLLOW not in arm.goals
+    assert rig.do(MoveArmTo((1.45, 0.5, 0.7)))[0] is Outcome.SUCCEEDED
+    pillar = Box((1.5, 1.0, 0.6), (0.1, 0.1, 1.2))
+    scene = SceneGraph()
+    scene.objects["o7"] = SceneObject("o7", LabelBelief.of("pillar"), pillar)
+    rig.map.publish(conversions.scene_to_msg(scene, time=0.0))
+    ros.spin_until(lambda: "o7" in [name for name, *_ in rig.adapter.sensors.objects(9.0)])
+    start = dict(arm.joints)
+    outcome, reason, _ = rig.do(MoveArmTo((1.45, 1.5, 0.7)))
+    assert outcome is Outcome.SUCCEEDED, reason
+    sent = arm.goals[FOLLOW][-1].trajectory
+    chain = mover._arm.chain
+    rows = [chain.row(start)] + [np.array(point.positions) for point in sent.points]
+    assert len(rows) > 2
+    space = mover._spaces.among({}, [("o7", Box((0.5, 0.0, 0.6), (0.08, 0.08, 1.19)))])
+    assert all(space.way(a, b)[1] is None for a, b in itertools.pairwise(rows))
+    assert space.way(rows[0], rows[-1])[1] is not None
+    times = [conversions.time_from_msg(point.time_from_start) for point in sent.points]
+    assert times == sorted(times) and times[0] > 0.0
 
 
 def test_what_no_arm_here_does_is_said(ros):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Vec3
 from robot_adapters.backends.base import ArmBackend, NavigationBackend, Whereabouts
 
@@ -44,9 +43,16 @@ def navigation_of(
 
 
 def arm_of(
-    node: AgentNode, settings: AdapterSettings, body: Embodiment, urdf: str, where: Whereabouts
+    node: AgentNode, settings: AdapterSettings, where: Whereabouts, urdf: str, urdf_folder: str
 ) -> ArmBackend | None:
     """Return what moves a robot's arm; None where it has none.
+
+    Args:
+        node: The adapter's node.
+        settings: How.
+        where: Where the robot and things are.
+        urdf: Text of its URDF; empty: there is none.
+        urdf_folder: Where the URDF's meshes may lie; empty: unknown.
 
     Raises:
         ValueError: The settings do not fit to the robot.
@@ -65,7 +71,7 @@ def arm_of(
     arm, base = settings.arm, where.base_frame
     # Frames of one /tf for all robots have the robot's name in front; links of a URDF do not.
     plain = base.rpartition("/")[2]
-    kinematics = arm_of_urdf(urdf, plain, arm.tip) if urdf else None
+    kinematics = arm_of_urdf(urdf, plain, arm.tip, urdf_folder) if urdf else None
     mover: Mover
     if kind == "moveit":
         from robot_adapters.backends.moveit import MoveItMover
