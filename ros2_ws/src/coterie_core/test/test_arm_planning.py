@@ -75,8 +75,8 @@ def test_an_end_inside_of_something_is_refused_by_name(arm):
 
 def test_what_encloses_the_arm_keeps_it_in(arm):
     walls = [
-        ("wall", Box((0.5, 0.0, 0.5), (0.9, 0.06, 2.4))),
-        ("wall", Box((-0.5, 0.0, 0.5), (0.5, 0.06, 2.4))),
+        ("wall", Box((0.55, 0.0, 0.5), (0.8, 0.06, 2.4))),
+        ("wall", Box((-0.55, 0.0, 0.5), (0.8, 0.06, 2.4))),
         ("wall", Box((0.0, 0.0, 1.3), (1.8, 0.06, 1.4))),
     ]
     space = ArmSpaces(arm).among({}, walls)

@@ -85,7 +85,8 @@ def find_way(space: ArmSpace, start: Array, ends: Sequence[Array], *, seed: int 
     one, other = here, there
     for _ in range(_ROUNDS):
         reached = one.towards(space, rng.uniform(*space.chain.limits))
-        if reached is not None and np.array_equal(other.towards(space, reached), reached):
+        met_there = other.towards(space, reached) if reached is not None else None
+        if met_there is not None and met_there is reached:
             return _shortened(space, [*here.way(), *there.way()[-2::-1]], rng)[1:]
         one, other = other, one
     assert first is not None
