@@ -17,6 +17,7 @@ from coterie_bench.claims.tables import (
     summary,
 )
 from coterie_bench.claims.truth import Truth, false_claim, possible
+from coterie_bench.common.intervals import share_interval
 from coterie_core.geometry import Box
 from coterie_core.scene import LabelBelief, SceneObject
 from coterie_fixtures.two_floor_home import small_house, small_team
@@ -135,6 +136,18 @@ def test_things_that_have_no_room_together_cannot_all_be_brought(count, done) ->
     team = {"walker": small_team()["walker"]}
     case = replace(CASE, count=count, targets=("table-1",))
     assert possible(case, scene, team).things is done
+
+
+def test_a_share_of_none_has_an_interval_and_alike_houses_widen_it() -> None:
+    none = share_interval([False] * 42, list(range(42)))
+    assert none == pytest.approx((0.0, 0.0, 0.0838), abs=1e-3)  # Wilson's, from tables
+    hits = [True] * 8 + [False] * 2
+    share, low, high = share_interval(hits)
+    assert (share, low, high) == pytest.approx((0.8, 0.4902, 0.9433), abs=1e-3)
+    twice = [hit for hit in hits for _ in range(2)]  # each house tells the same twice
+    alike = share_interval(twice, [k // 2 for k in range(20)])
+    assert alike[0] == share and alike[1:] == pytest.approx((low, high), abs=0.02)
+    assert share_interval(twice)[1] > low + 0.05
 
 
 def test_what_is_believed_unseen_is_held_against_the_truth() -> None:

@@ -57,8 +57,8 @@ def bench_claims(
             records.append(record)
             bar.update(shown, advance=1)
             if out is not None:  # a bench that is stopped has what it has measured
-                _write(out, records, seed)
-    print_whole(claims_table(records, seed), console)
+                _write(out, records)
+    print_whole(claims_table(records), console)
     beliefs = belief_table(records)
     if beliefs is not None:
         print_whole(beliefs, console)
@@ -67,13 +67,13 @@ def bench_claims(
         console.print(text, style="yellow", highlight=False, markup=False, soft_wrap=True)
 
 
-def _write(out: Path, records: Sequence[dict[str, Any]], seed: int) -> None:
+def _write(out: Path, records: Sequence[dict[str, Any]]) -> None:
     sliced = {
-        f"{name} {value}": summary([r for r in records if str(r[name]) == value], seed)
+        f"{name} {value}": summary([r for r in records if str(r[name]) == value])
         for name in SLICES
         for value in sorted({str(r[name]) for r in records})
     }
-    data = {"all": summary(records, seed), "slices": sliced, "tasks": list(records)}
+    data = {"all": summary(records), "slices": sliced, "tasks": list(records)}
     write_json(out / "claims.json", data)
     write_csv(out / "claims.csv", records)
 

@@ -7,14 +7,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from rich.table import Table
 from scipy.stats import chi2
 
+from coterie_bench.common.intervals import share_interval
+
 Record = Mapping[str, Any]
 SLICES = ("kind", "prior", "detector", "team")
-DRAWS = 2000
-"""Draws of the bootstrap over houses."""
 UNSEEN_BINS = (0.0, 0.02, 0.05, 0.1, 0.3, 1.0)
 """Lower ends of the bins of what is believed to be unseen [things]."""
 
@@ -40,7 +39,7 @@ def can_be_known(record: Record) -> bool:
     return can_be_done(record) and bool(counted or record.get("searchable"))
 
 
-def summary(records: Sequence[Record], seed: int = 0) -> dict[str, Any]:
+def summary(records: Sequence[Record]) -> dict[str, Any]:
     """Return counts and shares of some tasks, the shares with 95 % intervals over houses."""
     ran = [r for r in records if r["state"] not in ("refused", "error")]
     claimed = [r for r in ran if claims_of(r)]
@@ -55,11 +54,11 @@ def summary(records: Sequence[Record], seed: int = 0) -> dict[str, Any]:
         "false_done": sum(r.get("false") == "done" for r in claimed),
         "false_no": sum(r.get("false") == "no" for r in claimed),
         "false_yes": sum(r.get("false") == "yes" for r in claimed),
-        "false_share": _share(claimed, lambda r: bool(r.get("false")), seed),
+        "false_share": _share(claimed, lambda r: bool(r.get("false"))),
         "possible": len(able),
-        "possible_done": _share(able, lambda r: r["state"] == "done", seed),
+        "possible_done": _share(able, lambda r: r["state"] == "done"),
         "knowable": len(known),
-        "knowable_done": _share(known, lambda r: r["state"] == "done", seed),
+        "knowable_done": _share(known, lambda r: r["state"] == "done"),
         "possible_not_reached": len(missed),
         "partial": sum(r["state"] == "partial" for r in ran),
         "not_done": sum(r["state"] == "not_done" for r in ran),
@@ -67,28 +66,13 @@ def summary(records: Sequence[Record], seed: int = 0) -> dict[str, Any]:
     }
 
 
-def _share(
-    records: Sequence[Record], of: Callable[[Record], bool], seed: int
-) -> tuple[float, float, float]:
-    """Return the share [%] of records and its 95 % interval, whole houses drawn with replacement.
-
-    NaN where there is nothing to share.
-    """
-    houses: dict[int, list[bool]] = {}
-    for record in records:
-        houses.setdefault(int(record["house"]), []).append(of(record))
-    if not houses:
-        return (float("nan"),) * 3
-    hits = np.array([sum(found) for found in houses.values()], dtype=float)
-    counts = np.array([len(found) for found in houses.values()], dtype=float)
-    rng = np.random.default_rng(seed)
-    rows = rng.integers(len(hits), size=(DRAWS, len(hits)))
-    shares = hits[rows].sum(axis=1) / counts[rows].sum(axis=1)
-    low, high = np.percentile(shares, [2.5, 97.5])
-    return 100.0 * float(hits.sum() / counts.sum()), 100.0 * float(low), 100.0 * float(high)
+def _share(records: Sequence[Record], of: Callable[[Record], bool]) -> tuple[float, float, float]:
+    """Return the share [%] of records and its 95 % interval, by house; NaN where there are none."""
+    share, low, high = share_interval([of(r) for r in records], [r["house"] for r in records])
+    return 100.0 * share, 100.0 * low, 100.0 * high
 
 
-def claims_table(records: Sequence[Record], seed: int = 0) -> Table:
+def claims_table(records: Sequence[Record]) -> Table:
     """Return the table: all tasks, then by kind, map, detector and team."""
     table = Table(
         title="Claims against the truth; shares [%] with 95 % intervals over houses",
@@ -105,7 +89,7 @@ def claims_table(records: Sequence[Record], seed: int = 0) -> Table:
         for value in sorted({str(r[name]) for r in records}):
             rows.append((f"{name} {value}", [r for r in records if str(r[name]) == value]))
     for title, chosen in rows:
-        told = summary(chosen, seed)
+        told = summary(chosen)
         wrong = f"{told['false_done']}/{told['false_no']}/{told['false_yes']}"
         table.add_row(
             title, str(told["tasks"]), str(told["refused"] + told["errors"]), str(told["claims"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 
+from scipy.stats import norm
 from scipy.stats import t as student
 
 
@@ -35,6 +36,38 @@ def mean_interval(
         return mean, math.nan
     spread = sum(total * total for total in sums.values()) * count / (count - 1)
     return mean, float(student.ppf(0.975, count - 1)) * math.sqrt(spread) / len(values)
+
+
+def share_interval(
+    hits: Sequence[bool], clusters: Sequence[Hashable] | None = None
+) -> tuple[float, float, float]:
+    """Return the share of hits (0..1) and the ends of its 95 % interval: Wilson's (1927).
+
+    Episodes of one house count for less than as many houses: their number is divided by how much
+    the variance over clusters exceeds that of independent episodes. The interval of no hit, or of
+    hits alone, has a width, too.
+
+    Args:
+        hits: One per episode.
+        clusters: What each episode shares with others, such as its house; None: nothing.
+
+    Returns:
+        Share, lower and upper end; NaN where there are no episodes.
+    """
+    if not hits:
+        return math.nan, math.nan, math.nan
+    count, share = float(len(hits)), sum(hits) / len(hits)
+    _, half = mean_interval([float(hit) for hit in hits], clusters)
+    independent = share * (1.0 - share) / max(count - 1.0, 1.0)
+    if independent > 0.0 and not math.isnan(half):
+        groups = len(set(clusters)) if clusters is not None else len(hits)
+        variance = (half / float(student.ppf(0.975, groups - 1))) ** 2
+        count /= max(1.0, variance / independent)
+    z = float(norm.ppf(0.975))
+    scale = 1.0 + z * z / count
+    middle = (share + z * z / (2.0 * count)) / scale
+    half = z / scale * math.sqrt(share * (1.0 - share) / count + z * z / (4.0 * count * count))
+    return share, max(0.0, middle - half), min(1.0, middle + half)
 
 
 def difference(
