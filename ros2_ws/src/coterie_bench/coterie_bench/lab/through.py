@@ -26,7 +26,7 @@ from robot_adapters.settings import AdapterSettings
 
 ROBOT = "robot"
 _PATIENCE = 600.0  # [s] of wall time for one skill, also on a busy machine
-_READY = 30.0  # [s]
+_READY = 180.0  # [s]
 
 
 class Commander(AgentNode):

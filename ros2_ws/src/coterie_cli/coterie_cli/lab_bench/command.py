@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from coterie_bench.common.command import run
-from coterie_bench.common.intervals import difference, mean_interval
+from coterie_bench.common.intervals import mean_interval
 from coterie_bench.common.records import write_json
 from coterie_bench.common.tables import print_whole
 from coterie_bringup.errors import CommandError
@@ -157,10 +157,9 @@ def summary(pairs: Sequence[Pair]) -> list[dict[str, object]]:
             values = [[100.0 * float(getattr(trial, name)) for trial in pair] for pair in mine]
             for k, way in enumerate(WAYS):
                 row[f"{name}_{way}"] = sum(value[k] for value in values) / len(values)
-            houses = {k: pair[0].house for k, pair in enumerate(mine)}
-            lab = {k: value[1] for k, value in enumerate(values)}
-            direct = {k: value[0] for k, value in enumerate(values)}
-            row[f"{name}_difference"], row[f"{name}_half"], _ = difference(lab, direct, houses)
+            row[f"{name}_difference"], row[f"{name}_half"] = mean_interval(
+                [lab - direct for direct, lab in values], [pair[0].house for pair in mine]
+            )
         rows.append(row)
     return rows
 
@@ -189,7 +188,11 @@ def cause_table(pairs: Sequence[Pair]) -> Table:
         if direct.done == lab.done:
             continue
         failed = lab if direct.done else direct
-        key = ("only directly" if direct.done else "only in the lab", failed.kind, failed.cause)
+        key = (
+            "only directly" if direct.done else "only in the lab",
+            str(failed.kind),
+            failed.cause,
+        )
         causes[key] += 1
         reasons.setdefault(key, f"{failed.what}: {failed.reason}")
     table = Table(title="What explains the difference")

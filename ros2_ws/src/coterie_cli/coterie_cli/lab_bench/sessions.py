@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from coterie_bringup.errors import CommandError
@@ -231,7 +232,7 @@ class Session:
             ) as watcher:
                 if not await in_loop(watcher, watcher.leader_there(NODES_UP)):
                     raise CommandError(f"no leader within {NODES_UP:.0f} s")
-                await self._until(lambda r=record: r.scene is not None, "the team's map")
+                await self._until(partial(_has_map, record), "the team's map")
                 clock = self._clock()
                 try:
                     await in_loop(watcher, watcher.give(self.size.max_time))
@@ -240,7 +241,7 @@ class Session:
             if not errand.done(self.world.contents):
                 failed = failed or record.message or record.outcome
             bad = [one for one in record.sub_tasks if one.state == SubTaskState.FAILED]
-            cause = f"{bad[-1].kind}: {bad[-1].obstacle}" if bad else f"said {record.outcome}"
+            cause = f"could not {bad[-1].kind}" if bad else f"said {record.outcome}"
             reason = f"{failed}; {bad[-1].reason}" if failed and bad else failed
             self._book("do", number, errand.words, clock, reason, cause=cause)
 
@@ -300,6 +301,10 @@ class Session:
         )  # fmt: skip
         self.trials.append(trial)
         self.told(trial)
+
+
+def _has_map(record: TaskRecord) -> bool:
+    return record.scene is not None
 
 
 async def _ask(operator: Operator, asked: Asked) -> Asked:
