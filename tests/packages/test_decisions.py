@@ -1,7 +1,10 @@
 """Every decision of the stack: its name can be set in a team file, its reply begins with why."""
 
 import importlib
+import inspect
 import pkgutil
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 
@@ -61,3 +64,39 @@ def test_the_oracle_answers_every_decision_but_images_and_bodies_in_words(
     left_out = {"openeqa.answer_from_frames", "openeqa.caption_frame", "emos.describe_body"}
     kinds = {one.reply_type.__name__ for one in decisions if one.name not in left_out}
     assert kinds <= set(all_answers())
+
+
+def test_no_reply_can_go_on_for_ever(decisions: list[type[Decision]]) -> None:
+    """Grammars enforce lengths: a weak model that repeats itself ends where the schema does.
+
+    What a decision's `options` name is one of the values there.
+    """
+    endless = {}
+    for one in decisions:
+        named = inspect.getsource(one.options)
+        fields = _endless(one.reply_type.model_json_schema())
+        endless[one.name] = [field for field in fields if f'"{field[1:]}"' not in named]
+    assert {name: fields for name, fields in endless.items() if fields} == {}
+
+
+def _endless(schema: Mapping[str, Any], path: str = "", root: Any = None) -> Iterator[str]:
+    """Yield the paths of texts and lists that have no longest length, and of open mappings."""
+    root = schema if root is None else root
+    if "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
+    if "enum" in schema or "const" in schema:
+        return
+    for one in (*schema.get("anyOf", ()), *schema.get("allOf", ())):
+        yield from _endless(one, path, root)
+    kind = schema.get("type")
+    if kind == "string" and "maxLength" not in schema:
+        yield path
+    if kind == "array":
+        if "maxItems" not in schema:
+            yield f"{path}[]"
+        yield from _endless(schema.get("items", {}), f"{path}[]", root)
+    if kind == "object":
+        if schema.get("additionalProperties"):
+            yield f"{path}{{}}"
+        for name, one in schema.get("properties", {}).items():
+            yield from _endless(one, f"{path}.{name}", root)

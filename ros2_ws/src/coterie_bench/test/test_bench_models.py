@@ -17,6 +17,7 @@ from rich.console import Console
 from coterie_bench.models.bench import SAVINGS, answerer, main, run_models
 from coterie_bench.models.tables import against_rules, by_bench, print_tables, summed
 from coterie_bench.models.works import FEW, Answering, Outcome, all_works
+from coterie_bench.oracle import Oracle
 from coterie_bench.oracle.request import one_by_one, question_of
 from coterie_core.language import Decision, Image, Message, ModelProfile, UsageMeter, as_data
 from coterie_core.testing.endpoint import Endpoint
@@ -173,11 +174,40 @@ def test_a_model_by_its_profile_and_records_on_disk(tmp_path: Path) -> None:
     assert mine["decisions"]["openeqa.judge_answer"]["overruled"] > 0
 
 
+def test_a_small_model_first_and_a_larger_one_where_its_replies_fail(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The small one marks some replies as it should, and repeats itself on the others."""
+    good = Oracle()
+
+    def weak(body: dict[str, Any]) -> Any:
+        kettle = "kettle" in body["messages"][-1]["content"]
+        return good(body) if kettle else {"reason": "mark " * 40, "mark": 77}
+
+    profile, out = tmp_path / "weak.yaml", tmp_path / "records.json"
+    with Endpoint(weak, model="weak", usage=None) as endpoint:
+        profile.write_text(
+            f"{{kind: openai, base_url: '{endpoint.url}', model: weak, max_retries: 0}}"
+        )
+        arguments = ["--answerer", "rules", "--profile", str(profile), "--larger", "oracle"]
+        assert main([*arguments, "--only", "openeqa judge", "--out", str(out)]) == 0
+    _, mine = json.loads(out.read_text())
+    assert mine["outcomes"][0]["score"] == 1.0
+    row = mine["decisions"]["openeqa.judge_answer"]
+    assert row["decided weak"] > 0 and row["decided oracle"] > 0 == row["by_rule"]
+    assert row["decided weak"] + row["decided oracle"] == row["by_model"]
+    assert row["asked weak"] == row["decided weak"] + 2 * row["decided oracle"]
+    assert row["asked oracle"] == row["decided oracle"]
+    assert "Small first" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["--answerer", "sage"], "'sage'; one of rules, oracle, random"),
         (["--only", "chess"], "no work holds 'chess'"),
+        (["--larger", "rules"], "--larger: the rules decide after any model"),
+        (["--larger", "sage", "--profile", "tiny", "--only", "openeqa judge"], "sage"),
         (["--mode", "guess"], "'guess'; one of rule, model, advised"),
         (["--answerer", "rules", "--profile", "no.yaml", "--only", "openeqa judge"], "no.yaml"),
     ],

@@ -11,9 +11,10 @@ from coterie_bench.reveca.memory_soak import briefing, percepts, sizes
 from coterie_core.cooperation import Note, Thing
 from coterie_core.language import Decider, ModelProfile, build_model
 from coterie_core.testing.endpoint import Endpoint
-from reveca_agent.agent import RATED, RevecaAgent
+from reveca_agent.agent import RevecaAgent
 from reveca_agent.entries import Entry
 from reveca_agent.planning import ChoosePlan, PlanState, candidates
+from reveca_agent.relevance import RATED
 from reveca_agent.settings import Settings
 
 ITEMS, NOTES = 150, 20

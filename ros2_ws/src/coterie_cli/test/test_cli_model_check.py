@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +95,43 @@ def test_decisions_that_take_too_long_do_not_count_against_the_others(tmp_path: 
     rows = found(out)["decisions"]
     assert rows["coela.word_message"]["verdict"] in ("fit", "asked again")
     for name in rows.keys() - {"coela.word_message"}:
-        assert rows[name]["verdict"] == "unfit"
+        assert rows[name]["verdict"] == "too slow" and rows[name]["late"] == 2
         assert all("ModelTimeout" in reason for reason in rows[name]["reasons"])
+
+
+def test_valid_but_later_than_its_profile_waits_is_too_slow(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, profile = tmp_path / "check.json", tmp_path / "weak.yaml"
+
+    def late(body: dict[str, Any]) -> Any:
+        title = body.get("response_format", {}).get("json_schema", {}).get("name")
+        if title in ("TurnReply", "Wording"):
+            time.sleep(0.4)
+        return able(body)
+
+    with Endpoint(late) as endpoint:
+        profile.write_text(
+            f"{{kind: openai, base_url: '{endpoint.url}', model: m, timeout_s: 0.3}}"
+        )
+        assert check(str(profile), CheckOptions(decisions=("coela",), out=out, **QUICK)) == SOME
+    rows = found(out)["decisions"]
+    assert {row["verdict"] for row in rows.values()} == {"too slow"}
+    assert all(row["late"] == 0 for row in rows.values())
+    said = capsys.readouterr().out
+    assert "2 took longer than the 0.3 s for which its profile waits (timeout_s)" in said
+    assert "coela.act_or_speak: rule" in said
+
+
+def test_decisions_are_named_whole_and_a_reason_that_many_share_comes_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    with Endpoint(lambda body: "Well, that depends.") as endpoint:
+        check(endpoint.url, CheckOptions(decisions=DECISIONS, **QUICK))
+    said = capsys.readouterr().out
+    assert "coela.act_or_speak" in said.split("What it can decide")[1].split("asked again:")[0]
+    assert said.count("BadReply: ") == 2 and "reveca.choose_plan, coela.act_or_speak: " in said
 
 
 def test_an_endpoint_that_knows_no_schema_is_asked_in_words(tmp_path: Path) -> None:

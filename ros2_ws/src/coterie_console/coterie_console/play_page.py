@@ -8,7 +8,8 @@ import hmac
 import json
 import logging
 import secrets
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +21,15 @@ from coterie_console.play_record import QUESTIONS, SCALE, PlayError
 from coterie_console.play_session import PlaySession, Quit
 from coterie_console.play_state import state_of
 from coterie_console.text import plain
+from coterie_core.asking import (
+    ANSWER_CHARS,
+    NOBODY,
+    QUESTION_CHARS,
+    WordsAnswer,
+    WordsQuestion,
+    told_choice,
+)
+from coterie_core.language import inline_data
 
 HOST = "127.0.0.1"
 FIRST_PORT, TRIED = 8080, 50
@@ -27,6 +37,8 @@ PACE = 0.08
 """How long a step of a walk is shown [s]."""
 LONGEST = 20_000
 """Longest message of a browser [characters]."""
+GONE = 3.0
+"""After which a person whose pages are all closed is not waited for any more [s]."""
 _DATA = Path(__file__).with_name("data")
 _FILES = {"/play.js": "text/javascript", "/play.css": "text/css"}
 Phase = Literal["wait", "choose", "going", "questions", "thanks", "ended"]
@@ -52,6 +64,10 @@ class Seat:
         self._found: list[Choice] = []
         self._waiting: asyncio.Future[Choice] | None = None
         self._session: PlaySession | None = None
+        self._one_at_a_time = asyncio.Lock()
+        self._question: WordsQuestion | None = None
+        self._asked = 0
+        self._typed: asyncio.Future[str] | None = None
 
     # --- the interface of the person -------------------------------------------------------------
 
@@ -74,6 +90,37 @@ class Seat:
         await self.show("going")
         await asyncio.sleep(self.pace)
 
+    async def answer(self, question: WordsQuestion) -> WordsAnswer:
+        """Show a question of another agent's model and wait for what is typed, in its time."""
+        if not self.sockets:
+            return WordsAnswer(reason=NOBODY)
+        end = time.monotonic() + question.within
+        async with self._one_at_a_time:
+            if time.monotonic() >= end:
+                return WordsAnswer(reason="the person was busy with another question")
+            self._question, self._asked = question, self._asked + 1
+            typed = self._typed = asyncio.get_running_loop().create_future()
+            try:
+                await self.show(self.phase, self._session)
+                return await self._answered(typed, end, question.choices)
+            finally:
+                self._question = self._typed = None
+                await self.show(self.phase, self._session)
+
+    async def _answered(
+        self, typed: asyncio.Future[str], end: float, choices: Sequence[str]
+    ) -> WordsAnswer:
+        there = time.monotonic()
+        while (now := time.monotonic()) < end:
+            await asyncio.wait([typed], timeout=min(1.0, end - now))
+            if typed.done():
+                text = told_choice(inline_data(typed.result(), limit=ANSWER_CHARS), choices)
+                return WordsAnswer(text, "" if text else "the person gave no answer")
+            there = time.monotonic() if self.sockets else there
+            if time.monotonic() - there > GONE:
+                return WordsAnswer(reason="the person has left")
+        return WordsAnswer(reason="the person did not answer in time")
+
     # --- pages -----------------------------------------------------------------------------------
 
     async def show(self, phase: Phase, session: PlaySession | None = None) -> None:
@@ -90,6 +137,14 @@ class Seat:
         out: dict[str, Any] = {"phase": self.phase, "turn": self.turn, "name": plain(self.name)}
         if self.person is not None:
             out |= state_of(self.person, self._found)
+        asked = self._question
+        if asked is not None:
+            out["question"] = {
+                "number": self._asked,
+                "asker": plain(asked.asker),
+                "text": plain(asked.text, QUESTION_CHARS),
+                "choices": [plain(choice, 100) for choice in asked.choices],
+            }
         session = self._session
         if session is not None:
             out["summary"] = [list(row) for row in session.summary()]
@@ -116,6 +171,13 @@ class Seat:
             session.answer(self.name, answers, comment)
             self.phase = "thanks"
             self.answered.set()
+        elif do == "answer":
+            text = said.get("text")
+            if not isinstance(text, str):
+                raise ValueError("expected words")
+            # A page that shows an earlier question, or a second answer, does nothing.
+            if said.get("number") == self._asked and self._typed and not self._typed.done():
+                self._typed.set_result(text)
         elif do == "stop" and self.person is not None:
             self.person.stop()
         elif do in ("choose", "say"):

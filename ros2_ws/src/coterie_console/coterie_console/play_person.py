@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from coterie_console.text import plain
+from coterie_core.asking import WordsAnswer, WordsQuestion
 from coterie_core.cooperation import (
     Action,
     Briefing,
@@ -84,6 +85,9 @@ class Interface(Protocol):
 
     async def underway(self, person: Person) -> None:
         """Show a step of something that goes on by itself; may call `person.stop()`."""
+
+    async def answer(self, question: WordsQuestion) -> WordsAnswer:
+        """Put a question of another agent's model; at once without an answer if nobody is there."""
 
 
 class Person:

@@ -12,8 +12,10 @@ from coterie_bench.reveca.episodes import record as measured
 from coterie_bench.reveca.methods import METHODS, WORLDS, World
 from coterie_console.play_person import Choice, Interface, Person
 from coterie_console.play_record import Decision, PlayError, Record
+from coterie_core.asking import NOBODY, Asking, WordsAnswer, WordsQuestion
 from coterie_core.cooperation import Action, Agent, Percept
 from coterie_core.language import Decider
+from reveca_agent.agent import RevecaAgent
 
 NOT_WITH_PEOPLE = {
     "oracle": "it sees everything and plans for the whole team",
@@ -59,6 +61,11 @@ class PlaySession:
             **METHODS[record.method].make(self.world, decider),
             **self.people,
         }
+        if decider is not None and not decider.rule_only:
+            contacts = AskPeople(list(interfaces.values()))
+            for name, agent in self.agents.items():
+                if isinstance(agent, RevecaAgent):
+                    agent.asking = Asking(name, (), contacts)
         self._asked_at: dict[str, float] = {}
         self._now = 0
 
@@ -163,6 +170,31 @@ class PlaySession:
             self._measure()
         self.record.ended = now()
         self.record.save(self.file)
+
+
+class AskPeople:
+    """Whom the agents' models reach: everybody who plays; the first answer counts."""
+
+    def __init__(self, people: Sequence[Interface]) -> None:
+        self._people = people
+
+    async def ask_person(self, question: WordsQuestion) -> WordsAnswer:
+        """Put a question to all people; at once without an answer where nobody is there."""
+        asked = [asyncio.ensure_future(person.answer(question)) for person in self._people]
+        answer = WordsAnswer(reason=NOBODY)
+        try:
+            for one in asyncio.as_completed(asked):
+                answer = await one
+                if answer.text:
+                    break
+        finally:
+            for task in asked:
+                task.cancel()
+        return answer
+
+    async def ask_robot(self, robot: str, question: WordsQuestion) -> WordsAnswer:
+        """Nothing: agents tell each other things by messages, which take steps."""
+        return WordsAnswer(reason="send a message instead")
 
 
 def make_world(record: Record) -> World:

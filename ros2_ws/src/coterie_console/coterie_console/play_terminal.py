@@ -14,6 +14,7 @@ from coterie_console.play_person import Choice, Group, Person
 from coterie_console.play_record import QUESTIONS, SCALE, PlayError
 from coterie_console.play_session import PlaySession, Quit
 from coterie_console.text import natural, plain
+from coterie_core.asking import WordsAnswer, WordsQuestion
 
 HEADINGS: dict[Group, str] = {
     "say": "Say",
@@ -93,6 +94,10 @@ class Terminal:
         """Nothing is shown of the steps of a walk; an interruption ends the session."""
         if self.quit:
             raise Quit
+
+    async def answer(self, question: WordsQuestion) -> WordsAnswer:
+        """Nothing: here a person is asked for one line at a time, and for actions only."""
+        return WordsAnswer(reason="the person plays in a terminal, where no questions are shown")
 
     def questionnaire(self, session: PlaySession, who: str) -> None:
         """Ask the questions at the end and store the answers.

@@ -8,12 +8,17 @@ import threading
 import aiohttp
 import pytest
 
+from coterie_bench.oracle import Oracle
 from coterie_bench.reveca.bodies import HouseholdOptions
 from coterie_bench.reveca.household import HouseholdWorld
 from coterie_bench.reveca.methods import WORLDS
+from coterie_console import play_page
 from coterie_console.play_page import PlayPage, Seat
 from coterie_console.play_record import PlayError, Record, read_record
 from coterie_console.play_session import PlaySession
+from coterie_core.asking import NOBODY, WordsQuestion
+from coterie_core.language import ModelProfile, build_decider, inline_data
+from coterie_core.testing.endpoint import Endpoint
 from coterie_fixtures.browser import Browser, chromium
 
 EVIL = '<img src=x onerror="window.hacked=1">'
@@ -26,10 +31,10 @@ def short(monkeypatch):
     monkeypatch.setitem(WORLDS, "short", made)
 
 
-def make(tmp_path, people=("Ada",), agents=2):
+def make(tmp_path, people=("Ada",), agents=2, decider=None):
     record = Record(world="short", method="reveca", seed=0, agents=agents, people=list(people))
     seats = {name: Seat(name, pace=0.0) for name in people}
-    return PlayPage(PlaySession(record, tmp_path / "s.json", seats), seats, port=0)
+    return PlayPage(PlaySession(record, tmp_path / "s.json", seats, decider), seats, port=0)
 
 
 class Tab:
@@ -145,12 +150,94 @@ async def test_a_tab_that_comes_back_finds_all_and_an_end_is_saved(tmp_path, sho
     assert read_record(tmp_path / "s.json").state == "aborted"
 
 
+# -- another agent's model asks the person ---------------------------------------------------------
+
+
+class Asks:
+    """A model that asks the person before it chooses its first plan, and else the stand-in."""
+
+    def __init__(self):
+        self.oracle, self.told = Oracle(), []
+
+    def __call__(self, request):
+        offered = [tool["function"]["name"] for tool in request.get("tools", ())]
+        said = [m["content"] for m in request["messages"] if m["role"] == "tool"]
+        self.told += said
+        if "ask_person" in offered and not self.told:
+            asked = {"question": f"Shall I? {EVIL}", "choices": ["by all means", EVIL]}
+            function = {"name": "ask_person", "arguments": json.dumps(asked)}
+            return {"tool_calls": [{"id": "c", "type": "function", "function": function}]}
+        return self.oracle(request)
+
+
 @pytest.fixture
-def live(tmp_path, short):
-    """A page that is served by a loop in a thread of its own."""
+def model():
+    """A model that asks, and who puts decisions to it."""
+    asks = Asks()
+    with Endpoint(asks, model="m") as endpoint:
+        profile = ModelProfile(
+            kind="openai", base_url=endpoint.url, model="m", max_retries=0, timeout_s=120.0
+        )
+        asks.decider = build_decider(profile)
+        yield asks
+
+
+async def test_a_question_is_put_to_who_is_there_and_its_answer_reaches_the_model(
+    tmp_path, short, model
+):
+    page = make(tmp_path, ("Ada", "Bob"), agents=3, decider=model.decider)
+    await page.start()
+    async with aiohttp.ClientSession(f"http://localhost:{page.port}") as client:
+        bob = Tab(await client.ws_connect(f"/socket?seat={page.seats['Bob'].token}"))
+        playing = asyncio.ensure_future(page.play())
+        while "question" not in bob.state:  # Ada is not there, so she is not waited for
+            bob.state = await bob.socket.receive_json(timeout=60.0)
+        put = bob.state["question"]
+        assert put["text"] == inline_data(f"Shall I? {EVIL}") and put["asker"] not in ("Ada", "Bob")
+        for odd in ({"text": 3}, {}):
+            await bob.say(do="answer", number=put["number"], **odd)
+            assert await bob.until("ended") == "expected words"
+        await bob.say(do="answer", number=put["number"] - 1, text="too late")
+        await bob.say(do="answer", number=put["number"], text="1")
+        while "question" in bob.state:
+            bob.state = await bob.socket.receive_json(timeout=60.0)
+        for tab_of in ("Ada", "Bob"):
+            page.seats[tab_of].hear({"do": "choose", "id": "wait", "turn": 1}, page.session)
+        while not model.told:
+            await asyncio.sleep(0.01)
+        assert "by all means" in model.told[0]
+        playing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await playing
+    await page.stop()
+
+
+async def test_where_nobody_is_the_model_is_told_at_once(tmp_path, short, model, monkeypatch):
+    monkeypatch.setattr(play_page, "GONE", 0.2)
+    page = make(tmp_path, decider=model.decider)
+    seat = page.seats["Ada"]
+    question = WordsQuestion("Bob", "", "Well?", (), 60.0)
+    assert (await seat.answer(question)).reason == NOBODY
+    async with served(page) as (client, _):
+        while not model.told:
+            await asyncio.sleep(0.01)
+        assert NOBODY in model.told[0]
+        async with client.ws_connect(f"/socket?seat={seat.token}") as socket:
+            await socket.receive_json()
+            waiting = asyncio.ensure_future(seat.answer(question))
+            told = await socket.receive_json(timeout=60.0)
+            assert told["question"]["text"] == "Well?"
+        assert (await waiting).reason == "the person has left"
+
+
+@pytest.fixture
+def live(request, tmp_path, short):
+    """A page that is served by a loop in a thread of its own; agents by rules, or by `model`."""
     if chromium() is None:
         pytest.skip("no Chromium on this machine (apt install chromium): the page is not tried")
-    page, ready, stop = make(tmp_path), threading.Event(), []
+    asks = request.getfixturevalue("model") if getattr(request, "param", None) else None
+    page, ready, stop = make(tmp_path, decider=asks and asks.decider), threading.Event(), []
+    page.asks = asks
 
     async def serve():
         await page.start()
@@ -158,6 +245,8 @@ def live(tmp_path, short):
         stop.append(lambda: loop.call_soon_threadsafe(task.cancel))
         ready.set()
         try:
+            while asks is not None and not page.seats["Ada"].sockets:
+                await asyncio.sleep(0.01)  # it asks at once, and who is not there is not asked
             await page.play()
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -197,3 +286,23 @@ def test_in_a_browser_from_a_click_to_the_last_answer(live):
     assert kept.state == "finished" and kept.answers["Ada"]["usefulness"] == 6
     assert kept.comments["Ada"] == "a pleasure" and kept.messages[0].text == EVIL
     assert kept.decisions[1].choice.startswith("Go to wall-cabinet-1")
+
+
+@pytest.mark.parametrize("live", ["model"], indirect=True)
+def test_a_question_in_a_browser_is_text_in_a_dialog_with_a_field(live):
+    with Browser(chromium(), 1400, 850) as browser:
+        browser.open(live.link("Ada"))
+        browser.see("asks you")
+        assert browser.run("document.getElementById('asked').textContent") == inline_data(
+            f"Shall I? {EVIL}"
+        )
+        assert browser.run("document.querySelectorAll('#options button').length") == 2
+        assert browser.run("window.hacked ?? document.querySelectorAll('img').length") == 0
+        assert browser.run("document.activeElement.id") == "answer"
+        browser.run("document.getElementById('answer').value = 'as you like'")
+        browser.run("document.getElementById('reply').requestSubmit()")
+        browser.wait_for("!document.getElementById('question').open")
+        browser.press("Wait until something happens")
+        browser.wait_for("state.step > 0")
+        assert browser.console == []
+    assert "as you like" in live.asks.told[0]

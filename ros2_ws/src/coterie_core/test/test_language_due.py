@@ -94,6 +94,17 @@ async def test_a_larger_model_shares_the_time_of_the_first() -> None:
     assert decided.decided_by == "rule"
 
 
+async def test_a_first_model_that_hangs_leaves_time_for_the_larger() -> None:
+    async with Endpoint() as small, Endpoint(lambda request: {"reason": "", "door": "d2"}) as big:
+        small.fail(*[Hang(seconds=300.0)] * 9)
+        decider = build_decider(patient(small, larger=patient(big)), timeout_s=600.0)
+        with due_in(6.0):
+            decided = await choose(decider)
+        await decider.aclose()
+    assert decided.decided_by == "model" and "ModelTimeout" in decided.reason
+    assert len(small.received) == len(big.received) == 1
+
+
 async def test_asking_again_ends_in_time_too() -> None:
     async with Endpoint() as endpoint:
         endpoint.fail(Says("no JSON at all"), *[Hang(seconds=300.0)] * 9)

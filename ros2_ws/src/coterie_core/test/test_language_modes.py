@@ -219,6 +219,12 @@ def test_values_that_fields_share_stand_in_a_schema_once() -> None:
     assert "enum" not in json.dumps(lean_schema(Whole)), "the type's own stays as it is"
 
 
+def test_a_list_with_an_entry_for_each_ends_there() -> None:
+    schema = with_options(lean_schema(Whole), {"rest[].robot": ["r1"]}, {"rest": 3})
+    rest = strict_schema(schema)["properties"]["rest"]
+    assert (rest["minItems"], rest["maxItems"]) == (3, 3)
+
+
 def test_an_option_for_a_field_that_is_not_there_is_an_error() -> None:
     class Wrong(WhoFetches):
         def options(self, state: Fetching) -> Mapping[str, Sequence[str]]:

@@ -10,9 +10,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
 from coterie_core.language import (
     CheckFailed,
@@ -56,6 +56,12 @@ class Plan(BaseModel):
         description="ids of the map, best first; empty where nothing fits",
     )
 
+    @field_validator("relevant_objects")
+    @classmethod
+    def _once(cls, ids: list[str]) -> list[str]:
+        """Weak models list the same id on and on: it counts where it comes first."""
+        return list(dict.fromkeys(ids))
+
 
 class RefinedPlan(Plan):
     """An answer after a review."""
@@ -68,7 +74,7 @@ class Feedback(BaseModel):
     correctness: str = Field("", max_length=500, description="request understood, ids right?")
     relevance: str = Field("", max_length=500, description="order right, none missing, none over?")
     clarity: str = Field("", max_length=500, description="is the answer's own reason plain?")
-    suggestions: list[str] = Field(
+    suggestions: list[Annotated[str, Field(max_length=200)]] = Field(
         default_factory=list, max_length=10, description="changes to make; empty: leave it as it is"
     )
     acceptable: bool = Field(False, description="the answer needs no further change")
@@ -189,18 +195,14 @@ _FORMAT = (
 
 
 def check_ids(scene: SceneGraph, plan: Plan) -> None:
-    """Check that every id is one of the map, none comes twice, and the flag fits.
+    """Check that every id is one of the map, and that the flag fits.
 
     Raises:
         CheckFailed: Names the id and what to do.
     """
-    seen: set[str] = set()
     for id_ in plan.relevant_objects:
         if id_ not in scene.objects:
             raise CheckFailed(f"there is no object {id_[:60]!r} in the map; use its ids as given")
-        if id_ in seen:
-            raise CheckFailed(f"object {id_!r} is listed twice; list each once, best first")
-        seen.add(id_)
     if plan.relevant_objects and not plan.achievable:
         raise CheckFailed("achievable is false, yet objects are listed; make them agree")
 
@@ -319,7 +321,7 @@ class Reflect(Decision[ReviewState, Feedback]):
             correctness="the ids are those of the map",
             relevance="; ".join(suggestions)[:500] or "nothing is missing, nothing is over",
             clarity="plain",
-            suggestions=suggestions[:10],
+            suggestions=[one[:200] for one in suggestions[:10]],
             acceptable=not suggestions,
         )
 

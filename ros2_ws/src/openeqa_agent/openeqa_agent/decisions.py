@@ -10,7 +10,15 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import CheckFailed, Decision, Image, Message, Tool, as_data
+from coterie_core.language import (
+    CheckFailed,
+    Decision,
+    Image,
+    Message,
+    Probability,
+    Tool,
+    as_data,
+)
 from coterie_core.language.fence import prompt_share
 from coterie_core.scene.lookups import map_tools
 from coterie_core.understanding.quantities import COUNTS
@@ -59,7 +67,7 @@ class OpenAnswer(BaseModel):
 
     reason: str = Field("", max_length=1200, description="first: what speaks for it, step by step")
     answer: str = Field("", max_length=300, description="then the answer in a few words")
-    confidence: float = Field(0.5, ge=0.0, le=1.0, description="probability that it is right")
+    confidence: Probability = Field(0.5, description="probability that it is right")
     guessed: bool = Field(False, description="true: nothing shown says so, it is what is usual")
 
 

@@ -28,7 +28,7 @@ from reveca_agent.memory import Memory
 from reveca_agent.observation import Observer
 from reveca_agent.planning import ChoosePlan, PlanState, candidates, with_others
 from reveca_agent.plans import Plan
-from reveca_agent.relevance import RateRelevance, RatingState
+from reveca_agent.relevance import RATED, RateRelevance, RatingState
 from reveca_agent.settings import Settings
 from reveca_agent.transport_skills import transport_skills
 from reveca_agent.validation import (
@@ -43,8 +43,6 @@ from reveca_agent.validation import (
 StateT = TypeVar("StateT")
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
 
-RATED = 100
-"""Most new pieces that a model rates at a time: of more, those that the rule finds relevant."""
 KEPT = 500
 """Most questions and failures that are remembered."""
 RETRIES = 3

@@ -20,6 +20,8 @@ NAMES = {
 }
 
 
+RATED = 100
+"""Most new pieces that a model rates at a time: of more, those that the rule finds relevant."""
 MOST = 60_000
 """Most characters of what is rated at a time: whatever is asked about is shown."""
 
@@ -37,7 +39,7 @@ class Ratings(BaseModel):
     reason: str = Field(
         "", max_length=400, description="first think, in short: what does the goal call for?"
     )
-    ratings: list[Rating] = Field(description="then one for every piece")
+    ratings: list[Rating] = Field(max_length=RATED, description="then one for every piece")
 
     def by_piece(self, state: RatingState) -> list[int]:
         """Return the levels in the order of the pieces."""
@@ -103,6 +105,10 @@ class RateRelevance(Decision[RatingState, Ratings]):
     def most_tokens(self, state: RatingState) -> int:
         """Room for a reason and a rating of each piece; a list that goes on and on ends there."""
         return min(self.max_tokens, 300 + 40 * len(state.ids()))
+
+    def lengths(self, state: RatingState) -> Mapping[str, int]:
+        """One rating for every piece."""
+        return {"ratings": len(state.ids())}
 
     def options(self, state: RatingState) -> Mapping[str, Sequence[str | int]]:
         """The ids of the pieces, and the levels."""

@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -70,6 +70,7 @@ def run_models(
     seed: int = 0,
     amount: Amount | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
+    larger: str = "",
     on_done: Callable[[str, str, list[dict[str, Any]]], None] = lambda name, work, records: None,
 ) -> list[dict[str, Any]]:
     """Let every answerer do every work; return a record of each.
@@ -81,6 +82,7 @@ def run_models(
         seed: Of the guesses.
         amount: How much of each work is done; None: all of it.
         settings: Name -> changes of the profiles; every work is done with each.
+        larger: Answerer that is asked where the replies of a model by its profile cannot be used.
         on_done: Called after each work, with all records so far.
 
     Raises:
@@ -88,7 +90,13 @@ def run_models(
     """
     records = []
     for name in names:
-        with answerer(name, mode, seed) as profile:
+        own = name not in STAND_INS
+        with (
+            answerer(name, mode, seed) as profile,
+            answerer(larger, mode, seed) if larger and own else nullcontext() as next_profile,
+        ):
+            if next_profile is not None:
+                profile = profile.model_copy(update={"larger": next_profile})
             for told, changes in (settings or {"": {}}).items():
                 changed = profile.model_copy(update=dict(changes))
                 for title, work in works.items():
@@ -126,6 +134,10 @@ def _by_decision(meter: UsageMeter) -> dict[str, dict[str, float]]:
         for key in _SUMS:
             told[key] += row[key]
         told["failed"] += sum(row["failures"].values())
+        for what in ("asked", "decided"):
+            for model, count in row[what].items():
+                name = f"{what} {model}"
+                told[name] = told.get(name, 0) + count
     return counts
 
 
@@ -154,6 +166,14 @@ def bench_models(
             "--few", help="A few of each bench only, for a model that takes half a minute a reply."
         ),
     ] = False,
+    larger: Annotated[
+        str,
+        typer.Option(
+            "--larger",
+            help="Answerer, or path of a profile, that is asked where replies of the models by "
+            "--profile cannot be used.",
+        ),
+    ] = "",
     calls: Annotated[
         bool,
         typer.Option(
@@ -185,6 +205,8 @@ def bench_models(
         works = {title: work for title, work in every.items() if only in title}
         if mode not in get_args(Mode):
             raise ValueError(f"--mode: {mode!r}; one of {', '.join(get_args(Mode))}")
+        if larger == "rules":
+            raise ValueError("--larger: the rules decide after any model; name a model")
         strange = [n for n in answerers or [] if n not in STAND_INS]
         if strange or not works:
             raise ValueError(
@@ -208,6 +230,7 @@ def bench_models(
                 seed=seed,
                 amount=amount,
                 settings=settings,
+                larger=larger,
                 on_done=done,
             )
     except (LanguageError, OSError, ValueError) as error:

@@ -21,6 +21,9 @@ def print_tables(records: Records, console: Console) -> None:
     if (compared := against_rules(records)).row_count:
         print_whole(compared, console)
     print_whole(decisions(records), console)
+    shared = by_model(records)
+    if shared.row_count:
+        print_whole(shared, console)
     never = [name for name in DECISIONS if not any(name in r["decisions"] for r in records)]
     if never:
         console.print(f"not in this set: {', '.join(never)}", highlight=False, soft_wrap=True)
@@ -128,14 +131,33 @@ def decisions(records: Records) -> Table:
     return table
 
 
+def by_model(records: Records) -> Table:
+    """Return which model was asked and which decided, where an answerer has a larger one."""
+    table = Table(title="Small first, larger when checks fail", title_justify="left")
+    for k, head in enumerate(("decision", "answerer", "model", "calls", "decided", "by rule")):
+        table.add_column(head, justify="left" if k < 3 else "right")
+    for (name, decision), row in sorted(summed(records).items(), key=lambda item: item[0][::-1]):
+        models = [key.partition(" ")[2] for key in row if key.startswith("asked ")]
+        for k, model in enumerate(models if len(models) > 1 else ()):
+            table.add_row(
+                decision if not k else "",
+                name if not k else "",
+                model,
+                f"{row[f'asked {model}']:.0f}",
+                f"{row.get(f'decided {model}', 0.0):.0f}",
+                f"{row['by_rule']:.0f}" if not k else "",
+            )
+    return table
+
+
 def summed(records: Records) -> dict[tuple[str, str], dict[str, float]]:
     """Return (answerer, decision) -> counts over all works."""
     totals: dict[tuple[str, str], dict[str, float]] = {}
     for record in records:
         for decision, counts in record["decisions"].items():
-            row = totals.setdefault((record["answerer"], decision), dict.fromkeys(counts, 0.0))
+            row = totals.setdefault((record["answerer"], decision), {})
             for key, value in counts.items():
-                row[key] += value
+                row[key] = row.get(key, 0.0) + value
     return totals
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import re
 import urllib.parse
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,6 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from coterie_bench.common.tables import print_whole
 from coterie_bench.decision_samples import decision_samples
 from coterie_bringup.errors import CommandError
 from coterie_bringup.team_models import named_profile
@@ -38,7 +41,7 @@ UNFIT = 1
 """Exit code where it is fit for none, or does not answer."""
 _STYLES = {
     "yes": "green", "fit": "green", "partly": "yellow", "asked again": "yellow",
-    "not always": "yellow", "no": "red", "unfit": "red", "not asked": "dim",
+    "not always": "yellow", "too slow": "yellow", "no": "red", "unfit": "red", "not asked": "dim",
 }  # fmt: skip
 
 
@@ -79,7 +82,7 @@ def check(endpoint: str, options: CheckOptions) -> int:
     """
     console = Console(highlight=False)
     names = _chosen(options.decisions)
-    profile = asyncio.run(_profile(endpoint, options))
+    profile, limit_s = asyncio.run(_profile(endpoint, options))
     try:
         model = build_model(profile)
     except LanguageError as error:
@@ -87,6 +90,10 @@ def check(endpoint: str, options: CheckOptions) -> int:
     plain = _plain_model(model)
     console.print(f"[bold]{profile.model or model.name}[/] at {endpoint}", highlight=False)
     samples = decision_samples(names, seed=options.seed, count=options.samples) if names else {}
+    if samples:
+        console.print(f"{len(samples)} decisions, each in at most {options.seconds:g} s a state")
+    # Each decision gets a line below: not a second one of the log.
+    logging.getLogger("coterie_core.language").setLevel(logging.ERROR)
     found: Probe | None = None
     rows: list[DecisionRow] = []
 
@@ -102,22 +109,28 @@ def check(endpoint: str, options: CheckOptions) -> int:
                 )
             except LanguageError as error:
                 raise CommandError(f"it does not answer: {error}", exit_code=UNFIT) from None
-            console.print(_findings(found))
+            print_whole(_findings(found), console)
             for name, states in samples.items():
                 status.update(f"{name} ({len(rows) + 1} of {len(samples)})")
-                rows.append(
-                    await put(plain, states, timeout_s=options.seconds, policy=profile.policy)
+                row = await put(
+                    plain,
+                    states,
+                    timeout_s=options.seconds,
+                    limit_s=limit_s,
+                    policy=profile.policy,
                 )
+                rows.append(row)
+                console.print(f"  {name}: {row.fitness}, {row.seconds:.0f} s", style="dim")
         await model.aclose()
 
     asyncio.run(work())
     assert found is not None
     if rows:
-        console.print(_decisions(rows))
-        for row in rows:
-            for reason in row.reasons[:1]:
-                console.print(f"  {row.name}: {reason[:300]}", style="dim", markup=False)
-    console.print(_advice(rows, profile), highlight=False)
+        print_whole(_decisions(rows), console)
+        for reason, those in _why(rows).items():
+            text = f"  {', '.join(those)}: {reason[:300]}"
+            console.print(text, style="dim", markup=False, soft_wrap=True)
+    console.print(_advice(rows, limit_s), highlight=False, soft_wrap=True)
     if options.out is not None:
         data = {
             "endpoint": endpoint if "://" not in endpoint else profile.base_url,
@@ -156,8 +169,12 @@ def _chosen(given: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names)) or list(DECISIONS)
 
 
-async def _profile(endpoint: str, options: CheckOptions) -> ModelProfile:
-    """Return a profile that asks each question once and keeps no replies."""
+async def _profile(endpoint: str, options: CheckOptions) -> tuple[ModelProfile, float]:
+    """Return a profile that asks each question once and keeps no replies.
+
+    Returns:
+        The profile, and how long a reply is waited for where it is used [s].
+    """
     changes: dict[str, Any] = {"cache": 0, "max_retries": 0, "timeout_s": options.seconds}
     if "://" not in endpoint:
         found = named_profile(endpoint)
@@ -165,7 +182,7 @@ async def _profile(endpoint: str, options: CheckOptions) -> ModelProfile:
             raise CommandError(f"{endpoint}: a profile of kind {found.kind} has no endpoint")
         if options.model:
             changes["model"] = options.model
-        return found.model_copy(update=changes)
+        return found.model_copy(update=changes), found.timeout_s
     parts = urllib.parse.urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise CommandError(f"{endpoint}: expected a URL such as http://localhost:11434/v1")
@@ -182,7 +199,7 @@ async def _profile(endpoint: str, options: CheckOptions) -> ModelProfile:
             f"{', '.join(ids[:12])}"
         )
     try:
-        return ModelProfile.model_validate(
+        made = ModelProfile.model_validate(
             {
                 "kind": "openai",
                 "base_url": endpoint,
@@ -191,6 +208,7 @@ async def _profile(endpoint: str, options: CheckOptions) -> ModelProfile:
                 **changes,
             }
         )
+        return made, options.seconds
     except ValueError as error:
         raise CommandError(f"{endpoint}: {error}") from None
 
@@ -241,15 +259,32 @@ def _decisions(rows: Sequence[DecisionRow]) -> Table:
     return table
 
 
-def _advice(rows: Sequence[DecisionRow], profile: ModelProfile) -> str:
+def _why(rows: Sequence[DecisionRow]) -> dict[str, list[str]]:
+    """Return reason -> decisions that have it; those that differ only in numbers are one."""
+    told: dict[str, str] = {}
+    out: dict[str, list[str]] = {}
+    for row in rows:
+        for reason in row.reasons[:1]:
+            first = told.setdefault(re.sub(r"[\d.]+", "0", reason), reason)
+            out.setdefault(first, []).append(row.name)
+    return out
+
+
+def _advice(rows: Sequence[DecisionRow], limit_s: float) -> str:
     """Return what to put into the profile, so that the rules decide what the model cannot."""
-    poor = [row.name for row in rows if row.fitness in ("unfit", "not always")]
+    poor = [row.name for row in rows if row.fitness not in ("fit", "asked again")]
     if not rows:
         return "no decision was put to it"
     if not poor:
         return f"fit for all {len(rows)} decisions that were put to it"
     modes = ", ".join(f"{name}: rule" for name in poor)
-    return (
+    late = [row for row in rows if row.fitness == "too slow" and not row.late]
+    slow = (
+        f"{len(late)} took longer than the {limit_s:g} s for which its profile waits (timeout_s)\n"
+        if late
+        else ""
+    )
+    return slow + (
         f"fit for {len(rows) - len(poor)} of {len(rows)} decisions; the rules decide the others "
         f"without asking it if its profile has\n  modes: {{{modes}}}"
     )

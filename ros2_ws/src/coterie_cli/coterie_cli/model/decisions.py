@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from coterie_bench.decision_samples import Sample
-from coterie_core.language import Decided, Decider, LanguageModel, Policy
+from coterie_core.language import Decided, Decider, LanguageModel, ModelTimeout, Policy
 from coterie_core.language.decision import messages_for
 
-Fitness = Literal["fit", "asked again", "not always", "unfit"]
+Fitness = Literal["fit", "asked again", "too slow", "not always", "unfit"]
 
 
 @dataclass
@@ -19,10 +19,12 @@ class DecisionRow:
 
     Attributes:
         name: The decision.
+        limit_s: How long the profile waits for a reply [s].
         asked: States that it was put on.
         at_once: Valid at once.
         asked_again: Valid after another question.
         by_rule: No valid reply in time: the rule decided.
+        late: Of those, where no reply came in the time of the check.
         images: Whether its prompts hold images.
         seconds: Mean time of a decision [s].
         prompt_tokens: Mean tokens sent per decision, all questions together.
@@ -30,10 +32,12 @@ class DecisionRow:
     """
 
     name: str
+    limit_s: float = float("inf")
     asked: int = 0
     at_once: int = 0
     asked_again: int = 0
     by_rule: int = 0
+    late: int = 0
     images: bool = False
     seconds: float = 0.0
     prompt_tokens: float = 0.0
@@ -41,7 +45,9 @@ class DecisionRow:
 
     @property
     def fitness(self) -> Fitness:
-        """The verdict: `fit` where every reply was valid at once."""
+        """The verdict: `fit` where every reply was valid at once, as soon as the profile asks."""
+        if self.late or self.seconds > self.limit_s:
+            return "too slow"
         if self.by_rule == self.asked:
             return "unfit"
         if self.by_rule:
@@ -53,6 +59,7 @@ class DecisionRow:
         self.asked += 1
         if decided.decided_by == "rule":
             self.by_rule += 1
+            self.late += ModelTimeout.__name__ in decided.reason
         elif decided.attempts > 1:
             self.asked_again += 1
         else:
@@ -72,6 +79,7 @@ class DecisionRow:
             "at_once": self.at_once,
             "asked_again": self.asked_again,
             "by_rule": self.by_rule,
+            "late": self.late,
             "images": self.images,
             "seconds": round(self.seconds, 2),
             "prompt_tokens": round(self.prompt_tokens),
@@ -84,6 +92,7 @@ async def put(
     samples: Sequence[Sample],
     *,
     timeout_s: float,
+    limit_s: float = float("inf"),
     policy: Policy | None = None,
     tell: Callable[[DecisionRow], None] = lambda row: None,
 ) -> DecisionRow:
@@ -93,11 +102,12 @@ async def put(
         model: Whom to ask.
         samples: States of one decision; at least one.
         timeout_s: Seconds for each [s].
+        limit_s: How long the profile waits for a reply [s].
         policy: How it is put; by default in mode `model`.
         tell: Hears of each.
     """
     decision = samples[0].decision
-    row = DecisionRow(decision.name)
+    row = DecisionRow(decision.name, limit_s)
     for sample in samples:
         messages = messages_for(decision, sample.state, "model")
         row.images = row.images or any(message.images for message in messages)

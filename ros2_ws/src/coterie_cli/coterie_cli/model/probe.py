@@ -13,6 +13,7 @@ from PIL import Image as Picture
 
 from coterie_core.language import (
     BadReply,
+    CutOff,
     Image,
     LanguageError,
     Message,
@@ -185,6 +186,8 @@ async def _tools(model: OpenAIModel, timeout_s: float) -> Finding:
     text = "What is in room r5? Look it up with the tool; do not guess."
     try:
         reply, _ = await _ask(model, text, timeout_s, tools=(_LOOK,), max_tokens=_LONGEST)
+    except CutOff:
+        return Finding("tools", "no", f"it talks on for {_LONGEST} tokens and calls no tool")
     except LanguageError as error:
         return Finding("tools", "no", _short(error))
     if not reply.tool_calls:
@@ -253,17 +256,17 @@ async def _context(model: OpenAIModel, timeout_s: float, longest: int) -> Findin
                 max_tokens=_LONGEST,
             )
         except LanguageError as error:
-            why = _short(error)
+            why = f"of about {size} tokens: {_short(error)}"
             break
         read = reply.usage.prompt_tokens
         if reply.parsed is not None and str(reply.parsed.get("code", "")).strip() == code:
             found = read
     verdict: Verdict = "yes" if found and found == read else ("partly" if read else "no")
-    detail = f"reads {read} tokens, finds a word again in {found}"
+    detail = f"reads {read} tokens, finds a word again in {found}" if read else "reads no prompt"
     return Finding(
         "context",
         verdict,
-        detail + (f"; then: {why}" if why else ""),
+        f"{detail}{'; none' if read and why else ''} {why}".rstrip(),
         {"read": read, "found": found},
     )
 

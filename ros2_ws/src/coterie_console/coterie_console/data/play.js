@@ -8,6 +8,7 @@ const HEADINGS = { say: "Answer and tell", do: "Do", go: "Go", wait: "Wait" };
 let state = {};
 let socket = null;
 let asked = false;
+let question = 0;
 
 function make(name, text, ...names) {
   const node = document.createElement(name);
@@ -258,7 +259,36 @@ function showQuestions() {
   form.replaceChildren(...parts, comment, save);
 }
 
+function showQuestion() { // what is typed stays while the page is drawn anew
+  const put = state.question;
+  const dialog = $("question");
+  if (!put) {
+    question = 0;
+    if (dialog.open) dialog.close();
+    return;
+  }
+  if (put.number === question) return;
+  question = put.number;
+  $("asker").textContent = put.asker;
+  $("asked").textContent = put.text;
+  $("answer").value = "";
+  $("options").replaceChildren(...put.choices.map((text) => {
+    const option = make("button", text);
+    option.type = "button";
+    option.addEventListener("click", () => answer(text));
+    return option;
+  }));
+  if (!dialog.open) dialog.show(); // not modal: the game can be looked at, and goes on
+  $("answer").focus();
+}
+
+function answer(text) {
+  send({ do: "answer", number: question, text });
+  $("question").close();
+}
+
 function show() {
+  showQuestion();
   $("name").textContent = state.name;
   document.title = `${state.name} – Coterie`;
   if (state.phase === "questions" || state.phase === "thanks") { showQuestions(); }
@@ -301,6 +331,18 @@ $("words").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey) {
     event.preventDefault();
     $("say").requestSubmit();
+  }
+});
+$("reply").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = $("answer").value.trim();
+  if (text) answer(text);
+});
+$("none").addEventListener("click", () => answer(""));
+$("answer").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && !event.shiftKey) {
+    event.preventDefault();
+    $("reply").requestSubmit();
   }
 });
 $("questions").addEventListener("submit", (event) => {

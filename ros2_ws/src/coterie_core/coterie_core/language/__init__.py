@@ -5,7 +5,7 @@ from coterie_core.language.budget import Budget, Budgeted
 from coterie_core.language.build import build_decider, build_model
 from coterie_core.language.cached import Cached
 from coterie_core.language.cassette import Recording, ReplayModel
-from coterie_core.language.confidence import Confidence
+from coterie_core.language.confidence import Confidence, Probability
 from coterie_core.language.decider import Decider
 from coterie_core.language.decision import (
     Decided,
@@ -98,6 +98,7 @@ __all__ = [
     "OpenAIModel",
     "Policy",
     "Prices",
+    "Probability",
     "ProfileError",
     "prompt_share",
     "RateLimited",

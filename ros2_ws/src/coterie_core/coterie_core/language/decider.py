@@ -46,6 +46,8 @@ _MOST_TOKENS = 32_768
 """How much longer a reply may be after one that was cut off, and how long at most [tokens]."""
 _LEAST_S = 0.01
 """With less than this left [s] no model is asked: it would be billed and could not answer."""
+_FOR_LARGER = 0.5
+"""Share of a decision's time that is kept for the larger model, however slow the first one is."""
 _ASKED_AGAIN = "asked again: "
 _MOST_CALLS = 8
 """Tools that a model may call in one turn."""
@@ -61,11 +63,12 @@ class _Asked:
     attempts: int = 0
     reason: str = ""
     uses: list[ToolUse] = field(default_factory=list)
+    kept_s: float = 0.0
 
     @property
     def left_s(self) -> float:
-        """Seconds that the decision may still take [s]."""
-        return self.limit_s - (time.perf_counter() - self.started)
+        """Seconds that the model in turn may still take; `kept_s` are for the next [s]."""
+        return self.limit_s - self.kept_s - (time.perf_counter() - self.started)
 
     def note(self, words: str) -> None:
         self.reason = f"{self.reason}; then: {words}" if self.reason else words
@@ -254,6 +257,8 @@ class Decider:
         for model, pace in zip((self.model, self.larger), self._paces, strict=True):
             if model is None:
                 continue
+            first = model is self.model and self.larger is not None
+            asked.kept_s = _FOR_LARGER * asked.limit_s if first else 0.0
             if slow := pace.pause(decision.name):
                 asked.note(f"ModelSlow: {slow}")
                 continue

@@ -72,6 +72,16 @@ class Decision(abc.ABC, Generic[StateT, ReplyT]):
         """
         return {}
 
+    def lengths(self, state: StateT) -> Mapping[str, int]:
+        """How many entries lists of the reply have, where one is due for each of something.
+
+        Weak models do not end a list by themselves.
+
+        Returns:
+            Path of a list -> its length, e.g. `{"ratings": 12}`.
+        """
+        return {}
+
     def most_tokens(self, state: StateT) -> int:
         """Most tokens of the reply to this question: fewer where less is asked for."""
         return self.max_tokens
@@ -130,7 +140,9 @@ def schema_for(decision: Decision[StateT, ReplyT], state: StateT) -> Mapping[str
     Raises:
         ValueError: The decision's `options` name a field that its reply does not have.
     """
-    return with_options(lean_schema(decision.reply_type), decision.options(state))
+    return with_options(
+        lean_schema(decision.reply_type), decision.options(state), decision.lengths(state)
+    )
 
 
 def messages_for(

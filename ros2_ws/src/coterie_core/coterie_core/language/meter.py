@@ -35,6 +35,8 @@ class MeterRow:
         at_once: Decisions that the model made with its first reply.
         overruled: Decisions that the rule made after the model had been asked.
         tool_uses: Look-ups of the model.
+        asked: Calls by name of the model.
+        decided: Decisions by name of the model that made them.
     """
 
     calls: int = 0
@@ -50,6 +52,8 @@ class MeterRow:
     at_once: int = 0
     overruled: int = 0
     tool_uses: int = 0
+    asked: collections.Counter[str] = field(default_factory=collections.Counter)
+    decided: collections.Counter[str] = field(default_factory=collections.Counter)
 
     def latency_s(self, quantile: float) -> float:
         """Quantile of the latest calls' durations [s]; 0 without calls."""
@@ -76,6 +80,8 @@ class MeterRow:
             "at_once": self.at_once,
             "overruled": self.overruled,
             "tool_uses": self.tool_uses,
+            "asked": dict(sorted(self.asked.items())),
+            "decided": dict(sorted(self.decided.items())),
         }
 
 
@@ -87,15 +93,23 @@ class UsageMeter:
         self._rows: dict[tuple[str, str], MeterRow] = {}
 
     def count_call(
-        self, who: str, decision: str, *, usage: Usage, seconds: float, failure: str = ""
+        self,
+        who: str,
+        decision: str,
+        *,
+        usage: Usage,
+        seconds: float,
+        failure: str = "",
+        model: str = "",
     ) -> None:
-        """Count one call to the model; `failure` names the kind of error, if any."""
+        """Count one call to a model; `failure` names the kind of error, if any."""
         with self._lock:
             row = self._rows.setdefault((who, decision), MeterRow())
             row.calls += 1
             row.usage = row.usage + usage
             row.seconds += seconds
             row.latencies_s.append(seconds)
+            row.asked[model] += 1
             if failure:
                 row.failures[failure] += 1
 
@@ -108,6 +122,7 @@ class UsageMeter:
                 if decided.decided_by == "model":
                     row.by_model += 1
                     row.at_once += decided.attempts == 1
+                    row.decided[decided.model] += 1
                 else:
                     row.by_rule += 1
                     row.overruled += decided.attempts > 0
@@ -212,4 +227,5 @@ class Metered(Wrapper):
                 usage=usage,
                 seconds=time.monotonic() - started,
                 failure=failure,
+                model=self.inner.name,
             )

@@ -80,7 +80,9 @@ def _referred(node: Any) -> set[str]:
 
 
 def with_options(
-    base: Mapping[str, Any], options: Mapping[str, Sequence[str | int]]
+    base: Mapping[str, Any],
+    options: Mapping[str, Sequence[str | int]],
+    lengths: Mapping[str, int] | None = None,
 ) -> Mapping[str, Any]:
     """Return a schema in which valid values of fields stand as enums.
 
@@ -90,6 +92,7 @@ def with_options(
     Args:
         base: The schema.
         options: Path of a field -> values: see `Decision.options`.
+        lengths: Path of a list -> how many entries it has: see `Decision.lengths`.
 
     Raises:
         ValueError: A path names a field that the schema does not have.
@@ -107,6 +110,8 @@ def with_options(
         text = json.dumps(values)
         if len(text) > _SHARED_CHARS:
             shared.setdefault(text, []).append(node)
+    for path, count in (lengths or {}).items():
+        _field(schema, path).update(minItems=count, maxItems=count)
     groups = [nodes for nodes in shared.values() if len(nodes) > 1]
     for number, nodes in enumerate(groups, start=1):
         name = f"Values{number}"

@@ -28,7 +28,7 @@ class Given(Reply):
 class ReassignReply(Reply):
     """Who takes the sub-tasks that were refused."""
 
-    reason: str = Field("", description="who can do what, in a few sentences")
+    reason: str = Field("", max_length=1200, description="who can do what, in a few sentences")
     assignments: list[Given] = Field(max_length=300)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -38,7 +39,7 @@ class SplitItem(Reply):
         default_factory=list, max_length=60, description="room ids, of search and go_to"
     )
     robot: str = Field(max_length=60, description="name of the robot that does it")
-    depends_on: list[str] = Field(
+    depends_on: list[Annotated[str, Field(max_length=60)]] = Field(
         default_factory=list, max_length=60, description="ids of sub-tasks done before"
     )
     same_robot_as: str = Field("", max_length=60, description="place only: id of its pick")
@@ -47,7 +48,9 @@ class SplitItem(Reply):
 class SplitReply(Reply):
     """A task split into sub-tasks, each given to a robot."""
 
-    reason: str = Field("", description="what is meant, and who can do what; a few sentences")
+    reason: str = Field(
+        "", max_length=2000, description="what is meant, and who can do what; a few sentences"
+    )
     order: str = Field(
         "",
         max_length=400,

@@ -102,6 +102,10 @@ class ReflectOnShare(Decision[ShareState, ShareReply]):
         """Nothing to judge: no word of a model could change anything."""
         return None if state.sub_tasks else ShareReply(verdicts=[])
 
+    def lengths(self, state: ShareState) -> Mapping[str, int]:
+        """One verdict for each."""
+        return {"verdicts": len(state.sub_tasks)}
+
     def check(self, state: ShareState, reply: ShareReply) -> None:
         """One verdict for each; no yes against the tools, no no against the body's plain facts.
 
