@@ -130,8 +130,9 @@ def test_decisions_are_named_whole_and_a_reason_that_many_share_comes_once(
     with Endpoint(lambda body: "Well, that depends.") as endpoint:
         check(endpoint.url, CheckOptions(decisions=DECISIONS, **QUICK))
     said = capsys.readouterr().out
-    assert "coela.act_or_speak" in said.split("What it can decide")[1].split("asked again:")[0]
-    assert said.count("BadReply: ") == 2 and "reveca.choose_plan, coela.act_or_speak: " in said
+    table = said.split("What it can decide")[1]
+    assert table.count("coela.act_or_speak") == 3  # its row, its reason, the modes
+    assert "  reveca.choose_plan, coela.act_or_speak: asked again: BadReply" in table
 
 
 def test_an_endpoint_that_knows_no_schema_is_asked_in_words(tmp_path: Path) -> None:

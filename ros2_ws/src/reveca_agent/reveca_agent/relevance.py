@@ -104,7 +104,7 @@ class RateRelevance(Decision[RatingState, Ratings]):
 
     def most_tokens(self, state: RatingState) -> int:
         """Room for a reason and a rating of each piece; a list that goes on and on ends there."""
-        return min(self.max_tokens, 300 + 40 * len(state.ids()))
+        return min(self.max_tokens, 450 + 40 * len(state.ids()))
 
     def lengths(self, state: RatingState) -> Mapping[str, int]:
         """One rating for every piece."""
