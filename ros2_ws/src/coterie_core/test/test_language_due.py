@@ -15,11 +15,12 @@ from coterie_core.language import (
     Decision,
     Message,
     ModelProfile,
+    as_data,
     build_decider,
     due_in,
 )
 from coterie_core.language.due import time_left, time_to_think
-from coterie_core.testing.endpoint import Endpoint, Hang, Says
+from coterie_core.testing.endpoint import Endpoint, Hang, Says, Status
 
 
 class Reply(BaseModel):
@@ -40,6 +41,13 @@ class ChooseDoor(Decision[str, Reply]):
 
     def rule(self, state: str) -> Reply:
         return Reply(reason="the first", door="d1")
+
+
+class LongDoor(ChooseDoor):
+    """The same with much to read."""
+
+    def prompt(self, state: str) -> Sequence[Message]:
+        return (Message.user(as_data("seen", [state] * 40, limit=9000)),)
 
 
 def patient(endpoint: Endpoint, **more: Any) -> ModelProfile:
@@ -103,6 +111,16 @@ async def test_a_first_model_that_hangs_leaves_time_for_the_larger() -> None:
         await decider.aclose()
     assert decided.decided_by == "model" and "ModelTimeout" in decided.reason
     assert len(small.received) == len(big.received) == 1
+
+
+async def test_the_larger_model_gets_a_prompt_for_its_own_context() -> None:
+    async with Endpoint() as small, Endpoint(lambda request: {"reason": "", "door": "d2"}) as big:
+        small.fail(Status(500))
+        decider = build_decider(patient(small, context=260, larger=patient(big)))
+        decided = await decider.decide(LongDoor(), "a long corridor with a carpet")
+        await decider.aclose()
+    assert decided.decided_by == "model"
+    assert len(big.received[0].text) > 2 * len(small.received[0].text)
 
 
 async def test_asking_again_ends_in_time_too() -> None:

@@ -453,7 +453,8 @@ def _asked(state: PlanState) -> str:
 
 
 def _answer(plan: Plan) -> str:
-    return as_data("answer", plan.model_dump_json(), limit=4000)
+    whole = round(4000 / prompt_share())  # half an answer is nothing that could be reviewed
+    return as_data("answer", plan.model_dump_json(), limit=whole)
 
 
 def _history(state: ReviewState) -> str:

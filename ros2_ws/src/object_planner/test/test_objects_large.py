@@ -15,7 +15,7 @@ from coterie_core.testing.endpoint import Endpoint
 from coterie_core.testing.faults import BROKEN_JSON, HTML, Raw
 from object_planner.ground import Grounder
 from object_planner.map_text import CHARACTERS_PER_TOKEN, shown_map
-from object_planner.plan import Feedback, Plan, PlanObjects, PlanState, Refine, ReviewState
+from object_planner.plan import Feedback, Plan, PlanObjects, PlanState, Refine, Reflect, ReviewState
 from object_planner.request import parse
 from object_planner.workflows import METHODS, Options, Roles, plan_objects
 
@@ -78,6 +78,12 @@ def test_an_answer_under_review_may_keep_what_is_not_shown(hotel):
     state = ReviewState(PlanState(hotel, "a piano", tokens=1500), before, Feedback())
     ids = valid_ids(request_for(Refine(), state, "model"))
     assert "o4321" in ids and "gone" not in ids and len(ids) < 100
+
+
+def test_a_short_prompt_shows_the_answer_under_review_whole(hotel):
+    plan = Plan(reason="because " * 60, achievable=True, relevant_objects=["piano", "stool"])
+    request = request_for(Reflect(), ReviewState(PlanState(hotel, "a piano"), plan), "model", 2700)
+    assert plan.model_dump_json() in request.messages[-1].text
 
 
 def test_who_can_look_things_up_may_name_all_of_the_map(hotel):

@@ -110,6 +110,7 @@ def build_decider(
         on_decided=meter.watch(who) if meter is not None else None,
         policy=profile.policy,
         larger=build_model(profile.larger, meter, env) if profile.larger else None,
+        larger_context=profile.larger.policy.context if profile.larger else None,
     )
 
 

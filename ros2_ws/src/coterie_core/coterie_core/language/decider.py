@@ -90,6 +90,8 @@ class Decider:
             block.
         policy: Modes by decision, attempts, turns with tools.
         larger: Asked when the replies of `model` cannot be used, or when it is not there.
+        larger_context: Tokens of its conversations; None: unlimited. Those of `model` are the
+            policy's.
         paces: How long prompts of both may be; by default as long as they are until one is slow.
     """
 
@@ -102,6 +104,7 @@ class Decider:
         on_decided: Callable[[str, Decided[Any]], None] | None = None,
         policy: Policy | None = None,
         larger: LanguageModel | None = None,
+        larger_context: int | None = None,
         paces: tuple[Pace, Pace] | None = None,
     ) -> None:
         if not timeout_s > 0:
@@ -110,7 +113,7 @@ class Decider:
         self.timeout_s = timeout_s
         self.who = who
         self.policy = policy or Policy()
-        self.larger = larger
+        self.larger, self.larger_context = larger, larger_context
         self._paces = paces or (Pace(), Pace())
         self._on_decided = on_decided
         self._rule_only = isinstance(model, RulesModel)
@@ -155,6 +158,7 @@ class Decider:
             on_decided=self._on_decided,
             policy=self.policy,
             larger=self.larger and Sampled(self.larger, temperature=temperature, seed=seed),
+            larger_context=self.larger_context,
             paces=self._paces,
         )
 
@@ -292,7 +296,8 @@ class Decider:
     ) -> ReplyT | None:
         """Return one model's valid reply, or None with the reason noted in `asked`."""
         shortened = pace.shortened(decision.name)
-        begin = request_for(decision, state, mode, self.policy.context, shortened_times=shortened)
+        context = self.larger_context if model is self.larger else self.policy.context
+        begin = request_for(decision, state, mode, context, shortened_times=shortened)
         messages = begin.messages
         tools = {tool.name: tool for tool in decision.tools(state)}
         turns = self.policy.tool_turns if begin.tools else 0
