@@ -400,7 +400,6 @@ class JudgeAbstaining(Decision[Proposed, AbstainReply]):
     name: ClassVar[str] = "openeqa.judge_abstaining"
     reply_type: ClassVar[type[BaseModel]] = AbstainReply
     max_tokens: ClassVar[int] = 120
-    joins: ClassVar[int] = 8
 
     def prompt(self, state: Proposed) -> Sequence[Message]:
         """Show the question and the answer."""
