@@ -122,10 +122,18 @@ def adapter_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
         if team.mapper is not None
         else "",
         "rooms": json.dumps(drawn) if drawn else "",
+        "floors": _floors_of(team),
         "urdf": urdf,
         "urdf_folder": str(team.resolve(robot.urdf).parent) if urdf else "",
         "resume": not urdf,
     }
+
+
+def _floors_of(team: Team) -> str:
+    heights, links = team.world.floor_heights, team.world.floor_links
+    if not heights:
+        return ""
+    return json.dumps({"heights": heights, "links": [one.model_dump() for one in links]})
 
 
 def aggregator_parameters(team: Team, run_directory: Path | None) -> dict[str, Any]:

@@ -27,7 +27,7 @@ _FIELDS: dict[str, tuple[Kind, ...]] = {
     **dict.fromkeys(("directory", "scan"), ("graph",)),
     **dict.fromkeys(("dataset", "scene", "habitat_python"), ("habitat",)),
     **dict.fromkeys(("seed", "noise"), ("embedded", "habitat", "graph")),
-    **dict.fromkeys(("use_sim_time", "room_outlines"), ("real",)),
+    **dict.fromkeys(("use_sim_time", "room_outlines", "floor_heights", "floor_links"), ("real",)),
 }
 _HOUSE = ("floors", "rooms", "house")
 # (miss, wrong label, phantoms per look) of detectors in topological houses.
@@ -49,6 +49,20 @@ class RoomOutline(BaseModel):
     floor: str = Field("", description="Id of the floor that it is on; empty: any.")
     polygon: tuple[tuple[float, float], ...] = Field(
         description="Corners (x, y) of the room in the team's map [m].", min_length=3
+    )
+
+
+class FloorLink(BaseModel):
+    """Stairs or an elevator of a real building."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    kind: Literal["stairs", "elevator", "ramp"] = Field(description="What it is.")
+    ends: tuple[tuple[float, float, float], tuple[float, float, float]] = Field(
+        description="Where a robot stands at either end (x, y, z) in the team's map [m]."
+    )
+    robots: tuple[str, ...] = Field(
+        (), description="Names of the robots that can use it; none: all of them."
     )
 
 
@@ -121,11 +135,34 @@ class WorldSpec(BaseModel):
         "robots part the floor into.",
     )
 
+    floor_heights: dict[str, float] = Field(
+        default_factory=dict,
+        description="Height of each floor of a real world in the team's map [m], by name; none: "
+        "robots tell floors by their maps, and no goal is refused for its floor.",
+    )
+    floor_links: tuple[FloorLink, ...] = Field(
+        (),
+        description="Stairs and elevators between the floors; none: no robot gets to another.",
+    )
+
+    @model_validator(mode="after")
+    def _links_join_floors(self) -> WorldSpec:
+        for k, link in enumerate(self.floor_links):
+            for n, end in enumerate(link.ends):
+                if not any(abs(end[2] - z) <= 0.5 for z in self.floor_heights.values()):
+                    raise ValueError(
+                        f"floor_links[{k}].ends[{n}]: z = {end[2]:g} m is on none of floor_heights "
+                        f"({self.floor_heights}); give the height of the floor it stands on"
+                    )
+        return self
+
     @model_validator(mode="after")
     def _fields_fit_kind(self) -> WorldSpec:
         for name, kinds in _FIELDS.items():
             if self.kind not in kinds and name in self.model_fields_set:
-                if getattr(self, name) != type(self).model_fields[name].default:
+                if getattr(self, name) != type(self).model_fields[name].get_default(
+                    call_default_factory=True
+                ):
                     raise ValueError(
                         f"{name} belongs to kind: {' or '.join(kinds)}, and this world is kind: "
                         f"{self.kind}; remove {name} or change kind"

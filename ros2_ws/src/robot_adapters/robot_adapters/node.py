@@ -46,6 +46,7 @@ from robot_adapters.parameters import ADAPTER_PARAMETERS
 from robot_adapters.permission import Permission, Permitted
 from robot_adapters.sensing.observer import SensingError
 from robot_adapters.sensing.rooms import rooms_from_names
+from robot_adapters.sensing.storeys import Storeys
 from robot_adapters.sensors import Sensors
 from robot_adapters.settings import AdapterSettings
 
@@ -96,7 +97,10 @@ class AdapterNode(AgentNode):
         settings = self.settings
         team_map = self.parameters["team_map"]
         rooms = rooms_from_names(self.parameters.json("rooms") or [], "parameter 'rooms'")
-        self.sensors = Sensors(self, settings, self.body.radius, team_map, self.robot, rooms)
+        self.storeys = Storeys.of(self.robot, self.parameters.json("floors") or {})
+        self.sensors = Sensors(
+            self, settings, self.body.radius, team_map, self.robot, rooms, self.storeys
+        )
         self._found = self.publisher(SemanticMap, "prior_map", "latched")
         self.guard = Guard(None, {}, self.limits)
         self.gate = permit_gates(self.parameters, {self.robot: self._policy})[self.robot]
@@ -277,6 +281,9 @@ class AdapterNode(AgentNode):
         if base is None:
             return SkillResult(Outcome.UNSUPPORTED, "navigation.backend is none: it cannot drive")
         assert target is not None  # the guard refuses what has none
+        here = self._here()
+        if here is not _NOWHERE and (why := self.storeys.trouble(here.position, target)):
+            return SkillResult(Outcome.UNREACHABLE, why)
         if self._docked:
             result = await base.undock()
             if not result.ok:
@@ -383,9 +390,12 @@ class AdapterNode(AgentNode):
             scene = self.sensors.observer.scene()
         except SensingError:
             return
+        found = self.sensors.observer.found_scene()
+        for graph in (scene, found):
+            self.storeys.add_to(graph)
         self.guard.know(scene)
         self.gate.know(scene)
-        self._found.publish(conversions.scene_to_msg(self.sensors.observer.found_scene()))
+        self._found.publish(conversions.scene_to_msg(found))
 
     def _figures(self) -> dict[str, object]:
         ready = {

@@ -69,6 +69,12 @@ ADAPTER_PARAMETERS = (
         json=True,
     ),
     ParameterSpec(
+        "floors",
+        "",
+        "Heights of the building's floors and links between them as JSON; empty: none are known.",
+        json=True,
+    ),
+    ParameterSpec(
         "stop_directory",
         "",
         "Folder in which a stop of the robot outlasts a restart; empty: it does not.",

@@ -22,13 +22,14 @@ from coterie_msgs.msg import ImageDetections, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.conversions import DetectedBoxes, DetectedImage
 from coterie_ros.conversions import detections as vision
+from robot_adapters.reading import read_grid, read_model
 from robot_adapters.relay import Relay
 from robot_adapters.sensing.camera import CameraModel, DepthImage, Detections
 from robot_adapters.sensing.clocks import ClockCheck, ClockLimits
 from robot_adapters.sensing.frames import FrameNames
-from robot_adapters.sensing.grid_space import GridData
 from robot_adapters.sensing.observer import Observer, SensingError, SensingSettings
 from robot_adapters.sensing.plane import MapPose
+from robot_adapters.sensing.storeys import Storeys
 from tf2_msgs.msg import TFMessage
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Sensors:
         team_map: Topic of the team's semantic map; "": there is none.
         robot: The robot's name; "": that of the node's namespace.
         rooms: Rooms that a person drew, in the team's map.
+        storeys: Floors that the team file gives.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Sensors:
         team_map: str = "",
         robot: str = "",
         rooms: Sequence[Room] = (),
+        storeys: Storeys | None = None,
     ) -> None:
         self._node, self._settings = node, settings
         robot = robot or node.get_namespace().rpartition("/")[2]
@@ -83,8 +86,8 @@ class Sensors:
                 map_pose=None
                 if given == "match"
                 else MapPose(given.x, given.y, given.yaw, given.z),
-                # Two robots part the same floor differently: their regions are not the same.
                 region_prefix=f"{robot}_",
+                storeys=storeys or Storeys(),
             ),
             self.transforms,
         )
@@ -308,7 +311,7 @@ class Sensors:
                 # Again next time, unless a newer one has come by then.
                 self._node.loop.call(self._keep_map, work)
                 return
-            if self.observer.feed_grid(_read_grid(message, topic)):
+            if self.observer.feed_grid(read_grid(message, topic)):
                 self._changed()
             self._map_due = time.monotonic() + _REST * (time.monotonic() - begun)
 
@@ -343,7 +346,7 @@ class Sensors:
         if camera.info:
             node.subscribe(
                 CameraInfo, camera.info, "sensor_data", partial(self._on_info, camera, False),
-                convert=partial(_read_model, topic=camera.info),
+                convert=partial(read_model, topic=camera.info),
             )  # fmt: skip
         images = partial(node.subscribe, limit=_KEPT["images"],
                          rate=self._settings.sensors.max_rate)  # fmt: skip
@@ -355,7 +358,7 @@ class Sensors:
         if found.info:
             node.subscribe(
                 CameraInfo, found.info, "sensor_data", partial(self._on_info, camera, True),
-                convert=partial(_read_model, topic=found.info),
+                convert=partial(read_model, topic=found.info),
             )  # fmt: skip
         if found.topic:
             self._hear_detections(camera)
@@ -437,15 +440,3 @@ class Sensors:
             now = self._node.now()
             work = partial(self.observer.add_boxes, found.boxes, found.frame, found.time, now)
             self._feed(topic, _KEPT["detections"], work)
-
-
-def _read_grid(message: OccupancyGrid, topic: str) -> GridData:
-    values, cell, origin = conversions.grid_from_msg(message, topic)
-    return GridData(
-        values, cell, origin, message.header.frame_id, "",
-        conversions.time_from_msg(message.header.stamp),
-    )  # fmt: skip
-
-
-def _read_model(message: CameraInfo, topic: str) -> tuple[CameraModel, CameraInfo]:
-    return CameraModel(*conversions.intrinsics_from_msg(message, topic)), message

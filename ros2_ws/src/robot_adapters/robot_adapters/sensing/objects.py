@@ -67,6 +67,16 @@ class Track:
         return min(self.scores, key=lambda k: (-self.scores[k], k))
 
 
+@dataclass(frozen=True, slots=True)
+class WaitingBoxes:
+    """Detections in space that wait for their pose until `due` [s of the node's clock]."""
+
+    found: tuple[BoxDetection, ...]
+    frame: str
+    time: float
+    due: float
+
+
 def boxes_of(
     frame: RgbdFrame, detections: Sequence[ImageDetection], options: LiftOptions
 ) -> list[FoundBox]:

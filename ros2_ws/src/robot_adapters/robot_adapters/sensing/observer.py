@@ -18,11 +18,19 @@ from robot_adapters.sensing.camera import CameraFeed, CameraModel, DepthImage, D
 from robot_adapters.sensing.finder import MapFinder
 from robot_adapters.sensing.frames import FrameNames, Jump, Localization
 from robot_adapters.sensing.grid_space import GridData
-from robot_adapters.sensing.objects import FoundBox, Track, Tracks, boxes_of, found_box
+from robot_adapters.sensing.objects import (
+    FoundBox,
+    Track,
+    Tracks,
+    WaitingBoxes,
+    boxes_of,
+    found_box,
+)
 from robot_adapters.sensing.places import PlaceSpacing
 from robot_adapters.sensing.plane import MapPose
 from robot_adapters.sensing.robot_map import FloorState, RobotMap
 from robot_adapters.sensing.seen import Sight, cells_seen, places_seen
+from robot_adapters.sensing.storeys import Storeys
 
 _TOWARD = 3.0
 """How far from a place a thing may lie that is seen toward it [m]."""
@@ -47,6 +55,7 @@ class SensingSettings:
         sight: How far images tell something.
         spacing: How places lie.
         region_prefix: Of ids of regions that the robot parts the floor into itself.
+        storeys: Floors that the team file gives.
         stale_after: How old the newest pose may be [s].
         min_score: Detections below this do not count (0..1).
         patience: How long images wait for their transforms [s].
@@ -60,20 +69,11 @@ class SensingSettings:
     sight: Sight = field(default_factory=Sight)
     spacing: PlaceSpacing = field(default_factory=PlaceSpacing)
     region_prefix: str = ""
+    storeys: Storeys = field(default_factory=Storeys)
     stale_after: float = 1.0
     min_score: float = 0.25
     patience: float = 1.0
     still_period: float = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class _Boxes:
-    """Detections in space that wait for their pose until `due` [s of the node's clock]."""
-
-    found: tuple[BoxDetection, ...]
-    frame: str
-    time: float
-    due: float
 
 
 class Observer:
@@ -96,6 +96,7 @@ class Observer:
         self.map = RobotMap(
             settings.radius, settings.spacing, settings.region_prefix, settings.map_pose
         )
+        self.map.storeys = settings.storeys
         self.objects = Tracks(settings.sight)
         self.finder = MapFinder(settings.sight) if settings.map_pose is None else None
         self.jumps = 0
@@ -105,7 +106,7 @@ class Observer:
         self._cameras: dict[str, CameraFeed] = {}
         self._seen: dict[str, tuple[float, float]] = {}  # place -> (time, quality)
         self._unplaced: dict[str, tuple[float, float]] = {}  # label -> (time, score)
-        self._boxes: deque[_Boxes] = deque(maxlen=_MOST_BOXES)
+        self._boxes: deque[WaitingBoxes] = deque(maxlen=_MOST_BOXES)
         self._boxes_problem = ""
         self._lost_until = -math.inf
         self._drawn: list[Room] = []
@@ -188,7 +189,7 @@ class Observer:
             now: The node's clock [s].
         """
         good = tuple(one for one in found if self._counts(one.scores))
-        self._boxes.append(_Boxes(good, frame, time, now + self.settings.patience))
+        self._boxes.append(WaitingBoxes(good, frame, time, now + self.settings.patience))
 
     def work(self, now: float) -> None:
         """Use the images whose poses have come; `now` [s] is the node's clock."""

@@ -17,6 +17,7 @@ from robot_adapters.sensing.grid_space import GridData, GridSpace
 from robot_adapters.sensing.places import FloorPlaces, Naming, PlaceSpacing, passages
 from robot_adapters.sensing.plane import MapPose
 from robot_adapters.sensing.rooms import Labels, RoomLayer
+from robot_adapters.sensing.storeys import Storeys
 
 _FLOOR_GAP = 1.0
 """Grids whose heights differ by more are of different floors [m]."""
@@ -70,6 +71,7 @@ class RobotMap:
     Attributes:
         pose: Likewise; see `set_pose`.
         floors: By name.
+        storeys: Floors that the team file gives; set before the first grid comes.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class RobotMap:
         self._known: list[Room] = []
         self._naming = Naming()
         self._team_names: dict[str, RoomView] = {}
+        self.storeys = Storeys()
 
     def set_grid(self, grid: GridData, here: Vec3 | None) -> bool:
         """Take the next version of a floor's grid; tell whether it says anything new.
@@ -268,6 +271,9 @@ class RobotMap:
         state.places.update(state.space, state.regions, at, named)
 
     def _floor_named(self, z: float) -> str:
+        given = self.storeys.at(z + (self.pose.z if self.pose is not None else 0.0))
+        if given:
+            return given
         for name, state in self.floors.items():
             if abs(state.grid.origin[2] - z) <= _FLOOR_GAP:
                 return name
