@@ -70,6 +70,12 @@ class GoalContext:
         self.wanted = "cancel"
         return result
 
+    def end(self, ok: bool, result: Any) -> Any:
+        """Mark the goal as it went: reached, or cancelled where a client asked for it, or failed."""
+        if ok:
+            return self.succeed(result)
+        return self.cancel(result) if self.cancelled else self.abort(result)
+
     def conclude(self, result: Any) -> Any:
         """Bring the goal into its final state; for the executor's thread. Returns the result."""
         try:

@@ -219,7 +219,7 @@ class BridgeNode(AgentNode):
         message = conversions.navigate_result_to_msg(
             result, state.pose, left, time=self._world_time
         )
-        return _ended(goal, result, message)
+        return goal.end(result.ok, message)
 
     @property
     def _world_time(self) -> float:
@@ -241,7 +241,7 @@ class BridgeNode(AgentNode):
         message = Manipulate.Result(
             result=conversions.skill_result_to_msg(result), holding=state.holding
         )
-        return _ended(goal, result, message)
+        return goal.end(result.ok, message)
 
     def _refuse(self, robot: str, error: ValueError) -> tuple[SkillResult, RobotState]:
         """Refuse a goal that cannot be read; an observation follows, as after every goal."""
@@ -414,12 +414,6 @@ class BridgeNode(AgentNode):
             "busy_robots": self._conductor.busy,
             "robots": len(self._ports),
         }
-
-
-def _ended(goal: GoalContext, result: SkillResult, message: Any) -> Any:
-    if result.ok:
-        return goal.succeed(message)
-    return goal.cancel(message) if goal.cancelled else goal.abort(message)
 
 
 def main(args: Sequence[str] | None = None) -> int:

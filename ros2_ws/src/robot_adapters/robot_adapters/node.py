@@ -97,9 +97,9 @@ class AdapterNode(AgentNode):
         settings = self.settings
         team_map = self.parameters["team_map"]
         rooms = rooms_from_names(self.parameters.json("rooms") or [], "parameter 'rooms'")
-        self.storeys = Storeys.of(self.robot, self.parameters.json("floors") or {})
+        floors = Storeys.of(self.robot, self.parameters.json("floors") or {})
         self.sensors = Sensors(
-            self, settings, self.body.radius, team_map, self.robot, rooms, self.storeys
+            self, settings, self.body.radius, team_map, self.robot, rooms, floors
         )
         self._found = self.publisher(SemanticMap, "prior_map", "latched")
         self.guard = Guard(None, {}, self.limits)
@@ -180,7 +180,7 @@ class AdapterNode(AgentNode):
         if pose is _NOWHERE:
             pose = begin if begin is not _NOWHERE else Pose((0.0, 0.0, 0.0))
         message = conversions.navigate_result_to_msg(result, pose, left, time=self.now())
-        return _ended(goal, result, message)
+        return goal.end(result.ok, message)
 
     async def _manipulate(self, goal: GoalContext) -> Manipulate.Result:
         try:
@@ -203,7 +203,7 @@ class AdapterNode(AgentNode):
             result=conversions.skill_result_to_msg(result),
             holding=self.arm.holding if self.arm is not None else "",
         )
-        return _ended(goal, result, message)
+        return goal.end(result.ok, message)
 
     async def _do(
         self,
@@ -281,8 +281,7 @@ class AdapterNode(AgentNode):
         if base is None:
             return SkillResult(Outcome.UNSUPPORTED, "navigation.backend is none: it cannot drive")
         assert target is not None  # the guard refuses what has none
-        here = self._here()
-        if here is not _NOWHERE and (why := self.storeys.trouble(here.position, target)):
+        if why := self.sensors.floor_trouble(target):
             return SkillResult(Outcome.UNREACHABLE, why)
         if self._docked:
             result = await base.undock()
@@ -390,12 +389,9 @@ class AdapterNode(AgentNode):
             scene = self.sensors.observer.scene()
         except SensingError:
             return
-        found = self.sensors.observer.found_scene()
-        for graph in (scene, found):
-            self.storeys.add_to(graph)
         self.guard.know(scene)
         self.gate.know(scene)
-        self._found.publish(conversions.scene_to_msg(found))
+        self._found.publish(conversions.scene_to_msg(self.sensors.observer.found_scene()))
 
     def _figures(self) -> dict[str, object]:
         ready = {
@@ -440,12 +436,6 @@ class AdapterNode(AgentNode):
     async def _dock_asked(self, request: Trigger.Request) -> Trigger.Response:
         result = await self._dock()
         return Trigger.Response(success=result.ok, message=result.reason)
-
-
-def _ended(goal: GoalContext, result: SkillResult, message: Any) -> Any:
-    if result.ok:
-        return goal.succeed(message)
-    return goal.cancel(message) if goal.cancelled else goal.abort(message)
 
 
 def make_nodes(options: ProcessOptions) -> list[AdapterNode]:

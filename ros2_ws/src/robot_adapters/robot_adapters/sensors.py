@@ -61,7 +61,7 @@ class Sensors:
         team_map: Topic of the team's semantic map; "": there is none.
         robot: The robot's name; "": that of the node's namespace.
         rooms: Rooms that a person drew, in the team's map.
-        storeys: Floors that the team file gives.
+        floors: Those that the team file gives.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Sensors:
         team_map: str = "",
         robot: str = "",
         rooms: Sequence[Room] = (),
-        storeys: Storeys | None = None,
+        floors: Storeys | None = None,
     ) -> None:
         self._node, self._settings = node, settings
         robot = robot or node.get_namespace().rpartition("/")[2]
@@ -87,7 +87,7 @@ class Sensors:
                 if given == "match"
                 else MapPose(given.x, given.y, given.yaw, given.z),
                 region_prefix=f"{robot}_",
-                storeys=storeys or Storeys(),
+                storeys=floors or Storeys(),
             ),
             self.transforms,
         )
@@ -158,6 +158,13 @@ class Sensors:
         """Name the clock that is off where that is why nothing is known of the robot."""
         off = [text for topic, text in self.clocks.problems.items() if topic.startswith("tf ")]
         return SensingError(f"the robot is not located: {off[0]}") if off else error
+
+    def floor_trouble(self, there: Vec3) -> str:
+        """Return why the robot cannot get to a point of the team's map by its floor; "": it may."""
+        try:
+            return self.observer.map.storeys.trouble(self.pose().position, there)
+        except SensingError:
+            return ""
 
     async def caught_up(self, time: float, patience: float = 1.0) -> None:
         """Wait until tf tells where the robot was at a time [s], for so long at most [s]."""

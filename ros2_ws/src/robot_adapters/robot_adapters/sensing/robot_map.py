@@ -238,6 +238,7 @@ class RobotMap:
             for (a, b), link in state.places.links.items():
                 graph.add_link(PlaceLink(a, b, link.length, link.width))
             self._add_connections(graph, state, self.pose)
+        self.storeys.add_to(graph)
         return graph
 
     def _add_connections(self, graph: SceneGraph, state: FloorState, pose: MapPose) -> None:
