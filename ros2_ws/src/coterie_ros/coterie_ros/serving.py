@@ -71,7 +71,7 @@ class GoalContext:
         return result
 
     def end(self, ok: bool, result: Any) -> Any:
-        """Mark the goal as it went: reached, or cancelled where a client asked for it, or failed."""
+        """Mark the goal as it went: reached, cancelled where a client asked for it, or failed."""
         if ok:
             return self.succeed(result)
         return self.cancel(result) if self.cancelled else self.abort(result)
