@@ -57,6 +57,6 @@ def test_a_hall_takes_no_table_of_all_pairs() -> None:
     builder = covered(xs, ys, np.full(len(xs), 1.0))
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert most < 100e6
+    assert most < 500e6  # the table alone would have 2.6 GB
     away = np.min([np.hypot(xs - x, ys - y) for x, y, _ in builder.spots], axis=0)
     assert (away <= _COVER).mean() >= _COVERED - 0.01

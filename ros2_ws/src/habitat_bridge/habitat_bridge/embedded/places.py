@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import math
 from dataclasses import dataclass
@@ -148,33 +147,24 @@ class _Builder:
         roomy = space[sparse] >= _ROOMY
         cx, cy = (px[roomy], py[roomy]) if roomy.any() else (px, py)
         cs = space[sparse][roomy] if roomy.any() else space[sparse]
-        bonus = 0.5 * np.minimum(cs, 1.0)
-        tree = cKDTree(np.stack([px, py], axis=1))
-        chosen = np.stack([cx, cy], axis=1)
-
-        def reach(k: int) -> np.ndarray:
-            near = np.asarray(tree.query_ball_point(chosen[k], _COVER + 1e-6), dtype=np.intp)
-            return near[(px[near] - cx[k]) ** 2 + (py[near] - cy[k]) ** 2 <= _COVER**2]
-
-        # A table of what is within reach of what has the square of a hall's size: too much memory.
-        # Gains only shrink as more is covered: what is still best when counted anew is best.
-        counts = tree.query_ball_point(chosen, _COVER + 1e-6, return_length=True)
-        heap = [(-(float(count) + bonus[k]), k) for k, count in enumerate(counts)]
-        heapq.heapify(heap)
-        while heap and open_.sum() > (1.0 - _COVERED) * len(px):
-            before, best = heapq.heappop(heap)
-            within = reach(best)
-            gain = float(open_[within].sum() + bonus[best])
-            if gain < -before:
-                if gain >= 1.0:
-                    heapq.heappush(heap, (-gain, best))
-                continue
-            if gain < 1.0:
+        # Counted down as more is covered: a table of what is within reach of what would have the
+        # square of a hall's size.
+        floor, chosen = np.stack([px, py], axis=1), np.stack([cx, cy], axis=1)
+        candidates = cKDTree(chosen)
+        count = cKDTree(floor[open_]).query_ball_point(chosen, _COVER, return_length=True)
+        while open_.sum() > (1.0 - _COVERED) * len(px):
+            gain = count + 0.5 * np.minimum(cs, 1.0)
+            best = int(np.argmax(gain))
+            if gain[best] < 1.0:
                 return
             point = (float(cx[best]), float(cy[best]), z)
             if not self._near(point, room, _NEAR):
                 self._add(point, room)
-            open_[within] = False
+            new = open_ & ((px - cx[best]) ** 2 + (py - cy[best]) ** 2 <= _COVER**2)
+            open_ &= ~new
+            near = np.array(candidates.query_ball_point(chosen[best], 2.0 * _COVER + 0.01))
+            x, y = cx[near, None] - px[new], cy[near, None] - py[new]
+            count[near] -= (x**2 + y**2 <= _COVER**2).sum(axis=1)
 
     def _link(self) -> nx.Graph:
         graph: nx.Graph = nx.Graph()
