@@ -117,12 +117,9 @@ class AdapterNode(AgentNode):
         self.sensors.on_map(self._map_changed)
         matters = any(limits.keep_out for _, limits in self.limits.layers) or self._policy.by_room
         self.navigation = navigation_of(self, settings, self.sensors, self._check_path, matters)
-        self.arm = arm_of(
-            self, settings, self.sensors, self.parameters["urdf"], self.parameters["urdf_folder"]
-        )
-        self._topics.describe(
-            self.parameters["urdf"], self.now(), with_resume=self.parameters["resume"]
-        )
+        urdf, folder = self.parameters["urdf"], self.parameters["urdf_folder"]
+        self.arm = arm_of(self, settings, self.sensors, urdf, folder)
+        self._topics.describe(urdf, self.now(), with_resume=self.parameters["resume"])
         if settings.sensors.battery:
             self.subscribe(BatteryState, settings.sensors.battery, "sensor_data", self._on_battery)
         if self.guard.speed is not None and self.navigation is not None:

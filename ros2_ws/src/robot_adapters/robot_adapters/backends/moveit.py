@@ -19,6 +19,7 @@ from moveit_msgs.msg import (
     PositionConstraint,
 )
 from moveit_msgs.srv import ApplyPlanningScene
+from scipy.spatial.transform import Rotation
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
 
@@ -219,18 +220,5 @@ def _pose(box: Box) -> PoseMsg:
 
 def turn_between(start: Vec3, end: Vec3) -> tuple[float, float, float, float]:
     """Return the shortest rotation (x, y, z, w) that turns one unit vector into another."""
-    cosine = sum(a * b for a, b in zip(start, end, strict=True))
-    if cosine < -0.999999:
-        # Half a turn about any axis across.
-        other = (1.0, 0.0, 0.0) if abs(start[0]) < 0.9 else (0.0, 1.0, 0.0)
-        x, y, z = _cross(start, other)
-        length = math.sqrt(x * x + y * y + z * z)
-        return (x / length, y / length, z / length, 0.0)
-    x, y, z = _cross(start, end)
-    w = 1.0 + cosine
-    length = math.sqrt(x * x + y * y + z * z + w * w)
-    return (x / length, y / length, z / length, w / length)
-
-
-def _cross(a: Vec3, b: Vec3) -> Vec3:
-    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+    x, y, z, w = Rotation.align_vectors([end], [start])[0].as_quat().tolist()
+    return (x, y, z, w)
