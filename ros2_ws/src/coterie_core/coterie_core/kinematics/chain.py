@@ -238,7 +238,7 @@ def _stages(steps: list[Step]) -> tuple[Array, list[tuple[list[list[float]], lis
     Returns:
         The first A (3, 3), and per step the rotation (3, 3) and shift (3,) after its motion.
     """
-    aligned = [_to_z(step.axis) for step in steps]
+    aligned = [to_z(step.axis) for step in steps]
     stages = []
     for k in range(len(steps) - 1, -1, -1):
         outer = aligned[k - 1] if k else np.eye(3)
@@ -247,7 +247,7 @@ def _stages(steps: list[Step]) -> tuple[Array, list[tuple[list[list[float]], lis
     return (aligned[-1] if steps else np.eye(3)), stages
 
 
-def _to_z(axis: Array) -> Array:
+def to_z(axis: Array) -> Array:
     """Return a rotation (3, 3) that takes a unit axis to z."""
     helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
     first = np.cross(helper, axis)

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from coterie_core.geometry import Box
+from coterie_core.geometry import Box, yaw_to_quaternion
 from coterie_core.kinematics.arm import Arm
-from coterie_core.kinematics.chain import Chain
+from coterie_core.kinematics.chain import Chain, to_z
 from coterie_core.kinematics.collision import SelfCollision
+from coterie_core.transforms import matrix
 
 coal = pin.coal
 
@@ -58,10 +59,7 @@ class ArmSpace:
                     self._pair(k, index)
             moving.append(index)
         for name, box in boxes:
-            pose = np.eye(4)
-            c, s = np.cos(box.yaw), np.sin(box.yaw)
-            pose[:2, :2] = ((c, -s), (s, c))
-            pose[:3, 3] = box.center
+            pose = matrix(box.center, yaw_to_quaternion(box.yaw))
             edges = coal.Box(*(max(edge, _THINNEST) for edge in box.size))
             index = self._add(name, 0, pose, edges)
             for k in moving:
@@ -132,7 +130,7 @@ class ArmSpace:
             length = float(np.linalg.norm(end))
             if k + 1 not in known and length > _BONE:
                 pose = np.eye(4)
-                pose[:3, :3] = _along(end / length)
+                pose[:3, :3] = to_z(end / length).T
                 pose[:3, 3] = end / 2.0
                 bone = coal.Capsule(_BONE, length)
                 moving.append(self._add(step.joint.child, k + 1, pose, bone))
@@ -146,14 +144,6 @@ class ArmSpace:
 
     def _pair(self, first: int, second: int) -> None:
         self._geometry.addCollisionPair(pin.CollisionPair(first, second))
-
-
-def _along(way: Array) -> Array:
-    """Return a rotation (3, 3) whose z axis points along a unit vector."""
-    helper = np.eye(3)[int(np.argmin(np.abs(way)))]
-    first = np.cross(helper, way)
-    first /= np.linalg.norm(first)
-    return np.column_stack([first, np.cross(way, first), way])
 
 
 class ArmSpaces:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from coterie_core.geometry import Pose, Vec3
+from coterie_core.geometry import Pose, Vec3, yaw_to_quaternion
 from coterie_core.skills import LookAround, Outcome, Skill, SkillRefused, SkillResult
+from coterie_core.transforms import matrix
 from habitat_bridge.embedded.body import Body, Job, Spin
 from habitat_bridge.embedded.driving import Velocity
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -235,8 +236,4 @@ class Plant:
 
 def matrix_of(pose: Pose) -> np.ndarray:
     """Return a pose as a matrix (4, 4)."""
-    c, s = math.cos(pose.yaw), math.sin(pose.yaw)
-    out = np.eye(4)
-    out[:2, :2] = ((c, -s), (s, c))
-    out[:3, 3] = pose.position
-    return out
+    return matrix(pose.position, yaw_to_quaternion(pose.yaw))

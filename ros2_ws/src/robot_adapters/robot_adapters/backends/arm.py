@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
-from coterie_core.geometry import Box, Vec3
+from coterie_core.geometry import Box, Pose, Vec3, relative
 from coterie_core.skills import (
     Close,
     MoveArmTo,
@@ -268,10 +268,7 @@ class GraspingArm:
 
     def _local(self, point: Vec3) -> Vec3:
         """Return a point of the team's map in the base frame."""
-        here = self._where.pose()
-        c, s = math.cos(here.yaw), math.sin(here.yaw)
-        dx, dy, dz = (a - b for a, b in zip(point, here.position, strict=True))
-        return (c * dx + s * dy, -s * dx + c * dy, dz)
+        return relative(self._where.pose(), Pose(point)).position
 
     async def _see(self, point: Vec3 | None, label: str = "") -> None:
         """Give the mover the obstacles: all near boxes but those of what the hand works on.
