@@ -35,7 +35,7 @@ def posed_links(tree: Tree, values: Mapping[str, float]) -> list[Link]:
     values = {**tree.resting(), **values}
 
     def local(joint: Joint) -> Matrix:
-        return joint.origin @ tree.moved(joint, values)
+        return joint.origin @ tree.moved(joint, values) if joint.axial else joint.origin
 
     found: list[Link] = []
     seen = {base_of(tree)}
