@@ -62,6 +62,19 @@ async def choose(decider: Any, state: str = "bath") -> Decided[Reply]:
     return decided
 
 
+@pytest.fixture(scope="module", autouse=True)
+def client_is_loaded() -> None:
+    """The first call of a process imports its client: on a busy machine that takes seconds."""
+
+    async def ask() -> None:
+        async with Endpoint(lambda request: {"reason": "", "door": "d1"}) as endpoint:
+            decider = build_decider(patient(endpoint))
+            await choose(decider)
+            await decider.aclose()
+
+    asyncio.run(ask())
+
+
 @pytest.mark.parametrize(
     ("deadline", "thought"), [(10.0, 8.0), (5.0, 4.0), (1.0, 0.67), (0.4, 0.2)]
 )
