@@ -73,6 +73,7 @@ def _robot(team: Team, robot: RobotSpec, index: int, seed: int) -> dict[str, Any
     if navigation.action:
         names["navigate_to_pose"] = below(navigation.namespace, navigation.action)
     names["cmd_vel"] = below(navigation.namespace, navigation.cmd_vel or "cmd_vel")
+    names["scan"] = below(navigation.namespace, navigation.scan)
     names["amcl_pose"] = below(navigation.namespace, navigation.localization or "amcl_pose")
     names["speed_limit"] = below(navigation.namespace, "speed_limit")
     manager = navigation.lifecycle or "lifecycle_manager_navigation"
@@ -80,6 +81,8 @@ def _robot(team: Team, robot: RobotSpec, index: int, seed: int) -> dict[str, Any
         f"{below(navigation.namespace, manager)}/is_active"
     )
     names["map"] = below(robot.name, sensors.map or "map")
+    tf = below(robot.name, adapter.frames.tf)
+    names |= {"tf": tf, "tf_static": f"{tf}_static"}
     names["battery_state"] = below(robot.name, sensors.battery or "battery_state")
     names["joint_states"] = below(robot.name, arm.joint_states)
     trajectory = f"{arm.group}_controller/follow_joint_trajectory"
@@ -101,6 +104,11 @@ def _robot(team: Team, robot: RobotSpec, index: int, seed: int) -> dict[str, Any
     return {
         **found,
         "names": {name: value for name, value in names.items() if value != f"{robot.name}/{name}"},
+        "frames": {
+            "map": adapter.frames.map,
+            "odom": adapter.frames.odom or "odom",
+            "base_link": adapter.frames.base,
+        },
         "tf": "shared" if adapter.frames.tf == "/tf" else "own",
         "map_origin": _map_origin(adapter.in_team_map, index, seed),
         "arm_group": arm.group,

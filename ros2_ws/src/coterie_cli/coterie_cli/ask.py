@@ -104,6 +104,9 @@ def choose_team(
             "no team runs on this machine; start one in another terminal: "
             "./coterie up config/teams/demo.yaml (or give --domain for a team elsewhere)"
         )
+    mine = [t for t in teams if environment.isdigit() and t.domain == int(environment)]
+    if len(teams) > 1 and len(mine) == 1:
+        return mine[0]
     if len(teams) > 1:
         names = ", ".join(
             f"{t.team} (--domain {t.domain} --namespace {t.namespace or '/'})" for t in teams

@@ -26,6 +26,8 @@ def test_which_team_is_asked() -> None:
     a, b = state(40), state(41)
     assert choose_team([a], None, "") is a
     assert choose_team([a, b], 41, "") is b
+    assert choose_team([a, b], None, "40") is a  # the shell's domain chooses among them
+    assert choose_team([a], None, "41") is a
     assert choose_team([a], 99, "").domain == 99
     assert choose_team([], None, "13").domain == 13
     with pytest.raises(CommandError, match=r"no team runs.*\./coterie up"):

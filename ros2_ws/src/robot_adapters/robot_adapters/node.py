@@ -94,8 +94,7 @@ class AdapterNode(AgentNode):
 
     def on_start(self) -> None:
         """Connect to the robot's drivers and sensors; say what the robot is."""
-        settings = self.settings
-        team_map = self.parameters["team_map"]
+        settings, team_map = self.settings, self.parameters["team_map"]
         rooms = rooms_from_names(self.parameters.json("rooms") or [], "parameter 'rooms'")
         floors = Storeys.of(self.robot, self.parameters.json("floors") or {})
         self.sensors = Sensors(
@@ -116,9 +115,10 @@ class AdapterNode(AgentNode):
         serve_permits(self, {self.robot: self.gate}, {self.robot: ""})
         self.sensors.on_map(self._map_changed)
         matters = any(limits.keep_out for _, limits in self.limits.layers) or self._policy.by_room
-        self.navigation = navigation_of(self, settings, self.sensors, self._check_path, matters)
         urdf, folder = self.parameters["urdf"], self.parameters["urdf_folder"]
-        self.arm = arm_of(self, settings, self.sensors, urdf, folder)
+        check, where = self._check_path, self.sensors
+        self.navigation = navigation_of(self, settings, self.body, where, check, matters)
+        self.arm = arm_of(self, settings, where, urdf, folder)
         self._topics.describe(urdf, self.now(), with_resume=self.parameters["resume"])
         if settings.sensors.battery:
             self.subscribe(BatteryState, settings.sensors.battery, "sensor_data", self._on_battery)

@@ -42,7 +42,8 @@ class Relay:
 
     def __init__(self, node: AgentNode, settings: AdapterSettings, robot: str) -> None:
         self._node, self._frames = node, settings.frames
-        shared = settings.frames.tf == "/tf"
+        # Where a topic tells the pose, nobody but the adapter puts it onto a tf.
+        shared = settings.frames.tf == "/tf" and not settings.frames.pose
         # On a /tf for all robots their frames have different names already.
         self._prefix = "" if shared else f"{robot}/"
         self._shared = shared
@@ -78,9 +79,11 @@ class Relay:
         at = Pose((pose.x, pose.y, pose.z), pose.yaw)
         self._fix([conversions.transform_to_msg(conversions.MAP, child, at, self._node.now())])
 
-    def transforms(self, transforms: Iterable[_Transform], *, fixed: bool) -> None:
-        """Pass on what the robot's own tf tells."""
-        if self._shared:
+    def transforms(
+        self, transforms: Iterable[_Transform], *, fixed: bool, ours: bool = False
+    ) -> None:
+        """Pass on what the robot's own tf tells, or what nobody but the team file tells (ours)."""
+        if self._shared and not ours:
             return
         named = [
             conversions.rigid_to_msg(

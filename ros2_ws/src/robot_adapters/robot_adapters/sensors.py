@@ -12,21 +12,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nav_msgs.msg import OccupancyGrid
-from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.observation import Observation
 from coterie_core.scene import Room, SceneGraph
 from coterie_core.transforms import TransformBuffer, TransformError
-from coterie_msgs.msg import ImageDetections, SemanticMap
+from coterie_msgs.msg import SemanticMap
 from coterie_ros import conversions
-from coterie_ros.conversions import DetectedBoxes, DetectedImage
-from coterie_ros.conversions import detections as vision
-from robot_adapters.reading import read_grid, read_model
+from robot_adapters.cameras import Cameras
+from robot_adapters.placing import hear_pose
+from robot_adapters.reading import read_grid
 from robot_adapters.relay import Relay
-from robot_adapters.sensing.camera import CameraModel, DepthImage, Detections
+from robot_adapters.sensing.camera import CameraModel, DepthImage
 from robot_adapters.sensing.clocks import ClockCheck, ClockLimits
 from robot_adapters.sensing.frames import FrameNames
+from robot_adapters.sensing.grid_space import GridSpace
 from robot_adapters.sensing.observer import Observer, SensingError, SensingSettings
 from robot_adapters.sensing.plane import MapPose
 from robot_adapters.sensing.storeys import Storeys
@@ -35,7 +35,6 @@ from tf2_msgs.msg import TFMessage
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
     from robot_adapters.settings import AdapterSettings
-    from robot_adapters.settings_sensing import CameraSettings
 
 T = TypeVar("T")
 
@@ -45,8 +44,8 @@ _ALIGN_PERIOD = 5.0
 """Time between tries to find the robot's map in the team's [s]."""
 _REST = 4.0
 """A map that took some time to use is used again only after so many times that time."""
-_KEPT = {"images": 60, "color": 5, "detections": 50, "maps": 1}
-"""Messages of a topic that wait for the Observer's thread; the oldest go."""
+_MAPS_KEPT = 1
+"""Maps of a topic that wait for the Observer's thread; the oldest go."""
 _AHEAD_OF_ODOMETRY = 1.5
 """How far localization may stamp its transform ahead, as amcl does on purpose [s]."""
 
@@ -96,15 +95,16 @@ class Sensors:
         self._inbox: OrderedDict[str, deque[Callable[[], object]]] = OrderedDict()
         self._busy = False
         self._map_due = self._align_due = 0.0
-        self._labels: dict[str, dict[str, str]] = {}
         self._on_map: list[Callable[[], object]] = []
         node.every(_CYCLE, self._round, "sensing")
         read_tf = partial(partial, conversions.transforms_from_msg)
         node.subscribe(TFMessage, frames.tf, "tf", self._on_transforms,
                        convert=read_tf(topic=frames.tf))  # fmt: skip
         fixed = f"{frames.tf}_static"
-        node.subscribe(TFMessage, fixed, "tf_static", self._on_fixed,
+        node.subscribe(TFMessage, fixed, "tf_static", self.on_fixed,
                        convert=read_tf(topic=fixed))  # fmt: skip
+        if frames.pose:
+            hear_pose(node, frames, self._on_transforms)
         if settings.sensors.map:
             topic = settings.sensors.map
             node.subscribe(OccupancyGrid, topic, "latched", self._on_grid, limit=5)
@@ -116,9 +116,8 @@ class Sensors:
         self._placed: MapPose | None = None
         self._place()
         if rooms:
-            self._feed("rooms", 1, partial(self.observer.feed_rooms, rooms))
-        for camera in settings.sensors.all_cameras():
-            self._hear_camera(camera)
+            self.feed("rooms", 1, partial(self.observer.feed_rooms, rooms))
+        self.cameras = Cameras(node, settings, self, self._relay)
 
     # -- what agents are told ------------------------------------------------------------------
 
@@ -223,6 +222,15 @@ class Sensors:
         points = self.observer.map.stands(own, tolerance, here)
         return [self._map_pose.to_team(point) for point in points]
 
+    def space_at(self, position: Vec3) -> GridSpace | None:
+        """Return the floor at a point of the robot's map [m]; None: no map came."""
+        floor = self.observer.map.floor_at(position)
+        return None if floor is None else floor.space
+
+    def on_depth(self, callback: Callable[[str, DepthImage, CameraModel], object]) -> None:
+        """Call something, in the loop, with every depth image, its camera's name and model."""
+        self.cameras.on_depth.append(callback)
+
     def objects(self, radius: float) -> list[tuple[str, str, Box]]:
         """Return objects near the robot [m]: of the team's map, else those that it saw itself."""
         try:
@@ -243,7 +251,7 @@ class Sensors:
     async def _do(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._worker, work)
 
-    def _feed(self, what: str, most: int, work: Callable[[], object]) -> None:
+    def feed(self, what: str, most: int, work: Callable[[], object]) -> None:
         """Let something wait for the Observer's thread; of a topic that floods the newest stay."""
         waiting = self._inbox.setdefault(what, deque(maxlen=most))
         if len(waiting) == most:
@@ -284,7 +292,8 @@ class Sensors:
         for callback in (self._place, *self._on_map):
             self._node.loop.call(callback)
 
-    def _trusted(self, topic: str, stamp: float, ahead: float = 0.0) -> bool:
+    def trusted(self, topic: str, stamp: float, ahead: float = 0.0) -> bool:
+        """Whether a stamp [s] fits to this computer's clock; says once where it does not."""
         if self.clocks.passes(topic, stamp, self._node.now(), ahead):
             return True
         if self._node.diagnostics.count(f"{topic}.clock") == 1:
@@ -298,15 +307,16 @@ class Sensors:
             parent, child, _, _, stamp = transform
             # Of a tf that all robots share only this one's own clock matters here.
             name = child.lstrip("/")
-            if name in own and not self._trusted(f"tf {parent} -> {child}", stamp, own[name]):
+            if name in own and not self.trusted(f"tf {parent} -> {child}", stamp, own[name]):
                 continue
             self.transforms.add(*transform)
         self._relay.transforms(transforms, fixed=False)
 
-    def _on_fixed(self, transforms: Any) -> None:
+    def on_fixed(self, transforms: Any, *, ours: bool = False) -> None:
+        """Take transforms that hold at all times; ours: which the robot itself does not tell."""
         for transform in transforms:
             self.transforms.add(*transform, fixed=True)
-        self._relay.transforms(transforms, fixed=True)
+        self._relay.transforms(transforms, fixed=True, ours=ours)
 
     def _on_grid(self, message: OccupancyGrid) -> None:
         """Take the newest map; one that takes long to use is not used at once again."""
@@ -322,7 +332,7 @@ class Sensors:
                 self._changed()
             self._map_due = time.monotonic() + _REST * (time.monotonic() - begun)
 
-        self._feed("map", _KEPT["maps"], work)
+        self.feed("map", _MAPS_KEPT, work)
 
     def _keep_map(self, work: Callable[[], object]) -> None:
         if not self._inbox["map"]:
@@ -346,104 +356,4 @@ class Sensors:
             if self.observer.feed_team_map(scene):
                 self._changed()
 
-        self._feed("team map", _KEPT["maps"], work)
-
-    def _hear_camera(self, camera: CameraSettings) -> None:
-        node, found = self._node, camera.detections
-        if camera.info:
-            node.subscribe(
-                CameraInfo, camera.info, "sensor_data", partial(self._on_info, camera, False),
-                convert=partial(read_model, topic=camera.info),
-            )  # fmt: skip
-        images = partial(node.subscribe, limit=_KEPT["images"],
-                         rate=self._settings.sensors.max_rate)  # fmt: skip
-        for topic, use in ((camera.depth, self._on_depth), (camera.color, self._on_color)):
-            if topic:
-                packed = "compressed" in topic.lower()
-                kind = CompressedImage if packed else Image
-                images(kind, topic, "sensor_data", partial(use, camera))
-        if found.info:
-            node.subscribe(
-                CameraInfo, found.info, "sensor_data", partial(self._on_info, camera, True),
-                convert=partial(read_model, topic=found.info),
-            )  # fmt: skip
-        if found.topic:
-            self._hear_detections(camera)
-
-    def _hear_detections(self, camera: CameraSettings) -> None:
-        node, found, table = self._node, camera.detections, dict(camera.detections.labels)
-        self._labels[camera.name] = table
-        kind: Any = ImageDetections
-        work: Callable[..., None] = self._on_found
-        if found.type != "coterie_msgs/ImageDetections":
-            kind = getattr(vision, found.type.rpartition("/")[2])
-            if kind is None:
-                raise ValueError(
-                    f"sensors: {found.topic} sends {found.type}, and vision_msgs is not installed: "
-                    "run ./coterie setup --with robots, or install ros-jazzy-vision-msgs"
-                )
-            work = self._on_boxes if found.in_space else self._on_found
-            if found.label_info:
-                node.subscribe(
-                    vision.LabelInfo, found.label_info, "latched", table.update,
-                    convert=partial(conversions.labels_from_msg, topic=found.label_info),
-                )  # fmt: skip
-        readers: dict[str, Callable[..., Any]] = {
-            "coterie_msgs/ImageDetections": conversions.detections_from_msg,
-            "vision_msgs/Detection2DArray": conversions.detections_from_vision_msg,
-            "vision_msgs/Detection3DArray": conversions.boxes_from_vision_msg,
-        }
-        named = {} if kind is ImageDetections else {"labels": table}
-        read = partial(readers[found.type], topic=found.topic, **named)
-        node.subscribe(
-            kind, found.topic, "detections", partial(work, camera),
-            convert=read, limit=_KEPT["detections"],
-        )  # fmt: skip
-
-    def _on_info(
-        self, camera: CameraSettings, detector: bool, read: tuple[CameraModel, CameraInfo]
-    ) -> None:
-        model, message = read
-        if not detector:
-            self._relay.info(camera, message)
-        work = partial(self.observer.feed_info, camera.name, model, detector=detector)
-        self._feed(f"{camera.name} info {detector}", 1, work)
-
-    def _on_depth(self, camera: CameraSettings, message: Any) -> None:
-        stamp = conversions.time_from_msg(message.header.stamp)
-        if not self._trusted(camera.depth, stamp):
-            return
-        # Read when it is used, if it is: most images of a fast camera are not.
-        read = partial(conversions.depth_from_msg, message, camera.depth)
-        image = DepthImage(read, message.header.frame_id, stamp)
-        self._relay.depth(camera, image)
-        now = self._node.now()
-        work = partial(self.observer.add_depth, camera.name, image, now)
-        self._feed(camera.depth, _KEPT["images"], work)
-
-    def _on_color(self, camera: CameraSettings, message: Any) -> None:
-        """Pass on a color image; read in the Observer's thread, if anybody listens."""
-        stamp = conversions.time_from_msg(message.header.stamp)
-        if self._relay.wants_color(camera) and self._trusted(camera.color, stamp):
-            work = partial(self._relay.color, camera, message)
-            self._feed(camera.color, _KEPT["color"], work)
-
-    def _on_found(self, camera: CameraSettings, found: DetectedImage) -> None:
-        topic = camera.detections.topic
-        if not self._trusted(topic, found.time):
-            return
-        self._relay.detections(camera, found)
-        items = Detections(found.detections, found.frame, found.time, (found.width, found.height))
-        if camera.depth:
-            work = partial(self.observer.add_detections, camera.name, items, self._node.now())
-        else:
-            work = partial(self.observer.feed_labels, items)
-        self._feed(topic, _KEPT["detections"], work)
-
-    def _on_boxes(self, camera: CameraSettings, found: DetectedBoxes) -> None:
-        topic = camera.detections.topic
-        if self._trusted(topic, found.time):
-            self._relay.boxes(camera, found)
-            now = self._node.now()
-            work = partial(self.observer.add_boxes, found.boxes, found.frame, found.time, now)
-            self._feed(topic, _KEPT["detections"], work)
+        self.feed("team map", _MAPS_KEPT, work)

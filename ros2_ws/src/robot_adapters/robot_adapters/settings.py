@@ -7,7 +7,7 @@ import typing
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from coterie_core.plain_data import schema_problems
 from robot_adapters.settings_base import Settings
@@ -37,6 +37,16 @@ class AdapterSettings(Settings):
         description="Pose of the robot's map in the team's map; match: found by objects that both "
         "have.",
     )
+
+    @model_validator(mode="after")
+    def _sees(self) -> AdapterSettings:
+        base = self.navigation
+        depth = any(camera.depth for camera in self.sensors.all_cameras())
+        if base.backend == "velocity" and base.obstacles == "depth" and not depth:
+            raise ValueError(
+                "navigation.obstacles is depth, and sensors names no depth image: add a camera"
+            )
+        return self
 
     @staticmethod
     def from_parameters(values: Mapping[str, Any]) -> AdapterSettings:

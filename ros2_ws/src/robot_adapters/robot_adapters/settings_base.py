@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 _NAME = re.compile(r"/?[A-Za-z~][A-Za-z0-9_/{}]*|/?")
 
@@ -26,3 +26,14 @@ class Settings(BaseModel):
     """A part of the settings: unknown fields are mistakes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class MountSettings(Settings):
+    """Where a sensor sits on the base, for robots whose tf does not tell."""
+
+    x: float = Field(0.0, description="Position ahead of the base frame [m].")
+    y: float = Field(0.0, description="Position to the left of the base frame [m].")
+    z: float = Field(0.0, description="Height above the base frame [m].")
+    roll: float = Field(0.0, description="Angle about the viewing direction [rad].")
+    pitch: float = Field(0.0, description="Angle down from straight ahead [rad].")
+    yaw: float = Field(0.0, description="Angle to the left from straight ahead [rad].")

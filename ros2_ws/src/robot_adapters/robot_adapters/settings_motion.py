@@ -6,16 +6,17 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from robot_adapters.settings_base import RosName, Settings
+from robot_adapters.settings_base import MountSettings, RosName, Settings
 
 
 class NavigationSettings(Settings):
     """What drives the base."""
 
-    backend: Literal["nav2", "skills", "none"] = Field(
+    backend: Literal["nav2", "velocity", "skills", "none"] = Field(
         "nav2",
-        description="Backend of the base; nav2: actions of Nav2; skills: the robot's own node "
-        "serves coterie_msgs/NavigateTo; none: it does not move.",
+        description="Backend of the base; nav2: actions of Nav2; velocity: the adapter drives by "
+        "cmd_vel over the map; skills: the robot's own node serves coterie_msgs/NavigateTo; none: "
+        "it does not move.",
     )
     namespace: RosName = Field(
         "",
@@ -95,6 +96,27 @@ class NavigationSettings(Settings):
     )
     stamped_velocity: bool = Field(
         False, description="Velocity commands are TwistStamped and not Twist."
+    )
+    obstacles: Literal["scan", "depth", "none"] = Field(
+        "scan",
+        description="Sensor that backend velocity sees obstacles with; scan: a LaserScan; depth: "
+        "the cameras' depth images; none: nothing, it then drives into what the map does not know.",
+    )
+    scan: RosName = Field("scan", description="Topic of the laser scan (sensor_msgs/LaserScan).")
+    scan_mount: MountSettings | None = Field(
+        None, description="Pose of the laser scanner on the base; none: tf tells."
+    )
+    speed: float = Field(
+        0.4, gt=0.0, le=5.0, description="Highest speed that backend velocity commands [m/s]."
+    )
+    turn_speed: float = Field(
+        0.8, gt=0.0, le=6.0, description="Highest turn rate that backend velocity commands [rad/s]."
+    )
+    stop_distance: float = Field(
+        0.15,
+        ge=0.02,
+        le=2.0,
+        description="Distance from its body to an obstacle at which backend velocity stops [m].",
     )
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from robot_adapters.settings_base import RosName, Settings
+from robot_adapters.settings_base import MountSettings, RosName, Settings
 
 
 class DetectorSettings(Settings):
@@ -53,6 +53,9 @@ class CameraSettings(Settings):
     )
     detections: DetectorSettings = Field(
         DetectorSettings(), description="Settings of the detections in the camera's images."
+    )
+    mount: MountSettings | None = Field(
+        None, description="Pose of the camera on the base, where tf does not tell; none: tf does."
     )
 
     @model_validator(mode="after")
@@ -134,6 +137,16 @@ class FrameSettings(Settings):
         description="Topic of the robot's transforms: /tf, or one of its own such as tf; that of "
         "fixed ones has _static behind.",
     )
+    pose: RosName = Field(
+        "",
+        description="Topic that tells where the base is in the map, for a robot without tf; empty: "
+        "tf tells.",
+    )
+    pose_type: Literal[
+        "nav_msgs/Odometry",
+        "geometry_msgs/PoseStamped",
+        "geometry_msgs/PoseWithCovarianceStamped",
+    ] = Field("nav_msgs/Odometry", description="Type of the messages of the topic `pose`.")
 
 
 class MapPoseSettings(Settings):

@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from coterie_cli.options import AsJson, Domain, TeamFile
+from coterie_cli.options import AsJson, Domain, Namespace, TeamFile
 
-robot_app = typer.Typer(help="Real robots: check one, make a driver.", no_args_is_help=True)
+robot_app = typer.Typer(
+    help="Real robots: check one, try its skills, make a driver.", no_args_is_help=True
+)
 
 
 @robot_app.command("check")
@@ -51,3 +53,28 @@ def robot_new(
     from coterie_cli.robot.new import new_package
 
     new_package(name, into)
+
+
+@robot_app.command("try", context_settings={"ignore_unknown_options": True})
+def robot_try(
+    robot: Annotated[str, typer.Argument(help="Name of a robot of the team that runs.")],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="SKILL...",
+            help="see (the default): what the robot perceives; drive PLACE; drive X Y [YAW]; look; "
+            "pick, place, open or close LABEL [X Y Z]; reach X Y Z. Positions are in the team's "
+            "map [m]; without one the nearest thing of that label that the robot sees is meant.",
+        ),
+    ] = None,
+    domain: Domain = None,
+    namespace: Namespace = None,
+) -> None:
+    """Try one skill of one robot of a running team, or tell what the robot perceives.
+
+    Limits and stops hold as for every other goal. Exit code: 0: it succeeded; 1: it did not;
+    2: the words are no skill.
+    """
+    from coterie_cli.robot.trying import try_skill
+
+    raise typer.Exit(try_skill(robot, words or (), domain=domain, namespace=namespace))

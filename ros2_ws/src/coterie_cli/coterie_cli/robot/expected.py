@@ -22,7 +22,8 @@ class ExpectedTopic:
         name: Full name.
         type: Type of its messages, such as `sensor_msgs/msg/Image`.
         qos: Name of the adapter's QoS profile.
-        role: What it is: depth, info, detections, map, battery, pose, tf or tf_static.
+        role: What it is: depth, info, detections, map, battery, pose, where
+            (of the base, instead of tf), scan, tf or tf_static.
         camera: Name of its camera, if it has one.
         steady: Whether messages come all the time; else one may be enough.
         needed: Whether the robot cannot work without it.
@@ -41,12 +42,12 @@ class ExpectedTopic:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedServer:
-    """An action or a service that the adapter calls.
+    """An action or a service that the adapter calls, or a topic that somebody has to listen to.
 
     Attributes:
         name: Full name.
         type: Type, such as `nav2_msgs/action/NavigateToPose`.
-        kind: Whether it is an action or a service.
+        kind: Whether it is an action, a service, or a topic with a listener.
         needed: Whether the robot cannot work without it.
         field: Its place in the team file.
         lifecycle: Whether it tells, as Nav2's lifecycle manager does, if all is active.
@@ -54,7 +55,7 @@ class ExpectedServer:
 
     name: str
     type: str
-    kind: Literal["action", "service"]
+    kind: Literal["action", "service", "listener"]
     field: str
     needed: bool = True
     lifecycle: bool = False
@@ -71,6 +72,8 @@ class Expected:
         frames: Names of map, odometry ("": none) and base frame.
         tf: Full name of the topic of transforms.
         max_offset: Largest difference of clocks that is taken [s].
+        pose: Full name of the topic that tells the pose instead of tf; "": tf tells.
+        mounted: Names of cameras, and "scan", whose place on the base the team file tells.
     """
 
     robot: str
@@ -79,6 +82,8 @@ class Expected:
     frames: tuple[str, str, str] = ("map", "odom", "base_link")
     tf: str = "/tf"
     max_offset: float = 0.5
+    pose: str = ""
+    mounted: frozenset[str] = frozenset()
 
 
 def full_name(name: str, robot: str, namespace: str, inner: str = "") -> str:
@@ -112,13 +117,20 @@ def expected_of(robot: str, settings: AdapterSettings, namespace: str = "") -> E
         return full_name(name, robot, namespace, inner)
 
     tf = own(settings.frames.tf)
+    pose = own(settings.frames.pose) if settings.frames.pose else ""
     topics = [
-        ExpectedTopic(tf, "tf2_msgs/msg/TFMessage", "tf", "tf", f"{place}.frames.tf"),
+        ExpectedTopic(
+            tf, "tf2_msgs/msg/TFMessage", "tf", "tf", f"{place}.frames.tf", needed=not pose
+        ),
         ExpectedTopic(
             f"{tf}_static", "tf2_msgs/msg/TFMessage", "tf_static", "tf_static",
             f"{place}.frames.tf", steady=False, needed=False,
         ),
     ]  # fmt: skip
+    if pose:
+        kind = settings.frames.pose_type.replace("/", "/msg/")
+        at = f"{place}.frames.pose"
+        topics = [ExpectedTopic(pose, kind, "sensor_data", "where", at)]
     sensors = settings.sensors
     if sensors.map:
         topics.append(
@@ -137,6 +149,14 @@ def expected_of(robot: str, settings: AdapterSettings, namespace: str = "") -> E
     for camera in sensors.all_cameras():
         topics += _camera(camera, own, f"{place}.sensors")
     servers = [*_navigation(settings, own, place), *_arm(settings, own, place)]
+    base = settings.navigation
+    if base.backend == "velocity" and base.obstacles == "scan":
+        topics.append(
+            ExpectedTopic(
+                own(base.scan, base.namespace), "sensor_msgs/msg/LaserScan", "sensor_data", "scan",
+                f"{place}.navigation.scan",
+            )
+        )  # fmt: skip
     if settings.navigation.backend == "nav2" and settings.navigation.localization:
         topics.append(
             ExpectedTopic(
@@ -153,6 +173,11 @@ def expected_of(robot: str, settings: AdapterSettings, namespace: str = "") -> E
         (frames.map, frames.odom, frames.base),
         tf,
         sensors.max_offset,
+        pose,
+        frozenset(
+            [camera.name for camera in sensors.all_cameras() if camera.mount is not None]
+            + (["scan"] if base.scan_mount is not None else [])
+        ),
     )
 
 
@@ -179,6 +204,10 @@ def _navigation(settings: AdapterSettings, own: Own, place: str) -> list[Expecte
     base, at = settings.navigation, f"{place}.navigation"
     if base.backend == "none":
         return []
+    if base.backend == "velocity":
+        kind = f"geometry_msgs/msg/{'TwistStamped' if base.stamped_velocity else 'Twist'}"
+        name = own(base.cmd_vel or "cmd_vel", base.namespace)
+        return [ExpectedServer(name, kind, "listener", f"{at}.cmd_vel")]
     if base.backend == "skills":
         name = own(base.action or "driver/navigate_to", base.namespace)
         return [ExpectedServer(name, "coterie_msgs/action/NavigateTo", "action", at)]

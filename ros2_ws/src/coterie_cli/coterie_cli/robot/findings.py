@@ -172,6 +172,10 @@ def _cameras(expected: Expected, facts: Facts) -> Iterator[Finding]:
             remedy = "name the camera info of the depth images (aligned depth has the color's)"
             yield finding("info", text, remedy)
         yield from _joined(expected, facts, info.frame, of["info"])
+    for topic in expected.topics:
+        scan = facts.topics.get(topic.name)
+        if topic.role == "scan" and scan is not None and scan.count:
+            yield from _joined(expected, facts, scan.frame, topic)
 
 
 def _joined(
@@ -179,19 +183,32 @@ def _joined(
 ) -> Iterator[Finding]:
     """The frame of a camera must hang below the robot's base or map."""
     base = expected.frames[2]
+    if (topic.camera or topic.role) in expected.mounted:
+        return
     if not frame:
         text, remedy = "its messages name no frame", "set the frame_id in the camera's driver"
         yield Finding(expected.robot, "camera", topic.name, "bad", text, remedy, topic.field)
+    elif expected.pose:
+        text = f"where frame {frame!r} sits on {base!r} is not known"
+        remedy = "give its place in the team file: mount: {x: ..., z: ...}"
+        if topic.role == "scan":
+            remedy = remedy.replace("mount", "navigation.scan_mount")
+        yield Finding(expected.robot, "frame", frame, "bad", text, remedy, topic.field)
     elif facts.links and not facts.path(frame, base):
         known = frame in facts.links
         text = f"frame {frame!r} is not below {base!r}: " + (
             f"its tree ends in {facts.root(frame)!r}" if known else "no transform of it came"
         )
-        remedy = "publish it: robot_state_publisher with the URDF, or static_transform_publisher"
+        remedy = (
+            "publish it: robot_state_publisher with the URDF, or static_transform_publisher; or "
+            "give its place in the team file (mount, navigation.scan_mount)"
+        )
         yield Finding(expected.robot, "frame", frame, "bad", text, remedy, topic.field)
 
 
 def _frames(expected: Expected, facts: Facts) -> Iterator[Finding]:
+    if expected.pose:
+        return
     top, odom, base = expected.frames
     where = f"robots.{expected.robot}.adapter.frames"
 
@@ -271,6 +288,8 @@ def _server(expected: Expected, server: ExpectedServer, facts: Facts) -> Finding
         return Finding(expected.robot, "server", server.name, state, text, remedy, server.field)
 
     kinds = facts.servers.get(server.name)
+    if server.kind == "listener":
+        return finding(*_listener(server, kinds, facts))
     if kinds is None:
         hint = _near(server.name, server.type, facts.all_servers)
         text = f"no server of this {server.kind} ({server.type})" + (f"; {hint}" if hint else "")
@@ -284,6 +303,22 @@ def _server(expected: Expected, server: ExpectedServer, facts: Facts) -> Finding
         text = "says that not all of its nodes are active"
         return finding("bad", text, "activate them, or look at what their logs say")
     return finding("good", "active" if server.lifecycle else f"{server.kind} is there")
+
+
+def _listener(
+    server: ExpectedServer, kinds: tuple[str, ...] | None, facts: Facts
+) -> tuple[State, str, str]:
+    """Return how it is with a topic that the robot's driver has to listen to."""
+    if kinds is None:
+        hint = _near(server.name, server.type, facts.all_topics)
+        text = f"nobody listens to it ({server.type})" + (f"; {hint}" if hint else "")
+        return "bad", text, f"start the base's driver, or correct {server.field}"
+    if server.type not in kinds:
+        text = f"the base's driver takes {' and '.join(kinds)}; expected {server.type}"
+        stamped = any(kind.endswith("TwistStamped") for kind in kinds)
+        remedy = f"set navigation.stamped_velocity: {str(stamped).lower()}"
+        return "bad", text, remedy if "Twist" in kinds[0] else f"correct {server.field}"
+    return "good", "the base's driver listens", ""
 
 
 def worst(findings: Iterable[Finding]) -> State:

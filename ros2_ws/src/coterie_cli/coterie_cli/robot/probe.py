@@ -142,6 +142,9 @@ class Probe:
                     status = f"{server.name}/_action/status"
                     there = bool(self._node.get_publishers_info_by_topic(status))
                     kinds = actions.get(server.name, ())
+                elif server.kind == "listener":
+                    ends = self._node.get_subscriptions_info_by_topic(server.name)
+                    there, kinds = bool(ends), tuple({end.topic_type for end in ends})
                 else:
                     there = self._node.count_services(server.name) > 0
                     kinds = services.get(server.name, ())

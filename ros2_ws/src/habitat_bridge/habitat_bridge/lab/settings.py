@@ -15,8 +15,10 @@ class LabRobot(RobotSpec):
     """A robot of the lab.
 
     `tf`: `own` is Nav2's way, `/<robot>/tf` with plain frames; `shared` is one `/tf` with frames
-    below the robot's name. `map_origin` is where the robot's own map frame lies in the house.
-    `names` holds topics, services and actions that have another name than usual, by the usual one.
+    below the robot's name. `frames` holds other names of `map`, `odom` and `base_link`; all other
+    frames then have what stands before the last / of the base's. `map_origin` is where the robot's
+    own map frame lies in the house. `names` holds topics, services and actions that have another
+    name than usual, by the usual one.
     """
 
     tf: Literal["own", "shared"] = "own"
@@ -29,6 +31,7 @@ class LabRobot(RobotSpec):
     dock: str = Field("home", max_length=60)
     stamped_velocity: bool = False
     names: dict[str, str] = Field(default_factory=dict)
+    frames: dict[str, str] = Field(default_factory=dict)
 
     @property
     def origin(self) -> Pose:
@@ -42,11 +45,18 @@ class LabRobot(RobotSpec):
 
     def frame(self, name: str) -> str:
         """Return the name of one of its frames in tf."""
-        return f"{self.name}/{name}" if self.tf == "shared" else name
+        if name in self.frames:
+            return self.frames[name]
+        before = self.name if self.tf == "shared" else ""
+        if "base_link" in self.frames:
+            before = self.frames["base_link"].rpartition("/")[0]
+        return f"{before}/{name}" if before else name
 
     @property
     def map_frame(self) -> str:
         """Name of the frame of its map."""
+        if "map" in self.frames:
+            return self.frames["map"]
         at = self.map_origin
         moved = any((at.x, at.y, at.z, at.yaw))
         return f"{self.name}/map" if self.tf == "shared" and moved else "map"

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Vec3
 from robot_adapters.backends.base import ArmBackend, NavigationBackend, Whereabouts
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
+    from robot_adapters.backends.obstacles import Ground
     from robot_adapters.settings import AdapterSettings
 
 
 def navigation_of(
     node: AgentNode,
     settings: AdapterSettings,
-    where: Whereabouts,
+    body: Embodiment,
+    where: Ground,
     allow: Callable[[Sequence[Vec3]], None],
     must_plan: bool,
 ) -> NavigationBackend | None:
@@ -25,6 +28,7 @@ def navigation_of(
     Args:
         node: The adapter's node.
         settings: How.
+        body: The robot's size and speed.
         where: Where the robot is.
         allow: Takes a planned path, in the team's map; raises SkillRefused where it must not be
             driven.
@@ -35,6 +39,11 @@ def navigation_of(
         from robot_adapters.backends.nav2 import Nav2Navigation
 
         return Nav2Navigation(node, settings.navigation, where, allow, must_plan)
+    if kind == "velocity":
+        from robot_adapters.backends.velocity import VelocityNavigation
+
+        needs_map = bool(settings.sensors.map)
+        return VelocityNavigation(node, settings.navigation, where, body, needs_map, allow)
     if kind == "skills":
         from robot_adapters.backends.skills import SkillsNavigation
 

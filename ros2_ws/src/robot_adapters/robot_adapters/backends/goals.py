@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 import uuid
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -62,7 +63,7 @@ class Stopwatch:
             await asyncio.sleep(_LOOK)
 
     def _now(self) -> tuple[float, float]:
-        return asyncio.get_running_loop().time(), self._node.now()
+        return time.monotonic(), self._node.now()
 
 
 class RobotAction:

@@ -19,6 +19,8 @@ OCCUPIED_MIN = 65
 """Cells from this on are occupied [%] (occupied_thresh 0.65); between the two: unknown."""
 _WORKING_CELL = 0.05
 """Finer grids are brought to about this [m]: places need no more."""
+_OFF_WALL = 0.5
+"""How far a way may begin from where the robot stands, where it stands too near a wall [m]."""
 _EIGHT = np.ones((3, 3), dtype=bool)
 
 
@@ -197,15 +199,51 @@ class GridSpace:
         there = self.cell_of(goal)
         if there is None or not self.fits[there]:
             return [math.inf] * len(starts)
-        if self._graph is None:
-            self._graph = FloorGraph(self.fits, self.clearance, self.radius, self.cell)
-        cost = self._graph.tree(there, limit).cost
+        graph = self._floor_graph()
+        cost = graph.tree(there, limit).cost
         out = []
         for start in starts:
             cell = self.cell_of(start)
-            node = int(self._graph.index[cell]) if cell is not None else -1
+            node = int(graph.index[cell]) if cell is not None else -1
             out.append(float(cost[node]) if node >= 0 else math.inf)
         return out
+
+    def path(
+        self, start: Sequence[float], goal: Sequence[float], around: Sequence[Vec2] = ()
+    ) -> list[Vec2] | None:
+        """Return the points (x, y) [m] of the shortest way for the body; None: there is none.
+
+        Args:
+            start: Where the robot is; from beside a wall it goes to where the body fits.
+            goal: Where to.
+            around: Obstacles [m] that the grid does not know.
+        """
+        free = self.fits
+        if len(around):
+            seen = np.ones(self.shape, dtype=bool)
+            for point in around:
+                if (cell := self.cell_of(point)) is not None:
+                    seen[cell] = False
+            away = ndimage.distance_transform_edt(seen) * self.cell if not seen.all() else None
+            free = free if away is None else free & (away >= self.radius)
+        begin = self.nearest_fit(start, _OFF_WALL, free)
+        there, here = self.cell_of(goal), None if begin is None else self.cell_of(begin)
+        if there is None or here is None or begin is None or not free[there]:
+            return None
+        tree = self._floor_graph().tree(there, free=None if free is self.fits else free)
+        graph = self._floor_graph()
+        node = int(graph.index[here])
+        if not np.isfinite(tree.cost[node]):
+            return None
+        way: list[Vec2] = [begin]
+        while (node := int(tree.next[node])) >= 0:
+            way.append(self.point_of(graph.cells[node]))
+        return [*way[:-1], (goal[0], goal[1])] if len(way) > 1 else [begin, (goal[0], goal[1])]
+
+    def _floor_graph(self) -> FloorGraph:
+        if self._graph is None:
+            self._graph = FloorGraph(self.fits, self.clearance, self.radius, self.cell)
+        return self._graph
 
     def frontier(self, reachable: Mask) -> Mask:
         """Return the reachable cells beside unknown ones: from there more of the house is found."""

@@ -1,0 +1,250 @@
+"""`./coterie robot try`: what one robot perceives, and one skill at a time, for a first day."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from rclpy.context import Context
+
+from coterie_bringup.errors import CommandError
+from coterie_bringup.rundir import running_teams
+from coterie_bringup.spinning import in_loop, spinning
+from coterie_cli.ask import choose_team
+from coterie_core.observation import Detection, Observation
+from coterie_core.skills import Close, LookAround, MoveArmTo, NavigateTo, Open, Pick, Place, Target
+from coterie_core.yaml_checks import suggestion
+from coterie_msgs.action import Manipulate
+from coterie_msgs.action import NavigateTo as NavigateToAction
+from coterie_msgs.msg import Observation as ObservationMsg
+from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
+from coterie_ros.parameters import Parameters
+
+_REACH = 15.0
+"""How long a robot may take to be found, and to tell what it perceives [s]."""
+_TARGETS: dict[str, type[Pick | Open | Close] | type[Place]] = {
+    "pick": Pick,
+    "place": Place,
+    "open": Open,
+    "close": Close,
+}
+SKILLS = ("see", "drive", "look", "reach", *_TARGETS)
+_MOST = 20
+
+Skill = NavigateTo | LookAround | MoveArmTo | Pick | Place | Open | Close
+
+
+class _Trier(AgentNode):
+    """Sends one robot's skills, and hears what it observes."""
+
+    SAYS_READY = False
+
+    def __init__(self, robot: str, **options: Any) -> None:
+        self._robot = robot
+        self.seen: Observation | None = None
+        self._news = asyncio.Event()
+        super().__init__("robot_try", **options)
+
+    def on_setup(self, parameters: Parameters) -> None:
+        robot = self._robot
+        self.drive = ActionClient(self, NavigateToAction, f"{robot}/navigate_to")
+        self.act = ActionClient(self, Manipulate, f"{robot}/manipulate")
+        self.subscribe(
+            ObservationMsg, f"{robot}/observation", "observations", self._observed,
+            convert=conversions.observation_from_msg,
+        )  # fmt: skip
+
+    def _observed(self, observation: Observation) -> None:
+        self.seen = observation
+        self._news.set()
+
+    async def observed(self) -> Observation:
+        """Return what the robot perceived last.
+
+        Raises:
+            CommandError: It said nothing.
+        """
+        try:
+            await asyncio.wait_for(self._news.wait(), _REACH)
+        except asyncio.TimeoutError:
+            raise CommandError(
+                f"nothing came on {self._robot}/observation within {_REACH:g} s: what its adapter "
+                "says (./coterie up) tells why; ./coterie robot check looks at the robot",
+                exit_code=1,
+            ) from None
+        assert self.seen is not None
+        return self.seen
+
+    async def do(self, skill: Skill) -> tuple[bool, str]:
+        """Do a skill; return whether it succeeded, and how it ended in words."""
+        drives = isinstance(skill, NavigateTo)
+        client = self.drive if drives else self.act
+        if not await client.wait(_REACH):
+            raise CommandError(
+                f"no server of {client.name}: does the team run (./coterie up), and is the robot's "
+                "name right?",
+                exit_code=1,
+            )
+        goal = (
+            conversions.navigate_to_msg(skill)
+            if isinstance(skill, NavigateTo)
+            else conversions.manipulate_to_msg(skill)
+        )
+        end = (await client.run(goal, stopping=2.0)).result
+        result = conversions.skill_result_from_msg(end.result, client.name)
+        words = result.outcome.name
+        if result.reason:
+            words += f": {result.reason}"
+        if drives:
+            at = end.pose.pose.position
+            words += f"\nit stands at ({at.x:.2f}, {at.y:.2f})"
+        else:
+            words += f"\nits hand holds {end.holding or 'nothing'}"
+        return result.ok, words
+
+
+def try_skill(
+    robot: str, words: Sequence[str], *, domain: int | None, namespace: str | None
+) -> int:
+    """Have a robot of a running team do one skill, or say what it perceives; return the exit code.
+
+    Args:
+        robot: Its name.
+        words: `see`, or a skill and what it needs.
+        domain: The team's ROS domain; None: that of the only team that runs.
+        namespace: The team's namespace; None: likewise.
+
+    Raises:
+        CommandError: The words are no skill, or nobody answers.
+    """
+    verb, rest = _read(words)
+    state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)
+    if state.robots and robot not in state.robots:
+        raise CommandError(
+            f"no robot {robot!r} in team {state.team}{suggestion(robot, state.robots)}"
+        )
+
+    def make(context: Context) -> _Trier:
+        return _Trier(robot, namespace=state.namespace, context=context)
+
+    async def work(node: _Trier) -> int:
+        if verb == "see":
+            print(described(await in_loop(node, node.observed())))
+            return 0
+        seen = None
+        if verb in _TARGETS and len(rest) == 1:
+            seen = await in_loop(node, node.observed())
+        done, told = await in_loop(node, node.do(skill_of(verb, rest, seen)))
+        print(told)
+        return 0 if done else 1
+
+    with spinning(make, domain=state.domain, environment=state.environment) as node:
+        try:
+            return asyncio.run(work(node))
+        except (NoAnswer, GoalRejected) as error:
+            raise CommandError(str(error), exit_code=1) from None
+
+
+def _read(words: Sequence[str]) -> tuple[str, list[str]]:
+    verb = words[0] if words else "see"
+    if verb not in SKILLS:
+        raise CommandError(f"{verb!r} is no skill; say one of {', '.join(SKILLS)}")
+    rest = list(words[1:])
+    if verb != "see":
+        usual = {"pick": 1, "place": 1, "open": 1, "close": 1, "look": 0, "drive": 1, "reach": 3}
+        if len(rest) < usual[verb]:
+            raise CommandError(f"{verb}: expected {_USAGE[verb]}")
+    return verb, rest
+
+
+_USAGE = {
+    "drive": "drive PLACE, or drive X Y [YAW]",
+    "look": "look",
+    "reach": "reach X Y Z",
+    **{
+        verb: f"{verb} LABEL, of something that it sees, or {verb} LABEL X Y Z" for verb in _TARGETS
+    },
+}
+
+
+def skill_of(verb: str, words: Sequence[str], seen: Observation | None) -> Skill:
+    """Return a skill from words.
+
+    Args:
+        verb: One of SKILLS, but `see`.
+        words: What follows.
+        seen: What the robot perceives, where a label alone says what is meant.
+
+    Raises:
+        CommandError: The words do not fit, or the robot sees no such thing.
+    """
+    if verb == "look" and not words:
+        return LookAround()
+    if verb == "drive" and len(words) == 1:
+        return NavigateTo(place=words[0])
+    label = verb in _TARGETS
+    numbers = _numbers(words[1:] if label else words, verb)
+    if verb == "drive" and len(numbers) in (2, 3):
+        x, y, *yaw = numbers
+        return NavigateTo(position=(x, y, 0.0), yaw=yaw[0] if yaw else None)
+    if verb == "reach" and len(numbers) == 3:
+        return MoveArmTo((numbers[0], numbers[1], numbers[2]))
+    if label and len(numbers) == 3:
+        return _TARGETS[verb](Target(words[0], (numbers[0], numbers[1], numbers[2])))
+    if label and not numbers and seen is not None:
+        found = _nearest(words[0], seen)
+        assert found.box is not None
+        return _TARGETS[verb](Target(words[0], found.box.center, found.instance))
+    raise CommandError(f"{verb}: expected {_USAGE[verb]}, got {' '.join(words)!r}")
+
+
+def _numbers(words: Sequence[str], verb: str) -> list[float]:
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        numbers = [math.nan]
+    if not all(map(math.isfinite, numbers)):
+        raise CommandError(f"{verb}: expected {_USAGE[verb]}, got {' '.join(words)!r}")
+    return numbers
+
+
+def _nearest(label: str, seen: Observation) -> Detection:
+    found = [d for d in seen.detections if d.label == label and d.box is not None]
+    if not found:
+        known = sorted({d.label for d in seen.detections if d.box is not None})
+        raise CommandError(
+            f"it sees no {label!r}{suggestion(label, known)}; it sees "
+            f"{', '.join(known) or 'nothing'}. Let it look around, drive nearer, or give the "
+            "position",
+            exit_code=1,
+        )
+    return min(found, key=lambda d: d.distance)
+
+
+def described(seen: Observation) -> str:
+    """Return what a robot perceives, for a person."""
+    x, y, _ = seen.pose.position
+    room = f" in {seen.room.name or seen.room.id}" if seen.room is not None else ""
+    lines = [
+        f"{seen.robot} stands at ({x:.2f}, {y:.2f}), heading {seen.pose.yaw:.2f} rad{room}, "
+        f"at place {seen.place or '(none)'}",
+        f"places to go to: {len(seen.neighbours)}",
+    ]
+    for place in sorted(seen.neighbours, key=lambda p: p.distance)[:_MOST]:
+        px, py, _ = place.position
+        lines.append(f"  {place.id}  ({px:.2f}, {py:.2f}), {place.distance:.1f} m")
+    lines.append(f"objects: {len(seen.detections)}")
+    for one in sorted(seen.detections, key=lambda d: d.distance)[:_MOST]:
+        at = "position not known"
+        if one.box is not None:
+            at = "({:.2f}, {:.2f}, {:.2f})".format(*one.box.center)
+        lines.append(f"  {one.label}  {at}, {one.distance:.1f} m, score {one.score:.2f}")
+    for what, count in (("places", len(seen.neighbours)), ("objects", len(seen.detections))):
+        if count > _MOST:
+            lines.append(f"  (the nearest {_MOST} of {count} {what})")
+    return "\n".join(lines)

@@ -1,0 +1,173 @@
+"""Subscriptions of a real robot's cameras and detectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image
+
+from coterie_msgs.msg import ImageDetections
+from coterie_ros import conversions
+from coterie_ros.conversions import DetectedBoxes, DetectedImage
+from coterie_ros.conversions import detections as vision
+from robot_adapters.placing import mounted
+from robot_adapters.reading import read_model
+from robot_adapters.relay import Relay
+from robot_adapters.sensing.camera import CameraModel, DepthImage, Detections
+
+if TYPE_CHECKING:
+    from coterie_ros.agent_node import AgentNode
+    from robot_adapters.sensors import Sensors
+    from robot_adapters.settings import AdapterSettings
+    from robot_adapters.settings_sensing import CameraSettings
+
+_KEPT = {"images": 60, "color": 5, "detections": 50}
+"""Messages of a topic that wait for the Observer's thread; the oldest go."""
+
+
+class Cameras:
+    """Hands what cameras and detectors send to the robot's sensors.
+
+    Args:
+        node: Listens.
+        settings: Topics.
+        sensors: The robot's.
+        relay: Passes it on to the team.
+
+    Attributes:
+        on_depth: Called, in the loop, with every camera's name, depth image and model.
+    """
+
+    def __init__(
+        self, node: AgentNode, settings: AdapterSettings, sensors: Sensors, relay: Relay
+    ) -> None:
+        self._node, self._settings, self._sensors, self._relay = node, settings, sensors, relay
+        self.on_depth: list[Callable[[str, DepthImage, CameraModel], object]] = []
+        self._models: dict[str, CameraModel] = {}
+        self._labels: dict[str, dict[str, str]] = {}
+        self._mounted: set[str] = set()
+        for camera in settings.sensors.all_cameras():
+            self._hear_camera(camera)
+
+    def _frame(self, camera: CameraSettings, frame: str) -> str:
+        """Return the optical frame of a camera's message; one with a mount is put on the base."""
+        if camera.mount is None:
+            return frame
+        frame = frame or f"{camera.name}_optical_frame"
+        if frame not in self._mounted:
+            self._mounted.add(frame)
+            base = self._settings.frames.base
+            place = mounted(camera.mount, base, frame, optical=True)
+            self._sensors.on_fixed([place], ours=True)
+        return frame
+
+    def _hear_camera(self, camera: CameraSettings) -> None:
+        node, found = self._node, camera.detections
+        if camera.info:
+            node.subscribe(
+                CameraInfo, camera.info, "sensor_data", partial(self._on_info, camera, False),
+                convert=partial(read_model, topic=camera.info),
+            )  # fmt: skip
+        images = partial(node.subscribe, limit=_KEPT["images"],
+                         rate=self._settings.sensors.max_rate)  # fmt: skip
+        for topic, use in ((camera.depth, self._on_depth), (camera.color, self._on_color)):
+            if topic:
+                packed = "compressed" in topic.lower()
+                kind = CompressedImage if packed else Image
+                images(kind, topic, "sensor_data", partial(use, camera))
+        if found.info:
+            node.subscribe(
+                CameraInfo, found.info, "sensor_data", partial(self._on_info, camera, True),
+                convert=partial(read_model, topic=found.info),
+            )  # fmt: skip
+        if found.topic:
+            self._hear_detections(camera)
+
+    def _hear_detections(self, camera: CameraSettings) -> None:
+        node, found, table = self._node, camera.detections, dict(camera.detections.labels)
+        self._labels[camera.name] = table
+        kind: Any = ImageDetections
+        work: Callable[..., None] = self._on_found
+        if found.type != "coterie_msgs/ImageDetections":
+            kind = getattr(vision, found.type.rpartition("/")[2])
+            if kind is None:
+                raise ValueError(
+                    f"sensors: {found.topic} sends {found.type}, and vision_msgs is not installed: "
+                    "run ./coterie setup --with robots, or install ros-jazzy-vision-msgs"
+                )
+            work = self._on_boxes if found.in_space else self._on_found
+            if found.label_info:
+                node.subscribe(
+                    vision.LabelInfo, found.label_info, "latched", table.update,
+                    convert=partial(conversions.labels_from_msg, topic=found.label_info),
+                )  # fmt: skip
+        readers: dict[str, Callable[..., Any]] = {
+            "coterie_msgs/ImageDetections": conversions.detections_from_msg,
+            "vision_msgs/Detection2DArray": conversions.detections_from_vision_msg,
+            "vision_msgs/Detection3DArray": conversions.boxes_from_vision_msg,
+        }
+        named = {} if kind is ImageDetections else {"labels": table}
+        read = partial(readers[found.type], topic=found.topic, **named)
+        node.subscribe(
+            kind, found.topic, "detections", partial(work, camera),
+            convert=read, limit=_KEPT["detections"],
+        )  # fmt: skip
+
+    def _on_info(
+        self, camera: CameraSettings, detector: bool, read: tuple[CameraModel, CameraInfo]
+    ) -> None:
+        model, message = read
+        if not detector:
+            message.header.frame_id = self._frame(camera, message.header.frame_id)
+            self._models[camera.name] = model
+            self._relay.info(camera, message)
+        work = partial(self._sensors.observer.feed_info, camera.name, model, detector=detector)
+        self._sensors.feed(f"{camera.name} info {detector}", 1, work)
+
+    def _on_depth(self, camera: CameraSettings, message: Any) -> None:
+        stamp = conversions.time_from_msg(message.header.stamp)
+        if not self._sensors.trusted(camera.depth, stamp):
+            return
+        # Read when it is used, if it is: most images of a fast camera are not.
+        read = partial(conversions.depth_from_msg, message, camera.depth)
+        image = DepthImage(read, self._frame(camera, message.header.frame_id), stamp)
+        self._relay.depth(camera, image)
+        if camera.name in self._models:
+            for callback in self.on_depth:
+                callback(camera.name, image, self._models[camera.name])
+        now = self._node.now()
+        work = partial(self._sensors.observer.add_depth, camera.name, image, now)
+        self._sensors.feed(camera.depth, _KEPT["images"], work)
+
+    def _on_color(self, camera: CameraSettings, message: Any) -> None:
+        """Pass on a color image; read in the Observer's thread, if anybody listens."""
+        stamp = conversions.time_from_msg(message.header.stamp)
+        if self._relay.wants_color(camera) and self._sensors.trusted(camera.color, stamp):
+            message.header.frame_id = self._frame(camera, message.header.frame_id)
+            work = partial(self._relay.color, camera, message)
+            self._sensors.feed(camera.color, _KEPT["color"], work)
+
+    def _on_found(self, camera: CameraSettings, found: DetectedImage) -> None:
+        topic, observer = camera.detections.topic, self._sensors.observer
+        if not self._sensors.trusted(topic, found.time):
+            return
+        found = replace(found, frame=self._frame(camera, found.frame))
+        self._relay.detections(camera, found)
+        items = Detections(found.detections, found.frame, found.time, (found.width, found.height))
+        if camera.depth:
+            work = partial(observer.add_detections, camera.name, items, self._node.now())
+        else:
+            work = partial(observer.feed_labels, items)
+        self._sensors.feed(topic, _KEPT["detections"], work)
+
+    def _on_boxes(self, camera: CameraSettings, found: DetectedBoxes) -> None:
+        topic = camera.detections.topic
+        if self._sensors.trusted(topic, found.time):
+            found = replace(found, frame=self._frame(camera, found.frame))
+            self._relay.boxes(camera, found)
+            add, now = self._sensors.observer.add_boxes, self._node.now()
+            work = partial(add, found.boxes, found.frame, found.time, now)
+            self._sensors.feed(topic, _KEPT["detections"], work)
