@@ -94,12 +94,11 @@ class AdapterNode(AgentNode):
 
     def on_start(self) -> None:
         """Connect to the robot's drivers and sensors; say what the robot is."""
-        settings, team_map = self.settings, self.parameters["team_map"]
+        settings = self.settings
         rooms = rooms_from_names(self.parameters.json("rooms") or [], "parameter 'rooms'")
         floors = Storeys.of(self.robot, self.parameters.json("floors") or {})
-        self.sensors = Sensors(
-            self, settings, self.body.radius, team_map, self.robot, rooms, floors
-        )
+        radius, robot, team_map = self.body.radius, self.robot, self.parameters["team_map"]
+        self.sensors = Sensors(self, settings, radius, team_map, robot, rooms, floors)
         self._found = self.publisher(SemanticMap, "prior_map", "latched")
         self.guard = Guard(None, {}, self.limits)
         self.gate = permit_gates(self.parameters, {self.robot: self._policy})[self.robot]

@@ -104,7 +104,7 @@ class Storeys:
                     away = math.dist(one.position, end)
                     graph.add_link(PlaceLink(place.id, one.id, away, _WIDTH))
                 names.append(place.id)
-            graph.add_link(PlaceLink(*names, math.dist(*link.ends), _WIDTH))
+            graph.add_link(PlaceLink(names[0], names[1], math.dist(*link.ends), _WIDTH))
 
     @property
     def _usable(self) -> list[FloorLink]:
