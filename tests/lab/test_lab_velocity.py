@@ -80,7 +80,7 @@ def test_it_stops_before_what_the_map_does_not_know(ros):
     apart = math.dist(
         rig.world.state("cart").pose.position[:2], rig.world.state("parked").pose.position[:2]
     )
-    bodies = sum(rig.world.state(n).embodiment.radius for n in ("cart", "parked"))
+    bodies = sum(rig.world.body(n).embodiment.radius for n in ("cart", "parked"))
     assert apart > bodies + 0.02
 
 
