@@ -28,8 +28,8 @@ from coterie_core.permits.names import REQUESTS
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.permit_client import PermitClient
 
-_SETTLE = 2.0
-"""How long the robots' lists of requests are waited for [s]."""
+_SETTLE = 6.0
+"""How long the robots' lists of requests are waited for [s]; a robot that asks nobody has none."""
 _LOOK = 0.5
 """How often robots of a team that runs elsewhere are looked for [s]."""
 _ALIKE = 600.0
