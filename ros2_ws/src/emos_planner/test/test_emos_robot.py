@@ -185,6 +185,18 @@ def test_a_thing_that_several_looks_do_not_show_is_not_there():
     assert [name for name, _ in done].count("Detect") >= 3
 
 
+def test_who_cannot_look_has_not_seen_that_a_thing_is_not_there():
+    agent = agent_of()
+    look = SubTask(id="d", kind="detect", object=MUG, robot="rover")
+    agent.assign("t", "find the mug", (look,))
+    blind = SkillResult(Outcome.FAULT, "camera: no image for 5 s")
+    done = run(agent, lambda skill: blind if isinstance(skill, Detect) else OK)
+    (told,) = agent.report().sub_tasks
+    assert told.state is FAILED and told.reason.startswith(Obstacle.OTHER.value), told
+    assert "no image for 5 s" in told.reason
+    assert 3 <= [name for name, _ in done].count("Detect") <= 6
+
+
 @pytest.mark.parametrize(
     ("outcome", "obstacle"),
     [

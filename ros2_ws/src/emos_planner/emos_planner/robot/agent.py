@@ -53,7 +53,7 @@ from emos_planner.robot.own_tools import OwnTools
 from emos_planner.robot.reflection import reflection_on
 from emos_planner.robot.searching import LOOK_AGAIN
 from emos_planner.robot.share import Share, Work, open_places
-from emos_planner.robot.situation import Attempt, Situation
+from emos_planner.robot.situation import LOOKED, Attempt, Situation
 from emos_planner.robot.witness import Witness
 from emos_planner.robot.work import options_for
 
@@ -336,7 +336,7 @@ class RobotAgent:
         self.history.append(tried)
         if self._position is not None and isinstance(skill, (LookAround, Detect)):
             around = isinstance(skill, LookAround)
-            if result.ok or not around:
+            if result.ok or (not around and result.outcome in LOOKED):
                 self._looks.add(self._position, None if around else self._heading)
         if option is not None and option.id.startswith(LOOK_AGAIN):
             self.witness.looked_again(self._position)
@@ -362,7 +362,7 @@ class RobotAgent:
                 skill.position if isinstance(skill, NavigateTo) else None,
             )
         )
-        looked = isinstance(skill, Detect)
+        looked = isinstance(skill, Detect) and result.outcome in LOOKED
         if (looked or not result.ok) and self._position is not None:
             work.stood.append(self._position)
         if option is not None and option.id.startswith("room ") and result.ok:

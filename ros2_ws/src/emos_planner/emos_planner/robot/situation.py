@@ -12,6 +12,9 @@ from emos_planner.geometry.results import Estimate
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.robot.coverage import Coverage
 
+LOOKED = (Outcome.SUCCEEDED, Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET)
+"""How a look ends that took place; a silent camera, or a robot that is cut off, saw nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
@@ -31,6 +34,11 @@ class Attempt:
     def ok(self) -> bool:
         """Whether it succeeded."""
         return self.outcome is Outcome.SUCCEEDED
+
+    @property
+    def looked(self) -> bool:
+        """Whether it was a look at a thing that took place, whatever it showed."""
+        return self.skill == "Detect" and self.outcome in LOOKED
 
 
 @dataclass(frozen=True)

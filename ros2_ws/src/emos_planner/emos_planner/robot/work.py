@@ -214,14 +214,17 @@ def _detect(now: Situation) -> Iterator[Option]:
         yield _done("it is in view")
         return
     label = thing.label.top
-    looks = [a for a in now.attempts if a.skill == "Detect"]
+    looks = [a for a in now.attempts if a.looked]
     if len(looks) >= LOOKS:
         yield _not_there(now, len(looks))
+        return
+    if sum(a.skill == "Detect" and not a.looked for a in now.attempts) >= LOOKS:
+        yield _give_up(now, "it cannot look")
         return
     if not looks:
         at = now.estimate.target or thing.box.center
         yield from _go(now, now.estimate.spot, at, f"go where the {label} is in view")
-    elif last is not None and last.skill == "Detect":
+    elif last is not None and last.looked:
         yield from _another_view(now, thing, len(looks))
     yield Option("detect", f"look for the {label} from here", skill=Detect(label))
 
