@@ -86,11 +86,12 @@ class Team:
         return min(self.working)
 
 
-def test_what_one_robot_cannot_do_the_other_does(ros, tmp_path) -> None:
+@pytest.mark.parametrize("fault", ["arm_aborted", "link_cut"])
+def test_what_one_robot_cannot_do_the_other_does(ros, tmp_path, fault) -> None:
     team = Team(ros, tmp_path)
     handle = team.give("put the mug on the coffee table")
     first = team.first()
-    team.rig.fault(f"arm_aborted:robot={first}")
+    team.rig.fault(f"{fault}:robot={first}")
     result, sub_tasks = team.end(handle)
     assert result.outcome == ExecuteTask.Result.DONE, result.message
     assert team.rig.world.contents.things["o_mug"].support == "o_table"
