@@ -84,7 +84,8 @@ def test_a_model_decides_for_all_that_ask(tmp_path, capsys):
     told = [r for r in records if r["method"] != "rhp"]
     assert len(told) == 2
     for r in told:
-        assert r["success"] and r["model"] == "m"
+        # Whoever takes the first of options whose order tells nothing need not reach the goal.
+        assert r["model"] == "m"
         assert r["overruled"] == r["failed_calls"] == r["asked_again"] == 0
         assert r["decisions"] >= r["calls"] + r["by_rule"] > 0  # some prompts come again
         assert (r["prompt_tokens"], r["completion_tokens"]) == (100 * r["calls"], 20 * r["calls"])

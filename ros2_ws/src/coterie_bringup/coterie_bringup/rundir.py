@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from coterie_bringup.errors import CommandError
+
 KEPT_RUNS = 20
 """Run directories that are kept; older ones of teams that ended are removed."""
 
@@ -244,3 +246,44 @@ def _tidy(root: Path) -> None:
     for path in runs[: max(0, len(runs) - KEPT_RUNS)]:
         if path not in busy:
             shutil.rmtree(path, ignore_errors=True)
+
+
+def choose_team(
+    teams: list[RunState], domain: int | None, environment: str, namespace: str | None = None
+) -> RunState:
+    """Return the team to ask.
+
+    Args:
+        teams: Teams that run on this machine.
+        domain: ROS domain the user asked for.
+        environment: Value of ROS_DOMAIN_ID.
+        namespace: Namespace that the user asked for.
+
+    Raises:
+        CommandError: There is none, or more than one and nothing that chooses.
+    """
+    elsewhere = (namespace or "").strip("/")
+    if namespace is not None:
+        teams = [t for t in teams if t.namespace == elsewhere]
+    wanted = domain
+    if wanted is None and environment.isdigit() and not teams:
+        wanted = int(environment)
+    if wanted is not None:
+        here = [t for t in teams if t.domain == wanted]
+        if not here:  # it may run on another machine
+            return RunState("", 0, wanted, "", 0.0, namespace=elsewhere)
+        teams = here
+    if not teams:
+        raise CommandError(
+            "no team runs on this machine; start one in another terminal: "
+            "./coterie up config/teams/demo.yaml (or give --domain for a team elsewhere)"
+        )
+    mine = [t for t in teams if environment.isdigit() and t.domain == int(environment)]
+    if len(teams) > 1 and len(mine) == 1:
+        return mine[0]
+    if len(teams) > 1:
+        names = ", ".join(
+            f"{t.team} (--domain {t.domain} --namespace {t.namespace or '/'})" for t in teams
+        )
+        raise CommandError(f"several teams run: {names}; choose one with these options")
+    return teams[0]

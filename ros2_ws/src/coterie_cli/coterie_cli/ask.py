@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import RunState, running_teams
+from coterie_bringup.rundir import RunState, choose_team, running_teams
 from coterie_core.geometry import Vec3
 from coterie_core.questions import Answer, OpenAnswer, Question
 from coterie_core.scene import SceneGraph
@@ -72,47 +72,6 @@ def ask(
     else:
         _print(text, answer)
     return UNKNOWN if answer.final.yes is None else 0
-
-
-def choose_team(
-    teams: list[RunState], domain: int | None, environment: str, namespace: str | None = None
-) -> RunState:
-    """Return the team to ask.
-
-    Args:
-        teams: Teams that run on this machine.
-        domain: ROS domain the user asked for.
-        environment: Value of ROS_DOMAIN_ID.
-        namespace: Namespace that the user asked for.
-
-    Raises:
-        CommandError: There is none, or more than one and nothing that chooses.
-    """
-    elsewhere = (namespace or "").strip("/")
-    if namespace is not None:
-        teams = [t for t in teams if t.namespace == elsewhere]
-    wanted = domain
-    if wanted is None and environment.isdigit() and not teams:
-        wanted = int(environment)
-    if wanted is not None:
-        here = [t for t in teams if t.domain == wanted]
-        if not here:  # it may run on another machine
-            return RunState("", 0, wanted, "", 0.0, namespace=elsewhere)
-        teams = here
-    if not teams:
-        raise CommandError(
-            "no team runs on this machine; start one in another terminal: "
-            "./coterie up config/teams/demo.yaml (or give --domain for a team elsewhere)"
-        )
-    mine = [t for t in teams if environment.isdigit() and t.domain == int(environment)]
-    if len(teams) > 1 and len(mine) == 1:
-        return mine[0]
-    if len(teams) > 1:
-        names = ", ".join(
-            f"{t.team} (--domain {t.domain} --namespace {t.namespace or '/'})" for t in teams
-        )
-        raise CommandError(f"several teams run: {names}; choose one with these options")
-    return teams[0]
 
 
 def as_data(question: str, answer: TeamAnswer) -> dict[str, Any]:

@@ -30,7 +30,7 @@ app.add_typer(robots.robot_app, name="robot")
 app.add_typer(permits.permits_app, name="permits")
 app.add_typer(permits.log_app, name="log")
 
-LAB_BENCH = "What a team does in the same houses, directly and through a lab of real interfaces."
+LAB_BENCH = "Work of a team in the same houses, directly and through a lab of real interfaces."
 
 
 def _add_bench(name: str, text: str) -> None:

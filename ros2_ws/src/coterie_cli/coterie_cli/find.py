@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import RunState, running_teams
+from coterie_bringup.rundir import RunState, choose_team, running_teams
 from coterie_bringup.team_models import named_profile
-from coterie_cli.ask import choose_team, objects_table
+from coterie_cli.ask import objects_table
 from coterie_core.language import (
     Decider,
     LanguageError,

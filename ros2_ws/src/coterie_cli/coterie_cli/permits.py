@@ -16,10 +16,9 @@ from rich.console import Console
 from rich.table import Table
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import RunState, key_file, running_teams
+from coterie_bringup.rundir import RunState, choose_team, key_file, running_teams
 from coterie_bringup.running_team import ended_by_signals
 from coterie_bringup.spinning import in_loop, spinning
-from coterie_cli.ask import choose_team
 from coterie_cli.person import PersonAtTerminal
 from coterie_core.asking import WordsQuestion
 from coterie_core.language import inline_data

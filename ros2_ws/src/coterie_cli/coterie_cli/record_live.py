@@ -17,8 +17,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import running_teams
-from coterie_cli.ask import choose_team
+from coterie_bringup.rundir import choose_team, running_teams
 from coterie_core.recording import RecordingError
 from coterie_core.recording.mcap_log import McapLog
 from coterie_core.recording.ros_types import CAMERA_INFO, COMPRESSED, DETECTIONS, IMAGE, TF

@@ -7,8 +7,7 @@ import os
 import pytest
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import RunState
-from coterie_cli.ask import choose_team
+from coterie_bringup.rundir import RunState, choose_team
 
 
 def state(domain: int) -> RunState:

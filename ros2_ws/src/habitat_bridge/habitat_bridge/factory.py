@@ -57,9 +57,11 @@ class FloorLink(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    kind: Literal["stairs", "elevator", "ramp"] = Field(description="What it is.")
+    kind: Literal["stairs", "elevator", "ramp"] = Field(
+        description="Kind of the link: stairs, elevator or ramp."
+    )
     ends: tuple[tuple[float, float, float], tuple[float, float, float]] = Field(
-        description="Where a robot stands at either end (x, y, z) in the team's map [m]."
+        description="Spots (x, y, z) where a robot stands at its two ends, in the team's map [m]."
     )
     robots: tuple[str, ...] = Field(
         (), description="Names of the robots that can use it; none: all of them."

@@ -18,11 +18,10 @@ from rich.text import Text
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
-from coterie_bringup.rundir import RunState, running_teams
+from coterie_bringup.rundir import RunState, choose_team, running_teams
 from coterie_bringup.running_team import TeamRun, ended_by_signals
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.team_models import with_model
-from coterie_cli.ask import choose_team
 from coterie_cli.cooperate.record import CooperationRecord
 from coterie_cli.own_team import own_team
 from coterie_cli.person import PersonAtTerminal

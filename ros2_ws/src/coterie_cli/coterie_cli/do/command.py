@@ -13,11 +13,10 @@ from rich.console import Console
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
-from coterie_bringup.rundir import RunState, running_teams
+from coterie_bringup.rundir import RunState, choose_team, running_teams
 from coterie_bringup.running_team import TeamRun, ended_by_signals
 from coterie_bringup.team import load_team
 from coterie_bringup.team_models import with_model
-from coterie_cli.ask import choose_team
 from coterie_cli.do.record import TaskRecord
 from coterie_cli.do.view import TaskView, result_panel
 from coterie_cli.figures.task import save_task

@@ -25,7 +25,9 @@ from coterie_bringup.resources import shipped_team
 from coterie_bringup.team import load_team
 from coterie_cli.lab_bench.works import KINDS, WAYS, Kind, Trial, missing
 
-app = typer.Typer(help="What a team does directly and through a lab.", add_completion=False)
+app = typer.Typer(
+    help="Compare the work of a team directly and through a lab.", add_completion=False
+)
 
 
 @app.command()

@@ -11,9 +11,8 @@ from typing import Any
 from rclpy.context import Context
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import running_teams
+from coterie_bringup.rundir import choose_team, running_teams
 from coterie_bringup.spinning import in_loop, spinning
-from coterie_cli.ask import choose_team
 from coterie_core.observation import Detection, Observation
 from coterie_core.skills import Close, LookAround, MoveArmTo, NavigateTo, Open, Pick, Place, Target
 from coterie_core.yaml_checks import suggestion
