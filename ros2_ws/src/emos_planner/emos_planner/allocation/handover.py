@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ _ENOUGH = 3  # of which so many that will do
 _FLOOR_COST = 15.0  # [s] that a surface may cost more than the floor, where one stumbles
 _ON_SURFACE = 0.05  # [m] above a surface that the middle of a small thing lies
 _NAMES = ("{}-over", "{}-take")
+_TAKEN_OVER = re.compile(r"(-(over|take)(-\d+)?)+$")
+"""End of the id of a sub-task that is part of a hand-over itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +183,7 @@ def _spots(
 def _put(pick: SubTask, receptacle: Thing, taken: Collection[str]) -> SubTask:
     assert pick.object is not None
     return SubTask(
-        id=_free(_NAMES[0].format(pick.id), taken),
+        id=_free(_NAMES[0], pick, taken),
         kind="place",
         object=pick.object,
         receptacle=receptacle,
@@ -200,7 +203,7 @@ def _take(
 ) -> SubTask:
     assert pick.object is not None
     return SubTask(
-        id=_free(_NAMES[1].format(pick.id), taken),
+        id=_free(_NAMES[1], pick, taken),
         kind="pick",
         # Without its id: the scene still has it where it was.
         object=Thing(label=pick.object.label, position=lies, room=receptacle.room),
@@ -220,8 +223,10 @@ def _time(estimates: Estimates, group: int, a: Estimate, b: Estimate) -> float:
     return a.work + b.work + way
 
 
-def _free(name: str, taken: Collection[str]) -> str:
-    name = name[:56]
+def _free(form: str, pick: SubTask, taken: Collection[str]) -> str:
+    """Return an id that nobody has; it does not grow where what was taken over is handed on."""
+    root = _TAKEN_OVER.sub("", pick.id)[:40]
+    name = form.format(root)
     out, n = name, 2
     while out in taken:
         out, n = f"{name}-{n}", n + 1
