@@ -334,7 +334,8 @@ def _cooperation(method: str, seed: int) -> list[Sample]:
 def _objects(seed: int) -> list[Sample]:
     """Objects of a house's map are looked for by all workflows."""
     from habitat_bridge.factory import WorldSpec, make_world
-    from object_planner.plan import ChoiceState, ChoosePlan, PlanState, by_tools
+    from object_planner.plan import PlanState, by_tools
+    from object_planner.review import ChoiceState, ChoosePlan
     from object_planner.workflows import METHODS, Options, Roles, plan_objects
 
     async def work(catch: _Catch) -> None:

@@ -22,7 +22,8 @@ from coterie_core.language import Decided, ModelProfile, build_decider
 from coterie_core.parsing import ParsedQuestion
 from mele_explorer.answer_presence import PresenceReply
 from mele_explorer.choose_place import PlaceChoice
-from object_planner.plan import Choice, Plan
+from object_planner.plan import Plan
+from object_planner.review import Choice
 from reveca_agent.planning import PlanChoice
 from reveca_agent.relevance import Ratings
 from reveca_agent.validation import ScenarioChoice

@@ -24,7 +24,7 @@ from coterie_core.language.local import SERVERS_VARIABLE
 from coterie_core.local_model import files
 from coterie_core.local_model.server import KEY_VARIABLE
 from coterie_core.yaml_marks import FileProblem
-from habitat_bridge.roster import read_roster
+from habitat_bridge.roster import RobotSpec, read_roster
 
 URDF = package_path("package://coterie_description/urdf/fetch.urdf")
 
@@ -509,7 +509,7 @@ def test_limits_of_team_and_robot_reach_the_bridge() -> None:
     text = TEAM.replace("embodiment: wheels,", "embodiment: wheels, limits: {speed: 0.2},")
     text += "limits: {speed: 0.5, keep_out: [kitchen], hours: 08:00-20:00}\n"
     (bridge, *_) = plan(parse_team(text))
-    rover, walker, _ = read_roster(json.loads(bridge.parameters["bridge"]["robots"]))
+    rover, walker, _ = read_roster(json.loads(bridge.parameters["bridge"]["robots"]), RobotSpec)
     assert (rover.body.linear_speed, walker.limits.speed) == (0.2, 0.5)
     assert rover.limits.name == "rover"
     assert walker.limits.team.keep_out[0].room == "kitchen"
@@ -522,7 +522,7 @@ def test_permits_of_team_and_robot_reach_the_bridge_and_the_leader(tmp_path: Pat
     text += "permits: {rules: [{skills: [pick], answer: refuse}], wait: 30}\n"
     (bridge, *_) = plan(parse_team(text), run_directory=tmp_path)
     parameters = bridge.parameters["bridge"]
-    rover, walker, _ = read_roster(json.loads(parameters["robots"]))
+    rover, walker, _ = read_roster(json.loads(parameters["robots"]), RobotSpec)
     assert (rover.permits.name, rover.permits.asks, walker.permits.asks) == ("rover", True, False)
     assert walker.permits.team.rules[0].skills == ("pick",) and walker.permits.wait == 30.0
     assert not walker.permits.real

@@ -11,6 +11,7 @@ from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_bringup.lab import lab_parameters
 from coterie_bringup.processes import dds_environment, discovery_environment
+from coterie_bringup.robot_interfaces import ensure_interfaces
 from coterie_bringup.team import load_team
 
 _NODES = 12  # of a team that a lab is usually looked at by
@@ -51,15 +52,11 @@ def lab(
         CommandError: A fault cannot be read, or real robots' interfaces are not built.
     """
     team = load_team(file)
-    try:
-        from habitat_bridge.lab.faults import random_faults as drawn
-        from habitat_bridge.lab.faults import read_faults
-        from habitat_bridge.lab.node import LabNode
-    except ImportError as error:
-        raise CommandError(
-            f"the interfaces of real robots are missing ({error.name}); run "
-            "`./coterie setup --with robots`"
-        ) from None
+    ensure_interfaces(team)
+    from habitat_bridge.lab.faults import random_faults as drawn
+    from habitat_bridge.lab.faults import read_faults
+    from habitat_bridge.lab.node import LabNode
+
     try:
         chosen = read_faults([*_listed(fault_file), *faults])
     except ValueError as error:

@@ -40,7 +40,7 @@ from habitat_bridge.links import known_links
 from habitat_bridge.lockstep_barrier import LockstepBarrier
 from habitat_bridge.parameters import BRIDGE_PARAMETERS
 from habitat_bridge.prior import prior_map
-from habitat_bridge.roster import read_roster
+from habitat_bridge.roster import RobotSpec, read_roster
 from habitat_bridge.sim_thread import SimThread
 from habitat_bridge.simulator import RobotState, Simulator, WorldError
 from habitat_bridge.urdf import urdf_of
@@ -83,7 +83,7 @@ class BridgeNode(AgentNode):
             raise ValueError(str(error)) from error
 
     def _set_up(self, parameters: Parameters) -> None:
-        specs = read_roster(parameters.json("robots"))
+        specs = read_roster(parameters.json("robots"), RobotSpec)
         self._lockstep = parameters["mode"] == "lockstep"
         self.world = world = self._given or world_of(parameters.json("world"), parameters["seed"])
         folder = parameters["state_directory"]

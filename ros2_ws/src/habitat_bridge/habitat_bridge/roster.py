@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
@@ -72,14 +72,22 @@ class RobotSpec(BaseModel):
         return load_embodiment(value) if isinstance(value, str) else value
 
 
-def read_roster(value: Any) -> list[RobotSpec]:
-    """Return the robots that a bridge's parameter `robots` describes.
+Spec = TypeVar("Spec", bound=RobotSpec)
+
+
+def read_roster(value: Any, kind: type[Spec]) -> list[Spec]:
+    """Return the robots that a node's parameter `robots` describes.
+
+    Args:
+        value: What the parameter holds.
+        kind: What describes one of them.
 
     Raises:
         ValueError: A field is wrong (which one), no robots, or two of one name.
     """
     try:
-        specs = TypeAdapter(list[RobotSpec]).validate_python(value or [])
+        adapter: TypeAdapter[list[Spec]] = TypeAdapter(list[kind])  # type: ignore[valid-type]
+        specs = adapter.validate_python(value or [])
     except ValidationError as error:
         raise ValueError(f"parameter 'robots': {schema_problems(error)}") from None
     if not specs:

@@ -15,7 +15,7 @@ from habitat_bridge.embedded.driving import Velocity
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.goal_scheduler import Goal, GoalScheduler
 from habitat_bridge.lockstep_barrier import LockstepBarrier
-from habitat_bridge.roster import read_roster
+from habitat_bridge.roster import RobotSpec, read_roster
 from habitat_bridge.simulator import Start
 
 BODY = Embodiment(name="wheels", radius=0.2)
@@ -156,7 +156,7 @@ def test_in_lockstep_nobody_waits_for_a_halted_robot():
 
 def test_the_roster_caps_the_speed_and_names_what_is_wrong():
     robot = {"name": "r1", "embodiment": "wheels", "limits": {"team": {"speed": 0.1}}}
-    (spec,) = read_roster([robot])
+    (spec,) = read_roster([robot], RobotSpec)
     assert spec.body.linear_speed == 0.1 < spec.embodiment.linear_speed
     with pytest.raises(ValueError, match="speed"):
-        read_roster([{**robot, "limits": {"team": {"speed": "fast"}}}])
+        read_roster([{**robot, "limits": {"team": {"speed": "fast"}}}], RobotSpec)

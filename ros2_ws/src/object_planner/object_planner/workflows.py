@@ -19,21 +19,9 @@ from coterie_core.scene import SceneGraph
 from object_planner.by_meaning import by_meaning
 from object_planner.ground import Grounder, Mode
 from object_planner.map_text import MAP_TOKENS
-from object_planner.plan import (
-    MOST,
-    ChoiceState,
-    ChoosePlan,
-    Plan,
-    PlanObjects,
-    PlanState,
-    Refine,
-    Reflect,
-    ReviewState,
-    Round,
-    by_tools,
-    explained,
-)
+from object_planner.plan import MOST, Plan, PlanObjects, PlanState, by_tools, explained
 from object_planner.request import parse
+from object_planner.review import ChoiceState, ChoosePlan, Refine, Reflect, ReviewState, Round
 from object_planner.wish import Request
 
 Method = Literal["baseline", "self_reflection", "multi_agent", "ensemble", "grounded"]

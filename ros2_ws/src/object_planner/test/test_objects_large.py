@@ -15,8 +15,9 @@ from coterie_core.testing.endpoint import Endpoint
 from coterie_core.testing.faults import BROKEN_JSON, HTML, Raw
 from object_planner.ground import Grounder
 from object_planner.map_text import CHARACTERS_PER_TOKEN, shown_map
-from object_planner.plan import Feedback, Plan, PlanObjects, PlanState, Refine, Reflect, ReviewState
+from object_planner.plan import Plan, PlanObjects, PlanState
 from object_planner.request import parse
+from object_planner.review import Feedback, Refine, Reflect, ReviewState
 from object_planner.workflows import METHODS, Options, Roles, plan_objects
 
 LABELS = ("chair", "dining table", "couch", "bed", "book", "tv", "lamp", "toy", "garble")

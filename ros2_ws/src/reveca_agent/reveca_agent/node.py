@@ -241,7 +241,7 @@ class RevecaNode(AgentNode):
                 body.events.clear()
 
             self._work = work = Work(self.agent, body, self, changed)
-            end = await self._stop_watch.pursue(_to_the_end(work, body.begun + limit))
+            end = await self._stop_watch.pursue(work.to_the_end(body.begun + limit))
             changed()
             if end == "met":
                 return context.succeed(self._result(True, "met"))
@@ -427,13 +427,6 @@ class RevecaNode(AgentNode):
         body.take_over(memory, saved.holding, saved.begun)
         self.get_logger().info(f"goes on with a memory of {len(memory.scene)} things")
         return memory
-
-
-async def _to_the_end(work: Work, end: float) -> str:
-    """Work until the goal is met or the time is over; put down what is left in the hand."""
-    how = await work.until_met(end)
-    await work.empty_hand()
-    return how
 
 
 class _NotReady(Exception):

@@ -105,6 +105,12 @@ class Work:
         self._do("")
         return "out of time"
 
+    async def to_the_end(self, end: float) -> str:
+        """Work as `until_met` does, then put down what is left in the hand; return the same."""
+        how = await self.until_met(end)
+        await self.empty_hand()
+        return how
+
     async def empty_hand(self) -> None:
         """Put down what the hand holds and nobody wants any more."""
         motion = self.body.put_down()

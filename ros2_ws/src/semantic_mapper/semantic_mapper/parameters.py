@@ -57,7 +57,7 @@ MAPPER_PARAMETERS = (
     ParameterSpec(
         "image_rate",
         30.0,
-        "Most images a second that are read of each topic; more are dropped unread.",
+        "Highest rate at which the images of one topic are read; others are dropped unread.",
         "Hz",
         minimum=0.1,
         maximum=1000.0,

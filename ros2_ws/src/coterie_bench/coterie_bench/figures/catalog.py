@@ -52,7 +52,7 @@ BENCHES: dict[str, Bench] = {
         "REVECA: cooperation under partial observation, its ablations and baselines in lockstep.",
     ),
     "skills": Bench(
-        "coterie_bench.lab.bench",
+        "coterie_bench.skills.bench",
         "One robot's skills in the same houses, directly and through a lab of real interfaces.",
     ),
     "models": Bench(

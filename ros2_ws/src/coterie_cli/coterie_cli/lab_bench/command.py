@@ -22,6 +22,7 @@ from coterie_bench.common.records import write_json
 from coterie_bench.common.tables import print_whole
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
+from coterie_bringup.robot_interfaces import ensure_interfaces
 from coterie_bringup.team import load_team
 from coterie_cli.lab_bench.works import KINDS, WAYS, Kind, Trial, missing
 
@@ -59,15 +60,11 @@ def main_command(
     chosen = [name.strip() for name in kinds.split(",") if name.strip()]
     if wrong := [name for name in chosen if name not in KINDS]:
         raise CommandError(f"--kinds: no {wrong[0]!r}; of {', '.join(KINDS)}")
-    try:
-        from coterie_cli.lab_bench.sessions import Session, Size
-    except ImportError as error:
-        raise CommandError(
-            f"the interfaces of real robots are missing ({error.name}); run "
-            "`./coterie setup --with robots`"
-        ) from None
-    size = Size(rooms, hops, asked, errands, max_time, pace)
     robots = load_team(team or shipped_team("lab"))
+    ensure_interfaces(robots)
+    from coterie_cli.lab_bench.sessions import Session, Size
+
+    size = Size(rooms, hops, asked, errands, max_time, pace)
     book = Book(out)
     wanted = missing(book.trials, range(seed, seed + houses), cast("list[Kind]", chosen))
     console = Console()

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from coterie_bench.lab.tasks import fetches
+from coterie_bench.skills.tasks import fetches
 from coterie_cli.demo.referee import bank_of_house
 from coterie_core.cooperation import Goal
 from coterie_core.questions import LabelledQuestion

@@ -59,6 +59,12 @@ def _height_range(value: tuple[float, float] | None) -> tuple[float, float] | No
     return value
 
 
+def _skill(value: str) -> str:
+    if value not in SKILL_TYPES:
+        raise ValueError(f"unknown skill {value!r}{suggestion(value, SKILL_TYPES)}")
+    return value
+
+
 def _one_or_many(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
@@ -68,12 +74,10 @@ def _window(value: str) -> str:
     return value
 
 
-def _skill(value: str) -> str:
-    if value not in SKILL_TYPES:
-        raise ValueError(f"unknown skill {value!r}{suggestion(value, SKILL_TYPES)}")
-    return value
-
-
+OneOrMany = BeforeValidator(_one_or_many)
+"""Takes a text alone for a list of one."""
+Hours = Annotated[tuple[Annotated[str, AfterValidator(_window)], ...], OneOrMany]
+"""Windows of local time, as they are written."""
 Polygon = Annotated[tuple[Vec2, ...], AfterValidator(_polygon)]
 Polygons = Annotated[tuple[Polygon, ...], BeforeValidator(_polygons)]
 HeightRange = Annotated[tuple[float, float] | None, AfterValidator(_height_range)]
@@ -164,9 +168,7 @@ class Limits(_Section):
         description="Answer where there is a payload limit and an object's mass is not known: "
         "refuse or allow; none: refuse.",
     )
-    hours: Annotated[
-        tuple[Annotated[str, AfterValidator(_window)], ...], BeforeValidator(_one_or_many)
-    ] = Field(
+    hours: Hours = Field(
         (),
         description="Windows of local time, such as 08:00-20:00 or mon-fri 22:00-06:00; none: "
         "at any time.",

@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
     model_validator,
 )
 
+from coterie_core.guard.limits import Hours, OneOrMany
 from coterie_core.guard.windows import TimeWindow
 from coterie_core.permits.touched import PHYSICAL_SKILLS, PermitGoal, Surroundings, is_thing
 from coterie_core.plain_data import schema_problems
@@ -37,15 +37,6 @@ WRITE = (
 """What a real robot that nothing is said about refuses with."""
 
 
-def _one_or_many(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
-def _window(value: str) -> str:
-    TimeWindow.parse(value)
-    return value
-
-
 def _skill(value: str) -> str:
     if value in ("detect", "wait", "ask"):
         raise ValueError(f"{value!r} moves nothing and needs no permit")
@@ -60,7 +51,7 @@ def _words(value: str) -> str:
     return value
 
 
-Words = Annotated[tuple[Annotated[str, AfterValidator(_words)], ...], BeforeValidator(_one_or_many)]
+Words = Annotated[tuple[Annotated[str, AfterValidator(_words)], ...], OneOrMany]
 
 
 class _Section(BaseModel):
@@ -76,9 +67,9 @@ class PermitRule(_Section):
 
     answer: Answer = Field(description="Answer to such a goal: allow, ask (a person) or refuse.")
     robots: Words = Field((), description="Names of the robots it is for; none: all.")
-    skills: Annotated[
-        tuple[Annotated[str, AfterValidator(_skill)], ...], BeforeValidator(_one_or_many)
-    ] = Field((), description="List of the skills it is for, dock among them; none: all.")
+    skills: Annotated[tuple[Annotated[str, AfterValidator(_skill)], ...], OneOrMany] = Field(
+        (), description="List of the skills it is for, dock among them; none: all."
+    )
     rooms: Words = Field(
         (),
         description="Rooms of the map by name, kind or identifier: of a goal's target and on the "
@@ -93,9 +84,7 @@ class PermitRule(_Section):
     not_faster_than: float | None = Field(
         None, ge=0.0, le=10.0, description="It is for robots that drive no faster [m/s]."
     )
-    hours: Annotated[
-        tuple[Annotated[str, AfterValidator(_window)], ...], BeforeValidator(_one_or_many)
-    ] = Field((), description="Windows of local time, as in limits; none: at any time.")
+    hours: Hours = Field((), description="Windows of local time, as in limits; none: at any time.")
 
     def holds(self, goal: PermitGoal, around: Surroundings, now: datetime) -> bool:
         """Tell whether it is for a goal.

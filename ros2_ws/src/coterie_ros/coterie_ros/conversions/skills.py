@@ -66,8 +66,7 @@ LONGEST_WAIT = 86400.0
 
 def with_why(goal: G, why: str) -> G:
     """Return a goal of a skill with what it is for, in words."""
-    if why and hasattr(goal, "why"):  # else the interfaces were built before it came
-        goal.why = one_line(why)
+    goal.why = one_line(why)
     return goal
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coterie_core.language import inline_data
-from coterie_core.tasks import Obstacle, SubTask, SubTaskState, Verdict
+from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Verdict
 from coterie_core.understanding.wording import article, enumerated
 from emos_planner.leader.searches import Searches
 from emos_planner.leader.wants import Want
@@ -56,6 +56,12 @@ class _Told:
     open: list[str] = field(default_factory=list)
     present: bool | None = None
     partly: bool = False
+
+
+def told_of_hands(reports: Iterable[RobotReport], holding: Iterable[RobotReport]) -> list[str]:
+    """Return what robots have put down because nobody wanted it any more, and what they hold."""
+    put = [f"{r.robot} {inline_data(r.put_down, limit=120)}" for r in reports if r.put_down]
+    return put + [f"{r.robot} still holds {inline_data(r.holding)}" for r in holding]
 
 
 def outcome_of(

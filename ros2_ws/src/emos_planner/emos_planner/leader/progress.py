@@ -14,7 +14,7 @@ from emos_planner.leader.expand import look_again, other_place, search_on, unuse
 from emos_planner.leader.heartbeats import Heartbeats
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.order import block, take_lost, wait_for_new
-from emos_planner.leader.outcome import Outcome, is_full, outcome_of, why_nobody
+from emos_planner.leader.outcome import Outcome, is_full, outcome_of, told_of_hands, why_nobody
 from emos_planner.leader.permits import no_better
 from emos_planner.leader.reported import SURE, ReportedThings
 from emos_planner.leader.understand import Understanding
@@ -446,7 +446,5 @@ class Progress:
         """Return whether what was asked for is reached, and what is left and why."""
         open_ = [t for t in self._tasks.values() if t.id not in self.dropped]
         mine = [report for report in self.reports.values() if report.task == self.task]
-        hands = [f"{r.robot} {inline_data(r.put_down, limit=120)}" for r in mine if r.put_down]
-        hands += [f"{r.robot} still holds {inline_data(r.holding)}" for r in self._holding()]
-        book = self.meant.board.book
-        return outcome_of(self.meant.wants, open_, self.given_up, book, hands)
+        hands = told_of_hands(mine, self._holding())
+        return outcome_of(self.meant.wants, open_, self.given_up, self.meant.board.book, hands)

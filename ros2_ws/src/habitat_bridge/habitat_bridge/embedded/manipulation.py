@@ -251,14 +251,7 @@ class Hands:
             raise SkillFailed(
                 Outcome.BLOCKED, f"a {item.label.top} does not fit on the {target.label}"
             )
-        others = [
-            t.box
-            for t in self._things
-            if t.id != item.id
-            and t.id not in self._things.held
-            and owner.id in (t.support, t.container)
-            and abs(t.box.bottom - surface.center[2]) < 0.1
-        ]
+        others = self._things.boxes_on(owner.id, surface.center[2], besides=item.id)
         spots = []
         for dx in _steps(spare[0]):
             for dy in _steps(spare[1]):

@@ -18,6 +18,8 @@ from habitat_bridge.render.solids import Floats
 
 SAMPLES = 16
 """Points per thing that rays are sent to when its visible share is measured."""
+_ON_SURFACE = 0.1
+"""Farthest that the bottom of a thing is from the surface that it stands on [m]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +84,22 @@ class Things:
             if support in (thing.support, thing.container):
                 out += [thing, *self.upon(thing.id)]
         return out
+
+    def boxes_on(self, owner: str, height: float, besides: str = "") -> list[Box]:
+        """Return the boxes of what stands on or in furniture, on its surface at a height [m].
+
+        Args:
+            owner: Id of the furniture.
+            height: Of the surface, in the house [m].
+            besides: Id of a thing that does not count.
+        """
+        return [
+            thing.box
+            for thing in self
+            if thing.id not in (besides, *self.held)
+            and owner in (thing.support, thing.container)
+            and abs(thing.box.bottom - height) < _ON_SURFACE
+        ]
 
     def closed_around(self, thing: SceneObject) -> SceneObject | None:
         """Return the closed container that hides a thing, or None."""

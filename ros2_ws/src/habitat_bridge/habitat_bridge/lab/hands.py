@@ -172,14 +172,7 @@ class Hands:
     ) -> Box | None:
         """Return where on a surface a thing comes to stand; None where others leave no room."""
         surface = receptacle.surface
-        others = [
-            t.box
-            for t in self._things
-            if t.id != item.id
-            and t.id not in self._things.held
-            and owner.id in (t.support, t.container)
-            and abs(t.box.bottom - surface.center[2]) < 0.1
-        ]
+        others = self._things.boxes_on(owner.id, surface.center[2], besides=item.id)
         height = item.box.size[2]
         half = [max((surface.size[k] - item.box.size[k]) / 2.0, 0.0) for k in range(2)]
         c, s = math.cos(surface.yaw), math.sin(surface.yaw)

@@ -26,7 +26,8 @@ from habitat_bridge.lab.moveit_servers import ArmServers
 from habitat_bridge.lab.nav2_servers import Nav2Servers
 from habitat_bridge.lab.plant import Manipulator, Plant
 from habitat_bridge.lab.robot import LabRobotNode
-from habitat_bridge.lab.settings import LabRobot, read_lab_robots
+from habitat_bridge.lab.settings import LabRobot
+from habitat_bridge.roster import read_roster
 from habitat_bridge.sim_thread import SimThread
 from habitat_bridge.simulator import FrameRequest, WorldError
 from habitat_bridge.urdf import urdf_of
@@ -107,7 +108,7 @@ class LabNode(AgentNode):
             raise ValueError(str(error)) from error
 
     def _set_up(self, parameters: Parameters) -> None:
-        settings = read_lab_robots(parameters.json("robots"))
+        settings = read_roster(parameters.json("robots"), LabRobot)
         self.faults = Faults(read_faults(parameters.json("faults") or []), parameters["seed"])
         world = self._given or _make_world(parameters)
         self.plant = Plant(world)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field
 
 from coterie_core.geometry import Pose
-from coterie_core.plain_data import schema_problems
 from habitat_bridge.roster import PoseSpec, RobotSpec
 
 
@@ -60,22 +59,3 @@ class LabRobot(RobotSpec):
         at = self.map_origin
         moved = any((at.x, at.y, at.z, at.yaw))
         return f"{self.name}/map" if self.tf == "shared" and moved else "map"
-
-
-def read_lab_robots(value: Any) -> list[LabRobot]:
-    """Return the robots that the parameter `robots` describes.
-
-    Raises:
-        ValueError: A field is wrong (which one), no robots, or two of one name.
-    """
-    try:
-        robots = TypeAdapter(list[LabRobot]).validate_python(value or [])
-    except ValidationError as error:
-        raise ValueError(f"parameter 'robots': {schema_problems(error)}") from None
-    if not robots:
-        raise ValueError("parameter 'robots': expected at least one robot, got none")
-    names = [robot.name for robot in robots]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"parameter 'robots': two robots are named {twice!r}; rename one")
-    return robots

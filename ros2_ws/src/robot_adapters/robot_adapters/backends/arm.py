@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from coterie_core.geometry import Box, Pose, Vec3, relative
@@ -174,15 +174,26 @@ class GraspingArm:
         Raises:
             Ended: No way is possible.
         """
-        first: Ended | None = None
+        starts: list[tuple[Vec3, Vec3 | None]] = []
         for way in _ways(math.atan2(point[1], point[0])):
-            back = self._settings.approach
-            if way is DOWN:
-                back += thing.size[2] / 2.0
-            start = (point[0] - back * way[0], point[1] - back * way[1], point[2] - back * way[2])
+            back = self._settings.approach + (thing.size[2] / 2.0 if way is DOWN else 0.0)
+            x, y, z = (point[k] - back * way[k] for k in range(3))
+            starts.append(((x, y, z), way))
+        start, direction = await self._first(starts)
+        assert direction is not None
+        return start, direction
+
+    async def _first(self, motions: Sequence[tuple[Vec3, Vec3 | None]]) -> tuple[Vec3, Vec3 | None]:
+        """Bring the hand to the first of several points and directions that it gets to.
+
+        Raises:
+            Ended: It gets to none of them, and why not to the first; or something else is wrong.
+        """
+        first: Ended | None = None
+        for point, direction in motions:
             try:
-                await self._mover.move(start, way)
-                return start, way
+                await self._mover.move(point, direction)
+                return point, direction
             except Ended as end:
                 first = first or end
                 if end.result.outcome not in _ANOTHER_WAY:
@@ -220,28 +231,15 @@ class GraspingArm:
         Raises:
             Ended: It gets to none of these.
         """
-        first: Ended | None = None
-        for share in (1.0, 0.5, 0.25, 0.0):
-            above = (point[0], point[1], point[2] + share * self._settings.approach)
-            try:
-                await self._mover.move(above, DOWN)
-                return above
-            except Ended as end:
-                first = first or end
-                if end.result.outcome not in _ANOTHER_WAY:
-                    raise
-        assert first is not None
-        raise first
+        x, y, z = point
+        heights = (z + share * self._settings.approach for share in (1.0, 0.5, 0.25, 0.0))
+        above, _ = await self._first([((x, y, height), DOWN) for height in heights])
+        return above
 
     async def _retreat(self, point: Vec3, start: Vec3) -> None:
         """Bring the hand up from a point, or back to where it came from."""
-        try:
-            up = (point[0], point[1], point[2] + self._settings.approach)
-            await self._mover.move(up, None)
-        except Ended as end:
-            if end.result.outcome not in _ANOTHER_WAY:
-                raise
-            await self._mover.move(start, None)
+        up = (point[0], point[1], point[2] + self._settings.approach)
+        await self._first([(up, None), (start, None)])
 
     # -- where things are ----------------------------------------------------------------------
 

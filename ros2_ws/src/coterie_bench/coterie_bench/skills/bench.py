@@ -17,7 +17,7 @@ from rich.table import Table
 from coterie_bench.common.command import run
 from coterie_bench.common.records import write_json
 from coterie_bench.common.tables import print_whole
-from coterie_bench.lab.tasks import KINDS, LabTask, make_tasks, trouble
+from coterie_bench.skills.tasks import KINDS, LabTask, make_tasks, trouble
 from coterie_core.observation import Detection
 from coterie_core.skills import Skill, SkillResult
 from habitat_bridge.embedded.detector import DetectorNoise
@@ -76,7 +76,7 @@ def main_command(
 def run_house(house: House, preset: str, count: int, pace: float) -> list[Trial]:
     """Do the tasks of a house both ways."""
     # Interfaces of real robots: only who runs this bench needs them.
-    from coterie_bench.lab.through import lab_robot
+    from coterie_bench.skills.through import lab_robot
 
     body = load_embodiment(preset)
     direct = _world(house, look=True)
