@@ -135,6 +135,8 @@ def test_asked_and_allowed_it_drives_and_the_other_did_not_wait(make_lab, mode):
     assert accepted and told.startswith("allowed: r1: drive to")
     assert lab.end(first)[0] is Outcome.SUCCEEDED
     lab.ros.spin_until(lambda: not lab.person.permits.waiting, what="an empty list")
+    # A result is logged once it is told.
+    lab.ros.spin_until(lambda: "result" in lab.kinds("r1"), what="the result in the log")
     assert lab.kinds("r1") == ["goal", "request", "permit", "result"]
     assert lab.kinds("r2") == ["goal", "permit", "result"]
 
