@@ -88,6 +88,7 @@ class Operator(AgentNode):
         self.final_times: dict[str, float] = {}
         self.diagnostics_of: dict[str, dict[str, str]] = {}
         self.on_observation: Callable[[Observation], object] = lambda observation: None
+        self._seen_of: set[str] = set()
         self._news = asyncio.Event()
         super().__init__(
             f"operator_{os.getpid()}",
@@ -145,6 +146,18 @@ class Operator(AgentNode):
         ends |= {robot: self._explore[robot] for robot in self.robots}
         ready = await asyncio.gather(*(end.wait(timeout) for end in ends.values()))
         return [name for name, there in zip(ends, ready, strict=True) if not there]
+
+    async def wait_for_observations(self, timeout: float) -> list[str]:
+        """Wait until every robot was heard to observe, so that none of what follows is missed.
+
+        Returns what did not come in time [s], in words.
+        """
+        end = time.monotonic() + timeout
+        while missing := [robot for robot in self.robots if robot not in self._seen_of]:
+            if time.monotonic() >= end:
+                break
+            await asyncio.sleep(0.02)
+        return [f"observations of {robot}" for robot in missing]
 
     async def explore(
         self, robot: str, goal: Explore.Goal, on_feedback: Callable[[Any], object]
@@ -282,6 +295,7 @@ class Operator(AgentNode):
     # -- what comes in ----------------------------------------------------------------------------
 
     def _on_observation(self, observation: Observation) -> None:
+        self._seen_of.add(observation.robot)
         self.on_observation(observation)
 
     def _on_answer(self, robot: str, answer: Answer) -> None:

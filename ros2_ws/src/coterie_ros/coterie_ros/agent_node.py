@@ -194,6 +194,8 @@ class AgentNode(LifecycleNode):
         """Stop, then destroy the node."""
         self.stop_work()
         super().destroy_node()
+        # rclpy leaves it; it holds the node, and with it the DDS participant and its threads.
+        self._state_machine.destroy_when_not_in_use()
 
     def _autostart(self) -> None:
         if self._starter is None:

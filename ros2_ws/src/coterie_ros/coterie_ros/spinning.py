@@ -63,3 +63,4 @@ def spinning(make: Callable[[Context], NodeT], *, domain: int) -> Iterator[NodeT
         node.destroy_node()
         executor.shutdown()
         context.try_shutdown()
+        context.destroy()  # ends its DDS participant now, not when garbage is collected

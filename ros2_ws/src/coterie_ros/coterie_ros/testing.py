@@ -254,9 +254,12 @@ class RosHarness:
         if self.context.ok():
             self.spin(0.02)
         for node in self._nodes:
+            for action in tuple(node.waitables):  # rclpy leaves them, and they hold the node
+                action.destroy()
             node.destroy_node()
         self.executor.shutdown()
         self.context.try_shutdown()
+        self.context.destroy()  # else its participant lives on until garbage is collected
 
 
 @pytest.fixture

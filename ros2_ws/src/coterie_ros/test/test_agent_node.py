@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +22,7 @@ from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer, ServiceClient
 from coterie_ros.parameters import ParameterError, ParameterSpec
 from coterie_ros.qos import profile
+from coterie_ros.spinning import spinning
 
 pytestmark = pytest.mark.ros
 
@@ -291,3 +294,29 @@ def test_diagnostics_arrive(ros, worker):
     status = got[0].status[0]
     assert status.name == "worker"
     assert {"state", "tasks", "hear.waiting"} <= {v.key for v in status.values}
+
+
+def test_a_node_that_ended_leaves_no_thread_of_its_participant(ros_domain):
+    """Also where no garbage is collected: programs that make node after node would fill up."""
+    tasks = Path("/proc/self/task")
+    if not tasks.is_dir():
+        pytest.skip("counts threads by /proc")
+
+    def running() -> int:
+        return len(list(tasks.iterdir()))
+
+    def run() -> None:
+        with spinning(lambda context: Worker("worker", context=context), domain=ros_domain):
+            assert running() > before
+
+    gc.collect()
+    before = running()
+    run()  # what is made once in a process
+    before = running()
+    gc.disable()
+    try:
+        for _ in range(3):
+            run()
+        assert running() <= before
+    finally:
+        gc.enable()

@@ -74,6 +74,9 @@ class Examiner:
             with self._timings.part("nodes up"):
                 self._progress.begin("starting", 1)
                 missing = await in_loop(operator, operator.wait_for_team(BRINGUP_PATIENCE))
+                if not missing:
+                    seen = operator.wait_for_observations(BRINGUP_PATIENCE)
+                    missing = await in_loop(operator, seen)
                 if missing:
                     raise CommandError(self._not_up(missing), exit_code=1)
                 self._progress.finish("starting", "all nodes are up")

@@ -113,6 +113,7 @@ class Probe:
         self._executor.shutdown()
         self._node.destroy_node()
         self._context.try_shutdown()
+        self._context.destroy()
 
     @property
     def _wanted(self) -> int:
