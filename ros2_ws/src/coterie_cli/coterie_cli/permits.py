@@ -140,11 +140,16 @@ class _Desk(AgentNode):
             if found := pattern.fullmatch(name):
                 await self.in_executor(self.permits.watch, found[1])
 
+    @property
+    def unheard(self) -> list[str]:
+        """The robots of the team whose lists have not come."""
+        return [robot for robot in self._robots if robot not in self.permits.heard]
+
     async def waiting(self) -> dict[str, PermitRequest]:
         """Return the requests that wait, once the robots had time to tell."""
         end = time.monotonic() + _SETTLE
         while time.monotonic() < end:
-            if self._robots and len(self.permits.heard) == len(self._robots):
+            if self._robots and not self.unheard:
                 break
             await asyncio.sleep(0.05)
         return self.permits.waiting
@@ -175,14 +180,19 @@ def show(domain: int | None, namespace: str | None) -> int:
         CommandError: No team runs, or several.
     """
 
-    async def work() -> dict[str, PermitRequest]:
+    async def work() -> tuple[dict[str, PermitRequest], list[str], list[str]]:
         with _desk(_team(domain, namespace), None, print) as desk:
-            return await in_loop(desk, desk.waiting())
+            waiting = await in_loop(desk, desk.waiting())
+            return waiting, sorted(desk.permits.heard), desk.unheard
 
-    waiting = asyncio.run(work())
+    waiting, heard, unheard = asyncio.run(work())
     console = Console(highlight=False)
+    if unheard:
+        names = _plain(", ".join(unheard))
+        console.print(f"no word of {names}: asks nobody for permits, or is not there", style="dim")
     if not waiting:
-        console.print("nothing waits for a permit")
+        if heard:
+            console.print(f"nothing waits for a permit of {_plain(', '.join(heard))}")
         return 0
     table = Table("id", "request", "left", "asked by", box=None)
     for request in waiting.values():

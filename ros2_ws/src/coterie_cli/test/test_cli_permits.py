@@ -108,7 +108,7 @@ def test_moments(text, ago):
 
 
 @pytest.mark.ros
-def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd):
+def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd, monkeypatch):
     """Requests are listed, allowed by id in another process, and asked beside a task."""
     pytest.importorskip("coterie_msgs")
     from coterie_cli.do.record import TaskRecord
@@ -160,7 +160,7 @@ def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd):
         first, second = put("mug"), put("vase")
         assert run(lambda: show_waiting(None, None)) == 0
         listed = " ".join(capfd.readouterr().out.split())
-        assert first[:6] in listed and "take the vase" in listed
+        assert first[:6] in listed and "take the vase" in listed and "no word" not in listed
         assert "several requests" in str(answer(Decision.ALLOW, "rover"))
         assert answer(Decision.ALLOW, first[:6], by="anna", lasting="5m") == 0
         assert settled[0].standing and settled[0].by == "anna"
@@ -168,6 +168,11 @@ def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd):
         assert answer(Decision.REFUSE, second[:6], reason="it is dear") == 0
         assert settled[1] is None
         assert "no request" in str(answer(Decision.ALLOW, first[:6]))
+    monkeypatch.setattr("coterie_cli.permits._SETTLE", 2.0)
+    with registered(own_state("lab", ros.domain, directory, robots=["rover", "ghost"])):
+        assert run(lambda: show_waiting(None, None)) == 0
+        listed = " ".join(capfd.readouterr().out.split())
+        assert "no word of ghost" in listed and "nothing waits for a permit of rover" in listed
     keys, end = os.openpty()
     with os.fdopen(end, "r") as stdin:
         shown = io.StringIO()
