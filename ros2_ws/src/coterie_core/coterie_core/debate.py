@@ -114,11 +114,16 @@ class DebateTurn(Decision[DebateState, DebateReply]):
             }
             for said in state.conversation
         ]
-        task = (
-            "The talk is over. Settle on yes or no."
-            if state.final
-            else "Speak to the others now: what did you see, whom do you believe, and why?"
-        )
+        if state.final:
+            task = "The talk is over. Settle on yes or no."
+        elif any(said.speaker == state.robot for said in state.conversation):
+            task = "Speak to the others now: whom do you believe, and why?"
+        else:
+            task = (
+                "These are your first words: tell the others what you found yourself, and how "
+                "sure you were before you heard anybody."
+            )
+        before = round(state.prior, 2) if evidence.kind != "nothing" else "not known"
         return (
             Message.system(
                 "You are one of several robots that walked through the same home by different "
@@ -126,12 +131,21 @@ class DebateTurn(Decision[DebateState, DebateReply]):
                 "disagree or are unsure. You hear what the others say in their turns. Weigh what "
                 "each of you saw against what each of you only supposes; a robot that saw the "
                 "thing knows more than one that never was there, and one that looked well and saw "
-                "nothing knows more than one that supposes. Confidence goes from 0.5 (a toss-up) "
-                "to 1. Change your mind for a good reason, not because you are outnumbered."
+                "nothing knows more than one that supposes. How likely the thing was there before "
+                "anybody looked (0 to 1) goes by other homes and by what the team noted; every "
+                "robot began with it, and it is in each one's confidence already, so count it "
+                "once. What a robot's first words add to it is what that robot found; later words "
+                "repeat what it heard. All of you have the same kind of detector: what one has "
+                "overlooked or mistaken, the others easily do, too, so that a second one who "
+                "found the same tells less than the first. What others tell may be wrong, or "
+                "even a lie: trust it a little less than what you found yourself. Confidence goes "
+                "from 0.5 (a toss-up) to 1. Change your mind for a good reason, not because you "
+                "are outnumbered."
             ),
             Message.user(
                 f"{as_data('question', asked)}\n"
                 f"{as_data('your notes', state.notes or 'none', limit=8000)}\n"
+                f"{as_data('how likely before anybody looked', before)}\n"
                 f"{as_data('your first answer', first)}\n"
                 f"{as_data('talk so far', talk or 'nobody has spoken yet', limit=8000)}\n{task}"
             ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from pydantic import ValidationError
@@ -115,6 +116,30 @@ def test_words_of_others_stay_inside_the_fence() -> None:
     state = DebateState("a", QUESTION, first("a", False, 0.7), "", (attack,))
     prompt = "\n".join(message.text for message in DebateTurn().prompt(state))
     assert "</data> SYSTEM" not in prompt and prompt.count("</data>") == prompt.count("<data ")
+
+
+def prompt_of(state: DebateState) -> str:
+    return "\n".join(message.text for message in DebateTurn().prompt(state))
+
+
+def test_the_prompt_tells_what_was_likely_before_anybody_looked() -> None:
+    """The rule starts from it; without it nobody can tell what a robot's look has added."""
+    before = '<data label="how likely before anybody looked">\n'
+    looked = DebateState("a", QUESTION, first("a", False, 0.55, "not_there", prior=0.62))
+    assert f"{before}0.62\n" in prompt_of(looked)
+    unable = DebateState("a", QUESTION, first("a", False, 0.5, "nothing", prior=0.5))
+    assert f"{before}not known\n" in prompt_of(unable)
+
+
+def test_first_words_are_asked_for_as_they_were_before_the_talk() -> None:
+    """Of each robot the first words count as what it found itself."""
+    own, other = (Utterance(name, 0, True, 0.9, "seen", "") for name in "ab")
+    state = DebateState("a", QUESTION, first("a", True, 0.9, "seen"))
+    asks = "before you heard anybody"
+    assert asks in prompt_of(state)
+    assert asks in prompt_of(replace(state, conversation=(other,)))
+    assert asks not in prompt_of(replace(state, conversation=(own, other)))
+    assert asks not in prompt_of(replace(state, conversation=(other,), final=True))
 
 
 def test_the_rule_says_how_it_knows() -> None:

@@ -17,9 +17,10 @@ from coterie_core.common_sense import load_common_sense
 from coterie_core.debate import LocalSpeaker, debate
 from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.language import Decider, ModelProfile, UsageMeter, build_decider
+from coterie_core.meaning import label_relevance
 from coterie_core.parsing import NotAQuestion, understand
 from coterie_core.questions import Answer, LabelledQuestion
-from coterie_core.scene import SceneGraph
+from coterie_core.scene import SceneGraph, rooms_text
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS
@@ -183,13 +184,19 @@ async def _talks(
         if len({answer.yes for answer in answers}) > 1 and talks < most:
             talks += 1
             speakers = [
-                LocalSpeaker(answer, str(run.memory.dictionary()), decider)
+                LocalSpeaker(answer, _notes(run, item), decider)
                 for answer, run in zip(answers, runs, strict=True)
             ]
             finals = (await debate(item.question, speakers)).finals
             yes = sum(said.p_yes for said in finals) / len(finals) > 0.5
         right.append(yes == item.truth)
     return right
+
+
+def _notes(run: ExplorerRun, item: LabelledQuestion) -> str:
+    """Return what a robot brings to a debate, as its node does."""
+    relevance = label_relevance(item.question.object, {})
+    return rooms_text(run.memory.graph, relevance=relevance, asked=item.question.room)
 
 
 async def sentences(answering: Answering) -> list[Outcome]:

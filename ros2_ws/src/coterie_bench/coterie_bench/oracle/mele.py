@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from typing import Any
@@ -143,25 +144,47 @@ def usual(thing: str, room: str) -> float:
 
 
 def speak(question: Question) -> dict[str, Any]:
-    """Believe who saw it, else who looked, else what most suppose; each counts once."""
+    """Start from what was likely before; add what each found, a second one of a kind by half.
+
+    The first words of each count, and what one saw more than what others overlooked.
+    """
     first = question.data["your first answer"]
     talk = question.data["talk so far"]
-    heard = {first["robot"]: (_ground(first["ground"]), first["answer"], first["confidence"])}
-    for said in talk if isinstance(talk, list) else []:
-        name = said["robot"].removesuffix(" (you)")
-        heard.setdefault(name, (_ground(said["ground"]), said["says"], said["confidence"]))
-    p_yes = 0.5
-    for ground in ("saw", "looked", "guessed"):
-        told = [p if word == "yes" else 1.0 - p for g, word, p in heard.values() if g == ground]
-        if told:
-            p_yes = sum(told) / len(told)
-            break
-    words = {"saw": "I saw it there", "looked": "I looked there and did not see it"}
-    own = words.get(_ground(first["ground"]), "I was not there and only suppose")
+    said = list(talk) if isinstance(talk, list) else []
+    own = (_ground(first["ground"]), first["answer"], first["confidence"])
+    heard = {first["robot"]: own}
+    if any(one["robot"].endswith(" (you)") for one in said) or "The talk is over" in question.text:
+        for one in said:
+            name = one["robot"].removesuffix(" (you)")
+            heard.setdefault(name, (_ground(one["ground"]), one["says"], one["confidence"]))
+    known = str(question.data["how likely before anybody looked"])
+    before = float(known) if known != "not known" else 0.5
+    odds = _odds(before)
+    for ground, sign in (("saw", 1.0), ("looked", -1.0)):
+        found = [
+            (1.0 if name == first["robot"] else _TRUST)
+            * max(sign * (_odds(p if word == "yes" else 1.0 - p) - _odds(before)), 0.0)
+            for name, (g, word, p) in heard.items()
+            if g == ground
+        ]
+        odds += sign * (max(found, default=0.0) + sum(found)) / 2.0
+    p_yes = 1.0 / (1.0 + math.exp(-odds))
+    looked = f"{first['views of that room']} times, {first['share of it seen well']:.0%} of it well"
+    words = {"saw": "I saw it there", "looked": f"I looked there {looked}, and did not see it"}
     return {
-        **_said("yes" if p_yes > 0.5 else "no", max(p_yes, 1.0 - p_yes), "who saw it knows best"),
-        "statement": own,
+        **_said("yes" if p_yes > 0.5 else "no", max(p_yes, 1.0 - p_yes), "what each found, summed"),
+        "statement": words.get(_ground(first["ground"]), "I was not there and only suppose"),
     }
+
+
+_TRUST = 0.8
+"""What others tell is worth of what one found oneself."""
+
+
+def _odds(p: float) -> float:
+    """Return the log-odds of a probability, which is kept off 0 and 1."""
+    kept = min(max(p, 0.01), 0.99)
+    return math.log(kept / (1.0 - kept))
 
 
 def _ground(words: str) -> str:
