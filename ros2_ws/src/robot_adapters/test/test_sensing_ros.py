@@ -14,8 +14,8 @@ import pytest
 pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
-from geometry_msgs.msg import TransformStamped
-from nav_msgs.msg import OccupancyGrid
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TransformStamped
+from nav_msgs.msg import OccupancyGrid, Odometry
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from coterie_bench.sensing.sensed_house import CAMERA, OPTICAL, SensedHouse
@@ -29,6 +29,7 @@ from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions.detections import Detection2DArray, Detection3DArray, LabelInfo
 from coterie_ros.qos import profile
 from habitat_bridge.simulator import FrameRequest
+from robot_adapters.placing import transform_of_pose
 from robot_adapters.sensing.observer import SensingError
 from robot_adapters.sensors import Sensors
 from robot_adapters.settings import AdapterSettings
@@ -61,7 +62,8 @@ class RobotStandIn:
         self.base = frames.get("base", "base_link")
         self.prefix = self.base[: -len("base_link")]
         tf = frames.get("tf", "/tf")
-        depth = settings["sensors"]["depth"]
+        camera = settings["sensors"].get("cameras", [settings["sensors"]])[0]
+        depth = camera["depth"]
         self.packed = depth.endswith("compressedDepth")
         self.depth = make(CompressedImage if self.packed else Image, depth, sensor)
         self.info = make(CameraInfo, INFO, sensor)
@@ -69,7 +71,7 @@ class RobotStandIn:
             "vision_msgs/Detection2DArray": Detection2DArray,
             "vision_msgs/Detection3DArray": Detection3DArray,
         }
-        self.kind = kinds.get(settings["sensors"]["detections"]["type"], ImageDetections)
+        self.kind = kinds.get(camera["detections"]["type"], ImageDetections)
         self.found = make(self.kind, FOUND, profile("detections"))
         self.tf = make(TFMessage, tf, profile("tf"))
         self.tf_static = make(TFMessage, f"{tf}_static", profile("tf_static"))
@@ -227,6 +229,72 @@ def test_vision_msgs_with_numbers_for_labels_on_a_shared_tf_with_prefixes(ros, h
     robot.turn(home)
     found = robot.observation(Pose(home, 0.0)).detections
     assert found and {d.label for d in found} <= set(house.detector.labels)
+
+
+class RobotWithoutTf(RobotStandIn):
+    """A robot that tells its pose on a topic, and nothing of its frames."""
+
+    def __init__(self, ros: Any, house: SensedHouse, settings: dict[str, Any]) -> None:
+        super().__init__(ros, house, settings)
+        topic = settings["frames"]["pose"]
+        self.pose = self.node.create_publisher(PoseStamped, topic, profile("sensor_data"))
+        ros.wait_for_matched(self.pose)
+
+    def _mount(self) -> list[TransformStamped]:
+        return []
+
+    def stand(self, pose: Pose) -> float:
+        now = time.time()
+        for stamp in (now - 0.02, now):
+            head = conversions.header(stamp, "a frame of its own")
+            self.pose.publish(PoseStamped(header=head, pose=pose_message(pose)))
+        return now - 0.01
+
+
+def pose_message(pose: Pose) -> Any:
+    message = PoseStamped().pose
+    message.position = conversions.point_to_msg(pose.position)
+    o, q = message.orientation, yaw_to_quaternion(pose.yaw)
+    o.x, o.y, o.z, o.w = q
+    return message
+
+
+def test_poses_of_all_kinds_of_messages():
+    head, pose = conversions.header(7.5, "earth"), pose_message(Pose((1.0, 2.0, 0.5), 0.3))
+    odometry, covered = Odometry(header=head), PoseWithCovarianceStamped(header=head)
+    odometry.pose.pose = covered.pose.pose = pose
+    names = {"topic": "/r/pose", "parent": "map", "child": "base_link"}
+    told = [
+        transform_of_pose(message, **names)
+        for message in (PoseStamped(header=head, pose=pose), odometry, covered)
+    ]
+    assert told[0] == told[1] == told[2]
+    assert told[0][:3] == ("map", "base_link", (1.0, 2.0, 0.5)) and told[0][4] == 7.5
+    assert told[0][3] == pytest.approx(yaw_to_quaternion(0.3))
+    pose.orientation.w = pose.orientation.z = 0.0
+    with pytest.raises(ValueError, match="/r/pose: expected a finite position"):
+        transform_of_pose(PoseStamped(header=head, pose=pose), **names)
+
+
+def test_a_robot_without_tf_is_placed_by_its_pose_and_its_camera_by_its_mount(ros, house):
+    mount = {"x": CAMERA.mount_forward, "z": CAMERA.mount_height, "pitch": CAMERA.pitch}
+    told = settings(frames={"pose": "/r/pose", "pose_type": "geometry_msgs/PoseStamped"})
+    grid = told["sensors"].pop("map")
+    told["sensors"] = {"map": grid, "cameras": [{**told["sensors"], "mount": mount}]}
+    robot = RobotWithoutTf(ros, house, told)
+    home = home_of(house)
+    robot.turn(home)
+    ros.spin_until(lambda: len(robot.sensing.sensors.observer.map.floors) == 1)
+    robot.turn(home)
+    seen = robot.observation(Pose(home, 0.0))
+    assert math.dist(seen.pose.position, home) < 0.01 and seen.place
+    truth = house.world.truth().objects
+    near = [
+        min(math.dist(one.box.center, thing.box.center) for thing in truth.values())
+        for one in seen.detections
+        if one.box is not None
+    ]
+    assert len(near) >= 3 and float(np.median(near)) < 0.3
 
 
 def test_rooms_come_from_the_teams_map(ros, house):
