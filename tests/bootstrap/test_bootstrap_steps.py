@@ -175,8 +175,9 @@ def test_interfaces_of_real_robots_are_built_when_asked_for(clone: steps.Layout)
         (["docs", "--build"], ["docs"]),
         (
             ["test"],
-            ["docs", "embeddings", "local-model", "robots", "test"],
+            ["docs", "embeddings", "local-model", "mcp", "robots", "test"],
         ),  # it builds the site, runs models, talks as robots do
+        (["mcp", "--http"], ["mcp"]),
         (["robot", "check", "team.yaml"], ["robots"]),
         (["setup", "--with", "robots"], ["robots"]),
         (["setup", "--with", "local-model"], ["local-model"]),

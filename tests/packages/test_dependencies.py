@@ -64,6 +64,10 @@ ASKED_FOR = {
         ("safetensors", "tokenizers", "wordllama"),
         ("embeddings.txt", SOURCES / "coterie_core" / "coterie_core" / "meaning"),
     ),
+    **dict.fromkeys(
+        ("mcp", "starlette", "uvicorn"),
+        ("mcp.txt", SOURCES / "coterie_cli" / "coterie_cli" / "team_tools"),
+    ),
     "xllamacpp": ("local-model.txt", SOURCES / "coterie_core" / "coterie_core" / "local_model"),
 }
 # Modules of helpers for tests may import what tests do.

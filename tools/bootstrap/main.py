@@ -33,9 +33,9 @@ docs/INSTALL.md tells what is installed where, and how to undo it."""
 #: Commands that begin at once, without a look at the set-up, and the modules that do them.
 AT_ONCE = {"stop": "coterie_cli.stop", "release": "coterie_cli.stop"}
 #: Groups of requirements that a command needs beside that of its own name: a test builds the site,
-#: and puts a decision to the model in the box.
+#: puts a decision to the model in the box, and asks the MCP server.
 MORE_GROUPS = {
-    "test": ("docs", "embeddings", "local-model", steps.ROBOTS),
+    "test": ("docs", "embeddings", "local-model", "mcp", steps.ROBOTS),
     "lab": (steps.ROBOTS,),
     "robot": (steps.ROBOTS,),
 }
@@ -79,7 +79,8 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         if not arguments or arguments[0] in ("-h", "--help"):
             print(HELP)
             return 0
-        with _only_one(layout.state):
+        # A command's own output stays its own: that of `./coterie mcp` is a protocol.
+        with contextlib.redirect_stdout(sys.stderr), _only_one(layout.state):
             # Another ./coterie may have done it while this one waited.
             plan = steps.Plan.of(layout, installation, version, more)
             set_up(plan, base)

@@ -18,6 +18,7 @@ from std_srvs.srv import Trigger
 from coterie_bringup.spinning import spinning
 from coterie_bringup.team_sections import ExplorationSpec
 from coterie_core.observation import Observation
+from coterie_core.parsing import NotAQuestion, question_kind, understand
 from coterie_core.questions import Answer, FinalAnswer, OpenAnswer, Question
 from coterie_core.scene import SceneGraph
 from coterie_core.waiting import in_time
@@ -90,6 +91,7 @@ class Operator(AgentNode):
         self.on_observation: Callable[[Observation], object] = lambda observation: None
         self._seen_of: set[str] = set()
         self._news = asyncio.Event()
+        self._scene: asyncio.Future[SceneGraph] | None = None
         super().__init__(
             f"operator_{os.getpid()}",
             namespace=namespace or None,
@@ -218,6 +220,8 @@ class Operator(AgentNode):
         question: Question,
         timeout: float,
         on_progress: Callable[[AskProgress], object] = lambda progress: None,
+        *,
+        explore: bool = True,
     ) -> TeamAnswer | OpenAnswer | str:
         """Ask the team one question; return its answer, or why there is none.
 
@@ -228,14 +232,24 @@ class Operator(AgentNode):
             question: What to ask.
             timeout: How long to wait for the answer [s of wall time].
             on_progress: Called in this node's loop with how far it is.
+            explore: Whether a robot may go and look for the answer.
 
         Raises:
             NoAnswer: Nobody is there, or whoever is does not respond, or goes away meanwhile.
             GoalRejected: Whoever answers has just been started again, or is not ready.
         """
+        from_map = not await self._ask.wait(5.0) and await self._ask_open.wait(0.0)
+        if not explore and not from_map:
+            # The aggregator may send a robot for what it is told in words alone.
+            try:
+                question = await self._of_presence(question)
+            except NotAQuestion as error:
+                from_map = await self._ask_open.wait(0.0)
+                if not from_map:
+                    return str(error)
         message = conversions.question_to_msg(question)
-        if not await self._ask.wait(5.0) and await self._ask_open.wait(0.0):
-            client, goal = self._ask_open, AskOpen.Goal(question=message, explore=True)
+        if from_map:
+            client, goal = self._ask_open, AskOpen.Goal(question=message, explore=explore)
         else:
             if not await self._ask.wait(min(timeout, REACH)):
                 raise NoAnswer("nobody offers the actions `ask` or `ask_open`; is the team up?")
@@ -259,6 +273,23 @@ class Operator(AgentNode):
             tuple(conversions.answer_from_msg(answer) for answer in told.answers),
         )
 
+    async def _of_presence(self, question: Question) -> Question:
+        """Return a question with the thing and the room that its words ask for.
+
+        Raises:
+            NotAQuestion: It asks for something else.
+        """
+        scene = await self.map(1.0)
+        rooms = [room.name for room in scene.rooms.values()] if scene is not None else []
+        kind = question_kind(question.text, rooms)
+        if kind == "open" or (kind == "either" and await self._ask_open.wait(0.0)):
+            raise NotAQuestion(
+                "this is an open question, and nobody in this team answers those: add "
+                "`open_questions: {}` (and `mapper: {}`) to the team file, or ask whether there is "
+                "something: Is there a mug in the kitchen?"
+            )
+        return await understand(question.text, rooms, id=question.id)
+
     async def find(self, words: str, limit: int, timeout: float) -> FoundObjects | str:
         """Ask which objects of the team's map fit a request; return them, or why not.
 
@@ -273,17 +304,17 @@ class Operator(AgentNode):
 
     async def map(self, timeout: float) -> SceneGraph | None:
         """Return the team's map as it was published last; None where none comes in time."""
-        heard: asyncio.Future[SceneGraph] = asyncio.get_running_loop().create_future()
-
-        def take(scene: SceneGraph) -> None:
-            if not heard.done():
-                heard.set_result(scene)
-
-        self.subscribe(
-            SemanticMap, "semantic_map", "latched", take, convert=conversions.scene_from_msg
-        )
+        if self._scene is None:
+            self._scene = asyncio.get_running_loop().create_future()
+            self.subscribe(
+                SemanticMap,
+                "semantic_map",
+                "latched",
+                self._on_map,
+                convert=conversions.scene_from_msg,
+            )
         try:
-            return await in_time(heard, timeout)
+            return await in_time(asyncio.shield(self._scene), timeout)
         except asyncio.TimeoutError:
             return None
 
@@ -293,6 +324,11 @@ class Operator(AgentNode):
         return conversions.scene_from_msg(response.map, f"{robot}/memory")
 
     # -- what comes in ----------------------------------------------------------------------------
+
+    def _on_map(self, scene: SceneGraph) -> None:
+        if self._scene is None or self._scene.done():
+            self._scene = asyncio.get_running_loop().create_future()
+        self._scene.set_result(scene)
 
     def _on_observation(self, observation: Observation) -> None:
         self._seen_of.add(observation.robot)

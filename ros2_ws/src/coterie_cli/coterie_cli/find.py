@@ -67,7 +67,7 @@ def find(
     Raises:
         CommandError: The request, an option, the map or the profile cannot be used.
     """
-    text = _checked(words)
+    text = checked_request(words)
     choices = (
         ("--mode", mode, get_args(Mode)),
         ("--method", method, METHODS),
@@ -110,7 +110,7 @@ def find_alike(
     Raises:
         CommandError: The map, the embedder or the picture cannot be used.
     """
-    text = _checked(words)
+    text = checked_request(words)
     try:
         scene = load_map(file)
         made = _embedder(embedder)
@@ -170,7 +170,7 @@ def find_in_team(
     Raises:
         CommandError: The request cannot be used, no team runs, it has no object planner or no map.
     """
-    text = _checked(words)
+    text = checked_request(words)
     state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)
     found, scene = asyncio.run(_ask_team(state, text, limit, timeout))
     if isinstance(found, str):
@@ -219,7 +219,12 @@ async def _ask_team(
             ) from None
 
 
-def _checked(words: str) -> str:
+def checked_request(words: str) -> str:
+    """Return a request as one line.
+
+    Raises:
+        CommandError: It is empty, or too long.
+    """
     text = " ".join(words.split())
     if not 0 < len(text) <= MAX_REQUEST_CHARS:
         raise CommandError(

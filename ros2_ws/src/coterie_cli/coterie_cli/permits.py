@@ -22,15 +22,14 @@ from coterie_bringup.spinning import in_loop, spinning
 from coterie_cli.person import PersonAtTerminal
 from coterie_core.asking import WordsQuestion
 from coterie_core.language import inline_data
-from coterie_core.permits import Decision, PermitRequest
-from coterie_core.permits.names import REQUESTS
+from coterie_core.permits import TASK, Decision, PermitRequest
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.permit_client import PermitClient
 
 _SETTLE = 6.0
 """How long the robots' lists of requests are waited for [s]; a robot that asks nobody has none."""
-_LOOK = 0.5
-"""How often robots of a team that runs elsewhere are looked for [s]."""
+_FOUND = 2.5
+"""How long who asks and is no robot of the team, an assistant, may take to be found [s]."""
 _ALIKE = 600.0
 """How long the answer that allows goals alike does [s]."""
 ONCE, LONGER, REFUSE = "allow this once", "allow goals alike for 10 minutes", "refuse"
@@ -76,7 +75,8 @@ class PermitsAtTerminal:
 
     async def _ask(self, request: PermitRequest) -> None:
         while (left := request.until - time.time()) > 0.0:
-            choices = (ONCE, LONGER, REFUSE)
+            alike = () if request.goal.skill == TASK else (LONGER,)
+            choices = (ONCE, *alike, REFUSE)
             question = WordsQuestion(
                 request.goal.robot, "", f"may it? {request.text}", choices, left
             )
@@ -85,7 +85,7 @@ class PermitsAtTerminal:
                 return  # answered elsewhere, over, or left to others
             decision = decision_of(text)
             if decision is None:
-                self._say(f"  not understood: {inline_data(text)}; type 1, 2 or 3")
+                self._say(f"  not understood: {inline_data(text)}; type one of the numbers")
                 continue
             lasting = _ALIKE if text == LONGER else 0.0
             try:
@@ -128,28 +128,22 @@ class _Desk(AgentNode):
             self.permits = PermitsAtTerminal(self, self._robots, self._person, self._say).client
         else:
             self.permits = PermitClient(self, self._robots, key_file())
-        if not self._robots:
-            self.every(_LOOK, self.find, "robots")  # the team runs on another computer
-
-    async def find(self) -> None:
-        """Look for robots that ask for permits."""
-        own = self.get_namespace().rstrip("/")
-        pattern = re.compile(re.escape(own) + rf"/(\w+)/{REQUESTS}")
-        names = [name for name, _ in await self.in_executor(self.get_topic_names_and_types)]
-        for name in names:
-            if found := pattern.fullmatch(name):
-                await self.in_executor(self.permits.watch, found[1])
 
     @property
     def unheard(self) -> list[str]:
         """The robots of the team whose lists have not come."""
         return [robot for robot in self._robots if robot not in self.permits.heard]
 
-    async def waiting(self) -> dict[str, PermitRequest]:
-        """Return the requests that wait, once the robots had time to tell."""
-        end = time.monotonic() + _SETTLE
-        while time.monotonic() < end:
-            if self._robots and not self.unheard:
+    async def waiting(self, meant: str = "") -> dict[str, PermitRequest]:
+        """Return the requests that wait, once robots and assistants had time to tell.
+
+        Args:
+            meant: Beginning of a request's id, or name of a robot: no more is waited for.
+        """
+        begin = time.monotonic()
+        while (waited := time.monotonic() - begin) < _SETTLE:
+            told = self._robots and not self.unheard and waited > _FOUND
+            if _meant(self.permits.waiting, meant) or (told and not meant):
                 break
             await asyncio.sleep(0.05)
         return self.permits.waiting
@@ -237,7 +231,7 @@ def decide(
 
     async def work() -> tuple[bool, str]:
         with _desk(_team(domain, namespace), None, print) as desk:
-            waiting = await in_loop(desk, desk.waiting())
+            waiting = await in_loop(desk, desk.waiting(id_))
             request = chosen(waiting, id_)
             try:
                 return await in_loop(
@@ -252,17 +246,21 @@ def decide(
     return 0 if accepted else 1
 
 
+def _meant(waiting: dict[str, PermitRequest], id_: str) -> list[PermitRequest]:
+    return [
+        request
+        for request in waiting.values()
+        if id_ and (request.id.startswith(id_.lower()) or request.goal.robot == id_)
+    ]
+
+
 def chosen(waiting: dict[str, PermitRequest], id_: str) -> PermitRequest:
     """Return the request that is meant.
 
     Raises:
         CommandError: None is, or several are.
     """
-    meant = [
-        request
-        for request in waiting.values()
-        if id_ and (request.id.startswith(id_.lower()) or request.goal.robot == id_)
-    ]
+    meant = _meant(waiting, id_)
     if len(meant) == 1:
         return meant[0]
     ids = ", ".join(f"{one.id[:6]} ({one.goal.robot})" for one in meant or waiting.values())

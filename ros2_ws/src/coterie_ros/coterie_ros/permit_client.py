@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
 
 _ANSWERED_WITHIN = 5.0
+_LOOK = 1.0
+"""How often others that ask for permits are looked for [s]."""
 
 
 class PermitClient:
@@ -26,7 +29,7 @@ class PermitClient:
 
     Args:
         node: The tool's node; make it in `on_setup` or `on_start`.
-        robots: Names of the robots.
+        robots: Names of the robots that are known; others that ask are found.
         key_file: The key that answers are signed with.
         changed: Called in the node's loop when other requests wait than before.
 
@@ -48,6 +51,8 @@ class PermitClient:
         self._services: dict[str, ServiceClient] = {}
         for robot in robots:
             self.watch(robot)
+        # Robots of a team on another computer; assistants that propose tasks.
+        node.every(_LOOK, self._look, "who asks for permits")
 
     def watch(self, robot: str) -> None:
         """Hear of the requests of one more robot."""
@@ -62,6 +67,14 @@ class PermitClient:
             partial(self._hear, robot),
             convert=lambda message: requests_from_msg(message, topic),
         )
+
+    async def _look(self) -> None:
+        own = self._node.get_namespace().rstrip("/")
+        pattern = re.compile(re.escape(own) + rf"/(\w+)/{REQUESTS}")
+        topics = await self._node.in_executor(self._node.get_topic_names_and_types)
+        for name, _ in topics:
+            if found := pattern.fullmatch(name):
+                await self._node.in_executor(self.watch, found[1])
 
     def _hear(self, robot: str, waiting: tuple[PermitRequest, ...]) -> None:
         self.heard.add(robot)

@@ -210,3 +210,49 @@ def team_check(
             for act in acts(team):
                 print(f"  {act}" + ("; not agreed to yet: --trust" if act in new else ""))
     raise typer.Exit(2 if failed else 0)
+
+
+@app.command("mcp")
+def serve_mcp(
+    http: Annotated[
+        bool, typer.Option("--http", help="Over streamable HTTP instead of standard input.")
+    ] = False,
+    host: Annotated[
+        str, typer.Option(help="Address to listen at; others than this computer's need a key.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen at.")] = 8765,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            help="Path of a file with the key that clients need; default: COTERIE_MCP_KEY.",
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Other name under which clients reach this computer; repeatable."),
+    ] = None,
+    allow_proposals: Annotated[
+        bool,
+        typer.Option(
+            "--allow-proposals",
+            help="Tasks may be proposed; each is put to a person, as ./coterie permits shows it.",
+        ),
+    ] = False,
+    domain: Domain = None,
+    namespace: Namespace = None,
+) -> None:
+    """Let an assistant ask the team through the Model Context Protocol; it only reads."""
+    from coterie_cli.team_tools.command import McpOptions, mcp
+
+    options = McpOptions(
+        http=http,
+        host=host,
+        port=port,
+        key_file=key_file,
+        hosts=tuple(allow_host or ()),
+        allow_proposals=allow_proposals,
+        domain=domain,
+        namespace=namespace,
+    )
+    raise typer.Exit(mcp(options))

@@ -4,9 +4,10 @@ from coterie_core.permits.answer import Decision, SignedAnswer, answered, load_k
 from coterie_core.permits.gate import PermitError, PermitGate
 from coterie_core.permits.policy import PermitRule, Permits, RobotPermits
 from coterie_core.permits.request import PermitRequest, Waiting
-from coterie_core.permits.touched import PermitGoal, Surroundings
+from coterie_core.permits.touched import TASK, PermitGoal, Surroundings, TeamTask
 
 __all__ = [
+    "TASK",
     "Decision",
     "PermitError",
     "PermitGate",
@@ -17,6 +18,7 @@ __all__ = [
     "RobotPermits",
     "SignedAnswer",
     "Surroundings",
+    "TeamTask",
     "Waiting",
     "answered",
     "load_key",

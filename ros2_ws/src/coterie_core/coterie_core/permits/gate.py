@@ -18,8 +18,10 @@ from coterie_core.permits.policy import RobotPermits, Verdict
 from coterie_core.permits.request import Permit, PermitRequest, Waiting, alike
 from coterie_core.permits.touched import (
     PHYSICAL_SKILLS,
+    TASK,
     PermitGoal,
     Surroundings,
+    TeamTask,
     dense,
     digest_of,
     skill_name,
@@ -155,7 +157,7 @@ class PermitGate:
         return request
 
     def begin(
-        self, permit: Permit, goal: PermitGoal, skill: Skill | str, spot: Vec3 | None
+        self, permit: Permit, goal: PermitGoal, skill: Skill | TeamTask | str, spot: Vec3 | None
     ) -> None:
         """Let a goal begin; the last thing before the motor. A permit for one goal is used up.
 
@@ -312,6 +314,8 @@ class PermitGate:
             raise PermitError("no such request waits: it was answered, taken back, or is over")
         if answer.goal != waiting.request.goal.digest:
             raise PermitError("the answer is for another goal than the request")
+        if answer.standing and waiting.request.goal.skill == TASK:
+            raise PermitError("a task is allowed once: there are no tasks alike")
         if answer.decision is Decision.ALLOW:
             most = self.permits.longest
             if not now < answer.until <= now + most + 1.0:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from coterie_core.permits.touched import PermitGoal
+from coterie_core.permits.touched import TASK, PermitGoal
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ class PermitRequest:
         """It in a line: who, what, what for, what it touches."""
         goal = self.goal
         why = f' for "{goal.why}"' if goal.why else ""
+        if goal.skill == TASK:
+            return f"{goal.robot}: {goal.what}{why}"
         touches = [*self.rooms, *goal.objects]
         unknown = ["a room that nobody knows"] if goal.strays else []
         what = ", ".join(touches + unknown)
@@ -90,4 +92,6 @@ class Waiting:
 
 def alike(goal: PermitGoal) -> tuple[object, ...]:
     """Return what goals have in common of which a person is asked once: not the exact spot."""
+    if goal.skill == TASK:
+        return goal.robot, goal.skill, goal.digest
     return goal.robot, goal.skill, frozenset(goal.objects), goal.rooms[-1:], goal.strays

@@ -14,6 +14,7 @@ from coterie_core.geometry import Vec3
 from coterie_core.guard.area import rooms_called
 from coterie_core.guard.limits import SKILL_TYPES
 from coterie_core.household import load_household, normalized, singulars
+from coterie_core.language.fence import inline_data
 from coterie_core.scene import SceneGraph
 from coterie_core.scene.regions import Regions
 from coterie_core.skills import (
@@ -29,6 +30,10 @@ from coterie_core.skills import (
 from coterie_core.stop import one_line
 
 DOCK = "dock"
+TASK = "task"
+"""What stands for a skill where a whole team is to do a task."""
+MOST_WORDS = 300
+"""Longest task that a person is asked for [characters]: they have to read all of it."""
 PHYSICAL_SKILLS = (
     "navigate_to",
     "look_around",
@@ -73,6 +78,42 @@ class PermitGoal:
     objects: tuple[str, ...] = ()
     speed: float = 0.0
     digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TeamTask:
+    """A task for a team in words, proposed by an assistant.
+
+    Attributes:
+        words: The task, one line.
+        max_time: Simulated time it may take [s]; 0: the leader's default.
+    """
+
+    words: str
+    max_time: float = 0.0
+
+    def goal(self, asker: str, why: str = "") -> PermitGoal:
+        """Return it as permits see it.
+
+        Args:
+            asker: Name of who asks for it, which stands for the robot.
+            why: What it is for.
+
+        Raises:
+            ValueError: No words, too many, or characters that nobody sees: a person has to see
+                exactly what is going to be done.
+        """
+        plain = inline_data(self.words, limit=MOST_WORDS)
+        if not self.words or plain != self.words or not 0.0 <= self.max_time < math.inf:
+            raise ValueError(
+                f"a task is one line of 1 to {MOST_WORDS} characters that can be seen, got "
+                f"{len(self.words)}"
+            )
+        what = f'have the team do the task "{self.words}"'
+        if self.max_time:
+            what += f", for at most {self.max_time:g} s"
+        digest = digest_of(asker, self, None, 0.0)
+        return PermitGoal(asker, TASK, what, one_line(why), strays=True, digest=digest)
 
 
 class Surroundings:
@@ -243,8 +284,10 @@ class Surroundings:
         return f"turn and look around{within}"
 
 
-def skill_name(skill: Skill | str) -> str:
-    """Return the name of a skill that team files have for it."""
+def skill_name(skill: Skill | TeamTask | str) -> str:
+    """Return the name of a skill that team files have for it; `TASK` of a task."""
+    if isinstance(skill, TeamTask):
+        return TASK
     return skill if isinstance(skill, str) else _NAMES[type(skill)]
 
 
@@ -261,8 +304,8 @@ def dense(points: Sequence[Vec3]) -> list[Vec3]:
     return found
 
 
-def digest_of(robot: str, skill: Skill | str, spot: Vec3 | None, speed: float) -> str:
-    """Return the SHA-256 of exactly what a robot is to do, hexadecimal."""
+def digest_of(robot: str, skill: Skill | TeamTask | str, spot: Vec3 | None, speed: float) -> str:
+    """Return the SHA-256 of exactly what a robot, or a team, is to do, hexadecimal."""
     exact = {
         "robot": robot,
         "skill": skill_name(skill),

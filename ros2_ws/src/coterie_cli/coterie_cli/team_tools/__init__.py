@@ -1,0 +1,1 @@
+"""`./coterie mcp`: the team as tools for an assistant, by the Model Context Protocol."""
