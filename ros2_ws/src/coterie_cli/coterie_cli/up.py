@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sys
 import threading
@@ -68,6 +69,7 @@ def up(
     domain: int | None = None,
     quiet: bool = False,
     explore: bool = False,
+    console: bool = False,
 ) -> int:
     """Run the team of a file until Ctrl-C; return the exit code.
 
@@ -77,6 +79,7 @@ def up(
         domain: ROS domain; None: see `prepared`.
         quiet: Show only what happens to processes, not what they write.
         explore: Let the robots explore once the team is up, as the team file limits it.
+        console: Serve the team's page, and open it.
 
     Raises:
         CommandError: Robots are to explore, and none of the team does.
@@ -93,7 +96,13 @@ def up(
             f"ROS_DOMAIN_ID={run.domain}, logs in {run.directory / 'logs'}; Ctrl-C ends it",
             flush=True,
         )
-        code = asyncio.run(_run(run, explore))
+        with contextlib.ExitStack() as stack:
+            if console:
+                from coterie_cli.console.command import ConsoleOptions, serving
+
+                for line in stack.enter_context(serving(run.state, ConsoleOptions())):
+                    print(f"team {team.name}: {line}", flush=True)
+            code = asyncio.run(_run(run, explore))
     failed = f"; given up: {', '.join(run.supervisor.failed)}" if run.supervisor.failed else ""
     print(f"team {team.name}: ended after {time.monotonic() - begin:.0f} s{failed}", flush=True)
     return code

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from coterie_console.annotate_page import AnnotatePage
 from coterie_console.session import AnnotationSession
-from coterie_console.web import PageError
+from coterie_console.site import PageError
 from coterie_core.scene import SceneError
 from semantic_mapper.files import load_map
 

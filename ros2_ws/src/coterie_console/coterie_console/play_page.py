@@ -10,7 +10,6 @@ import logging
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 from aiohttp import WSMsgType, web
@@ -20,6 +19,7 @@ from coterie_console.play_person import Choice, Person
 from coterie_console.play_record import QUESTIONS, SCALE, PlayError
 from coterie_console.play_session import PlaySession, Quit
 from coterie_console.play_state import state_of
+from coterie_console.site import LONGEST, PageError, Site
 from coterie_console.text import plain
 from coterie_core.asking import (
     ANSWER_CHARS,
@@ -31,16 +31,11 @@ from coterie_core.asking import (
 )
 from coterie_core.language import inline_data
 
-HOST = "127.0.0.1"
-FIRST_PORT, TRIED = 8080, 50
 PACE = 0.08
 """How long a step of a walk is shown [s]."""
-LONGEST = 20_000
-"""Longest message of a browser [characters]."""
 GONE = 3.0
 """After which a person whose pages are all closed is not waited for any more [s]."""
-_DATA = Path(__file__).with_name("data")
-_FILES = {"/play.js": "text/javascript", "/play.css": "text/css"}
+_FILES = {"/dom.js": "dom.js", "/play.js": "play.js", "/play.css": "play.css"}
 Phase = Literal["wait", "choose", "going", "questions", "thanks", "ended"]
 _log = logging.getLogger(__name__)
 
@@ -213,9 +208,14 @@ class PlayPage:
     def __init__(
         self, session: PlaySession, seats: Mapping[str, Seat], port: int | None = None
     ) -> None:
-        self.session, self.seats, self._wanted = session, seats, port
-        self.port = 0
-        self._runner: web.AppRunner | None = None
+        self.session, self.seats = session, seats
+        handlers = {"/": self._page, "/socket": self._socket}
+        self._site = Site(handlers, _FILES, port=port)
+
+    @property
+    def port(self) -> int:
+        """Where it is served."""
+        return self._site.port
 
     def link(self, name: str) -> str:
         """Return a person's link."""
@@ -227,27 +227,10 @@ class PlayPage:
         Raises:
             PlayError: The port cannot be had.
         """
-        app = web.Application(middlewares=[self._guard], client_max_size=LONGEST)
-        app.router.add_get("/", self._page)
-        for name in _FILES:
-            app.router.add_get(name, self._file)
-        app.router.add_get("/socket", self._socket)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
-        await self._runner.setup()
-        tried = range(FIRST_PORT, FIRST_PORT + TRIED) if self._wanted is None else [self._wanted]
-        reason = ""
-        for port in tried:
-            site = web.TCPSite(self._runner, HOST, port)
-            try:
-                await site.start()
-            except (OSError, OverflowError) as error:
-                reason = getattr(error, "strerror", None) or str(error)
-                continue
-            self.port = int(self._runner.addresses[0][1])
-            return
-        await self.stop()
-        ports = f"port {tried[0]}" if len(tried) == 1 else f"ports {tried[0]} to {tried[-1]}"
-        raise PlayError(f"{ports}: {reason}; end what is there, or choose another with --port")
+        try:
+            await self._site.start()
+        except PageError as error:
+            raise PlayError(str(error)) from None
 
     async def stop(self) -> None:
         """End serving; the port is free afterwards."""
@@ -255,8 +238,7 @@ class PlayPage:
             for socket in tuple(seat.sockets):
                 with contextlib.suppress(Exception):
                     await socket.close()
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._site.stop()
 
     async def play(self) -> None:
         """Play the session to the end of the questionnaire.
@@ -284,25 +266,6 @@ class PlayPage:
 
     # --- requests --------------------------------------------------------------------------------
 
-    @web.middleware
-    async def _guard(self, request: web.Request, handler: Any) -> web.StreamResponse:
-        """Serve this machine's own pages only, and let them load nothing from elsewhere."""
-        own = {f"{name}:{self.port}" for name in ("localhost", "127.0.0.1")}
-        origin = request.headers.get("Origin")
-        if request.host not in own or (origin is not None and origin != f"http://{request.host}"):
-            raise web.HTTPForbidden(text="this page is for this machine only")
-        response: web.StreamResponse = await handler(request)
-        if not response.prepared:
-            response.headers["Content-Security-Policy"] = (
-                "default-src 'none'; script-src 'self'; style-src 'self'; "
-                f"connect-src 'self' ws://{request.host}; "
-                "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-            )
-            response.headers["X-Content-Type-Options"] = "nosniff"
-            response.headers["Referrer-Policy"] = "no-referrer"
-            response.headers["Cache-Control"] = "no-store"
-        return response
-
     def _seat(self, request: web.Request) -> Seat:
         token = request.query.get("seat", "")
         for seat in self.seats.values():
@@ -312,12 +275,7 @@ class PlayPage:
 
     async def _page(self, request: web.Request) -> web.Response:
         self._seat(request)
-        text = (_DATA / "play.html").read_text("utf-8")
-        return web.Response(text=text, content_type="text/html")
-
-    async def _file(self, request: web.Request) -> web.Response:
-        text = (_DATA / request.path.strip("/")).read_text("utf-8")
-        return web.Response(text=text, content_type=_FILES[request.path])
+        return self._site.page("play.html")
 
     async def _socket(self, request: web.Request) -> web.WebSocketResponse:
         seat = self._seat(request)

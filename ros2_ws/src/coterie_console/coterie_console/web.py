@@ -19,20 +19,12 @@ from typing import Any, Literal
 import viser
 import websockets.asyncio.server
 
-HOST = "127.0.0.1"
-"""Pages are for the person at this machine; through a tunnel (ssh -L) for others."""
-FIRST_PORT = 8080
-TRIED = 50
-"""Ports that are tried from the first on, where none was asked for."""
+from coterie_console.site import FIRST_PORT, HOST, TRIED, PageError
 
 Kind = Literal["info", "warning"]
 Callback = Callable[[Any], Coroutine[Any, Any, None]]
 """What viser calls with an event."""
 _log = logging.getLogger(__name__)
-
-
-class PageError(Exception):
-    """A page cannot be served; says what is in the way and what to do."""
 
 
 class WebPage:

@@ -9,7 +9,8 @@ import pytest
 import websockets
 
 from coterie_console.annotate import default_files, open_page
-from coterie_console.web import PageError, WebPage
+from coterie_console.site import PageError
+from coterie_console.web import WebPage
 from coterie_console.widgets import ButtonList, Row
 from coterie_core.geometry import Box
 from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject, save

@@ -347,6 +347,7 @@ class AgentNode(LifecycleNode):
         convert: Callable[[Any], Any] | None = None,
         limit: int = 2000,
         rate: float | None = None,
+        sampled: bool = False,
     ) -> None:
         """Subscribe; `callback` gets each message in the loop's thread, in the order they came.
 
@@ -360,9 +361,18 @@ class AgentNode(LifecycleNode):
             limit: How many messages may wait; more are dropped and counted.
             rate: How many messages a second are read [1/s]; more are dropped unread. For images:
                 a camera that floods takes no time from others then. None: all.
+            sampled: More messages than `rate` are no problem that is told.
         """
         subscription = subscribe(
-            self, message_type, topic, qos, callback, convert=convert, limit=limit, rate=rate
+            self,
+            message_type,
+            topic,
+            qos,
+            callback,
+            convert=convert,
+            limit=limit,
+            rate=rate,
+            sampled=sampled,
         )
         self._scopes[self._scope].append(lambda: self.destroy_subscription(subscription))
 

@@ -26,6 +26,7 @@ def subscribe(
     convert: Callable[[Any], Any] | None,
     limit: int,
     rate: float | None,
+    sampled: bool = False,
 ) -> Subscription:
     """Subscribe; see `AgentNode.subscribe`."""
     waiting = 0
@@ -34,7 +35,7 @@ def subscribe(
     def receive(message: Any) -> None:
         nonlocal waiting
         if bucket is not None and not bucket.passes():
-            if node.diagnostics.count(f"{topic}.flood") == 1:
+            if not sampled and node.diagnostics.count(f"{topic}.flood") == 1:
                 node.problem(f"{topic}: more than {rate:g} messages a second; reading no more")
             return
         if waiting >= limit:

@@ -42,13 +42,48 @@ LEADER_BACK = 60.0
 """How long to wait for a leader that has died [s]."""
 SETTLE = 2.0
 """How long a leader that has come back is given to find its task again [s]."""
-_OUTCOMES = {
+OUTCOMES = {
     ExecuteTask.Result.DONE: "done",
     ExecuteTask.Result.PARTIAL: "partial",
     ExecuteTask.Result.NOT_DONE: "not_done",
     ExecuteTask.Result.CANCELLED: "cancelled",
 }
 STAGES = ("waiting", "discussion", "execution", "ended")
+
+
+async def followed(
+    client: ActionClient,
+    goal: ExecuteTask.Goal,
+    on_feedback: Callable[[Any], object],
+    begun: Callable[[], bool],
+    news: Callable[[str], object],
+) -> GoalEnd:
+    """Give a task; where the leader dies and comes back, follow what it goes on with.
+
+    A leader that was started again knows no goals of before, but goes on with its task: the same
+    words attach to it.
+
+    Args:
+        client: Of the leader's action.
+        goal: The task.
+        on_feedback: Gets the feedback.
+        begun: Whether the leader has begun with it.
+        news: Is told that the leader is back.
+
+    Raises:
+        GoalRejected, NoAnswer: As the client does.
+    """
+    for again in range(REATTACH + 1):
+        try:
+            return await client.run(
+                goal, on_feedback=on_feedback, accept_timeout=10.0, lost_after=60.0
+            )
+        except (GoalRejected, NoAnswer):
+            if again == REATTACH or not begun() or not await client.wait(LEADER_BACK):
+                raise
+            news("the leader is there again: following the task it goes on with")
+            await asyncio.sleep(SETTLE)
+    raise AssertionError("the last attempt returns or raises")
 
 
 class TaskWatcher(AgentNode):
@@ -128,14 +163,20 @@ class TaskWatcher(AgentNode):
         goal = ExecuteTask.Goal(task=self.record.words, max_time=duration_to_msg(max_time))
         self._begin = time.monotonic()
         try:
-            end = await self._attached(goal)
+            end = await followed(
+                self._client,
+                goal,
+                self._on_feedback,
+                lambda: self.stage in STAGES[1:3],
+                self._news,
+            )
         except (GoalRejected, NoAnswer) as error:
             raise CommandError(f"the task was not done: {error}", exit_code=1) from None
         finally:
             self.record.seconds = time.monotonic() - self._begin
         result = end.result
         self.record.success = bool(result.success) and end.succeeded
-        self.record.outcome = _OUTCOMES.get(int(result.outcome), "not_done")
+        self.record.outcome = OUTCOMES.get(int(result.outcome), "not_done")
         self.record.achieved, self.record.wanted = int(result.achieved), int(result.wanted)
         self.record.not_searched = tuple(str(name) for name in result.not_searched)
         self.record.message = str(result.message)
@@ -145,25 +186,6 @@ class TaskWatcher(AgentNode):
                 self.record.task, self.record.rounds = task, round_
                 self.record.sub_tasks = sub_tasks
         self._stage("ended")
-
-    async def _attached(self, goal: ExecuteTask.Goal) -> GoalEnd:
-        """Give the task; where the leader dies and comes back, follow what it goes on with.
-
-        A leader that was started again knows no goals of before, but goes on with its task: the
-        same words attach to it.
-        """
-        for again in range(REATTACH + 1):
-            try:
-                return await self._client.run(
-                    goal, on_feedback=self._on_feedback, accept_timeout=10.0, lost_after=60.0
-                )
-            except (GoalRejected, NoAnswer):
-                begun = self.stage in STAGES[1:3]
-                if again == REATTACH or not begun or not await self._client.wait(LEADER_BACK):
-                    raise
-                self._news("the leader is there again: following the task it goes on with")
-                await asyncio.sleep(SETTLE)
-        raise AssertionError("the last attempt returns or raises")
 
     # -- what comes in --------------------------------------------------------------------------
 

@@ -28,11 +28,41 @@ def up(
             "--explore", help="The robots explore at once, within the limits of the team file."
         ),
     ] = False,
+    console: Annotated[
+        bool, typer.Option("--console", help="The team's page is opened in the browser.")
+    ] = False,
 ) -> None:
     """Run a team until Ctrl-C."""
     from coterie_cli.up import up as run
 
-    raise typer.Exit(run(team, model=model, domain=domain, quiet=quiet, explore=explore))
+    raise typer.Exit(
+        run(team, model=model, domain=domain, quiet=quiet, explore=explore, console=console)
+    )
+
+
+@app.command()
+def console(
+    host: Annotated[
+        str,
+        typer.Option(
+            help="Address to serve the page at; any but 127.0.0.1 asks everybody for a key."
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Port of the page; default: the first free from 8080."),
+    ] = None,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="The page is not opened in the browser.")
+    ] = False,
+    domain: Domain = None,
+    namespace: Namespace = None,
+) -> None:
+    """Show a running team on one page: see, ask, allow, stop."""
+    from coterie_cli.console.command import ConsoleOptions
+    from coterie_cli.console.command import console as run
+
+    raise typer.Exit(run(ConsoleOptions(host, port, not no_open), domain, namespace))
 
 
 @app.command()

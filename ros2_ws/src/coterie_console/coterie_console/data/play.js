@@ -1,32 +1,12 @@
 // The page of a person who plays one of the agents. All that comes from the game is set as text.
 "use strict";
 
-const $ = (id) => document.getElementById(id);
-const SVG = "http://www.w3.org/2000/svg";
 const METRE = 70; // units of the plan per metre
 const HEADINGS = { say: "Answer and tell", do: "Do", go: "Go", wait: "Wait" };
 let state = {};
 let socket = null;
 let asked = false;
 let question = 0;
-
-function make(name, text, ...names) {
-  const node = document.createElement(name);
-  if (text !== undefined) node.textContent = text;
-  if (names.length) node.classList.add(...names.filter(Boolean));
-  return node;
-}
-
-function draw(parent, name, values, ...names) {
-  const node = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(values)) {
-    if (key === "text") node.textContent = value;
-    else node.setAttribute(key, value);
-  }
-  node.classList.add(...names.filter(Boolean));
-  parent.append(node);
-  return node;
-}
 
 function send(message) {
   if (socket && socket.readyState === WebSocket.OPEN) {

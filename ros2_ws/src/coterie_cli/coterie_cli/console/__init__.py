@@ -1,0 +1,1 @@
+"""`./coterie console`: one page for a running team."""

@@ -1,0 +1,110 @@
+"""Answers of a team as a page shows them: in words, with what lights up on the map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from coterie_bringup.team_client import FoundObjects, TeamAnswer
+from coterie_cli.ask import evidence_text, way_length
+from coterie_console.text import plain
+from coterie_core.questions import OpenAnswer
+from coterie_core.scene import SceneGraph
+
+_MOST = 30
+
+
+def presence(answer: TeamAnswer, room: str, memories: Mapping[str, SceneGraph]) -> dict[str, Any]:
+    """Return what a team answers to whether there is such a thing.
+
+    Args:
+        answer: The answer with the robots' own.
+        room: Name of the room that was asked about; "": none.
+        memories: What robots know, whose objects their evidence names.
+    """
+    final = answer.final
+    rows, marks = [], []
+    for one in answer.answers[:_MOST]:
+        nothing = one.evidence.kind == "nothing"
+        says = "–" if nothing else "yes" if one.yes else "no"
+        sure = "" if nothing else f"{100 * one.confidence:.0f} %"
+        because = plain(one.explanation or evidence_text(one), 300)
+        rows.append([plain(one.robot), [says, says if says != "–" else "soft"], sure, because])
+        known = memories.get(one.robot)
+        for id_ in one.evidence.objects[:10]:
+            thing = known.objects.get(id_) if known is not None else None
+            if thing is not None:
+                label = plain(f"{thing.label.top}, seen by {one.robot}", 100)
+                marks.append({"at": [round(v, 2) for v in thing.box.center], "label": label})
+    rows += [[plain(robot), ["–", "soft"], "", "did not answer in time"] for robot in final.missing]
+    word = {True: "yes", False: "no", None: "unknown"}[final.yes]
+    return {
+        "text": word.upper(),
+        "kind": word,
+        "sure": "" if final.yes is None else f"{100 * final.confidence:.0f} % sure",
+        "method": plain(final.method.replace("_", " ")),
+        "because": rows,
+        "lit": {"marks": marks[:_MOST], "rooms": [plain(room)] if room else []},
+        "question": plain(final.question, 100),
+        "label": None,
+    }
+
+
+def in_words(answer: OpenAnswer, scene: SceneGraph) -> dict[str, Any]:
+    """Return what is answered to an open question."""
+    if answer.guessed:
+        sure = "a guess" if answer.confidence > 0.0 else "nobody knows"
+    else:
+        sure = f"{100 * answer.confidence:.0f} % sure"
+    return {
+        "text": plain(answer.text, 600),
+        "kind": "unknown" if answer.guessed else "yes",
+        "sure": sure,
+        "method": plain(f"{answer.category.replace('_', ' ')}, {answer.method}", 100),
+        "objects": _things(answer.objects, scene),
+        "lit": {
+            "things": list(answer.objects[:_MOST]),
+            "path": [[round(x, 2), round(y, 2)] for x, y, _ in answer.path[:1000]],
+        },
+    }
+
+
+def notes(answer: OpenAnswer) -> str:
+    """Return what else there is to say of an answer."""
+    said = []
+    if answer.frames:
+        said.append(f"seen in {', '.join(answer.frames[:5])}")
+    if answer.path:
+        said.append(f"went {way_length(answer.path):.1f} m to look")
+    if answer.explanation:
+        said.append(answer.explanation)
+    if answer.reason:
+        said.append(f"the rules decided: {answer.reason}")
+    return "; ".join(said)
+
+
+def found(answer: FoundObjects, scene: SceneGraph) -> dict[str, Any]:
+    """Return which things of the map fit a request."""
+    count = len(answer.ids)
+    text = f"{count} {'thing' if count == 1 else 'things'}" if count else "nothing in the map fits"
+    return {
+        "text": text,
+        "kind": "yes" if answer.ids else "no",
+        "sure": "",
+        "method": "",
+        "objects": _things(answer.ids, scene),
+        "lit": {"things": list(answer.ids[:_MOST])},
+    }
+
+
+def _things(ids: Sequence[str], scene: SceneGraph) -> list[dict[str, str]]:
+    rows = []
+    for id_ in ids[:_MOST]:
+        thing = scene.objects.get(id_)
+        room = scene.rooms.get(thing.room) if thing is not None else None
+        label = ""
+        if thing is not None:
+            shares = list(thing.label.distribution().items())[:2]
+            label = ", ".join(f"{plain(name, 40)} {100 * p:.0f} %" for name, p in shares)
+        rows.append({"id": plain(id_), "label": label, "room": plain(room.name) if room else ""})
+    return rows

@@ -1,0 +1,120 @@
+"""`./coterie console`: serves the page of a running team."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+import webbrowser
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from coterie_bringup.rundir import RunState, choose_team, key_file, running_teams
+from coterie_bringup.running_team import ended_by_signals
+from coterie_console.site import HOST
+
+_SERVED = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleOptions:
+    """How the page is served.
+
+    Attributes:
+        host: Address; the loopback address: this machine alone.
+        port: None: the first free one from 8080 on.
+        show: Open it in the browser.
+    """
+
+    host: str = HOST
+    port: int | None = None
+    show: bool = True
+
+
+def console(options: ConsoleOptions, domain: int | None, namespace: str | None) -> int:
+    """Serve the page of a running team until Ctrl-C; return 0.
+
+    Raises:
+        CommandError: No team runs, or several.
+        PageError: The port cannot be had.
+    """
+    environment = os.environ.get("ROS_DOMAIN_ID", "")
+    state = choose_team(running_teams(), domain, environment, namespace)
+
+    async def work() -> None:
+        async with ended_by_signals():
+            with serving(state, options) as links:
+                print("\n".join(links), flush=True)
+                print("Ctrl-C ends the page; the team goes on", flush=True)
+                await asyncio.Event().wait()
+
+    with contextlib.suppress(asyncio.CancelledError):
+        asyncio.run(work())
+    return 0
+
+
+@contextlib.contextmanager
+def serving(team: RunState, options: ConsoleOptions) -> Iterator[list[str]]:
+    """Serve the page of a team while the block runs; yields lines that say where it is.
+
+    Raises:
+        CommandError: The node does not come up.
+        PageError: The port cannot be had.
+    """
+    from coterie_bringup.spinning import spinning
+    from coterie_cli.console.node import ConsoleNode
+    from coterie_cli.permits import who
+    from coterie_console.team.page import ConsolePage
+    from coterie_console.team.state import ConsoleState
+
+    known = ConsoleState(team.team or f"domain {team.domain}", team.robots)
+    with spinning(
+        lambda context: ConsoleNode(
+            known,
+            key_file=key_file(),
+            stops=Path(team.stops) if team.stops else None,
+            log=Path(team.log) if team.log else None,
+            namespace=team.namespace,
+            context=context,
+        ),
+        domain=team.domain,
+        environment=team.environment,
+    ) as node:
+        page = ConsolePage(
+            known,
+            node.commands(),
+            node.looks(),
+            host=options.host,
+            port=options.port,
+            who=who(),
+            changed=node.pages_changed,
+        )
+        node.run(node.begin_page(page), "page").result(_SERVED)
+        try:
+            if options.show:
+                # A thread: some browsers run in the foreground until they are closed.
+                threading.Thread(target=_open, args=(page.link(),), daemon=True).start()
+            yield _links(page)
+        finally:
+            with contextlib.suppress(Exception):
+                node.run(page.stop(), "end the page").result(_SERVED)
+
+
+def _links(page: object) -> list[str]:
+    from coterie_console.team.page import ConsolePage
+
+    assert isinstance(page, ConsolePage)
+    if not page.site.on_network:
+        return [f"console: {page.link()}"]
+    name = page.site.host if page.site.host not in ("0.0.0.0", "::") else "THIS-COMPUTER"
+    return [
+        f"console for operators: {page.link('operator', name)}",
+        f"console for viewers:   {page.link('viewer', name)}",
+    ]
+
+
+def _open(url: str) -> None:
+    with contextlib.suppress(webbrowser.Error, OSError):
+        webbrowser.open(url)

@@ -1,0 +1,332 @@
+"""The console's node: hears what a team publishes, passes on what people on the page command."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+from nav_msgs.msg import Odometry
+from rclpy.context import Context
+from std_msgs.msg import Bool, String
+from std_srvs.srv import SetBool
+
+from coterie_bringup.team_client import Operator
+from coterie_cli.console.requests import Requests
+from coterie_cli.log import in_words
+from coterie_console.team.page import ConsolePage, Refused, Said, Tab
+from coterie_console.team.state import ConsoleState
+from coterie_core.geometry import Pose, compose, quaternion_to_yaw
+from coterie_core.ledger_tail import LedgerTail
+from coterie_core.permits import Decision
+from coterie_core.stop import keep_stop, latch_file, one_line
+from coterie_msgs.msg import Assignment, DiscussionTurn, RobotStatus, SemanticMap
+from coterie_msgs.msg import Observation as ObservationMsg
+from coterie_ros import conversions
+from coterie_ros.clients import NoAnswer, ServiceClient
+from coterie_ros.conversions.tasks import assignment_from_msg, report_from_msg
+from coterie_ros.parameters import Parameters
+from coterie_ros.permit_client import PermitClient
+from coterie_ros.safe_publisher import SafePublisher
+from coterie_ros.stopping import STOP, STOPPED
+from tf2_msgs.msg import TFMessage
+
+_LOOK = 1.0
+"""How often robots, cameras and programs of the team are looked for [s]."""
+_RATE = 10.0
+"""How many poses of a robot are read a second [1/s]."""
+_REPEAT, _STANDS = 0.05, 5.0
+"""A stop is told again so often, and for so long, until the robots say that they stand [s]."""
+_RELEASED = 5.0
+_LONGEST_PERMIT = 3600.0
+
+
+class ConsoleNode(Operator):
+    """Fills a `ConsoleState` and carries out the page's commands, all in its own loop.
+
+    Args:
+        state: What is known of the team.
+        key_file: Key that answers to requests for permits are signed with.
+        stops: Folder of the robots' stop latches; None: they run elsewhere.
+        log: Folder of the team's log; None: it is kept elsewhere.
+        namespace: The team's namespace.
+        context: rclpy context.
+    """
+
+    def __init__(
+        self,
+        state: ConsoleState,
+        *,
+        key_file: Path,
+        stops: Path | None = None,
+        log: Path | None = None,
+        namespace: str = "",
+        context: Context | None = None,
+    ) -> None:
+        self.state, self._key_file, self._latches = state, key_file, stops
+        self._tail = LedgerTail(log) if log is not None else None
+        self._odom_frames: dict[str, Pose] = {}
+        self._stop_one: dict[str, SafePublisher] = {}
+        self._release_one: dict[str, ServiceClient] = {}
+        self._stands: dict[str, asyncio.Event] = {}
+        super().__init__(list(state.robots), namespace=namespace, context=context)
+
+    def on_setup(self, parameters: Parameters) -> None:
+        """Make publishers and clients."""
+        super().on_setup(parameters)
+        self.requests = Requests(self, self.state)
+        self._stop_all = self.publisher(String, STOP, "messages")
+
+    def on_start(self) -> None:
+        """Listen to the team."""
+        space = self.get_namespace().rstrip("/")
+        self.permits = PermitClient(self, [], self._key_file, self._requests_changed)
+        for robot in self.robots:
+            self._watch(robot)
+        self.subscribe(
+            SemanticMap,
+            "semantic_map",
+            "latched",
+            self.state.know,
+            convert=conversions.scene_from_msg,
+        )
+        self.subscribe(
+            Assignment,
+            "assignment",
+            "latched",
+            lambda told: self.state.sub_tasks(told[2]),
+            convert=assignment_from_msg,
+        )
+        self.subscribe(
+            DiscussionTurn,
+            "discussion",
+            "messages",
+            self.requests.on_turn,
+            convert=conversions.checked_turn,
+        )
+        self.subscribe(DiagnosticArray, "/diagnostics", "diagnostics", self._on_diagnostics)
+        for topic, qos in ((f"{space}/tf", "tf"), (f"{space}/tf_static", "tf_static")):
+            rate = 20.0 if qos == "tf" else None
+            self.subscribe(
+                TFMessage,
+                topic,
+                qos,
+                self._on_transforms,
+                convert=partial(conversions.transforms_from_msg, topic=topic),
+                rate=rate,
+                sampled=True,
+            )
+        self.every(_LOOK, self._look, "the team")
+
+    def commands(self) -> dict[str, Any]:
+        """Return what an operator's page may ask for."""
+        return {
+            "stop": self._stop,
+            "release": self._release,
+            "permit": self._permit,
+            **self.requests.commands(),
+        }
+
+    # -- robots --------------------------------------------------------------------------------
+
+    def _watch(self, robot: str) -> None:
+        """Listen to a robot; for the executor's thread, or `on_start`."""
+        if robot in self._stop_one or self.state.robot(robot) is None:
+            return
+        self._stop_one[robot] = self.publisher(String, f"{robot}/{STOP}", "messages")
+        self._release_one[robot] = ServiceClient(self, SetBool, f"{robot}/{STOP}")
+        self._stands[robot] = asyncio.Event()
+        self.subscribe(Bool, f"{robot}/{STOPPED}", "latched", partial(self._on_stopped, robot))
+        self.subscribe(
+            Odometry,
+            f"{robot}/odom",
+            "odometry",
+            partial(self._on_odometry, robot),
+            convert=partial(conversions.odometry_from_msg, topic=f"{robot}/odom"),
+            rate=_RATE,
+            sampled=True,
+        )
+        self.subscribe(
+            ObservationMsg,
+            f"{robot}/observation",
+            "observations",
+            partial(self._on_place, robot),
+            convert=lambda message: (conversions.pose_from_msg(message.pose), message.room.name),
+        )
+        self.subscribe(
+            RobotStatus,
+            f"{robot}/status",
+            "latched",
+            partial(self._on_report, robot),
+            convert=report_from_msg,
+        )
+        self.permits.watch(robot)
+
+    async def _look(self) -> None:
+        """Look for robots and for who can be asked what; read what the log has new."""
+        own = re.escape(self.get_namespace().rstrip("/"))
+        pattern = re.compile(own + rf"/(\w+)/{STOPPED}")
+        topics = await self.in_executor(self.get_topic_names_and_types)
+        for name, _ in topics:
+            if (found := pattern.fullmatch(name)) and found[1] not in self._stop_one:
+                await self.in_executor(self._watch, found[1])
+        self.state.abilities(await self.in_executor(self.requests.abilities))
+        self.state.tick()
+        if self._tail is not None:
+            with contextlib.suppress(OSError):
+                for entry in self._tail.read():
+                    at = _seconds(entry.at)
+                    self.state.moment(entry.kind, entry.robot, in_words(entry), at)
+
+    def _on_place(self, robot: str, seen: tuple[Pose, str]) -> None:
+        self.state.move(robot, seen[0])
+        self.state.place(robot, str(seen[1]))
+
+    def _on_odometry(self, robot: str, told: tuple[Pose, Any, float]) -> None:
+        origin = self._odom_frames.get(conversions.odom_frame(robot))
+        if origin is not None:
+            self.state.move(robot, compose(origin, told[0]))
+
+    def _on_report(self, robot: str, report: Any) -> None:
+        self.state.report(robot, report)
+
+    def _on_transforms(self, transforms: Sequence[tuple[str, str, Any, Any, float]]) -> None:
+        for parent, child, position, rotation, _ in transforms:
+            if parent == conversions.MAP and len(self._odom_frames) < 1000:
+                self._odom_frames[child] = Pose(position, quaternion_to_yaw(rotation))
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        space = self.get_namespace().strip("/")
+        for status in message.status:
+            name = str(status.name)
+            if not space or name.startswith(f"{space}/"):
+                level = status.level[0] if isinstance(status.level, bytes) else int(status.level)
+                values = {v.key: v.value for v in status.values}
+                self.state.diagnosed(name, level, str(status.message), values)
+
+    # -- stops and permits ---------------------------------------------------------------------
+
+    def _on_stopped(self, robot: str, message: Bool) -> None:
+        stopped = bool(message.data)
+        self.state.stopped(robot, stopped, told=self._tail is None)
+        if stopped:
+            self._stands[robot].set()
+        else:
+            self._stands[robot].clear()
+
+    def _meant(self, said: Said) -> list[str]:
+        names = said.get("robots")
+        if names is None:
+            return list(self._stop_one)
+        if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+            raise Refused("expected a list of robots in 'robots'")
+        for name in names:
+            if name not in self._stop_one:
+                raise Refused(f"no robot {name[:60]!r} is known")
+        return names
+
+    async def _stop(self, said: Said, tab: Tab) -> str:
+        """Stop robots; tells who does not say in time that it stands."""
+        robots = self._meant(said)
+        everybody = said.get("robots") is None
+        by, reason = one_line(tab.who).replace(": ", " "), one_line(str(said.get("reason", "")))
+        message = String(data=f"{by}: {reason}" if reason else by)
+        outlets = [self._stop_all] if everybody else [self._stop_one[r] for r in robots]
+        end = time.monotonic() + _STANDS
+        while True:
+            for outlet in outlets:
+                outlet.publish(message)
+            missing = [robot for robot in robots if not self._stands[robot].is_set()]
+            if not missing or time.monotonic() >= end:
+                break
+            await asyncio.sleep(_REPEAT)
+        if missing:
+            kept = self._keep_stops(missing, by, reason)
+            raise Refused(f"did not say that they stand: {', '.join(missing)}{kept}")
+        return f"{', '.join(robots)}: stopped" if robots else "no robot is known; stop was sent"
+
+    def _keep_stops(self, robots: Sequence[str], by: str, reason: str) -> str:
+        """Write the latches of robots that do not answer: they obey when they start again."""
+        if self._latches is None:
+            return ""
+        try:
+            for robot in robots:
+                keep_stop(latch_file(self._latches, robot), by, reason)
+        except OSError as error:
+            return f"; a latch cannot be written: {error}"
+        return "; they stop when their nodes start again"
+
+    async def _release(self, said: Said, tab: Tab) -> str:
+        """Let stopped robots go on."""
+        robots = [r for r in self._meant(said) if said.get("robots") or self._stands[r].is_set()]
+
+        async def one(robot: str) -> str:
+            try:
+                told = await self._release_one[robot].call(
+                    SetBool.Request(data=False), timeout=_RELEASED, attempts=1
+                )
+            except NoAnswer:
+                return f"{robot}: did not answer"
+            return f"{robot}: {told.message}"
+
+        told = await asyncio.gather(*(one(robot) for robot in robots))
+        if any(text.endswith("did not answer") for text in told):
+            raise Refused("; ".join(told))
+        return "; ".join(told) or "no robot is stopped"
+
+    def _requests_changed(self) -> None:
+        self.state.requests(self.permits.waiting)
+
+    async def _permit(self, said: Said, tab: Tab) -> str:
+        """Answer a request for a permit."""
+        request = self.permits.waiting.get(str(said.get("request")))
+        decision = {"allow": Decision.ALLOW, "refuse": Decision.REFUSE}.get(
+            str(said.get("decision"))
+        )
+        lasting, reason = said.get("lasting", 0), said.get("reason", "")
+        if decision is None or not isinstance(reason, str):
+            raise Refused("expected a decision, allow or refuse, and words in 'reason'")
+        if not isinstance(lasting, (int, float)) or not 0 <= lasting <= _LONGEST_PERMIT:
+            raise Refused("'lasting' is a number of seconds, at most an hour")
+        if request is None:
+            raise Refused("this request does not wait any more")
+        try:
+            accepted, told = await self.permits.answer(
+                request, decision, one_line(tab.who), one_line(reason), lasting=float(lasting)
+            )
+        except ValueError as error:
+            raise Refused(str(error)) from None
+        if not accepted:
+            raise Refused(told)
+        return told
+
+    # -- the page ------------------------------------------------------------------------------
+
+    def looks(self) -> dict[str, Any]:
+        """Return what a viewer's page may ask for, too."""
+        return {}
+
+    async def begin_page(self, page: ConsolePage) -> None:
+        """Serve a page in this node's loop.
+
+        Raises:
+            PageError: The port cannot be had.
+        """
+        self.page = page
+        await page.start()
+
+    def pages_changed(self) -> None:
+        """Hear that a page was opened or closed."""
+        self.loop.spawn(self.requests.attend(self.page.operators > 0), "questions to people")
+
+
+def _seconds(at: str) -> float:
+    from datetime import datetime
+
+    return datetime.fromisoformat(at).timestamp()

@@ -1,0 +1,317 @@
+// The console of a team. All that robots, models, maps and people said is set as text, never as markup.
+"use strict";
+
+const state = {};
+const PLACEHOLDERS = { ask: "Is there a mug in the kitchen?", find: "something to sit on", task: "Bring all mugs to the kitchen counter" };
+let socket = null, role = null, number = 0, closed = false, shift = 0;
+const waiting = new Map(); // of replies: id -> what to do with them
+
+function command(name, fields = {}, then) {
+  if (socket?.readyState !== WebSocket.OPEN) return note("Not connected: nothing was sent. Use the terminal: ./coterie stop", true);
+  const id = ++number;
+  waiting.set(id, then ?? ((told) => { if (told.text) note(told.text, !told.done); }));
+  socket.send(JSON.stringify({ do: name, id, ...fields }));
+}
+
+function note(text, bad = false) {
+  const line = make("p", text, bad && "bad");
+  $("notes").append(line);
+  while ($("notes").children.length > 4) $("notes").firstChild.remove();
+  setTimeout(() => line.remove(), bad ? 12000 : 6000);
+}
+
+function button(text, react, ...names) {
+  const node = make("button", text, ...names);
+  node.type = "button";
+  node.addEventListener("click", react);
+  return node;
+}
+
+const buttons = (...nodes) => { const line = make("div", undefined, "buttons"); line.append(...nodes); return line; };
+const clock = (at) => new Date(at * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const left = (until) => Math.max(Math.round(until - Date.now() / 1000 - shift), 0);
+
+function table(titles, rows) {
+  const node = make("table"), head = make("tr"), around = make("div", undefined, "scroll");
+  head.append(...titles.map((title) => make("th", title)));
+  node.append(head, ...rows.map((cells) => {
+    const line = make("tr");
+    line.append(...cells.map((cell) => {
+      if (cell instanceof Node) { const place = make("td"); place.append(cell); return place; }
+      return Array.isArray(cell) ? make("td", cell[0], cell[1]) : make("td", cell);
+    }));
+    return line;
+  }));
+  around.append(node);
+  return around;
+}
+
+function keyed(parent, items, build) { // what stays the same stays the same node: what is open or typed is kept
+  const old = new Map([...parent.children].map((node) => [node.dataset.key, node]));
+  const nodes = items.map((item) => {
+    const text = JSON.stringify(item), known = old.get(String(item.id));
+    if (known && known.dataset.text === text) return known;
+    const open = [...(known?.querySelectorAll("details") ?? [])].map((d) => d.open);
+    const node = build(item);
+    node.querySelectorAll("details").forEach((d, k) => { d.open = open[k] ?? d.open; });
+    node.dataset.key = String(item.id);
+    node.dataset.text = text;
+    return node;
+  });
+  if (nodes.length !== parent.children.length || nodes.some((node, k) => parent.children[k] !== node)) parent.replaceChildren(...nodes);
+}
+
+// -- sections -------------------------------------------------------------------------------------
+
+const SHOW = {
+  team(team) {
+    $("team").textContent = team.name || "Team";
+    document.title = `${team.name || "Team"} – Coterie`;
+    for (const one of document.querySelectorAll("#kinds input")) one.disabled = !(team.can[one.value] ?? true);
+    const first = document.querySelector("#kinds input:checked:not(:disabled)") ?? document.querySelector("#kinds input:not(:disabled)");
+    if (first) { first.checked = true; $("words").placeholder = PLACEHOLDERS[first.value]; }
+  },
+  map: (map) => takeMap(map),
+  poses: (poses) => takePoses(poses),
+  robots(robots) { showRobots(robots); showChips(); drawTrails(); moveRobots(); },
+  permits: (permits) => showPermits(permits),
+  question: (question) => showQuestion(question),
+  talk: (talks) => keyed($("talks"), [...talks].reverse(), talkNode),
+  tasks: (tasks) => keyed($("tasks"), [...tasks].reverse(), taskNode),
+  health(health) { showHealth(health); showChips(); },
+  timeline: (moments) => showTimeline(moments),
+};
+
+function showChips() {
+  const links = new Map((state.health?.robots ?? []).map((r) => [r.name, r]));
+  const robots = (state.robots ?? []).map((r) => ({ id: r.name, ...r, lost: links.get(r.name)?.lost ?? false, cameras: 0 }));
+  keyed($("chips"), robots.map(({ id, name, room, stopped, lost }) => ({ id, name, room, stopped, lost, color: colorOf(name) })), (robot) => {
+    const chip = make("span", undefined, "chip", robot.stopped && "stopped", robot.lost && "lost"), dot = make("span", undefined, "dot");
+    dot.style.setProperty("background", robot.color);
+    const where = robot.lost ? "out of reach" : robot.stopped ? "stopped" : robot.room;
+    chip.append(dot, make("span", robot.name, "name"), make("span", where, "where"));
+    chip.append(robot.stopped
+      ? button("Release", () => command("release", { robots: [robot.name] }), "operator")
+      : button("Stop", () => command("stop", { robots: [robot.name] }), "stop", "operator"));
+    return chip;
+  });
+  $("release-all").hidden = !robots.some((r) => r.stopped);
+}
+
+function showRobots(robots) {
+  $("robots").replaceChildren(table(["robot", "where", "does", "holds", ""], robots.map((robot) => {
+    const cameras = make("span");
+    for (const camera of robot.cameras) cameras.append(button(robot.cameras.length > 1 ? camera : "Camera", () => watch(robot.name, camera)));
+    const floor = state.map?.floors.length > 1 ? state.map.floors.find((f) => f.id === robot.floor)?.name : "";
+    return [[robot.name, "words"], [robot.room, floor].filter(Boolean).join(", "), (robot.stopped ? "stopped" : robot.doing) + (robot.help ? ` (asks: ${robot.help})` : ""), robot.holding, cameras];
+  })));
+  if (!robots.length) $("robots").replaceChildren(make("p", "No robot has been heard of yet.", "soft"));
+}
+
+function showPermits(permits) {
+  $("permits").hidden = !permits.length;
+  if (!permits.length) { $("permits").replaceChildren(); return; }
+  keyed($("permits"), permits, (one) => {
+    const node = make("div", undefined, "request"), reason = make("input");
+    Object.assign(reason, { placeholder: "reason (optional)", maxLength: 200 });
+    reason.setAttribute("aria-label", "Reason");
+    const answer = (decision, lasting) => () => {
+      for (const b of node.querySelectorAll("button")) b.disabled = true;
+      command("permit", { request: one.id, decision, lasting, reason: reason.value }, (told) => {
+        note(told.text, !told.done);
+        for (const b of node.querySelectorAll("button")) b.disabled = false;
+      });
+    };
+    const touches = [...one.rooms, ...one.things, ...(one.strays ? ["a room that nobody knows"] : [])].join(", ");
+    const time = make("span", "", "left");
+    time.dataset.until = one.until;
+    const title = make("h2", "");
+    title.append(`${one.robot} asks: may it? `, time);
+    node.append(title, make("p", one.what, "words"));
+    if (one.why) node.append(make("p", `for: ${one.why}`));
+    node.append(make("p", `${touches ? `touches ${touches}; ` : ""}at up to ${one.speed} m/s; ${one.rule} asks a person`, "soft"));
+    const line = buttons(button("Allow once", answer("allow", 0), "main"), button("Allow alike for 10 min", answer("allow", 600)), reason, button("Refuse", answer("refuse", 0), "stop"));
+    line.classList.add("operator");
+    node.append(line);
+    return node;
+  });
+  tick();
+}
+
+function showQuestion(question) {
+  const place = $("question");
+  place.hidden = !question;
+  if (!question) { place.replaceChildren(); delete place.dataset.number; return; }
+  if (place.dataset.number === String(question.number)) return; // what is typed stays
+  place.dataset.number = question.number;
+  const field = make("input"), form = make("form", undefined, "line", "operator");
+  Object.assign(field, { maxLength: 1000, autocomplete: "off" });
+  field.setAttribute("aria-label", "Your answer");
+  const answer = (text) => command("answer", { number: question.number, text });
+  form.addEventListener("submit", (event) => { event.preventDefault(); if (field.value.trim()) answer(field.value); });
+  const send = make("button", "Answer", "main");
+  send.type = "submit";
+  form.append(field, send);
+  const choices = buttons(...question.choices.map((text) => button(text, () => answer(text))), button("No answer", () => answer("")));
+  choices.classList.add("operator");
+  place.replaceChildren(make("h2", `${question.asker} asks you`), make("p", question.text, "words"), form, choices);
+}
+
+function talkNode(talk) {
+  const node = make("div", undefined, "talk"), answer = talk.answer;
+  const head = make("p", undefined, "words");
+  head.append(make("span", talk.kind === "find" ? "Find: " : "", "soft"), talk.words);
+  node.append(head);
+  if (talk.state === "working") {
+    node.append(make("p", talk.told || "asking the team …", "working"));
+    node.append(buttons(button("Take back", () => command("cancel", { talk: talk.id }), "operator")));
+    return node;
+  }
+  if (talk.state === "failed") { node.append(make("p", talk.told, "failed")); return node; }
+  const line = make("p");
+  line.append(make("span", answer.text, "verdict", answer.kind), answer.sure ? `  ${answer.sure}` : "", " ", make("small", answer.method, "soft"));
+  node.append(line);
+  if (answer.because?.length) node.append(table(["robot", "says", "sure", "because"], answer.because));
+  if (answer.objects?.length) node.append(table(["thing", "taken for", "room"], answer.objects.map((o) => [o.id, o.label, o.room])));
+  if (talk.told) node.append(make("p", talk.told, "soft"));
+  const line2 = buttons();
+  const lit = answer.lit ?? {};
+  if (lit.things?.length || lit.marks?.length || lit.rooms?.length) line2.append(button("Show on the map", () => lightUp(lit)));
+  if (answer.question) {
+    if (answer.label === undefined || answer.label === null) {
+      line2.append(button("Right", () => command("label", { talk: talk.id, right: true }), "operator"), button("Wrong", () => command("label", { talk: talk.id, right: false }), "operator"));
+    } else line2.append(make("span", answer.label ? "marked as right" : "marked as wrong", "soft"));
+  }
+  if (line2.children.length) node.append(line2);
+  return node;
+}
+
+function taskNode(task) {
+  const node = make("div", undefined, "task"), ended = task.outcome;
+  node.append(make("p", task.words, "words"));
+  const line = make("p");
+  line.append(ended ? make("span", ended.replaceAll("_", " "), "verdict", ended) : make("span", `${task.stage}, round ${task.round + 1}`, "working"), ended ? `  ${task.message}` : `  ${task.done} of ${task.all} parts done`);
+  node.append(line);
+  if (!ended && task.all) node.append(Object.assign(make("progress"), { max: task.all, value: task.done }));
+  if (task.rows.length) {
+    const rows = task.rows.map((row) => [row.robot || "–", row.what, [row.state, row.state], [row.why, "soft"]]);
+    if (ended) {
+      const more = make("details");
+      more.append(make("summary", "who did what"), table(["robot", "what", "state", ""], rows));
+      node.append(more);
+    } else node.append(table(["robot", "what", "state", ""], rows));
+  }
+  if (task.talk.length) {
+    const talk = make("details");
+    talk.append(make("summary", `discussion: ${task.talk.length} turns`), ...task.talk.map((turn) => {
+      const said = make("p");
+      said.append(make("b", turn.who), make("span", ` (${turn.kind}) `, "soft"), turn.text);
+      return said;
+    }));
+    node.append(talk);
+  }
+  if (!ended) node.append(buttons(button("Cancel this task", () => command("cancel", { task: task.id }), "operator")));
+  return node;
+}
+
+function showHealth(health) {
+  const parts = [table(["robot", "heard", "battery"], health.robots.map((r) => [
+    r.name, [r.age === null ? "never" : r.lost ? `${Math.round(r.age)} s ago: out of reach` : `${r.age} s ago`, r.lost ? "error" : "ok"],
+    r.charge === null ? "not told" : `${Math.round(100 * r.charge)} %`,
+  ]))];
+  const bad = health.nodes.filter((n) => n.level !== "ok");
+  if (bad.length) parts.push(table(["program", "", ""], bad.map((n) => [n.name, [n.level, n.level], n.message])));
+  const used = health.tokens ? `${health.tokens.toLocaleString()} tokens${health.cost ? `, cost ${health.cost}` : ""}` : "no model was asked";
+  parts.push(make("p", `${health.nodes.length - bad.length} of ${health.nodes.length} programs are well; ${used}`, "soft"));
+  $("health").replaceChildren(...parts);
+}
+
+function showTimeline(moments) {
+  $("timeline").replaceChildren(...[...moments].reverse().map((one) => {
+    const line = make("li");
+    line.append(make("time", clock(one.at)), make("span", [one.kind, one.robot, one.text].filter(Boolean).join(" · ")));
+    return line;
+  }));
+}
+
+// -- camera, things --------------------------------------------------------------------------------
+
+let watched = null;
+function watch(robot, camera) {
+  const same = watched && watched.robot === robot && watched.camera === camera;
+  watched = same ? null : { robot, camera };
+  $("camera").hidden = !watched;
+  $("picture").removeAttribute("src");
+  $("caption").textContent = watched ? `${robot}, ${camera}: waiting for a picture` : "";
+  command("watch", watched ?? {}, (told) => { if (!told.done) note(told.text, true); });
+}
+
+function takePicture(picture) {
+  if (!watched || picture.robot !== watched.robot || picture.camera !== watched.camera) return;
+  $("picture").src = `data:image/jpeg;base64,${picture.jpeg}`;
+  $("picture").alt = `What ${picture.robot} sees`;
+  $("caption").textContent = `${picture.robot}, ${picture.camera}, ${clock(picture.at)}`;
+}
+
+function choose({ thing, room }) {
+  plan.chosen = thing?.id ?? null;
+  const place = $("chosen");
+  place.hidden = false;
+  if (thing) {
+    const maybe = thing.labels.map(([label, share]) => `${label} ${Math.round(100 * share)} %`).join(", ");
+    place.replaceChildren(make("p", `${thing.label} (${thing.id})`, "words"), make("p", `${thing.room || "room not known"}; ${maybe}; ${thing.looks} looks${thing.by ? `, last by ${thing.by}` : ""}${thing.open === null ? "" : thing.open ? "; open" : "; closed"}`, "soft"));
+  } else place.replaceChildren(make("p", room.name, "words"), make("p", `${room.type}; ${plan.map.things.filter((t) => t.room === room.name).length} things`, "soft"));
+  place.append(buttons(button("Close", () => { place.hidden = true; plan.chosen = null; drawMap(); })));
+  drawMap();
+}
+
+// -- connection -----------------------------------------------------------------------------------
+
+function tick() {
+  for (const node of document.querySelectorAll(".left")) node.textContent = `${left(Number(node.dataset.until))} s left`;
+}
+
+function connect() {
+  socket = new WebSocket(`ws://${location.host}/socket`);
+  socket.addEventListener("open", () => socket.send(JSON.stringify({ key: new URLSearchParams(location.hash.slice(1)).get("key") ?? "" })));
+  socket.addEventListener("message", (event) => {
+    const news = JSON.parse(event.data);
+    if (news.closed) { closed = true; note(news.closed, true); $("link").textContent = news.closed; return; }
+    if (news.hello) {
+      role = news.hello.role;
+      shift = news.hello.now - Date.now() / 1000;
+      document.body.classList.toggle("viewer", role === "viewer");
+      $("link").classList.remove("lost");
+      $("link").textContent = role === "viewer" ? "connected, looking on" : "connected";
+      plan.trails = news.trails;
+      if (watched) command("watch", watched);
+    }
+    for (const [section, data] of Object.entries(news.state ?? {})) state[section] = data;
+    for (const section of Object.keys(news.state ?? {})) SHOW[section](state[section]);
+    if (news.picture) takePicture(news.picture);
+    if (news.reply) {
+      const then = waiting.get(news.reply.id);
+      waiting.delete(news.reply.id);
+      if (then) then(news.reply); else if (!news.reply.done) note(news.reply.text, true);
+    }
+  });
+  socket.addEventListener("close", () => {
+    waiting.clear();
+    $("link").classList.add("lost");
+    if (!closed) { $("link").textContent = "connection lost: what you see is old. Stop with ./coterie stop"; setTimeout(connect, 1000); }
+  });
+}
+
+$("stop-all").addEventListener("click", () => command("stop"));
+$("release-all").addEventListener("click", () => command("release"));
+$("kinds").addEventListener("change", (event) => { $("words").placeholder = PLACEHOLDERS[event.target.value]; });
+$("talk").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = $("words").value.trim(), kind = document.querySelector("#kinds input:checked")?.value;
+  if (!text || !kind) return;
+  command(kind, { text }, (told) => {
+    if (told.done) { if ($("words").value.trim() === text) $("words").value = ""; } else note(told.text, true);
+  });
+});
+setInterval(tick, 1000);
+connect();

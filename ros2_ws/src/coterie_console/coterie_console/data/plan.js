@@ -1,0 +1,209 @@
+// The map from above: drawn anew with a new map, floor or light; robots only move.
+"use strict";
+
+const COLORS = ["#2662a0", "#c2570c", "#1e7d45", "#7b3fa0", "#a01f5b", "#0b7a83", "#7a6200", "#4a4f9c", "#93381f", "#3c6e1f"];
+const colorOf = (name) => COLORS[Math.max((state.robots ?? []).findIndex((r) => r.name === name), 0) % COLORS.length];
+const plan = {
+  map: null, poses: {}, trails: {}, floor: null, view: null, box: [0, 0, 10, 10],
+  lit: { things: new Set(), rooms: new Set(), marks: [], path: [] }, chosen: null, drawing: null, layers: {},
+};
+
+function floorOf(z) { // the highest floor that is not above
+  const below = (plan.map?.floors ?? []).filter((f) => f.z <= z + 0.5);
+  return below.length ? below[below.length - 1].id : plan.map?.floors[0]?.id ?? "";
+}
+
+const onFloor = (floor) => !plan.map.floors.length || floor === "" || floor === plan.floor;
+const flat = (points) => points.map(([x, y]) => `${x},${-y}`).join(" ");
+
+function takeMap(map) {
+  const first = !plan.map;
+  plan.map = map;
+  if (!map.floors.some((f) => f.id === plan.floor)) plan.floor = map.floors[0]?.id ?? "";
+  $("nothing").hidden = map.rooms.length + map.things.length > 0;
+  const points = [...map.rooms.flatMap((r) => r.outline), ...map.things.flatMap((t) => t.corners), ...map.fences.flat()];
+  if (points.length) {
+    const xs = points.map((p) => p[0]), ys = points.map((p) => -p[1]);
+    const [x, y] = [Math.min(...xs) - 0.5, Math.min(...ys) - 0.5];
+    plan.box = [x, y, Math.max(...xs) - x + 0.5, Math.max(...ys) - y + 0.5];
+  }
+  if (first || !plan.view) plan.view = [...plan.box];
+  showFloors();
+  drawMap();
+}
+
+function showFloors() {
+  const floors = plan.map.floors;
+  $("floors").replaceChildren(...(floors.length < 2 ? [] : floors.map((floor) => {
+    const here = Object.entries(plan.poses).filter(([, pose]) => floorOf(pose[2]) === floor.id).length;
+    const node = make("button", here ? `${floor.name} (${here})` : floor.name);
+    node.type = "button";
+    node.setAttribute("aria-pressed", String(floor.id === plan.floor));
+    node.addEventListener("click", () => { plan.floor = floor.id; showFloors(); drawMap(); });
+    return node;
+  })));
+}
+
+function unitOf() { // metres per pixel
+  const shown = $("plan").getBoundingClientRect();
+  return Math.max(plan.view[2] / Math.max(shown.width, 1), plan.view[3] / Math.max(shown.height, 1), 1e-4);
+}
+
+function drawMap() {
+  if (!plan.map) return;
+  const svg = $("plan"), unit = unitOf(), lit = plan.lit;
+  svg.setAttribute("viewBox", plan.view.join(" "));
+  svg.replaceChildren();
+  for (const fence of plan.map.fences) draw(svg, "polygon", { points: flat(fence) }, "fence");
+  for (const room of plan.map.rooms.filter((r) => onFloor(r.floor) && r.outline.length > 2)) {
+    const node = draw(svg, "polygon", { points: flat(room.outline) }, "room", lit.rooms.has(room.name) && "lit");
+    draw(node, "title", { text: room.name });
+    node.addEventListener("click", () => choose({ room }));
+  }
+  for (const way of plan.map.ways.filter((w) => onFloor(w.floor))) {
+    draw(svg, "circle", { cx: way.at[0], cy: -way.at[1], r: 4 * unit }, "way");
+  }
+  for (const thing of plan.map.things.filter((t) => onFloor(t.floor))) {
+    const names = ["thing", thing.kind, lit.things.has(thing.id) && "lit", plan.chosen === thing.id && "chosen"];
+    const node = draw(svg, "polygon", { points: flat(thing.corners) }, ...names);
+    draw(node, "title", { text: thing.label });
+    node.addEventListener("click", () => choose({ thing }));
+  }
+  if (lit.path.length > 1) draw(svg, "polyline", { points: flat(lit.path) }, "went");
+  for (const mark of lit.marks.filter((m) => onFloor(floorOf(m.at[2])))) {
+    const node = draw(svg, "circle", { cx: mark.at[0], cy: -mark.at[1], r: 14 * unit }, "mark");
+    draw(node, "title", { text: mark.label });
+  }
+  drawNames(svg, unit);
+  plan.layers = { trails: draw(svg, "g", {}), robots: draw(svg, "g", {}), drawing: draw(svg, "g", {}), nodes: {}, unit };
+  drawTrails();
+  moveRobots();
+  drawOutline();
+}
+
+function drawNames(svg, unit) { // those that find room; what is lit goes first
+  const taken = [];
+  const put = (text, x, y, size, ...names) => {
+    const width = text.length * size * 0.58, box = [x - width / 2, y - size, x + width / 2, y + 0.3 * size];
+    if (taken.some((t) => box[0] < t[2] && box[2] > t[0] && box[1] < t[3] && box[3] > t[1])) return;
+    taken.push(box);
+    draw(svg, "text", { x, y, "font-size": size, "text-anchor": "middle", text }, ...names);
+  };
+  const things = plan.map.things.filter((t) => onFloor(t.floor));
+  for (const t of things.filter((t) => plan.lit.things.has(t.id))) put(t.label, t.at[0], -t.at[1] - 8 * unit, 13 * unit, "litname");
+  for (const room of plan.map.rooms.filter((r) => onFloor(r.floor) && r.outline.length > 2)) {
+    const [xs, ys] = [room.outline.map((p) => p[0]), room.outline.map((p) => -p[1])];
+    put(room.name, (Math.min(...xs) + Math.max(...xs)) / 2, (Math.min(...ys) + Math.max(...ys)) / 2, 14 * unit, "roomname");
+  }
+  for (const t of things.slice(0, 300)) put(t.label, t.at[0], -t.at[1] + 4 * unit, 11 * unit);
+}
+
+function drawTrails() {
+  const layer = plan.layers.trails;
+  if (!layer) return;
+  layer.replaceChildren();
+  for (const [name, points] of Object.entries(plan.trails)) {
+    const here = points.filter((p) => onFloor(floorOf(p[2] ?? 0)));
+    if (here.length > 1) draw(layer, "polyline", { points: flat(here), stroke: colorOf(name) }, "trail");
+  }
+}
+
+function takePoses(poses) {
+  let longer = false;
+  for (const [name, pose] of Object.entries(poses)) {
+    const trail = plan.trails[name] ??= [], last = trail[trail.length - 1];
+    if (!last || Math.max(...[0, 1, 2].map((k) => Math.abs(last[k] - pose[k]))) >= 0.1) {
+      trail.push(pose.slice(0, 3));
+      if (trail.length > 400) trail.shift();
+      longer = true;
+    }
+  }
+  const floors = JSON.stringify(Object.values(poses).map((p) => floorOf(p[2])));
+  const moved = floors !== plan.floors;
+  plan.poses = poses;
+  plan.floors = floors;
+  if (!plan.map) return;
+  if (moved) showFloors();
+  if (longer) drawTrails();
+  moveRobots();
+}
+
+function moveRobots() {
+  const { robots: layer, nodes, unit } = plan.layers;
+  if (!layer) return;
+  for (const [name, [x, y, z, yaw]] of Object.entries(plan.poses)) {
+    if (!nodes[name]) {
+      const node = nodes[name] = draw(layer, "g", {}, "robot"), color = colorOf(name), r = 9 * unit;
+      const look = draw(node, "path", { d: `M0,0 L${6 * r},${-3.4 * r} A${6.9 * r},${6.9 * r} 0 0 1 ${6 * r},${3.4 * r} Z`, fill: color }, "view");
+      draw(node, "circle", { r, fill: color });
+      const nose = draw(node, "path", { d: `M${0.3 * r},${-0.6 * r} L${1.5 * r},0 L${0.3 * r},${0.6 * r} Z`, fill: color });
+      draw(node, "text", { y: -1.5 * r, "font-size": 13 * unit, "text-anchor": "middle", text: name });
+      node.turning = [look, nose];
+    }
+    const node = nodes[name], robot = (state.robots ?? []).find((r) => r.name === name);
+    node.setAttribute("transform", `translate(${x},${-y})`);
+    for (const part of node.turning) part.setAttribute("transform", `rotate(${-yaw * 180 / Math.PI})`);
+    node.classList.toggle("stopped", robot?.stopped === true);
+    node.style.display = onFloor(floorOf(z)) ? "" : "none";
+  }
+}
+
+function lightUp(lit) { // evidence of an answer; on the floor where it is
+  plan.lit = { things: new Set(lit.things ?? []), rooms: new Set(lit.rooms ?? []), marks: lit.marks ?? [], path: lit.path ?? [] };
+  const first = plan.map?.things.find((t) => plan.lit.things.has(t.id))?.floor
+    ?? (plan.lit.marks[0] && floorOf(plan.lit.marks[0].at[2])) ?? plan.map?.rooms.find((r) => plan.lit.rooms.has(r.name))?.floor;
+  if (first && plan.map.floors.some((f) => f.id === first)) plan.floor = first;
+  if (plan.map) { showFloors(); drawMap(); }
+}
+
+function zoom(factor, x, y) {
+  const [left, top, width, height] = plan.view, unit = unitOf(), shown = $("plan").getBoundingClientRect();
+  const [cx, cy] = [x ?? left + width / 2, y ?? top + height / 2];
+  const most = 4 * Math.max(plan.box[2], plan.box[3]);
+  if (width * factor > most || unit * factor * shown.width < 0.5) return;
+  plan.view = [cx - (cx - left) * factor, cy - (cy - top) * factor, width * factor, height * factor];
+  drawMap();
+}
+
+function placeOf(event) { // of the pointer, in the map [m]
+  const at = new DOMPoint(event.clientX, event.clientY).matrixTransform($("plan").getScreenCTM().inverse());
+  return [at.x, -at.y];
+}
+
+function drawOutline() {
+  const layer = plan.layers.drawing;
+  if (!layer) return;
+  layer.replaceChildren();
+  if (plan.drawing?.length) draw(layer, "polygon", { points: flat(plan.drawing) }, "drawing");
+}
+
+{
+  const svg = $("plan");
+  let held = null;
+  svg.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    const [x, y] = placeOf(event);
+    zoom(event.deltaY > 0 ? 1.2 : 1 / 1.2, x, -y);
+  }, { passive: false });
+  svg.addEventListener("pointerdown", (event) => { held = { x: event.clientX, y: event.clientY, view: [...plan.view], far: false }; });
+  svg.addEventListener("pointermove", (event) => {
+    if (!held || event.pointerType === "touch" || !event.buttons) return;
+    const unit = unitOf(), [dx, dy] = [event.clientX - held.x, event.clientY - held.y];
+    if (Math.abs(dx) + Math.abs(dy) < 4 && !held.far) return;
+    held.far = true;
+    plan.view = [held.view[0] - dx * unit, held.view[1] - dy * unit, held.view[2], held.view[3]];
+    svg.setAttribute("viewBox", plan.view.join(" "));
+  });
+  svg.addEventListener("click", (event) => {
+    if (held?.far) event.stopPropagation();
+    else if (plan.drawing) {
+      event.stopPropagation();
+      plan.drawing.push(placeOf(event).map((v) => Math.round(v * 100) / 100));
+      drawOutline();
+    }
+  }, true);
+  $("closer").addEventListener("click", () => zoom(1 / 1.4));
+  $("farther").addEventListener("click", () => zoom(1.4));
+  $("whole").addEventListener("click", () => { plan.view = [...plan.box]; drawMap(); });
+  window.addEventListener("resize", drawMap);
+}

@@ -1,0 +1,83 @@
+"""A semantic map from above, as plain data for a page: floors, rooms, ways, things."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from coterie_console.text import plain
+from coterie_core.scene import SceneGraph, SceneObject
+
+MOST_ROOMS, MOST_WAYS, MOST_THINGS = 500, 1000, 3000
+"""What a page is told of a map; the kinds of things that are largest go first."""
+_CORNERS = 200
+_ABOVE = 0.5
+"""A robot counts to the highest floor that is at most so far above its position [m]."""
+
+
+def plan_of(scene: SceneGraph) -> dict[str, Any]:
+    """Return a map from above: positions in the map frame [m], all texts plain and short."""
+    floors = sorted(scene.floors.values(), key=lambda one: (one.elevation, one.id))
+    objects = sorted(scene.objects.values(), key=lambda one: (-one.box.volume, one.id))
+    return {
+        "frame": plain(scene.frame),
+        "floors": [
+            {"id": one.id, "name": f"Floor {k}", "z": round(one.elevation, 2)}
+            for k, one in enumerate(floors)
+        ],
+        "rooms": [
+            {
+                "id": room.id,
+                "name": plain(room.name),
+                "type": plain(room.type),
+                "floor": room.floor if room.floor in scene.floors else "",
+                "outline": [_point(*corner) for corner in room.polygon[:_CORNERS]],
+            }
+            for room in list(scene.rooms.values())[:MOST_ROOMS]
+        ],
+        "ways": [
+            {
+                "kind": way.kind,
+                "at": _point(*way.position[:2]),
+                "floor": floor_at(scene, way.position[2]),
+                "width": round(way.width, 2),
+            }
+            for way in list(scene.connections.values())[:MOST_WAYS]
+        ],
+        "things": [_thing(one, scene) for one in objects[:MOST_THINGS]],
+        "left_out": max(len(objects) - MOST_THINGS, 0),
+    }
+
+
+def floor_at(scene: SceneGraph, z: float) -> str:
+    """Return the id of the highest floor below a height [m]; "" where the map has no floors."""
+    if not scene.floors:
+        return ""
+    below = [one for one in scene.floors.values() if one.elevation <= z + _ABOVE]
+    if below:
+        return max(below, key=lambda one: (one.elevation, one.id)).id
+    return min(scene.floors.values(), key=lambda one: (one.elevation, one.id)).id
+
+
+def _thing(thing: SceneObject, scene: SceneGraph) -> dict[str, Any]:
+    room = scene.rooms.get(thing.room)
+    known = room is not None and room.floor in scene.floors
+    labels = list(thing.label.distribution().items())[:3]
+    seen = thing.last_seen
+    return {
+        "id": thing.id,
+        "label": plain(thing.label.top, 40),
+        "labels": [[plain(label, 40), round(share, 2)] for label, share in labels],
+        "kind": thing.kind,
+        "floor": room.floor if known and room else floor_at(scene, thing.box.bottom),
+        "room": plain(room.name) if room else "",
+        "at": [round(v, 2) for v in thing.box.center],
+        "corners": [_point(*corner) for corner in thing.box.footprint()],
+        "open": thing.is_open,
+        "looks": thing.observations,
+        "by": plain(seen.robot) if seen else "",
+        "on": thing.container or thing.support,
+    }
+
+
+def _point(x: float, y: float) -> list[float]:
+    return [round(x, 2), round(y, 2)]

@@ -1,0 +1,62 @@
+"""What a console keeps of robots, talks and tasks."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from coterie_core.tasks import SubTask
+
+MOST_TURNS = 120
+TRAIL = 400
+"""Points of a robot's way that are kept."""
+
+
+@dataclass(slots=True)
+class Robot:
+    """What is known of one robot; positions in the map frame [m], times by the state's clock."""
+
+    name: str
+    pose: tuple[float, float, float, float] | None = None
+    room: str = ""
+    floor: str = ""
+    doing: str = ""
+    holding: str = ""
+    help: str = ""
+    stopped: bool | None = None
+    heard: float | None = None
+    charge: float | None = None
+    cameras: tuple[str, ...] = ()
+    way: deque[tuple[float, float, float]] = field(default_factory=lambda: deque(maxlen=TRAIL))
+
+
+@dataclass(slots=True)
+class Talk:
+    """A question or a search of a person, and what came of it."""
+
+    id: str
+    kind: Literal["ask", "find"]
+    words: str
+    by: str
+    at: float
+    state: Literal["working", "done", "failed"] = "working"
+    told: str = ""
+    answer: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Task:
+    """A task of the team: from a person here, or from somebody else."""
+
+    id: str
+    words: str
+    by: str
+    at: float
+    own: bool
+    stage: str = "waiting"
+    round: int = 0
+    outcome: str = ""
+    message: str = ""
+    sub_tasks: tuple[SubTask, ...] = ()
+    turns: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=MOST_TURNS))

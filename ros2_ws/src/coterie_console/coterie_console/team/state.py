@@ -1,0 +1,409 @@
+"""What is known of a running team, bounded, as sections of plain data that a page shows."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from coterie_console.team.plan import floor_at, plan_of
+from coterie_console.team.records import Robot, Talk, Task
+from coterie_console.text import plain
+from coterie_core.geometry import Pose
+from coterie_core.permits import PermitRequest
+from coterie_core.scene import SceneGraph
+from coterie_core.scene.regions import Regions
+from coterie_core.tasks import RobotReport, SubTask, SubTaskState
+
+Section = Literal[
+    "team", "map", "robots", "poses", "permits", "question", "talk", "tasks", "health", "timeline"
+]
+SECTIONS: tuple[Section, ...] = (
+    "team", "map", "robots", "poses", "permits", "question", "talk", "tasks", "health", "timeline",
+)  # fmt: skip
+MOST_TALKS, MOST_TASKS, MOST_MOMENTS = 40, 20, 300
+MOST_ROBOTS, MOST_NODES, MOST_WAITING = 100, 300, 100
+_STEP = 0.1
+"""Points of a robot's way are at least so far apart [m]."""
+LOST, STALE = 5.0, 6.0
+"""After which a robot counts as out of reach, a node's report as old [s]."""
+_WORDS = 600
+_STATES = {
+    SubTaskState.PENDING: "waits",
+    SubTaskState.RUNNING: "works",
+    SubTaskState.DONE: "done",
+    SubTaskState.FAILED: "failed",
+}
+_LEVELS = {0: "ok", 1: "warning", 2: "error", 3: "old"}
+
+
+class ConsoleState:
+    """What is known of a team. One loop changes and reads it.
+
+    Each section has a version, which changes with it; `text` is its JSON, made once a version.
+
+    Args:
+        team: The team's name.
+        robots: Its robots, as far as they are known.
+        wall: Returns the wall time [s].
+        clock: Returns a time that only goes forward [s].
+    """
+
+    def __init__(
+        self,
+        team: str,
+        robots: Sequence[str],
+        *,
+        wall: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.team, self.wall, self.clock = team, wall, clock
+        self.robots: dict[str, Robot] = {name: Robot(name) for name in robots}
+        self.scene = SceneGraph()
+        self._regions = Regions.of(self.scene)
+        self.can: dict[str, bool] = {}
+        self.waiting: dict[str, PermitRequest] = {}
+        self.question: dict[str, Any] | None = None
+        self.talks: deque[Talk] = deque(maxlen=MOST_TALKS)
+        self.tasks: deque[Task] = deque(maxlen=MOST_TASKS)
+        self.fences: list[list[tuple[float, float]]] = []
+        self._nodes: dict[str, tuple[float, int, str, dict[str, str]]] = {}
+        self._moments: deque[dict[str, Any]] = deque(maxlen=MOST_MOMENTS)
+        self._versions: dict[Section, int] = dict.fromkeys(SECTIONS, 1)
+        self._texts: dict[Section, tuple[int, str]] = {}
+        self._numbers = itertools.count(1)
+
+    # -- sections ------------------------------------------------------------------------------
+
+    def touch(self, *sections: Section) -> None:
+        """Say that sections have changed."""
+        for section in sections:
+            self._versions[section] += 1
+
+    def version(self, section: Section) -> int:
+        """Return a number that changes with a section."""
+        return self._versions[section]
+
+    def text(self, section: Section) -> str:
+        """Return a section as JSON."""
+        version = self._versions[section]
+        known = self._texts.get(section)
+        if known is None or known[0] != version:
+            data = getattr(self, f"_{section}")()
+            known = self._texts[section] = (
+                version,
+                json.dumps(data, separators=(",", ":"), allow_nan=False),
+            )
+        return known[1]
+
+    def new_id(self) -> str:
+        """Return an id that nothing else here has."""
+        return str(next(self._numbers))
+
+    # -- what is heard -------------------------------------------------------------------------
+
+    def robot(self, name: str) -> Robot | None:
+        """Return what is known of a robot, which is added; None: there are too many."""
+        if name not in self.robots:
+            if len(self.robots) >= MOST_ROBOTS:
+                return None
+            self.robots[name] = Robot(name)
+            self.touch("robots", "poses", "health")
+        return self.robots[name]
+
+    def move(self, name: str, pose: Pose) -> None:
+        """Note where a robot is [m, map frame]."""
+        robot = self.robot(name)
+        if robot is None:
+            return
+        x, y, z = pose.position
+        robot.heard = self.clock()
+        robot.pose = (x, y, z, pose.yaw)
+        way = robot.way
+        if not way or max(abs(a - b) for a, b in zip(way[-1], (x, y, z), strict=True)) >= _STEP:
+            way.append((x, y, z))
+            floor = floor_at(self.scene, z)
+            known = self.scene.rooms.get(self._regions.room_at((x, y, z)))
+            room = known.name if known else robot.room
+            if (floor, room) != (robot.floor, robot.room):
+                robot.floor, robot.room = floor, room
+                self.touch("robots")
+        self.touch("poses")
+
+    def report(self, name: str, report: RobotReport) -> None:
+        """Note what a robot says that it does."""
+        robot = self.robot(name)
+        if robot is None or report.robot != name:
+            return
+        robot.heard = self.clock()
+        known = self.scene.rooms.get(report.room)
+        doing = report.skill or ("" if report.waiting else "thinks")
+        new = (known.name if known else robot.room, doing, report.holding, report.help)
+        if new != (robot.room, robot.doing, robot.holding, robot.help):
+            robot.room, robot.doing, robot.holding, robot.help = new
+            self.touch("robots")
+
+    def place(self, name: str, room: str) -> None:
+        """Note the name of the room that a robot says that it is in."""
+        robot = self.robot(name)
+        if robot is not None and room and room != robot.room:
+            robot.room = room
+            self.touch("robots")
+
+    def stopped(self, name: str, stopped: bool, *, told: bool) -> None:
+        """Note whether a robot stands until it is released; `told`: on the timeline, too."""
+        robot = self.robot(name)
+        if robot is None or robot.stopped is stopped:
+            return
+        if told and (robot.stopped is not None or stopped):
+            self.moment("stop" if stopped else "release", name, "stands" if stopped else "goes on")
+        robot.stopped = stopped
+        self.touch("robots")
+
+    def charge(self, name: str, charge: float) -> None:
+        """Note how full a robot's battery is, 0..1."""
+        robot = self.robot(name)
+        if robot is not None:
+            robot.charge = min(max(charge, 0.0), 1.0)
+            self.touch("health")
+
+    def cameras(self, name: str, cameras: Iterable[str]) -> None:
+        """Note which cameras a robot has."""
+        robot, found = self.robot(name), tuple(sorted(cameras))
+        if robot is not None and found != robot.cameras:
+            robot.cameras = found
+            self.touch("robots")
+
+    def know(self, scene: SceneGraph) -> None:
+        """Take a newer map."""
+        self.scene, self._regions = scene, Regions.of(scene)
+        self.touch("map")
+
+    def abilities(self, can: Mapping[str, bool]) -> None:
+        """Note what somebody of the team can be asked for: ask, find, do, correct, learn."""
+        if dict(can) != self.can:
+            self.can = dict(can)
+            self.touch("team")
+
+    def requests(self, waiting: Mapping[str, PermitRequest]) -> None:
+        """Take the requests for permits that wait now."""
+        self.waiting = dict(waiting)
+        self.touch("permits")
+
+    def diagnosed(self, node: str, level: int, message: str, values: Mapping[str, str]) -> None:
+        """Take a node's report on itself."""
+        if node in self._nodes or len(self._nodes) < MOST_NODES:
+            self._nodes[node] = (self.clock(), level, message, dict(values))
+
+    def moment(self, kind: str, robot: str, text: str, at: float | None = None) -> None:
+        """Note what happened, at a wall time [s] (now)."""
+        moment = {
+            "at": round(self.wall() if at is None else at, 1),
+            "kind": plain(kind, 20),
+            "robot": plain(robot),
+            "text": plain(text, 400),
+        }
+        self._moments.append(moment)
+        self.touch("timeline")
+
+    def tick(self) -> None:
+        """Let ages go on; call it about once a second."""
+        self.touch("health")
+
+    # -- talk and tasks ------------------------------------------------------------------------
+
+    def begin_talk(self, kind: Literal["ask", "find"], words: str, by: str) -> Talk:
+        """Begin a question or a search."""
+        talk = Talk(self.new_id(), kind, plain(words, _WORDS), by, self.wall())
+        self.talks.append(talk)
+        self.moment(kind, "", f"{by}: {words}")
+        self.touch("talk")
+        return talk
+
+    def begin_task(self, words: str, by: str, own: bool = True) -> Task:
+        """Begin a task; `own`: it was given here."""
+        task = Task(self.new_id(), plain(words, _WORDS), by, self.wall(), own)
+        self.tasks.append(task)
+        self.moment("task", "", f"{by}: {words}")
+        self.touch("tasks")
+        return task
+
+    def current_task(self) -> Task | None:
+        """Return the task that goes on."""
+        return next((task for task in reversed(self.tasks) if not task.outcome), None)
+
+    def end_task(self, task: Task, outcome: str, message: str) -> None:
+        """Note how a task ended."""
+        task.outcome, task.message = outcome, plain(message, _WORDS)
+        self.moment("task", "", f"{outcome.replace('_', ' ')}: {message}")
+        self.touch("tasks")
+
+    def said(self, speaker: str, kind: str, text: str) -> None:
+        """Note a turn of the discussion about the task that goes on."""
+        task = self.current_task()
+        if task is not None:
+            task.turns.append(
+                {"who": plain(speaker), "kind": plain(kind, 20), "text": plain(text, _WORDS)}
+            )
+            self.touch("tasks")
+
+    def sub_tasks(self, sub_tasks: Sequence[SubTask]) -> None:
+        """Note who does what; where nobody gave a task here, somebody else did."""
+        task = self.current_task()
+        over = all(one.state in (SubTaskState.DONE, SubTaskState.FAILED) for one in sub_tasks)
+        if task is None:
+            if over:
+                return
+            task = self.begin_task("a task that was given elsewhere", "somebody", own=False)
+        if sub_tasks and tuple(sub_tasks) != task.sub_tasks:
+            task.sub_tasks = tuple(sub_tasks)
+            self.touch("tasks")
+        if over and not task.own:
+            self.end_task(task, "ended", "" if sub_tasks else "all robots were told to stop")
+
+    def named(self, words: str) -> None:
+        """Note what the task that goes on asks for, where it was given elsewhere."""
+        task = self.current_task()
+        if task is not None and not task.own and task.words != (said := plain(words, _WORDS)):
+            task.words = said
+            self.touch("tasks")
+
+    # -- sections as data ----------------------------------------------------------------------
+
+    def _team(self) -> dict[str, Any]:
+        return {"name": plain(self.team), "can": self.can}
+
+    def _map(self) -> dict[str, Any]:
+        return plan_of(self.scene) | {"fences": self.fences}
+
+    def _robots(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": plain(one.name),
+                "room": plain(one.room),
+                "floor": one.floor,
+                "doing": plain(one.doing, 80),
+                "holding": plain(one.holding, 40),
+                "help": plain(one.help, 200),
+                "stopped": one.stopped,
+                "cameras": list(one.cameras),
+            }
+            for one in self.robots.values()
+        ]
+
+    def _poses(self) -> dict[str, list[float]]:
+        return {
+            name: [round(v, 3) for v in one.pose] for name, one in self.robots.items() if one.pose
+        }
+
+    def trails(self) -> str:
+        """Return where robots were [m] as JSON, for a page that has just been opened."""
+        ways = {
+            name: [[round(v, 2) for v in point] for point in one.way]
+            for name, one in self.robots.items()
+        }
+        return json.dumps(ways, separators=(",", ":"))
+
+    def _permits(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "id": one.id,
+                "robot": plain(one.goal.robot),
+                "what": plain(one.goal.what, 200),
+                "why": plain(one.goal.why, 200),
+                "rooms": [plain(name) for name in one.rooms[:20]],
+                "things": [plain(label) for label in one.goal.objects[:20]],
+                "strays": one.goal.strays,
+                "speed": round(one.goal.speed, 2),
+                "rule": plain(one.rule),
+                "until": round(one.until, 1),
+            }
+            for one in list(self.waiting.values())[:MOST_WAITING]
+        ]
+
+    def _question(self) -> dict[str, Any] | None:
+        return self.question
+
+    def _talk(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "id": one.id,
+                "kind": one.kind,
+                "words": one.words,
+                "by": plain(one.by),
+                "at": round(one.at, 1),
+                "state": one.state,
+                "told": plain(one.told, _WORDS),
+                "answer": one.answer,
+            }
+            for one in self.talks
+        ]
+
+    def _tasks(self) -> list[dict[str, Any]]:
+        return [self._of_task(one) for one in self.tasks]
+
+    def _of_task(self, task: Task) -> dict[str, Any]:
+        rows = [
+            {
+                "robot": plain(one.robot),
+                "what": plain(one.description or one.id, 200),
+                "state": _STATES[one.state] if one.robot else "nobody",
+                "why": plain(one.reason, 300),
+            }
+            for one in task.sub_tasks[:100]
+        ]
+        return {
+            "id": task.id,
+            "words": task.words,
+            "by": plain(task.by),
+            "at": round(task.at, 1),
+            "own": task.own,
+            "stage": plain(task.stage, 20),
+            "round": task.round,
+            "outcome": task.outcome,
+            "message": task.message,
+            "rows": rows,
+            "done": sum(one.state is SubTaskState.DONE for one in task.sub_tasks),
+            "all": len(task.sub_tasks),
+            "talk": list(task.turns),
+        }
+
+    def _health(self) -> dict[str, Any]:
+        now = self.clock()
+        robots = [
+            {
+                "name": plain(one.name),
+                "age": None if one.heard is None else round(now - one.heard, 1),
+                "lost": one.heard is None or now - one.heard > LOST,
+                "charge": one.charge,
+            }
+            for one in self.robots.values()
+        ]
+        nodes, tokens, cost = [], 0, 0.0
+        for name, (heard, level, message, values) in sorted(self._nodes.items()):
+            tokens += int(_number(values.get("model.prompt_tokens")))
+            tokens += int(_number(values.get("model.completion_tokens")))
+            cost += _number(values.get("model.cost"))
+            old = now - heard > STALE
+            nodes.append(
+                {
+                    "name": plain(name),
+                    "level": "old" if old else _LEVELS.get(level, "error"),
+                    "message": f"silent for {now - heard:.0f} s" if old else plain(message, 200),
+                }
+            )
+        return {"robots": robots, "nodes": nodes, "tokens": tokens, "cost": round(cost, 4)}
+
+    def _timeline(self) -> list[dict[str, Any]]:
+        return list(self._moments)
+
+
+def _number(text: str | None) -> float:
+    try:
+        value = float(text or 0.0)
+    except ValueError:
+        return 0.0
+    return value if 0.0 <= value < 1e15 else 0.0

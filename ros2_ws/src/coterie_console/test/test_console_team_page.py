@@ -1,0 +1,399 @@
+"""The console's page without ROS: who may open it and command, what it shows, and as what."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import threading
+
+import aiohttp
+import pytest
+
+from coterie_console.site import PageError
+from coterie_console.team import page as page_module
+from coterie_console.team.page import ConsolePage, Refused
+from coterie_console.team.state import MOST_MOMENTS, ConsoleState
+from coterie_core.geometry import Box, Pose
+from coterie_core.permits import PermitGoal, PermitRequest
+from coterie_core.scene import LabelBelief, SceneObject
+from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing
+from coterie_fixtures.browser import Browser, chromium
+from coterie_fixtures.hostile_texts import HOSTILE
+from coterie_fixtures.two_floor_home import small_house
+
+
+class Desk:
+    """Commands that are written down."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[str, dict, str]] = []
+        self.slow = asyncio.Event()
+
+    def commands(self):
+        async def stop(said, tab):
+            self.done.append(("stop", dict(said), tab.who))
+            return "stopped"
+
+        async def ask(said, tab):
+            await self.slow.wait()
+            return "answered"
+
+        async def refuse(said, tab):
+            raise Refused("<b>no</b>\nnever")
+
+        async def fail(said, tab):
+            raise KeyError("oh")
+
+        return {"stop": stop, "ask": ask, "refuse": refuse, "fail": fail}
+
+
+def state_of(*robots: str) -> ConsoleState:
+    state = ConsoleState("home", robots or ("rover", "walker"))
+    state.know(small_house())
+    state.abilities({"ask": True, "find": True, "task": True})
+    for k, name in enumerate(state.robots):
+        state.move(name, Pose((1.0 + k, 1.5, 0.0), 0.5))
+    return state
+
+
+@contextlib.asynccontextmanager
+async def served(state=None, looks=None, **options):
+    desk = Desk()
+    page = ConsolePage(
+        state or state_of(), desk.commands(), looks, port=0, who="anna@lab", **options
+    )
+    await page.start()
+    async with aiohttp.ClientSession(f"http://localhost:{page.site.port}") as client:
+        try:
+            yield page, desk, client
+        finally:
+            await page.stop()
+
+
+@contextlib.asynccontextmanager
+async def tab(client, key="", **options):
+    async with client.ws_connect("/socket", **options) as socket:
+        await socket.send_json({"key": key})
+        hello = await socket.receive_json(timeout=30.0)
+
+        async def until(name):
+            while True:
+                news = await socket.receive_json(timeout=30.0)
+                if name in news:
+                    return news[name]
+
+        yield hello, until, socket
+
+
+async def test_what_has_changed_is_sent_and_no_more():
+    async with served() as (page, _, client), tab(client) as (hello, until, _):
+        assert hello["hello"]["role"] == "operator"
+        assert hello["trails"]["rover"] == [[1.0, 1.5, 0.0]]
+        first = await until("state")
+        assert {room["name"] for room in first["map"]["rooms"]} >= {"kitchen", "hall"}
+        assert first["poses"]["walker"][:2] == [2.0, 1.5]
+        page.state.move("rover", Pose((1.02, 1.5, 0.0), 0.5))
+        assert (await until("state")) == {
+            "poses": {"rover": [1.02, 1.5, 0.0, 0.5], "walker": [2.0, 1.5, 0.0, 0.5]}
+        }
+
+
+async def test_a_stop_does_not_wait_for_what_was_asked_before():
+    async with served() as (_, desk, client), tab(client) as (_, until, socket):
+        await socket.send_json({"do": "ask", "id": 1, "text": "where?"})
+        await socket.send_json({"do": "stop", "id": 2})
+        assert (await until("reply")) == {"id": 2, "done": True, "text": "stopped"}
+        desk.slow.set()
+        assert (await until("reply"))["id"] == 1
+        assert desk.done == [("stop", {"do": "stop", "id": 2}, "anna@lab")]
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ("no json", "Expecting value"),
+        ("[" * 15_000, ""),
+        ("[1]", "expected an object"),
+        ('{"do": "launch", "id": 3}', "nothing that can be done"),
+        ('{"do": ["stop"]}', "nothing that can be done"),
+        ('{"id": 3}', "nothing that can be done"),
+        ('{"do": "refuse", "id": 3}', "<b>no</b> never"),
+        ('{"do": "fail", "id": "x"}', "KeyError"),
+    ],
+)
+async def test_what_makes_no_sense_is_refused_and_the_page_goes_on(sent, told):
+    async with served() as (_, desk, client), tab(client) as (_, until, socket):
+        await socket.send_str(sent)
+        reply = await until("reply")
+        assert not reply["done"] and told in reply["text"] and "\n" not in reply["text"]
+        await socket.send_json({"do": "stop", "id": 9})
+        assert (await until("reply"))["done"]
+        assert [what for what, *_ in desk.done] == ["stop"]
+
+
+async def test_other_pages_and_other_names_are_refused():
+    async with served() as (page, desk, client):
+        port = page.site.port
+        for headers in (
+            {"Origin": "http://evil.example"},
+            {"Origin": "null"},
+            {"Origin": f"https://localhost:{port}"},
+            {"Origin": f"http://localhost:{port + 1}"},
+            {"Host": f"evil.example:{port}"},
+            {"Host": f"192.168.1.5:{port}"},
+            {"Host": "localhost"},
+        ):
+            for path in ("/", "/console.js", "/socket"):
+                async with client.get(path, headers=headers) as answer:
+                    assert answer.status == 403, (headers, path)
+            with pytest.raises(aiohttp.WSServerHandshakeError):
+                await client.ws_connect("/socket", headers=headers)
+        async with client.get("/") as answer:
+            policy = answer.headers["Content-Security-Policy"]
+            assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
+            assert "unsafe" not in policy
+        assert not page.tabs and not desk.done
+
+
+async def test_on_the_network_a_key_opens_it_and_a_viewer_commands_nothing(monkeypatch):
+    async def look(said, tab):
+        return "looked"
+
+    async with served(looks={"watch": look}, host="0.0.0.0") as (page, desk, client):
+        assert page.link("viewer", "here") == (
+            f"http://here:{page.site.port}/#key={page.keys['viewer']}"
+        )
+        for key in ("", "x", page.keys["viewer"][:-1], 7, None, ["a"]):
+            async with tab(client, key) as (hello, _, socket):
+                assert "has a key" in hello["closed"]
+                assert (await socket.receive()).type == aiohttp.WSMsgType.CLOSE
+        async with tab(client, page.keys["viewer"]) as (hello, until, socket):
+            assert hello["hello"]["role"] == "viewer" and page.operators == 0
+            await socket.send_json({"do": "stop", "id": 1})
+            reply = await until("reply")
+            assert not reply["done"] and "a viewer looks on" in reply["text"]
+            await socket.send_json({"do": "watch", "id": 2})
+            assert (await until("reply"))["done"]
+        assert not desk.done
+        async with tab(client, page.keys["operator"]) as (hello, until, socket):
+            assert hello["hello"]["role"] == "operator" and page.operators == 1
+            await socket.send_json({"do": "stop", "id": 1})
+            assert (await until("reply"))["done"]
+        assert desk.done[0][2] == "operator at 127.0.0.1"
+        # An address is always this server's; a name only where it is this machine's.
+        good = {"Host": f"192.168.1.5:{page.site.port}"}
+        async with client.get("/", headers=good) as answer:
+            assert answer.status == 200
+        async with client.get("/", headers={"Host": f"evil.example:{page.site.port}"}) as answer:
+            assert answer.status == 403
+
+
+async def test_too_many_pages_and_silent_ones_are_closed(monkeypatch):
+    monkeypatch.setattr(page_module, "MOST_PAGES", 1)
+    monkeypatch.setattr(page_module, "_HELLO", 0.1)
+    async with served() as (page, _, client), tab(client):
+        async with tab(client) as (hello, _, _):
+            assert "close one" in hello["closed"]
+        async with client.ws_connect("/socket") as socket:
+            assert (await socket.receive(timeout=30.0)).type == aiohttp.WSMsgType.CLOSE
+        assert len(page.tabs) == 1
+
+
+async def test_a_port_that_is_taken_is_named():
+    async with served() as (page, _, _):
+        other = ConsolePage(state_of(), {}, port=page.site.port)
+        with pytest.raises(PageError, match=rf"port {page.site.port}: .*--port"):
+            await other.start()
+
+
+def test_all_that_is_kept_is_bounded():
+    state = state_of()
+    for k in range(1000):
+        state.move("rover", Pose((k * 0.2, 0.0, 0.0)))
+        state.robot(f"robot-{k}")
+        state.diagnosed(f"node-{k}", 0, "", {})
+        state.moment("goal", "rover", "x" * 5000)
+        talk = state.begin_talk("ask", "w" * 5000, "anna")
+        talk.told = "t" * 5000
+        task = state.begin_task("do it", "anna")
+        for _ in range(3):
+            state.said("leader", "propose", "t" * 5000)
+        state.end_task(task, "done", "m" * 5000)
+    size = sum(len(state.text(section)) for section in page_module.SECTIONS)
+    assert len(state.robots) <= 100 and len(json.loads(state.text("timeline"))) == MOST_MOMENTS
+    assert len(json.loads(state.trails())["rover"]) == 400
+    assert size < 600_000
+
+
+def test_a_task_that_was_given_elsewhere_is_shown_and_an_old_one_is_not():
+    state = state_of()
+    part = SubTask(id="a", kind="go_to", rooms=("hall",), robot="rover", state=SubTaskState.DONE)
+    state.sub_tasks([part])
+    assert not state.tasks  # what a latched topic tells of a task that is over
+    state.sub_tasks([part.model_copy(update={"state": SubTaskState.RUNNING})])
+    state.named("Go to the hall")
+    task = state.current_task()
+    assert task is not None and not task.own and task.words == "Go to the hall"
+    state.sub_tasks([])
+    assert state.current_task() is None and "told to stop" in task.message
+
+
+# -- in a browser ----------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def live(state=None, port=0):
+    """Serve a page in a thread of its own; yields it, its commands, and what calls its loop."""
+    if chromium() is None:
+        pytest.skip("no Chromium on this machine (apt install chromium): the page is not tried")
+    ready, made = threading.Event(), []
+
+    async def serve():
+        desk = Desk()
+        page = ConsolePage(state or state_of(), desk.commands(), port=port, who="anna@lab")
+        await page.start()
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        made[:] = [page, desk, loop.call_soon_threadsafe, ended]
+        ready.set()
+        await ended.wait()
+        await page.stop()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    assert ready.wait(60.0)
+    page, desk, call, ended = made
+    try:
+        yield page, desk, call
+    finally:
+        call(ended.set)
+        thread.join(60.0)
+        assert not thread.is_alive()
+
+
+def hostile_state() -> ConsoleState:
+    """A state in which every text that can come from elsewhere is hostile."""
+    state = state_of()
+    scene = small_house()
+    texts = iter(HOSTILE * 3)
+    for room in scene.rooms.values():
+        room.name, room.type = next(texts), next(texts)
+    for k, text in enumerate(HOSTILE):
+        box = Box((0.1 * k, 2.0, 0.5), (0.1, 0.1, 0.1))
+        scene.add_object(
+            SceneObject(f"thing-{k} {text[:50]}", LabelBelief.of(text), box, room="hall")
+        )
+    state.know(scene)
+    requests = {}
+    for k, text in enumerate(HOSTILE):
+        state.moment("goal", text, text)
+        if k % 10 == 0:
+            goal = PermitGoal("rover", "pick", text, text, (text,), True, (text,), 0.4, "d")
+            requests[str(k)] = PermitRequest(str(k), goal, (text,), text, 0.0, 1e12)
+            talk = state.begin_talk("ask", text, text)
+            talk.state, talk.told = "done", text
+            talk.answer = {"text": text[:600], "kind": "yes", "sure": "", "method": text[:90],
+                           "because": [[text[:90], ["yes", "yes"], "", text[:90]]]}  # fmt: skip
+    state.requests(requests)
+    state.begin_task(HOSTILE[0], "anna")
+    thing = Thing(label=HOSTILE[1])
+    parts = [
+        SubTask(id=f"s{k}", kind="detect", object=thing, robot="rover", description=text,
+                reason=text)
+        for k, text in enumerate(HOSTILE)
+    ]  # fmt: skip
+    state.sub_tasks(parts)
+    for text in HOSTILE:
+        state.said(text, text, text)
+        state.diagnosed(text[:200], 2, text, {"model.cost": text})
+    state.report("rover", RobotReport(robot="rover", skill=HOSTILE[3], help=HOSTILE[5],
+                                      holding=HOSTILE[7], waiting=False))  # fmt: skip
+    state.cameras("rover", [HOSTILE[2][:40]])
+    state.question = {"number": 1, "asker": HOSTILE[1][:60], "text": HOSTILE[0], "choices":
+                      [text[:100] for text in HOSTILE[:12]]}  # fmt: skip
+    state.touch(*page_module.SECTIONS)
+    return state
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_hostile_texts_are_shown_as_text_and_do_nothing(width):
+    with live(hostile_state()) as (page, desk, _), Browser(chromium(), width, 900) as browser:
+        browser.open(page.link())
+        browser.see("connected")
+        browser.wait_for("state.timeline && document.querySelectorAll('.request').length === 10")
+        browser.wait_for("document.querySelectorAll('#plan .thing').length > 90")
+        browser.see(HOSTILE[1])
+        browser.frames(3)
+        assert browser.run("window.hacked ?? 0") == 0
+        foreign = (
+            "script:not([src]), iframe, form[action], base, meta[http-equiv], link[href^='//']"
+        )
+        assert browser.run(f'document.querySelectorAll("{foreign}").length') == 0
+        assert browser.run("document.querySelectorAll('#evil, object, marquee, video').length") == 0
+        assert browser.run("document.querySelectorAll('#stop-all').length") == 1
+        loaded = browser.run("performance.getEntriesByType('resource').map(e => e.name)")
+        assert loaded and all(u.startswith(f"http://localhost:{page.site.port}/") for u in loaded)
+        # The page is no wider than the screen: all controls can be reached.
+        assert browser.run("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert browser.run(
+            "(() => { const r = document.getElementById('stop-all').getBoundingClientRect();"
+            " return r.left >= 0 && r.right <= innerWidth && r.top >= 0; })()"
+        )
+        assert browser.console == []
+        assert desk.done == []
+
+
+def test_the_stop_stays_in_view_on_a_phone_and_is_one_touch_away():
+    state = state_of(*[f"robot{k}" for k in range(10)])
+    for k in range(100):
+        state.moment("goal", "robot1", f"moment {k}")
+    with live(state) as (page, desk, _), Browser(chromium(), 390, 780) as browser:
+        browser.open(page.link())
+        browser.see("moment 99")
+        browser.run("scrollTo(0, document.body.scrollHeight)")
+        browser.frames(2)
+        assert browser.run("scrollY") > 300
+        middle = browser.run(
+            "(() => { const r = document.getElementById('stop-all').getBoundingClientRect();"
+            " return [r.left + r.width / 2, r.top + r.height / 2]; })()"
+        )
+        browser.click(*middle)
+        browser.see("stopped")
+        assert [what for what, *_ in desk.done] == ["stop"]
+        assert browser.run("document.querySelectorAll('#chips .chip').length") == 10
+
+
+def test_a_page_comes_back_by_itself_and_says_that_it_is_lost_meanwhile():
+    state = state_of()
+    with Browser(chromium(), 1400, 900) as browser:
+        with live(state) as (page, _, _):
+            port = page.site.port
+            browser.open(page.link())
+            browser.see("connected")
+        browser.see("connection lost: what you see is old")
+        browser.press("STOP ALL")
+        browser.see("nothing was sent")
+        state.move("rover", Pose((3.0, 3.0, 0.0)))
+        with live(state, port) as (page, desk, _):
+            browser.wait_for("document.getElementById('link').textContent === 'connected'")
+            browser.wait_for("state.poses.rover[0] === 3")
+            browser.press("STOP ALL")
+            browser.wait_for("waiting.size === 0")
+            assert [what for what, *_ in desk.done] == ["stop"]
+
+
+def test_robots_are_shown_on_their_floors_and_things_can_be_looked_at():
+    state = state_of()
+    with live(state) as (page, _, call), Browser(chromium(), 1400, 900) as browser:
+        browser.open(page.link())
+        browser.see("Floor 0 (2)")
+        call(lambda: state.move("walker", Pose((2.0, 2.0, 3.0), 1.0)))
+        browser.see("Floor 1 (1)")
+        browser.wait_for("state.robots.find(r => r.name === 'walker').room === 'bedroom'")
+        shown = "[...document.querySelectorAll('#plan .robot')].filter(n => n.style.display === '')"
+        assert browser.run(f"{shown}.map(n => n.textContent)") == ["rover"]
+        browser.press("Floor 1 (1)")
+        assert browser.run(f"{shown}.map(n => n.textContent)") == ["walker"]
+        browser.run("choose({ thing: plan.map.things.find(t => t.id === 'mug-2') })")
+        browser.see("mug (mug-2)")
+        assert browser.console == []
