@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
-from coterie_core.questions import Answer, Question
+from coterie_core.questions import Answer, FinalAnswer, Question
+from coterie_core.why import note
 
 
 @dataclass(slots=True)
@@ -77,11 +78,35 @@ class Collector:
         entry = OpenQuestion(question, now, now + (deadline or self.deadline))
         entry.answers = self._early.pop(question.id, [])
         self._questions[question.id] = self._open[question.id] = entry
+        words = question.text or f"is there a {question.object} in {question.room or 'the house'}?"
+        note("question", "aggregator", {"words": words}, question=question.id)
         while len(self._questions) > self.keep:
             old, forgotten = self._questions.popitem(last=False)
             forgotten.closed = True
             self._open.pop(old, None)
         return True
+
+    @staticmethod
+    def keep_answer(entry: OpenQuestion, final: FinalAnswer) -> None:
+        """Keep for later what the team answers, and all that it was made of."""
+        said = {answer.robot: answer for answer in entry.answers}
+        counted = {vote.robot: vote.weight for vote in final.votes}
+        votes = [
+            {"explanation": one.explanation, "weight": counted.get(robot, 0.0), **asdict(one)}
+            for robot, one in said.items()
+        ]
+        word = {True: "yes", False: "no", None: "it cannot tell"}[final.yes]
+        body = {
+            "words": f"{word}, {final.confidence:.2f} sure" if final.yes is not None else word,
+            "method": final.method,
+            "explanation": final.explanation,
+            "question": asdict(entry.question),
+            "yes": final.yes,
+            "confidence": final.confidence,
+            "votes": votes,
+            "missing": list(final.missing),
+        }
+        note("answer", "the team", body, question=entry.question.id)
 
     def add(self, answer: Answer) -> None:
         """Take in an answer, early, in time or late."""

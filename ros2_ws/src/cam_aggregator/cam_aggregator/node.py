@@ -242,6 +242,7 @@ class AggregatorNode(AgentNode):
         heard.set_result(conversions.utterance_from_msg(turn))
 
     def _publish(self, entry: OpenQuestion, final: FinalAnswer) -> None:
+        self.collector.keep_answer(entry, final)
         elapsed = time.monotonic() - entry.asked
         self._finals.publish(
             conversions.final_answer_to_msg(

@@ -65,6 +65,15 @@ def ledger_folder(team: Team, run_directory: Path | None) -> Path | None:
     return None if run_directory is None else run_directory / "log"
 
 
+def why_folder(team: Team, run_directory: Path | None) -> Path | None:
+    """Return where decisions are kept; None: nowhere."""
+    if not team.why.keep:
+        return None
+    if team.real:
+        return state_root() / "why" / team.name
+    return None if run_directory is None else run_directory / "why"
+
+
 def kept_parameters(team: Team, run_directory: Path | None) -> dict[str, str]:
     """Return where whatever drives robots keeps stops and its log, and finds the key."""
     if run_directory is None and not team.real:

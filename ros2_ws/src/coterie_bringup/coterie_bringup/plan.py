@@ -20,11 +20,13 @@ from coterie_bringup.node_parameters import (
     open_parameters,
     planner_parameters,
     resume_parameters,
+    why_folder,
     worker_parameters,
 )
 from coterie_bringup.processes import ProcessSpec, dds_environment, discovery_environment
 from coterie_bringup.team import Team
 from coterie_bringup.team_robots import RobotSpec
+from coterie_core.why import ENVIRONMENT, JournalSettings
 
 MOST_EXPLORER_PROCESSES = 4
 """Robots share processes beyond this, unless the team file says how many go into one."""
@@ -110,6 +112,9 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
             add(f"{node}.{names[0]}{more}", package, executable, nodes,
                 ("--robots", *names), robots=names)  # fmt: skip
     environment = {**discovery_environment(len(specs)), **dds_environment()}
+    if (folder := why_folder(team, run_directory)) is not None:
+        settings = JournalSettings(str(folder), team.why.megabytes, team.why.days)
+        environment[ENVIRONMENT] = settings.to_json()
     return [replace(spec, environment=environment) for spec in specs]
 
 

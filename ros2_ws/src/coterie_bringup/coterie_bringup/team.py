@@ -33,6 +33,7 @@ from coterie_bringup.team_sections import (
     PlannerSpec,
     ProcessesSpec,
     QuestionsSpec,
+    WhySpec,
 )
 from coterie_core.guard import Limits, RobotLimits
 from coterie_core.language import ModelProfile
@@ -110,6 +111,9 @@ class Team(Section):
     )
     memory: MemorySpec = Field(
         MemorySpec(), description="Settings of the team's memory over tasks."
+    )
+    why: WhySpec = Field(
+        WhySpec(), description="Settings of what is kept of decisions, for ./coterie why."
     )
     processes: ProcessesSpec = Field(
         ProcessesSpec(), description="Settings of how robots are spread over processes."

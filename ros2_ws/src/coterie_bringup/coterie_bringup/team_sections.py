@@ -284,6 +284,23 @@ class MemorySpec(Section):
         return folder
 
 
+class WhySpec(Section):
+    """What is kept of decisions, for ./coterie why."""
+
+    keep: bool = Field(
+        True, description="Whether decisions and what went into them are kept on this computer."
+    )
+    megabytes: float = Field(
+        64.0,
+        ge=1.0,
+        le=100_000.0,
+        description="Largest size of all that is kept of a run [MB]; the oldest goes first.",
+    )
+    days: float = Field(
+        30.0, gt=0.0, le=3650.0, description="Time after which what was kept goes [d]."
+    )
+
+
 class ProcessesSpec(Section):
     """How robots are spread over processes; 0: chosen by the number of robots."""
 

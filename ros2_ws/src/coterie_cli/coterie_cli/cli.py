@@ -9,7 +9,7 @@ from typing import NoReturn
 import typer
 
 from coterie_bench.figures.catalog import BENCHES
-from coterie_cli.groups import demos, machine, maps, models, permits, requests, robots, teams
+from coterie_cli.groups import demos, machine, maps, models, permits, requests, robots, teams, why
 from coterie_cli.options import PASS_THROUGH
 
 app = typer.Typer(
@@ -21,7 +21,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 bench_app = typer.Typer(help="Benchmarks of the papers, without ROS.", no_args_is_help=True)
-for group in (demos, teams, requests, maps, models, machine):
+for group in (demos, teams, requests, why, maps, models, machine):
     app.add_typer(group.app)
 app.add_typer(bench_app, name="bench")
 app.add_typer(teams.team_app, name="team")

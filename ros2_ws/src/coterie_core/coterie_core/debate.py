@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from coterie_core.confidence import load_confidence, log_odds, observed_shift, probability
 from coterie_core.language import Confidence, Decider, Decision, Message, as_data
 from coterie_core.questions import Answer, EvidenceKind, Question
+from coterie_core.why.context import about
 
 ROUNDS = 2
 """Rounds of talk before the final answers."""
@@ -239,7 +240,8 @@ class LocalSpeaker:
         if self.decider is None:
             reply = decision.rule(state)
         else:
-            reply = (await self.decider.decide(decision, state)).reply
+            with about(question=question.id):
+                reply = (await self.decider.decide(decision, state)).reply
         turn = conversation[-1].round if conversation else 0
         return Utterance(
             self.robot,

@@ -12,10 +12,11 @@ from typing import ClassVar, Literal
 from pydantic import BaseModel, Field
 
 from coterie_core.household import load_household, normalized
-from coterie_core.language import CheckFailed, Decider, Decision, Message, as_data, decide_by_rule
+from coterie_core.language import CheckFailed, Decider, Decision, Message, RulesModel, as_data
 from coterie_core.questions import Question
 from coterie_core.understanding import foreign_words, language_told, nearest
 from coterie_core.understanding.word_order import heaped_words, misplaced_words
+from coterie_core.why.context import about
 
 _MAX_TEXT = 300
 _LEAD = re.compile(
@@ -315,12 +316,12 @@ async def understand(
         if foreign is not None and foreign.whole:
             raise NotAQuestion(language_told(foreign, what="question"))
     if decider is None:
-        reply = decide_by_rule(ParseQuestion(), state).reply
-    else:
+        decider = Decider(RulesModel())
+    with about(question=id or None):
         reply = (await decider.decide(ParseQuestion(), state)).reply
     thing = " ".join(reply.object.lower().split())
     heap = ""
-    if decider is None or decider.rule_only:
+    if decider.rule_only:
         heap = misplaced_words(text[:_MAX_TEXT]) or heaped_words(thing)
     if heap:
         raise NotAQuestion(

@@ -17,6 +17,7 @@ from unique_identifier_msgs.msg import UUID
 
 from coterie_core.waiting import in_time
 from coterie_ros.waitables import SurvivingActionClient
+from coterie_ros.why import note_ended, note_sent
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
@@ -141,15 +142,20 @@ class ActionClient:
         """
         identity = UUID(uuid=list(goal_id or uuid.uuid4().bytes))
         handle = None
+        sent = note_sent(self._node, self.name, goal, bytes(identity.uuid).hex())
         try:
             handle = await self._accepted(goal, identity, on_feedback, accept_timeout, attempts)
-            return await in_time(self._result(handle, poll, lost_after), timeout)
+            end = await in_time(self._result(handle, poll, lost_after), timeout)
+            note_ended(self._node, sent, end.status, end.result)
+            return end
         except asyncio.TimeoutError as error:
+            note_ended(self._node, sent, GoalStatus.STATUS_UNKNOWN, None, str(error))
             self._cancel(handle)
             if isinstance(error, NoAnswer):
                 raise
             raise NoAnswer(f"action {self.name}: the goal did not end within {timeout} s") from None
         except asyncio.CancelledError:
+            note_ended(self._node, sent, GoalStatus.STATUS_CANCELED, None)
             handle = handle or _handle_of(self._client, identity)
             self._cancel(handle)
             with contextlib.suppress(asyncio.TimeoutError, GoalRejected):

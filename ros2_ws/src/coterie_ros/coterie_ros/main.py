@@ -22,6 +22,7 @@ from rclpy.context import Context
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
+from coterie_core.why import journal_from_environment
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.executors import make_executor, spin
 from coterie_ros.parameters import remember_arguments
@@ -190,6 +191,8 @@ def _run_nodes(factory: Factory, args: Sequence[str] | None) -> int:
         rclpy.init(args=arguments, context=context, signal_handler_options=SignalHandlerOptions.NO)
         remember_arguments(context, arguments)
         own = remove_ros_args(args=arguments)[1:]
+        robots = own[own.index("--robots") + 1 :] if "--robots" in own else []
+        journal_from_environment("-".join([os.path.basename(arguments[0]), *robots[:1]]))
         made = factory(ProcessOptions(own, namespace, context))
         nodes = [made] if isinstance(made, AgentNode) else list(made)
         return spin_nodes(nodes, context, stop)

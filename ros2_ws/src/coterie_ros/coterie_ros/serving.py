@@ -17,6 +17,7 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.service import Service
 
 from coterie_core.waiting import in_time
+from coterie_core.why.context import about
 from coterie_ros.host import Host
 from coterie_ros.waitables import SurvivingActionServer
 
@@ -209,7 +210,8 @@ class CoroutineActionServer:
 
     async def _work(self, handle: ServerGoalHandle, context: GoalContext) -> None:
         try:
-            result = await self._execute(context)
+            with about(goal=context.id):
+                result = await self._execute(context)
             if not isinstance(result, self._type.Result):
                 raise TypeError(
                     f"{self._name}: expected a {self._type.Result.__name__} to be returned, "

@@ -270,6 +270,7 @@ class GoalScheduler:
             spot=self._spot(goal),
             holding=state.holding,
             why=goal.why,
+            action=goal.id,
         )
 
         def settled(permit: Permit | None, reason: str) -> None:

@@ -11,12 +11,13 @@ from typing import Literal
 from coterie_core.common_sense import CommonSense
 from coterie_core.confidence import DetectorModel, PriorModel, load_confidence
 from coterie_core.detector_vocabulary import DetectorVocabulary
-from coterie_core.language import Decider, decide_by_rule
+from coterie_core.language import Decider, RulesModel
 from coterie_core.meaning import Meanings, likeness_by_label
 from coterie_core.parsing import unknown_room
 from coterie_core.questions import Answer, Evidence, Question
 from coterie_core.scene import Room
 from coterie_core.team_memory import TeamMemory
+from coterie_core.why import about
 from mele_explorer.answer_presence import (
     ANYWHERE,
     AnswerPresence,
@@ -102,7 +103,8 @@ class Answerer:
         if state.evidence.kind == "nothing" and self.decider.rule_only:
             return self.answer_by_rule(question)
         state = replace(state, likeness=await self.likeness(question))
-        decided = await self.decider.decide(AnswerPresence(), state)
+        with about(question=question.id):
+            decided = await self.decider.decide(AnswerPresence(), state)
         if state.evidence.kind == "nothing" and decided.decided_by == "model":
             state, decided.reply.reason = _by_model_alone(state, decided.reply)
         return _answer(state, decided.reply, decided.decided_by, decided.reason)
@@ -116,7 +118,10 @@ class Answerer:
     def answer_by_rule(self, question: Question) -> Answer:
         """Answer with the rule."""
         state = self.assess(question)
-        return _answer(state, decide_by_rule(AnswerPresence(), state).reply, "rule", "")
+        decider = self.decider or Decider(RulesModel())
+        with about(question=question.id):
+            decided = decider.decide_by_rule(AnswerPresence(), state)
+        return _answer(state, decided.reply, "rule", "")
 
     def assess(self, question: Question) -> PresenceState:
         """Collect the evidence and the posterior probability of YES for one question."""

@@ -11,6 +11,7 @@ import networkx as nx
 from coterie_core.language import Decider, RulesModel
 from coterie_core.observation import Observation, PlaceView
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
+from coterie_core.why import follow
 from mele_explorer.choose_place import (
     ChoosePlace,
     ChooseState,
@@ -141,6 +142,7 @@ class Explorer:
             decided = self._decider.decide_by_rule(ChoosePlace(), state)
         else:
             decided = await self._decider.decide(ChoosePlace(), state)
+        follow(decided.trace)
         self.chosen_by[decided.decided_by] += 1
         self.steps += 1
         return NavigateTo(place=decided.reply.place)

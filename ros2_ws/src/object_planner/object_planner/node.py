@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import replace
 
+from coterie_core.why import belong, note
 from coterie_msgs.srv import QueryObjects
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import ProcessOptions, run_nodes
@@ -91,6 +93,8 @@ class PlannerNode(AgentNode):
             return QueryObjects.Response(
                 message="there is no map yet on topic semantic_map; is a mapper running?"
             )
+        belong(question=f"find-{uuid.uuid4().hex[:8]}")
+        note("question", "object_planner", {"words": words})
         answer = await plan_objects(
             self.keeper.memory.scene(),
             words,
@@ -98,6 +102,9 @@ class PlannerNode(AgentNode):
             self.parameters["method"],
             replace(self.options, limit=request.limit or self.parameters["limit"]),
         )
+        found = list(answer.plan.relevant_objects)
+        told = f"{len(found)} objects: {', '.join(found[:20])}" if found else "no object"
+        note("answer", "the team", {"words": told, "explanation": answer.plan.reason})
         return QueryObjects.Response(
             success=True,
             objects=answer.plan.relevant_objects,

@@ -14,6 +14,7 @@ from coterie_core.scene import SceneGraph
 from coterie_core.skills import NavigateTo, Outcome, SkillResult
 from coterie_core.understanding.descriptions import LONGEST
 from coterie_core.waiting import in_time
+from coterie_core.why import belong, note
 from coterie_msgs.action import AskOpen
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import AskProgress, SemanticMap
@@ -248,6 +249,8 @@ class OpenNode(AgentNode):
                 message=f"question.text: expected 1 to {LONGEST} characters, got {len(text)}; "
                 'for example "What color is the sofa?"'
             )
+        belong(question=request.question.id)
+        note("question", "open_questions", {"words": text})
         goal.feedback(AskOpen.Feedback(progress=AskProgress(stage=AskProgress.THINKING)))
         reply = await self.agent.answer(text, self._scene, self.recording, self._seen)
         if reply.refused:
@@ -276,6 +279,9 @@ class OpenNode(AgentNode):
         if moved and answer.text:
             told = "; ".join(part for part in (moved, answer.explanation) if part)
             answer = dataclasses.replace(answer, explanation=told)
+        told = {"words": answer.text or "it cannot tell", "explanation": answer.explanation}
+        evidence = {"objects": answer.objects, "frames": answer.frames, "notes": notes}
+        note("answer", "the team", {**told, "confidence": answer.confidence, **evidence})
         if not answer.text:
             return AskOpen.Result(message="no answer was found; " + "; ".join(notes))
         message = conversions.open_answer_to_msg(

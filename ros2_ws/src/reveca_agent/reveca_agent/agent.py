@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from coterie_core import why
 from coterie_core.asking import Asking
 from coterie_core.cooperation import (
     Action,
@@ -22,6 +23,7 @@ from coterie_core.cooperation import (
 )
 from coterie_core.language import Decider, Decision, RulesModel
 from coterie_core.meaning import Meanings, likeness_by_label, nearest_labels
+from coterie_core.why.record import new_id
 from reveca_agent.communication import Communicator
 from reveca_agent.entries import Deed, trim
 from reveca_agent.memory import Memory
@@ -89,6 +91,8 @@ class RevecaAgent:
     def begin(self, briefing: Briefing, memory: Memory | None = None) -> None:
         """Start an episode, with an empty memory or one that was saved."""
         self.briefing = briefing
+        why.belong(task=f"goal-{new_id()}")
+        why.note("task", self.name, {"words": briefing.goal.text(), "robots": briefing.team})
         self.memory = memory or Memory(self.settings, self.name, briefing.goal)
         if briefing.turn:
             self.memory.skills = transport_skills(briefing)
@@ -96,6 +100,7 @@ class RevecaAgent:
         self.communicator = Communicator(self.memory, briefing)
         self.plan = None
         self._result = self._action = None
+        self._planned = self._last_decision = ""
         self._started = memory is not None
         self._brought: list[str] = []
         self._putting: tuple[str, ...] = ()
@@ -119,11 +124,19 @@ class RevecaAgent:
         self._judge_result()
         action = await self._next()
         self._action = action
+        self._keep(action)
         if isinstance(action, Put):
             inside = tuple(self.memory.inside(action.item))
             self._putting = inside or (action.item,)  # a container is emptied
         self.communicator.aim = self.plan.target if self.plan is not None else ""
         return action
+
+    def _keep(self, action: Action) -> None:
+        """Keep what it does, and for which plan."""
+        plan = self.plan.text() if self.plan is not None else "no plan"
+        because = self._planned if self.plan is not None else ""
+        body = {"words": f"{plan}: {action}", "skill": type(action).__name__}
+        why.follow(why.note("action", self.name, body, because=because))
 
     # --- observation time ------------------------------------------------------------------------
 
@@ -218,6 +231,7 @@ class RevecaAgent:
 
     async def _choose(self) -> None:
         options = candidates(self.memory, self.briefing)
+        self._planned = ""
         if len(options) == 1:
             self.plan = options[0].plan
             return
@@ -226,6 +240,7 @@ class RevecaAgent:
         left = self.briefing.horizon - self.memory.step
         state = PlanState(options, self.memory, left, self.briefing.hands, self.asking)
         chosen = state.chosen(await self._decide(ChoosePlan(), state))
+        self._planned = self._last_decision
         assert chosen is not None  # by its check
         self.plan = chosen.plan
 
@@ -313,5 +328,8 @@ class RevecaAgent:
 
     async def _decide(self, decision: Decision[StateT, ReplyT], state: StateT) -> ReplyT:
         if self.decider.rule_only:
-            return self.decider.decide_by_rule(decision, state).reply
-        return (await self.decider.decide(decision, state)).reply
+            made = self.decider.decide_by_rule(decision, state)
+        else:
+            made = await self.decider.decide(decision, state)
+        self._last_decision = made.trace
+        return made.reply

@@ -11,6 +11,7 @@ from coterie_core.permits import PermitGate, PermitGoal, PermitRequest
 from coterie_core.permits.gate import needs_permit
 from coterie_core.permits.request import Permit
 from coterie_core.skills import Outcome, Skill, SkillRefused, SkillResult
+from coterie_core.why.context import current
 
 _AGAIN = 1.0
 """How often whoever sent a goal is told that it waits [s]."""
@@ -79,7 +80,14 @@ class Permission:
         if not needs_permit(skill):
             return None
         goal = self._gate.around.goal(
-            self._robot, skill, here, speed, spot=spot, holding=holding, why=why
+            self._robot,
+            skill,
+            here,
+            speed,
+            spot=spot,
+            holding=holding,
+            why=why,
+            action=current().goal,
         )
         asked: asyncio.Future[Permit | SkillResult] = asyncio.get_running_loop().create_future()
 

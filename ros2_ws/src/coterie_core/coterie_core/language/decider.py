@@ -27,12 +27,14 @@ from coterie_core.language.errors import (
     ModelTimeout,
     ReplayMiss,
 )
+from coterie_core.language.exchange import Exchange, said_in
 from coterie_core.language.fence import as_data, inline_data
 from coterie_core.language.joining import Gathering, NotAlike, entry_of, joined
 from coterie_core.language.modes import Mode, Policy
 from coterie_core.language.pace import Pace
 from coterie_core.language.rules_model import RulesModel
 from coterie_core.language.tools import Tool, ToolUse, use_tool
+from coterie_core.language.tracing import new_exchange, traced
 from coterie_core.language.types import LanguageModel, Message, Reply, Sampled, Usage
 from coterie_core.language.waiting import within
 
@@ -64,6 +66,7 @@ class _Asked:
     reason: str = ""
     uses: list[ToolUse] = field(default_factory=list)
     kept_s: float = 0.0
+    exchange: Exchange | None = field(default_factory=new_exchange)
 
     @property
     def left_s(self) -> float:
@@ -72,6 +75,11 @@ class _Asked:
 
     def note(self, words: str) -> None:
         self.reason = f"{self.reason}; then: {words}" if self.reason else words
+
+    def keep(self, model: str, messages: Sequence[Message], said: str, refused: str = "") -> None:
+        """Keep a model's reply, and what it was sent, where somebody listens."""
+        if self.exchange is not None:
+            self.exchange.keep(model, messages, said, refused)
 
 
 class Decider:
@@ -117,7 +125,7 @@ class Decider:
         self._paces = paces or (Pace(), Pace())
         self._on_decided = on_decided
         self._rule_only = isinstance(model, RulesModel)
-        self._gathering = Gathering(self.decide_all)
+        self._gathering = Gathering(self._decide_all)
         self._trouble = ""
 
     async def aclose(self) -> None:
@@ -164,7 +172,8 @@ class Decider:
 
     def decide_by_rule(self, decision: Decision[StateT, ReplyT], state: StateT) -> Decided[ReplyT]:
         """Answer with the rule whatever the model is; for code that cannot await."""
-        return self._told(decision.name, decide_by_rule(decision, state))
+        made = self._told(decision.name, decide_by_rule(decision, state))
+        return traced(decision, state, made, self.who)
 
     async def decide(self, decision: Decision[StateT, ReplyT], state: StateT) -> Decided[ReplyT]:
         """Ask the model, once more if its reply cannot be used, then the rule.
@@ -182,8 +191,10 @@ class Decider:
             return self.decide_by_rule(decision, state)
         if self.gathers(decision):
             most = min(decision.joins, self.policy.join)
-            return await self._gathering.decide(decision, state, most)
-        return await self._decide(decision, state, mode)
+            made = await self._gathering.decide(decision, state, most)
+        else:
+            made = await self._decide(decision, state, mode)
+        return traced(decision, state, made, self.who)  # here, where the caller's context is known
 
     async def _decide(
         self, decision: Decision[StateT, ReplyT], state: StateT, mode: Mode
@@ -211,6 +222,13 @@ class Decider:
         Raises:
             ReplayMiss: As `decide`.
         """
+        all_ = await self._decide_all(decision, states)
+        pairs = zip(states, all_, strict=True)
+        return [traced(decision, state, made, self.who) for state, made in pairs]
+
+    async def _decide_all(
+        self, decision: Decision[StateT, ReplyT], states: Sequence[StateT]
+    ) -> list[Decided[ReplyT]]:
         mode = self.mode_of(decision.name)
         made: dict[int, Decided[ReplyT]] = {}
         most = 1 if mode == "rule" else min(decision.joins, self.policy.join)
@@ -224,7 +242,7 @@ class Decider:
             if k in made:
                 self._told(decision.name, made[k])
             elif mode == "rule":
-                made[k] = self.decide_by_rule(decision, state)
+                made[k] = self._told(decision.name, decide_by_rule(decision, state))
             else:
                 made[k] = await self._decide(decision, state, mode)
         return [made[k] for k in range(len(states))]
@@ -283,6 +301,7 @@ class Decider:
             mode=mode,
             model=name,
             tool_uses=tuple(asked.uses),
+            exchange=asked.exchange,
         )
 
     async def _ask_model(
@@ -329,6 +348,7 @@ class Decider:
                 if answer.tool_calls and turns > 0:
                     turns -= 1
                     attempts -= 1
+                    asked.keep(model.name, messages, said_in(answer))
                     asked.attempts -= 1
                     with due_in(asked.left_s):  # who is asked may take as long, and no longer
                         looked_up = await within(
@@ -338,9 +358,13 @@ class Decider:
                         )
                     messages = (*messages, *looked_up)
                     continue
-                return read_reply(decision, state, answer)
+                reply = read_reply(decision, state, answer)
+                asked.keep(model.name, messages, said_in(answer))
+                return reply
             except (BadReply, CheckFailed) as error:
                 asked.usage = asked.usage + error.usage
+                said = error.text if isinstance(error, BadReply) else error.reply_text
+                asked.keep(model.name, messages, said, _line(error))
                 if isinstance(error, BadReply):
                     turns = 0  # without tools the endpoint can enforce the form
                 asked.note(_line(error) if asked.reason else f"{_ASKED_AGAIN}{_line(error)}")
@@ -356,6 +380,7 @@ class Decider:
             except LanguageError as error:
                 asked.usage = asked.usage + error.usage
                 asked.note(_line(error))
+                asked.keep(model.name, messages, "", _line(error))
                 if isinstance(error, ModelTimeout):
                     pace.timed_out(decision.name)
                     if shortened:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from coterie_core.language.errors import BadReply, CheckFailed
+from coterie_core.language.exchange import Exchange
 from coterie_core.language.extract import extract_json
 from coterie_core.language.fence import DATA_RULE, FENCE_OPENING, as_data, shortened
 from coterie_core.language.modes import Mode
@@ -121,6 +122,8 @@ class Decided(Generic[ReplyT]):
         mode: The mode in which it was put.
         model: Name of the model that decided; empty for the rule.
         tool_uses: What the model looked up or asked.
+        exchange: What models were sent and replied, where somebody listens (`tracing`).
+        trace: Id under which the decision is kept; empty: it is not.
     """
 
     reply: ReplyT
@@ -132,6 +135,8 @@ class Decided(Generic[ReplyT]):
     mode: Mode = "rule"
     model: str = ""
     tool_uses: tuple[ToolUse, ...] = ()
+    exchange: Exchange | None = dataclasses.field(default=None, repr=False, compare=False)
+    trace: str = dataclasses.field(default="", compare=False)
 
 
 def schema_for(decision: Decision[StateT, ReplyT], state: StateT) -> Mapping[str, Any]:

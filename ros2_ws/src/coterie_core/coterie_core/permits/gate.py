@@ -218,7 +218,7 @@ class PermitGate:
     def ended(self, goal: PermitGoal, result: SkillResult) -> str:
         """Write how a goal ended; return what went wrong with that ("": nothing)."""
         body: dict[str, object] = {
-            "goal": goal.digest,
+            **_of(goal),
             "outcome": result.outcome.name,
             "reason": one_line(result.reason),
             "duration": round(result.duration, 3),
@@ -287,7 +287,7 @@ class PermitGate:
         with self._lock:
             waiting = self._waiting.pop(request, None)
             if waiting is not None:
-                body = {"request": request, "goal": waiting.request.goal.digest, "by": ""}
+                body = {"request": request, **_of(waiting.request.goal), "by": ""}
                 self.note("refusal", {**body, "reason": one_line(reason)})
         if waiting is not None:
             self.changed()
@@ -355,7 +355,7 @@ class PermitGate:
         self._refused[alike(request.goal)] = _Refusal(reason, until)
         self.note(
             "refusal",
-            {"request": request.id, "goal": request.goal.digest, "by": by, "reason": reason},
+            {"request": request.id, **_of(request.goal), "by": by, "reason": reason},
         )
         return reason
 
@@ -371,11 +371,11 @@ class PermitGate:
 
     def _refuse(self, goal: PermitGoal, why: str, *, ready: bool = False) -> NoReturn:
         reason = why if ready else f"{NO_PERMIT}{goal.what}: {why}"
-        self.note("refusal", {"goal": goal.digest, "by": "the policy", "reason": reason})
+        self.note("refusal", {**_of(goal), "by": "the policy", "reason": reason})
         raise SkillRefused(Outcome.REFUSED, reason)
 
     def _write(self, kind: str, goal: PermitGoal, *parts: Mapping[str, object]) -> None:
-        body: dict[str, object] = {"goal": goal.digest}
+        body: dict[str, object] = _of(goal)
         for part in parts:
             body |= part
         try:
@@ -400,9 +400,15 @@ def is_no_permit(result: SkillResult) -> bool:
     return result.outcome is Outcome.REFUSED and result.reason.startswith(NO_PERMIT)
 
 
+def _of(goal: PermitGoal) -> dict[str, object]:
+    """Return what tells a goal from all others: its digest, and the action's goal it came as."""
+    return {"goal": goal.digest, "action": goal.action}
+
+
 def _told(goal: PermitGoal) -> dict[str, object]:
     told = asdict(goal)
-    del told["robot"], told["digest"]
+    for name in ("robot", "digest", "action"):
+        del told[name]
     return told
 
 

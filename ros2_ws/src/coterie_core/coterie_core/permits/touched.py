@@ -67,6 +67,7 @@ class PermitGoal:
         objects: Labels of the things it touches: as told, and as the map has them.
         speed: Highest speed of the robot [m/s].
         digest: SHA-256 of robot, skill, target, speed, exactly.
+        action: Id of the action's goal that it came as, for the log; "": it came otherwise.
     """
 
     robot: str
@@ -78,6 +79,7 @@ class PermitGoal:
     objects: tuple[str, ...] = ()
     speed: float = 0.0
     digest: str = ""
+    action: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +218,7 @@ class Surroundings:
         spot: Vec3 | None = None,
         holding: str = "",
         why: str = "",
+        action: str = "",
     ) -> PermitGoal:
         """Return a goal as permits see it.
 
@@ -227,6 +230,7 @@ class Surroundings:
             spot: Position [m] of the place that a NavigateTo names.
             holding: Label of what it holds.
             why: What it is for.
+            action: Id of the action's goal that it came as.
         """
         name = skill_name(skill)
         points: list[Vec3] | None = [here] if here is not None else None
@@ -257,6 +261,7 @@ class Surroundings:
             tuple(o for o in objects if o),
             speed,
             digest_of(robot, skill, spot, speed),
+            action,
         )
         return replace(goal, what=self._words(skill, goal, spot))
 

@@ -15,9 +15,12 @@ from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, RobotReport, SubTask
 from coterie_core.understanding import NotUnderstood
+from coterie_core.why import belong, follow, note
+from coterie_core.why.journal import keeping
 from emos_planner.allocation.solver import Share, assign
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.ablation import believed
+from emos_planner.leader.assigned import keep_assignment
 from emos_planner.leader.briefing import body_text, where_text
 from emos_planner.leader.changes import Change
 from emos_planner.leader.discussion import Channel, Pair, Setting, Talk, discuss
@@ -180,6 +183,8 @@ class Leader:
             )
         if self._asking is not None:
             self._asking.begin(task)
+        belong(task=task)
+        note("task", "leader", {"words": words, "robots": robots})
         transcript = Transcript(task, words, self._on_turn)
         meant, problem = self._understood(words, robots, goals)
         if problem and self.decider.rule_only:
@@ -223,6 +228,7 @@ class Leader:
         if not self.decider.rule_only:
             state = await with_likeness(state, self._meanings)
         decided = await self.decider.decide(SplitTask(), state)
+        follow(decided.trace)
         work.transcript.asked(decided.tool_uses, self.clock())
         if decided.decided_by == "rule":
             if decided.reason:
@@ -325,6 +331,8 @@ class Leader:
         }
         # Who was left out may answer next time; a refusal is about the body and stays.
         work.forbidden |= {pair for pair in talk.forbidden - only if pair[1] not in talk.left_out}
+        if keeping():
+            keep_assignment(work, talk, agreed, starts, self.resumes, self.toolbox(), decided_by)
         work.progress.take(agreed, unassigned, talk.left_out)
         work.progress.problems += talk.problems
         self._remark(work)
@@ -391,6 +399,7 @@ class Leader:
             RuntimeError: No task was discussed.
         """
         work = self._work()
+        belong(task=work.id)
         open_ = work.progress.reopen(work.forbidden)
         alive = {r: at for r, at in starts.items() if r not in work.progress.heartbeats.dead}
         if not open_ or not alive:
@@ -423,6 +432,7 @@ class Leader:
         """
         self.scene = copy.deepcopy(kept.scene)
         self._toolbox = None
+        belong(task=kept.state.task)
         transcript = Transcript(kept.state.task, kept.state.words, self._on_turn)
         self._current = task_of(kept.state, self.scene, self.options, transcript)
 

@@ -32,7 +32,7 @@ from emos_planner.leader.changes import Change
 from emos_planner.leader.channel import TICK, DiscussionTopic
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.outcome import Outcome, TaskState
+from emos_planner.leader.outcome import Outcome, TaskState, keep_outcome
 from emos_planner.leader.parameters import LEADER_PARAMETERS
 from emos_planner.leader.presence import TeamPresence
 from emos_planner.leader.state_file import StateError, load_state, save_state
@@ -350,6 +350,7 @@ class LeaderNode(AgentNode):
 
     def _result(self, outcome: Outcome) -> ExecuteTask.Result:
         leader = self.leader
+        keep_outcome(outcome)
         result = ExecuteTask.Result(
             outcome=_OUTCOMES[outcome.state],
             success=outcome.success,

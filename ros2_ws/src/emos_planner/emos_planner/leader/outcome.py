@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from coterie_core.language import inline_data
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Verdict
 from coterie_core.understanding.wording import article, enumerated
+from coterie_core.why import note
+from coterie_core.why.context import current
 from emos_planner.leader.searches import Searches
 from emos_planner.leader.wants import Want
 
@@ -43,6 +45,15 @@ class Outcome:
     wanted: int = 0
     not_searched: tuple[str, ...] = ()
     present: bool | None = None
+
+
+def keep_outcome(outcome: Outcome) -> Outcome:
+    """Keep how the task in work ended; return it."""
+    left = dict(list(outcome.left.items())[:50])
+    body = {"outcome": outcome.state.value, "message": outcome.message, "left": left}
+    if current().task:
+        note("outcome", "leader", body)
+    return outcome
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from coterie_core.files import write_atomically
 from coterie_core.language import ToolUse, inline_data
 from coterie_core.tasks import Proposal, Reflection, SubTask
+from coterie_core.why import note
 
 TurnKind = Literal["propose", "accept", "reject", "silent", "statement", "problem"]
 
@@ -55,6 +56,9 @@ class Transcript:
     ) -> None:
         """Add a turn."""
         turn = Turn(time, round, speaker, kind, text, tuple(recipients), data or {})
+        refused = [v["sub_task"] for v in turn.data.get("verdicts", ()) if not v["feasible"]]
+        body = {"turn": kind, "words": text, "to": turn.recipients, "refused": refused}
+        note("turn", speaker, {**body, "round": round}, task=self.task)
         if len(self.turns) < MOST_TURNS:
             self.turns.append(turn)
         else:

@@ -40,8 +40,9 @@ from coterie_core.tasks import (
     SubTaskState,
 )
 from coterie_core.team_map import TeamMap
+from coterie_core.why import belong, follow
 from emos_planner.geometry.things import FLOOR
-from emos_planner.robot.choose import ChooseSkill, Option, SkillChoice, Tried
+from emos_planner.robot.choose import ChooseSkill, Option, SkillChoice, Tried, keep_option
 from emos_planner.robot.clearing import HandClearing
 from emos_planner.robot.helping import ANSWER_WAIT, HelpTalk
 from emos_planner.robot.limits import AgentLimits
@@ -113,6 +114,7 @@ class RobotAgent:
         mine = tuple(s for s in proposal.sub_tasks if s.robot == self.robot)
         by_id = {s.id: s for s in proposal.sub_tasks}
         estimates = {o.id: self.tools.estimate_later(o, self._position, by_id) for o in mine}
+        belong(task=proposal.task)
         return await reflection_on(
             proposal,
             self.robot,
@@ -205,6 +207,7 @@ class RobotAgent:
                 self._chosen, self._doing = None, ""
                 return self._put_down_leftover()
             option, said = await self._choose(work)
+            keep_option(self.robot, option, said.words)
             if option.effect == "done":
                 self._end(work, _DONE, "", seen=option.id == "seen")
                 continue
@@ -251,6 +254,7 @@ class RobotAgent:
         return meant is not None and meant.id == self.holding
 
     async def _choose(self, work: Work) -> tuple[Option, SkillChoice]:
+        belong(task=self.task, sub_task=work.sub_task.id)
         situation = self._situation(work)
         options = options_for(situation)
         if len(options) == 1:
@@ -267,6 +271,7 @@ class RobotAgent:
             asking=self.tools.asking,
         )
         decided = await self.decider.decide(ChooseSkill(), state)
+        follow(decided.trace)
         chosen = next(o for o in options if o.id == decided.reply.option)
         return chosen, decided.reply
 
@@ -293,7 +298,8 @@ class RobotAgent:
             holding=self.holding,
             holding_label=held.label.top if held is not None else "",
             attempts=tuple(work.attempts),
-            tries_left=self.limits.tries - self._tried(work),
+            tries_left=self.limits.tries
+            - work.tried_times(len(self.map.scene.rooms), self.limits.tries),
             tools=self.tools.toolbox(),
             scene=self.map.scene,
             visited=tuple(work.visited),
@@ -305,13 +311,6 @@ class RobotAgent:
             mates=self.share.mates,
             spoken_to=self.talk.spoken_to,
         )
-
-    def _tried(self, work: Work) -> int:
-        """Return how much of its patience a sub-task has cost; a search takes many looks."""
-        if work.sub_task.kind != "search":
-            return len(work.attempts)
-        rooms = len(work.sub_task.rooms) or len(self.map.scene.rooms)
-        return sum(not a.ok for a in work.attempts) - rooms * self.limits.tries // 2
 
     def _put_down_leftover(self) -> Skill | None:
         """What the hand holds and nobody wants any more goes down before the robot goes on."""
@@ -325,6 +324,7 @@ class RobotAgent:
         option = self._clearing.option(self.holding, self._position, self.tools.toolbox)
         if option is None:
             return None
+        keep_option(self.robot, option)
         self._chosen, self._doing = option, type(option.skill).__name__
         return option.skill
 

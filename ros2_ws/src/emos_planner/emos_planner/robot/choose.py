@@ -19,6 +19,7 @@ from coterie_core.language import (
 )
 from coterie_core.skills import Ask, Outcome, Skill
 from coterie_core.tasks import Obstacle, SubTask
+from coterie_core.why import follow, note
 from emos_planner.lookups import Lookups
 
 Effect = Literal["act", "done", "give up"]
@@ -38,6 +39,20 @@ class Option:
     obstacle: Obstacle | None = None
     reason: str = ""
     asks_help: bool = False
+
+
+def keep_option(robot: str, option: Option, words: str = "") -> None:
+    """Keep what a robot is going to do, so that the goal it sends next follows from it.
+
+    Args:
+        robot: Its name.
+        option: What it chose.
+        words: What it says with it.
+    """
+    body = {"words": option.words or option.id, "effect": option.effect, "says": words}
+    if option.skill is not None:
+        body["skill"] = type(option.skill).__name__
+    follow(note("action", robot, {**body, "reason": option.reason}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,18 @@ class Work:
         puts = [a.step for a in self.attempts if a.skill == "Place" and a.ok]
         return max((self.began, *puts))
 
+    def tried_times(self, rooms: int, tries: int) -> int:
+        """Return how much of a robot's patience this has cost; a search takes many looks.
+
+        Args:
+            rooms: Rooms of the house.
+            tries: How often anything may be tried.
+        """
+        if self.sub_task.kind != "search":
+            return len(self.attempts)
+        rooms = len(self.sub_task.rooms) or rooms
+        return sum(not a.ok for a in self.attempts) - rooms * tries // 2
+
 
 class Share:
     """The sub-tasks of one robot, among all of its team's task.

@@ -1,0 +1,71 @@
+"""Runs of teams whose decisions are kept on this computer, for ./coterie why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from coterie_bringup.errors import CommandError
+from coterie_bringup.rundir import running_teams, state_root
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRun:
+    """Where the decisions of a run are, and its log of goals."""
+
+    team: str
+    decisions: Path
+    log: Path
+    running: bool = False
+
+    @property
+    def directory(self) -> Path:
+        """The run's folder; of real robots, that of all teams."""
+        return self.decisions.parent
+
+
+def kept_runs() -> list[KeptRun]:
+    """Return the runs of which anything is kept: those that go on, then the newest first."""
+    root = state_root()
+    live = {Path(state.log) for state in running_teams() if state.log}
+    found: list[tuple[float, KeptRun]] = []
+    for folder in (*root.glob("runs/*/why"), *root.glob("why/*")):
+        files = list(folder.glob("*.jsonl"))
+        real = folder.parent == root / "why"
+        log = root / "log" / folder.name if real else folder.parent / "log"
+        if not files and log not in live:
+            continue
+        name = re.sub(r"^\d+-\d+-|-\d+(-\d+)?$", "", folder.parent.name)
+        team = folder.name if real else name
+        newest = max((file.stat().st_mtime for file in files), default=0.0)
+        found.append((newest, KeptRun(team, folder, log, log in live)))
+    return [run for _, run in sorted(found, key=lambda one: (not one[1].running, -one[0]))]
+
+
+def choose_run(team: str = "", folder: Path | None = None) -> KeptRun:
+    """Return the run that is meant: in a folder, of a team by name, or the last one.
+
+    Args:
+        team: Name of the team; "": any.
+        folder: The run's folder, or the folder of decisions in it.
+
+    Raises:
+        CommandError: Nothing is kept of it, or several teams run.
+    """
+    if folder is not None:
+        inner = folder / "why"
+        decisions = inner if inner.is_dir() else folder
+        if not decisions.is_dir():
+            raise CommandError(f"{folder}: no such folder")
+        return KeptRun(folder.name, decisions, decisions.parent / "log")
+    runs = [run for run in kept_runs() if team in ("", run.team)]
+    live = sorted({run.team for run in runs if run.running})
+    if not team and len(live) > 1:
+        raise CommandError(f"several teams run here: give --team {' or '.join(live)}")
+    if not runs:
+        raise CommandError(
+            f"no decisions of {team or 'any team'} are kept on this computer: start a team "
+            "(./coterie up), and leave why.keep in its team file as it is"
+        )
+    return runs[0]

@@ -1,0 +1,112 @@
+"""`./coterie why`: the chain from words to motor, of an answer, an action, a refusal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from coterie_bringup.errors import CommandError
+from coterie_bringup.kept_runs import choose_run
+from coterie_core.language import inline_data
+from coterie_core.language.fence import clean_text
+from coterie_core.why import Explanation, Step, explain
+from coterie_core.why.explanation import NothingKept
+
+_SHORT_ID = 10
+
+
+def why(what: str, team: str, folder: Path | None, prompt: bool, as_json: bool) -> int:
+    """Print why something happened; return 0.
+
+    Args:
+        what: An id or its beginning, `last`, a robot's name, or words.
+        team: Name of the team; "": the last that ran.
+        folder: Folder of the run; None: of the team's last.
+        prompt: Whether to show what models were sent and replied.
+        as_json: Whether to print JSON.
+
+    Raises:
+        CommandError: Nothing that is kept fits.
+    """
+    run = choose_run(team, folder)
+    try:
+        told = explain(what, run.decisions, run.log)
+    except NothingKept as nothing:
+        raise CommandError(f"{run.team}: {nothing}") from None
+    if as_json:
+        data = told.as_data()
+        if prompt:
+            data["records"] = dict(told.raw)
+        print(json.dumps(data, indent=1))
+        return 0
+    show(told, prompt=prompt)
+    return 0
+
+
+def show(told: Explanation, *, prompt: bool = False, console: Console | None = None) -> None:
+    """Print an explanation."""
+    console = console or Console(highlight=False)
+    console.print(Text(f"Why: {told.title}", "bold"))
+    for step in told.steps:
+        console.print(_row(step))
+        if prompt and step.kind == "decision":
+            _show_prompt(console, told.raw.get(step.id, {}))
+    for gap in told.gaps:
+        console.print(Text(f"not known: {gap}", "yellow"))
+    if any(step.kind == "decision" for step in told.steps) and not prompt:
+        console.print(
+            Text("./coterie why ID goes deeper; --prompt shows what a model was sent", "dim")
+        )
+
+
+def _row(step: Step) -> Table:
+    """Return a step as a row whose long lines stay in their column."""
+    row = Table.grid(padding=(0, 1))
+    for width in (1, 10, _SHORT_ID):
+        row.add_column(width=width)
+    row.add_column(ratio=1)
+    text = Text(step.text, "bold" if step.asked_for else "")
+    for detail in step.details:
+        if detail:
+            text.append(f"\n  {detail}", "dim")
+    mark = ">" if step.asked_for else ""
+    row.add_row(mark, _clock(step.at), Text(step.id[:_SHORT_ID], "cyan"), text)
+    return row
+
+
+def _clock(at: str) -> str:
+    try:
+        return datetime.fromisoformat(at).astimezone().strftime("%H:%M:%S.%f")[:10]
+    except ValueError:
+        return " " * 10
+
+
+def _show_prompt(console: Console, body: Mapping[str, Any]) -> None:
+    head = "was sent" if body.get("asked") else "would have been sent (no model was asked)"
+    for message in body.get("prompt") or ():
+        if isinstance(message, Mapping):
+            role = inline_data(message.get("role", ""), limit=20)
+            console.print(Text(f"    {role}, {head}:", "magenta"))
+            _indented(console, message.get("text", ""))
+            for image in message.get("images") or ():
+                console.print(Text(f"      (image: {inline_data(image, limit=120)})"))
+    for one in body.get("tries") or ():
+        if isinstance(one, Mapping):
+            model = inline_data(one.get("model", ""), limit=60)
+            console.print(Text(f"    {model} replied:", "magenta"))
+            _indented(console, one.get("said", ""))
+    if not body.get("tries"):
+        console.print(Text("    the rule replied:", "magenta"))
+        _indented(console, json.dumps(body.get("reply"), indent=1))
+
+
+def _indented(console: Console, text: object) -> None:
+    for line in clean_text(str(text)).split("\n"):
+        console.print(Text(f"      {line}"))

@@ -1,0 +1,119 @@
+"""Who got which sub-task, and why nobody else did: what is kept of an assignment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from coterie_core.geometry import Vec3
+from coterie_core.resume import Resume
+from coterie_core.tasks import SubTask, SubTaskState, Verdict
+from coterie_core.why import note
+from emos_planner.allocation.problem import RULED_OUT
+from emos_planner.geometry.results import Estimate
+from emos_planner.geometry.toolbox import Toolbox
+from emos_planner.leader.discussion import Talk
+from emos_planner.leader.task import TaskInWork
+
+_MOST = 40
+_MOST_ROBOTS = 8
+"""Of larger assignments and teams only what was said is kept: no estimates are made for it."""
+_DONE = SubTaskState.DONE
+
+
+def keep_assignment(
+    work: TaskInWork,
+    talk: Talk,
+    agreed: Sequence[SubTask],
+    starts: Mapping[str, Vec3 | None],
+    resumes: Mapping[str, Resume],
+    toolbox: Toolbox,
+    decided_by: str,
+) -> None:
+    """Keep what a discussion came to, with each robot's reason where it did not get a sub-task.
+
+    Args:
+        work: The task.
+        talk: What was said.
+        agreed: The sub-tasks that were given out now; `robot` is "" where nobody does one.
+        starts: The robots that were there -> where they were [m].
+        resumes: All robots of the team.
+        toolbox: Tells what each could have done.
+        decided_by: Whose plan the first proposal was.
+    """
+    small = len(agreed) <= _MOST and len(starts) <= _MOST_ROBOTS
+    why_not: dict[str, dict[str, str]] = {}
+    for one in agreed[:200]:
+        against = {}
+        for robot in [*starts, *(r for r in resumes if r not in starts)]:
+            if robot != one.robot:
+                reason = _reason(one, robot, work, talk, starts)
+                if not reason and small:
+                    reason = _estimated(one, robot, starts, toolbox)
+                if reason:
+                    against[robot] = reason
+        if against:
+            why_not[one.id] = against
+    given = {one.id: one for one in (*work.progress.sub_tasks, *agreed)}
+    body = {
+        "round": work.round,
+        "plan_by": decided_by,
+        "sub_tasks": [
+            {
+                "id": one.id,
+                "what": one.description or one.kind,
+                "robot": one.robot,
+                "after": one.depends_on,
+            }
+            for one in given.values()
+            if one.state is not _DONE or one.id in why_not
+        ],
+        "why_not": why_not,
+        "notes": list(dict.fromkeys(talk.notes + work.notes))[:20],
+    }
+    note("assignment", "leader", body)
+
+
+def _reason(
+    one: SubTask, robot: str, work: TaskInWork, talk: Talk, starts: Mapping[str, Vec3 | None]
+) -> str:
+    """Return what is known of why a robot does not do a sub-task; "": nothing."""
+    verdict = talk.verdicts.get(one.id, {}).get(robot)
+    if verdict is not None and not verdict.feasible:
+        return work.true_reason(one.id, robot, verdict).reason or "it refused"
+    if robot in talk.left_out:
+        return talk.left_out[robot]
+    named = work.meant.board.only.get(one.id, "")
+    if named and named != robot:
+        return f"{named} was asked for by name"
+    if (one.id, robot) in work.forbidden | talk.forbidden:
+        ruled_out = Verdict(sub_task=one.id, feasible=False, reason=RULED_OUT)
+        return work.true_reason(one.id, robot, ruled_out).reason
+    failed = work.progress.failures.get(one.id, {}).get(robot)
+    if failed:
+        return f"it failed: {failed}"
+    if robot not in starts:
+        return "it was not there, or a person had stopped it"
+    return work.refused.get((one.id, robot), "")
+
+
+def _estimated(
+    one: SubTask, robot: str, starts: Mapping[str, Vec3 | None], toolbox: Toolbox
+) -> str:
+    """Return what the tools say of a robot that was not asked, beside the one that got it."""
+    # What follows on another sub-task begins where that ends: the way there is not known.
+    follows = bool(one.same_robot_as or one.depends_on)
+
+    def estimate(name: str) -> Estimate:
+        start = toolbox.start_of(name, starts.get(name))
+        if follows:
+            return toolbox.estimate_work(name, one, start)
+        return toolbox.estimate(name, one, start)
+
+    mine = estimate(robot)
+    if not mine.feasible:
+        return mine.reason or (mine.obstacle.value if mine.obstacle else "it cannot")
+    if not one.robot:
+        return "it could, but not what belongs to it"
+    other = estimate(one.robot)
+    apart = "" if follows else f" (about {mine.time:.0f} s; {one.robot}: {other.time:.0f} s)"
+    return f"it could do it, too{apart}; what counts is when the whole plan ends"
