@@ -15,6 +15,13 @@ from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
 
 from coterie_core.tasks import RobotReport, Thing  # noqa: E402
+from coterie_core.why import (  # noqa: E402
+    JournalSettings,
+    close_journal,
+    explain,
+    open_journal,
+    read_story,
+)
 from coterie_msgs.action import ExecuteTask  # noqa: E402
 from coterie_msgs.msg import RobotStatus  # noqa: E402
 from coterie_ros.conversions.tasks import report_from_msg  # noqa: E402
@@ -51,6 +58,7 @@ class Graph:
                     "robots": json.dumps(robots),
                     "mode": "lockstep",
                     "prior_map": "everything",
+                    "log_directory": str(tmp_path / "log"),
                 },
             )
         )
@@ -118,6 +126,59 @@ def test_what_is_to_be_brought_is_there_in_the_world(graph) -> None:
     status, result = graph.end(graph.give(f"put {item.id} on {goal.id}"))
     assert status == SUCCEEDED and result.success, result.message
     assert graph.where(item.id) == goal.id
+
+
+def test_the_chain_from_words_to_motor_is_kept_by_real_nodes(ros, tmp_path) -> None:
+    open_journal(JournalSettings(str(tmp_path / "why")), "team")
+    try:
+        graph = Graph(ros, tmp_path)
+        item, goal = graph.an_item()
+        words = f"put {item.id} on {goal.id}"
+        _, result = graph.end(graph.give(words))
+        assert result.success, result.message
+        graph.ros.spin_until(
+            lambda: any(one.kind == "outcome" for one in read_story(tmp_path / "why").records),
+            what="the outcome to be kept",
+        )
+    finally:
+        close_journal()
+    story = read_story(tmp_path / "why", tmp_path / "log")
+    assert (story.damaged, story.lost, story.log_fault) == (0, 0, "")
+    (task,) = [one for one in story.records if one.kind == "task"]
+    assert task.body["words"] == words
+
+    # Every physical goal of the log was sent by somebody who kept why.
+    goals = {entry.body["action"] for entry in story.entries if entry.kind == "goal"}
+    sent = {one.id: one for one in story.records if one.kind == "sent" and one.body["physical"]}
+    assert goals == set(sent)
+
+    # The pick: from the person's words to the motors' result, each step there.
+    pick = next(
+        entry.body["action"]
+        for entry in story.entries
+        if entry.kind == "goal" and str(entry.body["skill"]) == "pick"
+    )
+    told = explain(pick[:12], tmp_path / "why", tmp_path / "log")
+    kinds = [step.kind for step in told.steps]
+    assert kinds[0] == "task"
+    assert [k for k in kinds if k != "decision"][1:] == [
+        "assignment", "action", "sent", "log goal", "log permit", "log result", "ended",
+    ]  # fmt: skip
+    assert told.gaps == ()
+    assert words in told.steps[0].text
+    who = sent[pick].who
+    assert all(step.who in (who, "leader") for step in told.steps)
+
+    # The others: why they did not get it.
+    pick_task = story.get(sent[pick].of.because).of.sub_task
+    told = explain(pick_task, tmp_path / "why", tmp_path / "log")
+    details = " ".join(detail for step in told.steps for detail in step.details)
+    for robot in TEAM:
+        assert robot == who or f"not {robot}: " in details
+    assert "arm" in details, "the drone has none"
+
+    # What came of it.
+    assert "ended done" in explain("last", tmp_path / "why").steps[-1].text
 
 
 def test_a_robot_that_is_stopped_stands_others_go_on_and_it_does_when_released(graph) -> None:

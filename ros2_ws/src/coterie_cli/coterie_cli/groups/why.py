@@ -39,3 +39,40 @@ def why(
     from coterie_cli.why import why as run
 
     raise typer.Exit(run(" ".join(what or ()), team, folder, prompt, as_json))
+
+
+@app.command()
+def whatif(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="WHAT",
+            help="Task, question or decision, as for why. Default: what the team was asked last; "
+            "with --aggregator: all questions.",
+        ),
+    ] = None,
+    without: Annotated[
+        list[str] | None, typer.Option(metavar="ROBOT", help="Name of a robot that is not there.")
+    ] = None,
+    aggregator: Annotated[
+        str, typer.Option(metavar="NAME", help="Aggregator that answers in place of the team's.")
+    ] = "",
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Language model that decides instead: tiny, or the path of a profile (.yaml).",
+        ),
+    ] = "",
+    team: Team = "",
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have an episode of a simulated team again with one thing changed, and show what changes."""
+    from coterie_cli.whatif.command import WhatIf
+    from coterie_cli.whatif.command import whatif as run
+
+    asked = WhatIf(
+        " ".join(what or ()), tuple(without or ()), aggregator, model, team, folder, as_json
+    )
+    raise typer.Exit(run(asked))

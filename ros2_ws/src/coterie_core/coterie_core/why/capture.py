@@ -28,14 +28,14 @@ def of_decision(trace: DecisionTrace) -> dict[str, Any]:
         "reason": made.reason,
         "seconds": round(made.seconds, 4),
         "prompt": [_message(message) for message in trace.prompt()],
+        "schema": trace.schema(),
+        "max_tokens": trace.max_tokens,
     }
     if asked:
         usage = made.usage
         body["tries"] = [asdict(one) for one in trace.tries]
         body["tokens"] = [usage.prompt_tokens, usage.completion_tokens]
         body["cost"] = usage.cost
-        body["schema"] = trace.schema()
-        body["max_tokens"] = trace.max_tokens
     if made.tool_uses:
         body["looked_up"] = [asdict(use) for use in made.tool_uses]
     return body

@@ -1,0 +1,1 @@
+"""`./coterie whatif`: the same episode with one thing changed."""
