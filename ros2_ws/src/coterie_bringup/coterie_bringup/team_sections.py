@@ -288,7 +288,7 @@ class WhySpec(Section):
     """What is kept of decisions, for ./coterie why."""
 
     keep: bool = Field(
-        True, description="Whether decisions and what went into them are kept on this computer."
+        True, description="Decisions, and what went into them, are kept on this computer."
     )
     megabytes: float = Field(
         64.0,
