@@ -21,6 +21,7 @@ from cam_aggregator.parameters import AGGREGATOR_PARAMETERS
 from cam_aggregator.registry import accepted_options, make_aggregator
 from cam_aggregator.store import ModelFileError, load_model, save_model
 from coterie_core.answers import AnswerTable
+from coterie_core.ask_back import judged_answers
 from coterie_core.debate import ROUNDS, Speaker, Utterance, debate
 from coterie_core.parsing import NotAQuestion, question_kind, understand
 from coterie_core.questions import Answer, FinalAnswer, LabelledQuestion, Question
@@ -33,6 +34,7 @@ from coterie_msgs.msg import Question as QuestionMsg
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
+from coterie_ros.conversions.judgement import judgement_to_msg
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import node_decider
 from coterie_ros.parameters import Parameters
@@ -278,16 +280,14 @@ class AggregatorNode(AgentNode):
         self._questions.publish(message)
         final = await self._heard_of(goal, question.id, waiter)
         entry = self.collector.get(question.id)
-        now = self.now()
+        answers, now = entry.answers if entry else [], self.now()
         return AskTeam.Result(
             success=True,
+            judgement=judgement_to_msg(judged_answers(question, answers)),
             answer=conversions.final_answer_to_msg(
                 final, question=question, time=now, elapsed=time.monotonic() - started
             ),
-            answers=[
-                conversions.answer_to_msg(answer, time=now)
-                for answer in (entry.answers if entry else [])
-            ],
+            answers=[conversions.answer_to_msg(answer, time=now) for answer in answers],
         )
 
     async def _heard_of(
@@ -341,6 +341,7 @@ class AggregatorNode(AgentNode):
             message=end.result.message,
             is_open=True,
             open=end.result.answer,
+            judgement=end.result.judgement,
         )
 
     async def _on_train(self, request: Trigger.Request) -> Trigger.Response:

@@ -379,6 +379,26 @@ def _openeqa(seed: int) -> list[Sample]:
     return _caught(work)
 
 
+def _team(seed: int) -> list[Sample]:
+    """Requests that are clear and unclear, about a house that was explored in part."""
+    from coterie_bench.askback.cases import cases
+    from coterie_bench.askback.judges import Judges
+    from coterie_bench.askback.situation import explored
+    from coterie_core.ask_back import settle
+    from coterie_core.asking import WordsAnswer, WordsQuestion
+
+    async def person(question: WordsQuestion) -> WordsAnswer:
+        return WordsAnswer(question.choices[0] if question.choices else "the kitchen")
+
+    async def work(catch: _Catch) -> None:
+        situation = explored(seed, False)
+        judges = Judges(situation)
+        for case in _spread(list(cases(situation, "development")), 8):
+            await settle(judges.state(case), catch.decider("leader"), person)
+
+    return _caught(work)
+
+
 _SCENES: dict[str, Callable[[int], list[Sample]]] = {
     "coela": _coela,
     "emos": _emos,
@@ -387,4 +407,5 @@ _SCENES: dict[str, Callable[[int], list[Sample]]] = {
     "objects": _objects,
     "openeqa": _openeqa,
     "reveca": _reveca,
+    "team": _team,
 }

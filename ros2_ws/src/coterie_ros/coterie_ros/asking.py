@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
+from coterie_core.ask_back import Person
 from coterie_core.asking import NOBODY, Asking, WordsAnswer, WordsQuestion
 from coterie_core.language import Decider
 from coterie_core.waiting import in_time
@@ -86,6 +87,16 @@ def node_asking(
         team: Prefix of the team's names, ending in `/`, or empty.
     """
     return None if decider.rule_only else Asking(who, robots, ServiceContacts(node, team))
+
+
+def node_person(node: AgentNode, team: str = "") -> Person:
+    """Return how a node asks the person who gave a request; call it in `on_setup`.
+
+    Args:
+        node: The node.
+        team: Prefix of the team's names, ending in `/`, or empty.
+    """
+    return ServiceContacts(node, team).ask_person
 
 
 def serve_words(node: AgentNode, name: str, answer: Answerer) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from coterie_core.coverage import PlacesSeen
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.scene import SceneGraph
@@ -69,6 +70,7 @@ class MemoryKeeper:
         house, directory = node.parameters["house"], node.parameters["memory_directory"]
         self._file = Path(directory) / f"{name}.json" if directory else None
         self.memory, self._own = TeamMemory(house), list[ObjectEvent]()
+        self.seen = PlacesSeen()  # since this start: what robots looked at before is not kept
         if self._file is not None and self._file.is_file():
             try:
                 self.memory, self._own = load_memory(self._file, house)
@@ -178,3 +180,4 @@ class MemoryKeeper:
             )
             return
         self.memory.observe(observation)
+        self.seen.observe(observation)

@@ -12,10 +12,10 @@ from coterie_core.geometry import Box
 from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph
 from coterie_core.tasks import Predicate, Thing
 from coterie_core.understanding import NotUnderstood
+from coterie_core.understanding.grounding import Resolver
 from coterie_core.understanding.vocabulary import Vocabulary
 from coterie_fixtures.two_floor_home import small_house
 from emos_planner.leader.commands import parse_task
-from emos_planner.leader.resolve import Resolver
 from emos_planner.leader.understand import (
     from_goals,
     goals_of,

@@ -5,9 +5,13 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 
+from coterie_core.ask_back import RequestState
+from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.why import belong, note
 from coterie_msgs.srv import QueryObjects
 from coterie_ros.agent_node import AgentNode
+from coterie_ros.asking import node_person
+from coterie_ros.conversions.judgement import judgement_to_msg
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import (
     EMBEDDER_PARAMETER,
@@ -17,7 +21,8 @@ from coterie_ros.model import (
 )
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
-from object_planner.workflows import METHODS, Options, Roles, plan_objects
+from object_planner.asking_back import find_settled
+from object_planner.workflows import METHODS, Options, Roles
 
 MOST_CHARACTERS = 600
 """Longest request [characters]."""
@@ -51,6 +56,16 @@ class PlannerNode(AgentNode):
         ParameterSpec(
             "limit", 10, "Largest number of objects in an answer.", minimum=1, maximum=50
         ),
+        ParameterSpec(
+            "ask_back",
+            True,
+            "The person is asked, once, where a request is not clear.",
+        ),
+        ParameterSpec(
+            "detector_vocabulary",
+            [],
+            "Labels that the detector can report; empty: they are not known.",
+        ),
         MODEL_PARAMETER,
         EMBEDDER_PARAMETER,
         *MEMORY_PARAMETERS,
@@ -68,6 +83,8 @@ class PlannerNode(AgentNode):
             meanings=node_meanings(parameters.json("embedder")),
         )
         self.keeper = MemoryKeeper(self, "object_planner")
+        self._vocabulary = DetectorVocabulary.of(parameters["detector_vocabulary"])
+        self._person = node_person(self)
         self._has_map = False
         self.serve(QueryObjects, "query_objects", self._on_query, timeout=600.0)
 
@@ -95,20 +112,26 @@ class PlannerNode(AgentNode):
             )
         belong(question=f"find-{uuid.uuid4().hex[:8]}")
         note("question", "object_planner", {"words": words})
-        answer = await plan_objects(
-            self.keeper.memory.scene(),
-            words,
+        found = await find_settled(
+            RequestState(
+                words,
+                "find",
+                self.keeper.memory.scene(),
+                vocabulary=self._vocabulary,
+            ),
             Roles(self.decider),
             self.parameters["method"],
             replace(self.options, limit=request.limit or self.parameters["limit"]),
+            self._person if self.parameters["ask_back"] else None,
         )
-        found = list(answer.plan.relevant_objects)
-        told = f"{len(found)} objects: {', '.join(found[:20])}" if found else "no object"
-        note("answer", "the team", {"words": told, "explanation": answer.plan.reason})
+        ids = found.ids
+        told = f"{len(ids)} objects: {', '.join(ids[:20])}" if ids else "no object"
+        note("answer", "the team", {"words": told, "explanation": found.explanation})
         return QueryObjects.Response(
             success=True,
-            objects=answer.plan.relevant_objects,
-            explanation=answer.plan.reason,
+            objects=found.ids,
+            explanation=found.explanation,
+            judgement=judgement_to_msg(found.judgement),
         )
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from coterie_core.coverage import Coverage, PlacesSeen
 from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.language import Decided, Decider, Image, estimate_tokens
 from coterie_core.meaning import Meanings, likeness_by_label
@@ -26,7 +27,6 @@ from openeqa_agent.captions import (
     place_name,
 )
 from openeqa_agent.common_sense import guess
-from openeqa_agent.coverage import Coverage, PlacesSeen
 from openeqa_agent.decisions import (
     AnswerBlind,
     AnswerFromCaptions,

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from coterie_core.common_sense import HouseholdSense
+from coterie_core.coverage import WELL
 from coterie_core.lexicon import load_lexicon
 from coterie_core.observation import Observation
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.skills import NavigateTo, Skill, SkillResult
 from openeqa_agent.answers import OpenReply
-from openeqa_agent.coverage import WELL
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.places import TRIES, KnownPlaces, Spot
 from openeqa_agent.question import parse_open

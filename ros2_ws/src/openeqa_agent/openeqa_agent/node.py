@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from collections.abc import Collection, Sequence
 
+from coterie_core.ask_back import Judgement, Person, RequestState, Settled, settle, without
+from coterie_core.conformal import load_conformal
+from coterie_core.coverage import Coverage, PlacesSeen
 from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
@@ -21,7 +25,9 @@ from coterie_msgs.msg import AskProgress, SemanticMap
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
+from coterie_ros.asking import node_person
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
+from coterie_ros.conversions.judgement import judgement_to_msg
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import (
     EMBEDDER_PARAMETER,
@@ -36,11 +42,12 @@ from coterie_ros.stopping import STOPPED, RobotStopped, StopWatch
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
 from openeqa_agent.answers import OpenReply
-from openeqa_agent.coverage import PlacesSeen
+from openeqa_agent.asking_back import answers_all_the_same
 from openeqa_agent.explore import ExplorerOptions
 from openeqa_agent.looking import Hop, Walk, go_and_look
 from openeqa_agent.moved import moved_since
 from openeqa_agent.question import parse_open
+from openeqa_agent.things import MapIndex
 
 _PATH_POINTS = 500
 STOPPING = 2.0
@@ -112,6 +119,11 @@ class OpenNode(AgentNode):
             [],
             "Labels that the detector can report; empty: they are not known.",
         ),
+        ParameterSpec(
+            "ask_back",
+            True,
+            "A question that is not clear is not guessed at: the person is asked, once.",
+        ),
         ParameterSpec("seed", 0, "Seed of random choices; no method makes any so far."),
         *MEMORY_PARAMETERS,
     )
@@ -128,6 +140,7 @@ class OpenNode(AgentNode):
             DetectorVocabulary.of(parameters["detector_vocabulary"]),
         )
         self._seen = PlacesSeen()
+        self._person = node_person(self)
         self.recording: Recording | None = None
         if parameters["recording"]:
             try:
@@ -252,7 +265,15 @@ class OpenNode(AgentNode):
         belong(question=request.question.id)
         note("question", "open_questions", {"words": text})
         goal.feedback(AskOpen.Feedback(progress=AskProgress(stage=AskProgress.THINKING)))
-        reply = await self.agent.answer(text, self._scene, self.recording, self._seen)
+        settled = await self._settled(text, self._person)
+        judged = judgement_to_msg(settled.judgement if settled is not None else None)
+        if settled is not None and not settled.go_on:
+            if settled.judgement.kind != "not_seen_yet":
+                return self._not_clear(request.question.id, settled.judgement)
+        elif settled is not None:
+            text = settled.words
+        left_out = settled.left_out if settled is not None else ()
+        reply = await self._reply(text, left_out)
         if reply.refused:
             return AskOpen.Result(message=reply.refused)
         notes = [] if self._scene or self.recording else [
@@ -271,7 +292,14 @@ class OpenNode(AgentNode):
                 async with self._walking:
                     walk = await self._look(goal, text, request.max_distance)
                 notes.append(f"{self.robot} went {walk.travelled:.1f} m: {walk.stopped}")
-                reply = await self.agent.answer(text, self._scene, self.recording, self._seen)
+                reply = await self._reply(text, left_out)
+                if settled is not None and settled.judgement.kind == "not_seen_yet":
+                    settled = await self._settled(text, None)
+        if settled is not None and settled.judgement.kind in ("not_seen_yet", "false_premise"):
+            if reply.guessed or reply.abstains:
+                return self._not_clear(
+                    request.question.id, settled.judgement, reply.text, notes, walk
+                )
         if reply.reason:
             notes.append(reply.reason)
         answer = _answer(request.question.id, reply, walk)
@@ -289,7 +317,60 @@ class OpenNode(AgentNode):
             time=self.now(),
             frame=self.parameters["frame"],
         )
-        return AskOpen.Result(success=True, message="; ".join(notes)[:1000], answer=message)
+        return AskOpen.Result(
+            success=True, message="; ".join(notes)[:1000], answer=message, judgement=judged
+        )
+
+    async def _reply(self, text: str, left_out: Collection[str]) -> OpenReply:
+        scene = None if self._scene is None else without(self._scene, left_out)
+        return await self.agent.answer(text, scene, self.recording, self._seen)
+
+    async def _settled(self, text: str, person: Person | None) -> Settled | None:
+        """Judge a question, and ask the person once; None where nothing is known to judge it by."""
+        scene = self._scene
+        if not self.parameters["ask_back"] or scene is None or self.recording is not None:
+            return None
+        coverage = Coverage(scene, self._seen)
+        state = RequestState(text, "ask", scene, coverage, self.agent.vocabulary)
+
+        def cleared(told: Judgement) -> bool:
+            return answers_all_the_same(text, MapIndex(scene, self._seen), told)
+
+        return await settle(
+            state, self.agent.decider, person, who="open_questions", cleared=cleared
+        )
+
+    def _not_clear(
+        self,
+        question: str,
+        told: Judgement,
+        usual: str = "",
+        notes: Sequence[str] = (),
+        walk: Walk | None = None,
+    ) -> AskOpen.Result:
+        """Say why a question is not answered; what is usual is told as such."""
+        denied = told.kind == "false_premise"
+        parts = [*told.evidence, f"what is usual: {usual}" if usual else "", *notes]
+        answer = OpenAnswer(
+            question,
+            told.line,
+            confidence=load_conformal().denial(0.9) if denied else 0.0,
+            guessed=not denied,
+            path=tuple(walk.path[-_PATH_POINTS:]) if walk is not None else (),
+            method=self.agent.method,
+            decided_by=told.decided_by,
+            reason=told.reason,
+            explanation="; ".join(part for part in parts if part)[:1200],
+        )
+        message = conversions.open_answer_to_msg(
+            answer, time=self.now(), frame=self.parameters["frame"]
+        )
+        return AskOpen.Result(
+            success=True,
+            message="; ".join(notes)[:1000],
+            answer=message,
+            judgement=judgement_to_msg(told),
+        )
 
     async def _look(self, goal: GoalContext, text: str, most: float) -> Walk:
         """Go and look, at most `most` [m] and never beyond the node's own limit."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from coterie_core.coverage import PLAUSIBLE, RECALL, likely_in
 from coterie_core.household import load_household
 from coterie_core.scene import Room
 from openeqa_agent import phrases
@@ -11,14 +12,10 @@ from openeqa_agent.answers import OpenReply
 from openeqa_agent.things import MapIndex, reply_on
 from openeqa_agent.understood import OpenQuestion
 
-_RECALL = 0.85
-"""How often a thing that is in a room that was seen altogether is in the map."""
 _ON_ANCHOR = 0.35
 """How likely a thing is on or about some other that is asked about, before looking."""
 _WELL_SEEN = 3
 """Observations of a thing from which what is on it would have been seen, too."""
-_PLAUSIBLE = 0.03
-"""Least likelihood for which a room that was not looked at keeps "no" from being told."""
 _SURFACES = ("floor", "wall", "ceiling")
 _OPEN = 0.45
 """Most confidence in "none so far"."""
@@ -95,14 +92,12 @@ def unseen_rooms(index: MapIndex, question: OpenQuestion) -> list[Room]:
     named = index.rooms_named(wanted.room) if wanted.room else []
     rooms = named or list(index.scene.rooms.values())
     missing = index.coverage.missing(rooms)
-    return missing if named else [r for r in missing if _likely(question, r) >= _PLAUSIBLE]
+    return missing if named else [r for r in missing if _likely(question, r) >= PLAUSIBLE]
 
 
 def _likely(question: OpenQuestion, room: Room) -> float:
     """How likely a room has such a thing, from common sense alone (0..1)."""
-    if question.target.generic:
-        return 0.5
-    return 0.7 * load_household().likelihood(question.target.name, room.type or room.name)
+    return 0.5 if question.target.generic else likely_in(question.target.name, room)
 
 
 def _absent(index: MapIndex, question: OpenQuestion, text: str, none: float) -> OpenReply | None:
@@ -113,7 +108,7 @@ def _absent(index: MapIndex, question: OpenQuestion, text: str, none: float) -> 
         if not anchors and wanted.anchors[0].name not in _SURFACES:
             return None
         seen = any(a.thing.observations >= _WELL_SEEN for a in anchors)
-        missed = 1.0 - _RECALL * (1.0 if seen else 0.5)
+        missed = 1.0 - RECALL * (1.0 if seen else 0.5)
         sure = (1.0 - _ON_ANCHOR) / (1.0 - _ON_ANCHOR + _ON_ANCHOR * missed)
         held = index.label(anchors[0].thing) if anchors else wanted.anchors[0].name
         return reply_on(text, sure * none, anchors[:1], f"no such thing was seen about the {held}")
@@ -124,11 +119,11 @@ def _absent(index: MapIndex, question: OpenQuestion, text: str, none: float) -> 
     sure = 1.0
     for room in rooms:
         p = _likely(question, room)
-        missed = 1.0 - _RECALL * index.coverage.share(room.id)
+        missed = 1.0 - RECALL * index.coverage.share(room.id)
         sure *= (1.0 - p) / (1.0 - p + p * missed) if p < 1.0 else missed
     if not rooms:
         p = max(_anywhere(question), 0.1)
-        missed = 1.0 - _RECALL * index.coverage.everywhere
+        missed = 1.0 - RECALL * index.coverage.everywhere
         sure = (1.0 - p) / (1.0 - p + p * missed)
     missing = unseen_rooms(index, question)
     if missing:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from coterie_core.coverage import Coverage, PlacesSeen
 from coterie_core.detector_vocabulary import STRUCTURE
 from coterie_core.geometry import Box, Vec2, distance, iou
 from coterie_core.household import load_household, normalized
@@ -17,7 +18,6 @@ from coterie_core.scene.nearby import Nearby
 from coterie_core.sizes import SIZE_ORDERS, SizeOrder
 from coterie_core.understanding.descriptions import Thing
 from openeqa_agent.answers import OpenReply
-from openeqa_agent.coverage import Coverage, PlacesSeen
 from openeqa_agent.labels import (
     belief,
     can_contain,

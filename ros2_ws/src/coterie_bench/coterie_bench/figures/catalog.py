@@ -35,6 +35,10 @@ BENCHES: dict[str, Bench] = {
         "coterie_bench.claims.bench",
         "Claims of a leader about tasks in words against what is so in the true house.",
     ),
+    "askback": Bench(
+        "coterie_bench.askback.bench",
+        "Requests that are ambiguous, false, too early, of taste or incomplete: who asks back.",
+    ),
     "openeqa": Bench(
         "coterie_bench.openeqa.bench",
         "OpenEQA: open questions from memory and exploring.",

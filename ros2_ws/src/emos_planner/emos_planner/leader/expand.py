@@ -10,9 +10,9 @@ from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.sightings import as_thing, kind_of
 from coterie_core.tasks import Predicate, SubTask, SubTaskKind, SubTaskState, Thing
 from coterie_core.understanding import NotUnderstood
+from coterie_core.understanding.grounding import Resolver
 from coterie_core.understanding.phrases import Phrase
 from emos_planner.leader.board import Board, named
-from emos_planner.leader.resolve import Resolver
 from emos_planner.leader.wants import Want
 
 ROOMS_PER_SEARCH = 4

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from coterie_core.ask_back import Judgement, settle
+from coterie_core.coverage import Coverage
 from coterie_core.geometry import Vec3
 from coterie_core.language import inline_data
 from coterie_core.scene import SceneGraph
@@ -20,7 +22,7 @@ from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.asking import node_asking
+from coterie_ros.asking import node_asking, node_person
 from coterie_ros.conversions.tasks import assignment_to_msg, sub_task_to_msg
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import node_decider, node_meanings
@@ -28,6 +30,7 @@ from coterie_ros.parameters import Parameters
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.serving import GoalContext
 from coterie_ros.team_memory import MemoryKeeper
+from emos_planner.leader.asking_back import task_state
 from emos_planner.leader.changes import Change
 from emos_planner.leader.channel import TICK, DiscussionTopic
 from emos_planner.leader.leader import Leader
@@ -35,6 +38,7 @@ from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import Outcome, TaskState, keep_outcome
 from emos_planner.leader.parameters import LEADER_PARAMETERS
 from emos_planner.leader.presence import TeamPresence
+from emos_planner.leader.result_message import result_msg
 from emos_planner.leader.state_file import StateError, load_state, save_state
 from emos_planner.leader.task import Agreement
 
@@ -45,12 +49,6 @@ MAP_PERIOD = 1.0
 SETTLE = 0.2
 """How long further news is waited for before sub-tasks are given anew [s of wall time]."""
 _CANCELLED = Outcome(False, "cancelled: all robots stop", {}, TaskState.CANCELLED)
-_OUTCOMES = {
-    TaskState.DONE: ExecuteTask.Result.DONE,
-    TaskState.PARTIAL: ExecuteTask.Result.PARTIAL,
-    TaskState.NOT_DONE: ExecuteTask.Result.NOT_DONE,
-    TaskState.CANCELLED: ExecuteTask.Result.CANCELLED,
-}
 
 
 class LeaderNode(AgentNode):
@@ -91,6 +89,8 @@ class LeaderNode(AgentNode):
         self._missing = ""
         self._ended: asyncio.Future[Outcome] | None = None
         self.leader: Leader | None = None
+        self._judgement: Judgement | None = None
+        self._person = node_person(self)
         self._assignment = self.publisher(Assignment, "assignment", "latched")
         self._map_out: SafePublisher | None = None
         self._told_map = -1
@@ -163,14 +163,17 @@ class LeaderNode(AgentNode):
             self.problem(f"execute_task: {why}")
             return goal.abort(ExecuteTask.Result(success=False, message=why))
         self._busy, self._words = f"task-{uuid.uuid4().hex[:8]}", words
-        self._goal = goal
+        self._goal, self._judgement = goal, None
         try:
             asked = conversions.duration_from_msg(goal.request.max_time, field="max_time")
             limit = asked or self.parameters["max_time"]
             starts = await self._gather()
             # What the team did and saw since the first map counts for this task, too.
-            self.leader = self._new_leader(self.keeper.memory.scene())
-            agreement = await self.leader.discuss(self._busy, words, starts)
+            scene = self.keeper.memory.scene()
+            self.leader = self._new_leader(scene)
+            agreement = await self.leader.discuss(
+                self._busy, await self._clear(words, scene), starts
+            )
             self.leader.progress.heartbeats.expect(starts, time.monotonic())
             self._after(agreement)
             outcome = await self._watch(goal, limit)
@@ -186,6 +189,22 @@ class LeaderNode(AgentNode):
         result = self._result(outcome)
         self._finish()
         return result if outcome.success else goal.abort(result)
+
+    async def _clear(self, words: str, scene: SceneGraph) -> str:
+        """Return the task to go on with, once it was asked back about where it was not clear.
+
+        Raises:
+            NotUnderstood: Nobody said what was meant.
+        """
+        if not self.parameters["ask_back"]:
+            return words
+        coverage = Coverage(scene, self.keeper.seen, given=True)
+        state = task_state(words, scene, self.robots, coverage)
+        settled = await settle(state, self.decider, self._person, who="leader", task=self._busy)
+        self._judgement = settled.judgement
+        if not settled.go_on:
+            raise NotUnderstood(settled.judgement.line, "ambiguous")
+        return settled.words
 
     async def _attend(self, goal: GoalContext) -> ExecuteTask.Result:
         """Follow a task that goes on after a restart of the leader."""
@@ -349,35 +368,11 @@ class LeaderNode(AgentNode):
         )
 
     def _result(self, outcome: Outcome) -> ExecuteTask.Result:
-        leader = self.leader
         keep_outcome(outcome)
-        result = ExecuteTask.Result(
-            outcome=_OUTCOMES[outcome.state],
-            success=outcome.success,
-            message=outcome.message[:4000],
-            achieved=outcome.achieved,
-            wanted=outcome.wanted,
-            not_searched=list(outcome.not_searched),
-        )
-        if leader is not None and leader.task:
-            parts = [*leader.notes, *self._moved(leader), self._missing]
-            notes = "; ".join(part for part in parts if part)
-            if notes:
-                result.message = f"{outcome.message} ({notes})"[:4000]
-            result.assignment = assignment_to_msg(
-                leader.task, leader.round, leader.assignment, time=self.now()
-            )
-        return result
-
-    def _moved(self, leader: Leader) -> list[str]:
-        """Return who brought away what was asked for and is not there."""
         memory = self.keeper.memory
-        told = []
-        for want in leader.progress.meant.wants:
-            if want.kind == "check" and want.label and not (want.given or want.met):
-                traces = [memory.left(want.label, room) for room in want.rooms]
-                told += [memory.words(t) for t in traces if t is not None and not t.gone]
-        return told[:3]
+        return result_msg(
+            outcome, self.leader, memory, self._judgement, missing=self._missing, time=self.now()
+        )
 
     # -- after a restart ------------------------------------------------------------------------
 

@@ -107,6 +107,11 @@ LEADER_PARAMETERS = (
     ),
     ParameterSpec("seed", 0, "Seed of the assignment solver.", minimum=0),
     ParameterSpec(
+        "ask_back",
+        True,
+        "A task that is not clear is not guessed at: the person is asked, once.",
+    ),
+    ParameterSpec(
         "state_directory",
         "",
         "Folder of the task's state and of the discussions; empty: none are kept.",

@@ -10,13 +10,13 @@ from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, SubTask
 from coterie_core.understanding import NotUnderstood
+from coterie_core.understanding.grounding import Resolver
 from coterie_core.understanding.phrases import Phrase
 from coterie_core.understanding.vocabulary import Vocabulary
 from emos_planner.leader.board import Board
 from emos_planner.leader.commands import parse_task
 from emos_planner.leader.expand import expand, goals_of_wants
 from emos_planner.leader.order import put_in_order
-from emos_planner.leader.resolve import Resolver
 from emos_planner.leader.searches import ENOUGH, Searches
 from emos_planner.leader.wants import Want, wants_of, wants_of_goals
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 
+from coterie_core.household import load_household
 from coterie_core.observation import Observation, RoomView
 from coterie_core.scene import Room, SceneGraph
 from coterie_core.understanding.wording import enumerated
@@ -15,6 +16,12 @@ WELL = 0.7
 """Quality from which a place counts as seen altogether."""
 _OBJECTS = 3.5
 """Objects seen in a room for which its share is 1 - 1/e."""
+RECALL = 0.85
+"""How often a thing that is in a room that was seen altogether is in the map."""
+PLAUSIBLE = 0.03
+"""Least likelihood for which a room that was not looked at keeps a thing from being denied."""
+_HOMES_DIFFER = 0.7
+"""Share of what is usual that a home has."""
 _SHOWN = 3
 """Most rooms that are named in a sentence."""
 
@@ -62,22 +69,26 @@ class Coverage:
     Args:
         scene: The map.
         seen: What robots saw; None: nothing is known of that.
+        given: Whether the map may hold things that no robot saw: only those count that one did.
     """
 
-    def __init__(self, scene: SceneGraph, seen: PlacesSeen | None = None) -> None:
+    def __init__(
+        self, scene: SceneGraph, seen: PlacesSeen | None = None, *, given: bool = False
+    ) -> None:
         self.scene = scene
         places: dict[str, list[str]] = {}
         for place in scene.places.values():
             places.setdefault(place.room, []).append(place.id)
         objects: dict[str, int] = {}
         for thing in scene.objects.values():
-            objects[thing.room] = objects.get(thing.room, 0) + 1
+            if thing.observations or not given:
+                objects[thing.room] = objects.get(thing.room, 0) + 1
         self._shares = {}
         for id_ in scene.rooms:
             by_things = 1.0 - math.exp(-objects.get(id_, 0) / _OBJECTS)
             by_places = seen.share(id_, places.get(id_, ())) if seen is not None else None
             self._shares[id_] = max(by_things, by_places or 0.0)
-        self.everywhere = 1.0 - math.exp(-len(scene.objects) / (2.0 * _OBJECTS))
+        self.everywhere = 1.0 - math.exp(-sum(objects.values()) / (2.0 * _OBJECTS))
         """The same of a map without rooms, by the number of its objects."""
 
     def share(self, room: str) -> float:
@@ -88,9 +99,25 @@ class Coverage:
         """Return those of some rooms that were not looked at."""
         return [room for room in rooms if self.share(room.id) < LOOKED_AT]
 
+    def absence(self, label: str, rooms: Sequence[Room]) -> float:
+        """Return how sure it is that none of some rooms has a thing that no map shows (0..1).
+
+        By Bayes' theorem from what such rooms usually hold, and how much of them was looked at.
+        """
+        sure = 1.0
+        for room in rooms:
+            p = likely_in(label, room)
+            missed = 1.0 - RECALL * self.share(room.id)
+            sure *= (1.0 - p) / (1.0 - p + p * missed) if p < 1.0 else missed
+        return sure
+
+    def unlooked(self, label: str, rooms: Sequence[Room]) -> list[Room]:
+        """Return those of some rooms that may well have a thing and were not looked at."""
+        return [room for room in self.missing(rooms) if likely_in(label, room) >= PLAUSIBLE]
+
     def told(self, rooms: Sequence[Room]) -> str:
         """Return a clause that names rooms: "the bedroom and upstairs were not looked at"."""
-        names = self._names(rooms)
+        names = self.names(rooms)
         if not names:
             return ""
         if len(names) > _SHOWN:
@@ -99,7 +126,7 @@ class Coverage:
         many = len(names) > 1 or said.endswith("rooms")
         return f"{said} {'were' if many else 'was'} not looked at"
 
-    def _names(self, rooms: Sequence[Room]) -> list[str]:
+    def names(self, rooms: Sequence[Room]) -> list[str]:
         """Rooms by name, and whole floors of which nothing was looked at as such."""
         lowest = min((f.index for f in self.scene.floors.values()), default=0)
         names: list[str] = []
@@ -112,3 +139,8 @@ class Coverage:
             else:
                 names.append(room.name if room.name[-1:].isdigit() else f"the {room.name}")
         return list(dict.fromkeys(names))
+
+
+def likely_in(label: str, room: Room) -> float:
+    """Return how likely a room has a thing of a label, from common sense alone (0..1)."""
+    return _HOMES_DIFFER * load_household().likelihood(label, room.type or room.name)

@@ -1,0 +1,75 @@
+"""Judgement: what kind of request it was, what that rests on, and what is asked back."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+RequestKind = Literal[
+    "clear", "ambiguous", "false_premise", "not_seen_yet", "subjective", "underspecified"
+]
+"""What kind of request it is.
+
+Attributes:
+    clear: It can be worked on as it is.
+    ambiguous: Several things fit what it speaks of as one.
+    false_premise: It presumes what is not so, and the places where it could be were looked at.
+    not_seen_yet: Nobody can know yet: places where it could be were not looked at.
+    subjective: It asks for a taste or an opinion.
+    underspecified: It leaves out something that is needed.
+"""
+Command = Literal["ask", "find", "do"]
+"""What the request is given to: a question, a request for objects, a task."""
+REQUEST_KINDS: tuple[RequestKind, ...] = get_args(RequestKind)
+COMMANDS: tuple[Command, ...] = get_args(Command)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a request is, before anything is done about it.
+
+    Attributes:
+        kind: Clear, or one of the five kinds that are not.
+        text: Why, for a person; "" of a clear request.
+        question: The one question to ask back; "" where no answer would help.
+        choices: Answers to choose from; empty: any.
+        candidates: Ids of the map that fit, in the order of `choices`.
+        missing: Names of rooms and floors that nobody has looked at.
+        said: The words that are unclear, as the rules read them; "" where it is none of them.
+        slot: What is left out: "object", "target", ...
+        evidence: What the judgement rests on, one line each.
+        answer: What the person answered; "" where nobody did, or was asked.
+        decided_by: `model` or `rule`.
+        reason: Why the rule took over, or "".
+    """
+
+    kind: RequestKind = "clear"
+    text: str = ""
+    question: str = ""
+    choices: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    said: str = ""
+    slot: str = ""
+    evidence: tuple[str, ...] = ()
+    answer: str = ""
+    decided_by: Literal["model", "rule"] = "rule"
+    reason: str = ""
+
+    @property
+    def clear(self) -> bool:
+        """Whether the request can be worked on as it is."""
+        return self.kind == "clear"
+
+    @property
+    def line(self) -> str:
+        """All of it for a person who was not there to be asked."""
+        if not self.question:
+            return self.text
+        choices = f" ({'; '.join(self.choices)})" if self.choices else ""
+        return f"{self.text}. Asked back: {self.question}{choices}"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The judgement as plain data for programs."""
+        return asdict(self)

@@ -1,0 +1,84 @@
+"""RequestState: what a request is judged by: its words, the map, and what of it was looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from coterie_core.ask_back.judgement import Command
+from coterie_core.ask_back.reading import Mention, Reading, read_request
+from coterie_core.conformal import load_conformal
+from coterie_core.coverage import Coverage
+from coterie_core.detector_vocabulary import DetectorVocabulary
+from coterie_core.scene import Room, SceneGraph
+from coterie_core.understanding import Problem
+from coterie_core.understanding.grounding import Resolver
+from coterie_core.understanding.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class RequestState:
+    """A request and what is known.
+
+    Attributes:
+        words: The request.
+        command: What it is given to.
+        scene: The map; it must not change meanwhile.
+        coverage: How much of its rooms was looked at; None: as the number of its objects tells.
+        vocabulary: What the detector can report.
+        robots: Names that may be spoken to.
+        mentions: What the command's own parser found; None: see `read_request`.
+        problem: Why the command's own parser does not read the words.
+        rooms_given: Whether the map had all rooms from the start, so that one that it has not is
+            not there.
+        coverage_level: Share of denials that shall be right; see `coterie_core.conformal`.
+        question: What was asked back before.
+        choices: What there was to choose from.
+        candidates: Ids that the choices stand for.
+        answer: What the person answered to that.
+    """
+
+    words: str
+    command: Command
+    scene: SceneGraph
+    coverage: Coverage | None = None
+    vocabulary: DetectorVocabulary = field(default_factory=DetectorVocabulary)
+    robots: tuple[str, ...] = ()
+    mentions: tuple[Mention, ...] | None = None
+    problem: Problem | None = None
+    rooms_given: bool = False
+    coverage_level: float = 0.9
+    question: str = ""
+    choices: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+    answer: str = ""
+
+    @cached_property
+    def looked(self) -> Coverage:
+        """How much of each room was looked at."""
+        return self.coverage or Coverage(self.scene)
+
+    @cached_property
+    def names(self) -> Vocabulary:
+        """Names that mean something here."""
+        return Vocabulary.of(self.scene, self.robots)
+
+    @cached_property
+    def reading(self) -> Reading:
+        """What the request takes for granted."""
+        return read_request(self.words, self.names, self.command)
+
+    @cached_property
+    def resolver(self) -> Resolver:
+        """Finds what phrases mean on the map."""
+        return Resolver(self.scene)
+
+    @cached_property
+    def least_denial(self) -> float:
+        """How sure an absence must be to be told as one (0..1)."""
+        return load_conformal().denial(self.coverage_level)
+
+    @property
+    def rooms(self) -> list[Room]:
+        """All rooms of the map."""
+        return list(self.scene.rooms.values())

@@ -1,0 +1,247 @@
+"""Asking back: five kinds of unclear requests, what backs a denial, and what an answer settles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from coterie_core.ask_back import JudgeRequest, RequestReply, RequestState, settle, without
+from coterie_core.ask_back.rule import judged
+from coterie_core.ask_back.taste import taste_words
+from coterie_core.asking import WordsAnswer, WordsQuestion
+from coterie_core.coverage import Coverage, PlacesSeen
+from coterie_core.detector_vocabulary import DetectorVocabulary
+from coterie_core.geometry import Box, Pose
+from coterie_core.language import CheckFailed, Decider, ModelProfile, RulesModel, build_decider
+from coterie_core.observation import Observation, RoomView
+from coterie_core.scene import Floor, LabelBelief, Place, Room, SceneGraph, SceneObject
+from coterie_core.testing.endpoint import Endpoint
+
+RULES = Decider(RulesModel())
+ROOMS = ("study", "kitchen", "bedroom 1", "bedroom 2")
+LABELS = ("desk", "table", "vase", "bowl", "laptop", "guitar", "bed", "blanket", "sofa")
+
+
+def thing(id_: str, room: str, x: float, kind: str = "item", **more: Any) -> SceneObject:
+    label = id_.rpartition("-")[0]
+    box = Box((x, 0.0, 0.8), (0.2, 0.2, 0.2))
+    return SceneObject(id_, LabelBelief({label: 1.0}), box, room, kind, observations=3, **more)
+
+
+@pytest.fixture
+def home() -> SceneGraph:
+    """A ground floor with two vases, one bowl, and upstairs two bedrooms."""
+    scene = SceneGraph()
+    scene.add_floor(Floor("f0", 0, 0.0))
+    scene.add_floor(Floor("f1", 1, 3.0))
+    for k, name in enumerate(ROOMS):
+        scene.add_room(Room(f"r{k}", name, name.rstrip(" 12"), "f0" if k < 2 else "f1"))
+        scene.add_place(Place(f"p{k}", (4.0 * k, 0.0, 0.0), f"r{k}"))
+    for one in (
+        thing("desk-1", "r0", 0.0, "furniture"),
+        thing("table-1", "r1", 4.0, "furniture"),
+        thing("vase-1", "r0", 0.1, support="desk-1"),
+        thing("vase-2", "r1", 4.1, support="table-1"),
+        thing("bowl-1", "r1", 4.4, support="table-1"),
+    ):
+        scene.add_object(one)
+    return scene
+
+
+def looked(scene: SceneGraph, rooms: Sequence[int]) -> Coverage:
+    """Coverage where robots stood in some rooms and saw all of them."""
+    seen = PlacesSeen()
+    for step, k in enumerate(rooms):
+        room = RoomView(f"r{k}", ROOMS[k], "")
+        place = f"p{k}"
+        seen.observe(
+            Observation("ann", step, 0.0, Pose((4.0 * k, 0, 0)), place, room, seen={place: 1.0})
+        )
+    return Coverage(scene, seen, given=True)
+
+
+def state(
+    words: str, scene: SceneGraph, command: Any = "ask", rooms: Sequence[int] = (0, 1, 2, 3)
+) -> RequestState:
+    return RequestState(
+        words, command, scene, looked(scene, rooms), DetectorVocabulary.of(LABELS), ("ann",)
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("What color is the vase?", "ambiguous"),
+        ("What color is the vase in the study?", "clear"),
+        ("What color is the bowl?", "clear"),
+        ("How many vases are there?", "clear"),
+        ("Is there a guitar in the study?", "clear"),
+        ("Is the bowl on the desk?", "clear"),
+        ("Where is the guitar?", "false_premise"),
+        ("What is next to the vase in bedroom 2?", "false_premise"),
+        ("How many bowls are there in the observatory?", "false_premise"),
+        ("Is it heavy?", "underspecified"),
+        ("Which of the vases is the prettiest?", "subjective"),
+        ("What is the best vase for tall flowers?", "ambiguous"),
+        ("Where is the yodelgrub?", "clear"),  # no word: the answerer says so
+    ],
+)
+def test_questions_about_a_house_that_was_seen_altogether(
+    words: str, kind: str, home: SceneGraph
+) -> None:
+    told = judged(state(words, home))
+    assert told.kind == kind, told
+    assert bool(told.text) == (kind != "clear")
+
+
+def test_nothing_is_denied_from_absence_alone(home: SceneGraph) -> None:
+    unseen = judged(state("Where is the guitar?", home, rooms=(0, 1)))
+    assert (unseen.kind, unseen.missing) == ("not_seen_yet", ("upstairs",))
+    assert unseen.question == ""
+    seen = judged(state("Where is the guitar?", home))
+    assert seen.kind == "false_premise" and len(seen.evidence) == 3
+    given = RequestState("Where is the guitar?", "ask", home)  # a map, and nobody has looked
+    assert judged(given).kind == "not_seen_yet"
+
+
+def test_what_no_detector_reports_is_not_denied(home: SceneGraph) -> None:
+    told = judged(state("What color is the piano?", home))
+    assert told.kind == "not_seen_yet" and "piano" in told.text
+
+
+def test_what_is_denied_in_a_room_may_be_told_of_elsewhere(home: SceneGraph) -> None:
+    told = judged(state("the bowl in bedroom 1", home, "find"))
+    assert told.kind == "false_premise" and "on the table in the kitchen" in told.text
+
+
+async def answered(words: str, scene: SceneGraph, command: Any, says: str) -> Any:
+    asked: list[WordsQuestion] = []
+
+    async def person(question: WordsQuestion) -> WordsAnswer:
+        asked.append(question)
+        return WordsAnswer(says, "" if says else "nobody is there to answer")
+
+    settled = await settle(state(words, scene, command), RULES, person)
+    assert len(asked) <= 1
+    return settled
+
+
+@pytest.mark.parametrize(
+    "says", ["2", "the vase on the table in the kitchen", "the kitchen one", "vase-2"]
+)
+async def test_an_answer_picks_one(says: str, home: SceneGraph) -> None:
+    told = await answered("What color is the vase?", home, "ask", says)
+    assert (told.go_on, told.chosen, told.left_out) == (True, "vase-2", ("vase-1",))
+    assert told.judgement.kind == "ambiguous" and told.judgement.answer == says
+    assert set(without(home, told.left_out).objects) == {*home.objects} - {"vase-1"}
+
+
+@pytest.mark.parametrize("says", ["", "the purple one", "never mind", "vase"])
+async def test_no_answer_or_one_that_tells_nothing_guesses_nothing(
+    says: str, home: SceneGraph
+) -> None:
+    told = await answered("What color is the vase?", home, "ask", says)
+    assert not told.go_on and told.chosen == "" and told.judgement.kind == "ambiguous"
+    assert "Which vase do you mean?" in told.judgement.line
+
+
+async def test_any_will_do_and_all_are_answers(home: SceneGraph) -> None:
+    assert (await answered("the vase", home, "find", "any of them")).chosen == "vase-1"
+    both = await answered("the vase", home, "find", "both")
+    assert both.go_on and both.left_out == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "says", "then"),
+    [
+        ("What color is it?", "bowl", "What color is the bowl"),
+        ("Where is that one?", "the vase in the study", "Where is the vase in the study"),
+        ("What color is it?", "Where is the laptop?", "Where is the laptop"),
+    ],
+)
+async def test_an_answer_completes_a_request(
+    words: str, says: str, then: str, home: SceneGraph
+) -> None:
+    told = await answered(words, home, "ask", says)
+    assert told.go_on and told.words == then
+
+
+async def test_it_makes_no_difference_which_one(home: SceneGraph) -> None:
+    asked = state("What color is the vase?", home)
+    told = await settle(asked, RULES, None, cleared=lambda judgement: True)
+    assert told.go_on and told.judgement.clear
+
+
+async def test_a_model_reads_words_in_another_language(home: SceneGraph) -> None:
+    replies = iter(
+        [
+            {
+                "reason": "zwei Vasen",
+                "kind": "ambiguous",
+                "candidates": ["vase-1", "vase-2"],
+                "question": "Welche Vase?",
+            },
+            {"reason": "die in der Küche", "kind": "clear", "candidates": ["vase-2"]},
+        ]
+    )
+    asked: list[WordsQuestion] = []
+
+    async def person(question: WordsQuestion) -> WordsAnswer:
+        asked.append(question)
+        return WordsAnswer("die in der Küche")
+
+    with Endpoint(lambda request: next(replies)) as endpoint:
+        profile = ModelProfile(kind="openai", base_url=endpoint.url, model="m")
+        decider = build_decider(profile, who="team")
+        told = await settle(state("Welche Farbe hat die Vase?", home), decider, person)
+        await decider.aclose()
+    assert "Welche Vase?" in asked[0].text and len(asked[0].choices) == 2
+    assert told.go_on and told.left_out == ("vase-1",) and told.judgement.decided_by == "model"
+
+
+@pytest.mark.parametrize(
+    ("reply", "rooms", "problem"),
+    [
+        ({"kind": "false_premise"}, (0, 1), "not_seen_yet"),
+        ({"kind": "ambiguous", "candidates": ["vase-1"], "question": "?"}, (0,), "two candidates"),
+        ({"kind": "ambiguous", "candidates": ["vase-1", "vase-9"]}, (0,), "vase-9"),
+        ({"kind": "underspecified"}, (0,), "question"),
+        ({"kind": "not_seen_yet", "missing": ["r0"]}, (0,), "were looked at"),
+    ],
+)
+def test_a_models_judgement_is_checked(
+    reply: dict[str, Any], rooms: Sequence[int], problem: str, home: SceneGraph
+) -> None:
+    asked = state("Where is the laptop?", home, rooms=rooms)
+    with pytest.raises(CheckFailed, match=problem):
+        JudgeRequest().check(asked, RequestReply(reason="", **reply))
+
+
+@pytest.mark.parametrize("words", ["What color is the vase?", "Where is the guitar?", "find it"])
+def test_the_rules_reply_passes_the_check(words: str, home: SceneGraph) -> None:
+    asked = state(words, home)
+    JudgeRequest().check(asked, JudgeRequest().rule(asked))
+
+
+def test_words_of_taste() -> None:
+    assert taste_words("which sofa is the loveliest") == ("loveliest",)
+    assert taste_words("would you say that this is nice") != ()
+    for plain in ("the largest sofa", "the best knife to cut bread", "a soft cushion"):
+        assert taste_words(plain) == (), plain
+
+
+async def test_a_task_goes_on_with_the_name_of_what_was_meant(home: SceneGraph) -> None:
+    told = await answered("Fetch the vase", home, "do", "2")
+    assert told.go_on and told.words == "Fetch vase-2"
+    room = await answered("Go to the bedroom", home, "do", "bedroom 2")
+    assert room.words == "Go to bedroom 2"
+    none = await answered("Go to the observatory", home, "do", "the study")
+    assert none.words == "Go to the study" and none.judgement.kind == "false_premise"
+
+
+async def test_robots_look_all_the_same_where_the_person_says_so(home: SceneGraph) -> None:
+    yes = await answered("Bring the guitar to the study", home, "do", "yes")
+    no = await answered("Bring the guitar to the study", home, "do", "no")
+    assert (yes.go_on, no.go_on) == (True, False)

@@ -1,0 +1,55 @@
+"""A task as it is judged before it is begun: what its words take for granted, by their parser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from coterie_core.ask_back import Mention, RequestState
+from coterie_core.coverage import Coverage
+from coterie_core.scene import SceneGraph
+from coterie_core.understanding import NotUnderstood
+from coterie_core.understanding.vocabulary import Vocabulary
+from emos_planner.leader.commands import parse_task
+from emos_planner.leader.wishes import Wish
+
+_LOOKED_FOR = ("find", "check", "look")
+"""Wishes that ask whether there is a thing, and where: it is not presumed."""
+
+
+def task_state(
+    words: str, scene: SceneGraph, robots: Iterable[str] = (), coverage: Coverage | None = None
+) -> RequestState:
+    """Return what a task is judged by.
+
+    Args:
+        words: The task.
+        scene: The leader's map; things on it may have been given, and seen by nobody.
+        robots: Names of the robots.
+        coverage: What robots have looked at; None: as the things tell that robots have seen.
+    """
+    names = tuple(robots)
+    looked = coverage or Coverage(scene, given=True)
+    try:
+        wishes = parse_task(words, Vocabulary.of(scene, names))
+    except NotUnderstood as error:
+        return RequestState(
+            words, "do", scene, looked, robots=names, problem=error.problem, rooms_given=True
+        )
+    mentions = tuple(mention for wish in wishes for mention in _mentions(wish))
+    return RequestState(
+        words, "do", scene, looked, robots=names, mentions=mentions, rooms_given=True
+    )
+
+
+def _mentions(wish: Wish) -> list[Mention]:
+    thing = wish.object
+    presumed = wish.kind not in _LOOKED_FOR
+    found = [Mention(thing, only=thing.definite and thing.number == "one", presumed=presumed)]
+    found += [
+        Mention(place.phrase, only=place.phrase.definite and place.phrase.number == "one")
+        for place in thing.places
+    ]
+    if wish.target is not None:
+        target = wish.target
+        found.append(Mention(target, "target", target.definite and target.number == "one"))
+    return found
