@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,13 @@ from coterie_bringup.memory import memory_folder, memory_parameters
 from coterie_bringup.rundir import key_file, state_root
 from coterie_bringup.team import Team
 from coterie_bringup.team_robots import RobotSpec, StartSpec
-from coterie_bringup.team_sections import LeaderSpec, OpenQuestionsSpec, PlannerSpec
+from coterie_bringup.team_sections import (
+    AggregatorSpec,
+    LeaderSpec,
+    OpenQuestionsSpec,
+    PlannerSpec,
+)
+from coterie_core.conformal import load_conformal
 from coterie_core.detector_vocabulary import STRUCTURE, household_vocabulary
 from coterie_core.meaning import EmbedderOptions
 from coterie_core.permits import Permits
@@ -159,9 +166,26 @@ def aggregator_parameters(team: Team, run_directory: Path | None) -> dict[str, A
         "deadline": settings.deadline,
         "model_directory": directory,
         "house": team.house_name(),
-        "abstain_below": settings.abstain_below,
+        "abstain_below": max(settings.abstain_below, _least_confidence(settings)),
         "seed": team.seed,
     }
+
+
+def _least_confidence(settings: AggregatorSpec) -> float:
+    """Return the least confidence for the coverage that a team file asks for; 0: it asks for none.
+
+    Raises:
+        ValueError: No threshold was calibrated for the method.
+    """
+    if settings.coverage is None:
+        return 0.0
+    least = load_conformal().answer(settings.method, settings.coverage, liar=settings.liar)
+    return min(math.nextafter(least, 2.0), 1.0)  # answers are given above it, not at it
+
+
+def _rooms_given(team: Team) -> bool:
+    """Whether the team's map has all rooms from the start."""
+    return not team.real and bridge_parameters(team).get("prior_map", "nothing") != "nothing"
 
 
 def explorer_parameters(team: Team, robot: RobotSpec, run_directory: Path | None) -> dict[str, Any]:
@@ -216,6 +240,8 @@ def leader_parameters(team: Team, leader: LeaderSpec, run_directory: Path | None
         "embedder": _embedder(team),
         **{name: getattr(leader, name) for name in limits},
         "permits": _policies(team),
+        "ask_back": leader.ask_back,
+        "rooms_given": _rooms_given(team),
         "seed": team.seed,
         "state_directory": "" if run_directory is None else str(run_directory / "leader"),
         # A mapper has seen what the robots see, and publishes the map.
@@ -352,6 +378,9 @@ def planner_parameters(team: Team, spec: PlannerSpec, run_directory: Path | None
     return {
         "method": spec.method,
         "mode": spec.mode,
+        "ask_back": spec.ask_back,
+        "rooms_given": _rooms_given(team),
+        **detector_vocabulary(team, STRUCTURE),
         "model_profile": _profile(team, spec.model),
         "embedder": _embedder(team, spec.embedder),
         **memory_parameters(team, run_directory),
@@ -374,6 +403,8 @@ def open_parameters(
         "embedder": _embedder(team, spec.embedder),
         "robot": "" if robot == "none" else robot,
         "max_distance": spec.max_distance,
+        "ask_back": spec.ask_back,
+        "rooms_given": _rooms_given(team),
         "seed": team.seed,
         # What the map holds comes from images, whose detector reports no parts of the house.
         **detector_vocabulary(team, STRUCTURE),

@@ -17,6 +17,7 @@ from std_srvs.srv import Trigger
 
 from coterie_bringup.spinning import spinning
 from coterie_bringup.team_sections import ExplorationSpec
+from coterie_core.ask_back import Judgement
 from coterie_core.observation import Observation
 from coterie_core.parsing import NotAQuestion, question_kind, understand
 from coterie_core.questions import Answer, FinalAnswer, OpenAnswer, Question
@@ -32,6 +33,7 @@ from coterie_msgs.srv import GetSemanticMap, QueryObjects
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, NoAnswer, ServiceClient
+from coterie_ros.conversions.judgement import judgement_from_msg
 from coterie_ros.parameters import Parameters
 
 T = TypeVar("T")
@@ -65,6 +67,7 @@ class FoundObjects:
 
     ids: tuple[str, ...]
     explanation: str
+    judgement: Judgement | None = None
 
 
 class Operator(AgentNode):
@@ -74,6 +77,7 @@ class Operator(AgentNode):
         answers: robot -> question id -> the robot's answer.
         finals: question id -> the team's answer.
         final_times: question id -> when that came, by time.monotonic() [s].
+        judgements: question id -> whether the question that `ask` put was clear.
         diagnostics_of: node name -> its latest figures.
         on_observation: Hears of every robot's observations.
     """
@@ -87,6 +91,7 @@ class Operator(AgentNode):
         self.answers: dict[str, dict[str, Answer]] = {r: {} for r in robots}
         self.finals: dict[str, FinalAnswer] = {}
         self.final_times: dict[str, float] = {}
+        self.judgements: dict[str, Judgement] = {}
         self.diagnostics_of: dict[str, dict[str, str]] = {}
         self.on_observation: Callable[[Observation], object] = lambda observation: None
         self._seen_of: set[str] = set()
@@ -264,6 +269,9 @@ class Operator(AgentNode):
         told = end.result
         if not told.success:
             return str(told.message)
+        judgement = judgement_from_msg(told.judgement, "ask")
+        if judgement is not None:
+            self.judgements[question.id] = judgement
         if isinstance(told, AskOpen.Result):
             return conversions.open_answer_from_msg(told.answer)
         if told.is_open:
@@ -300,7 +308,10 @@ class Operator(AgentNode):
         told = await self._query.call(request, timeout=timeout, attempts=1)
         if not told.success:
             return str(told.message)
-        return FoundObjects(tuple(str(id_) for id_ in told.objects), str(told.explanation))
+        judgement = judgement_from_msg(told.judgement, "query_objects")
+        return FoundObjects(
+            tuple(str(id_) for id_ in told.objects), str(told.explanation), judgement
+        )
 
     async def map(self, timeout: float) -> SceneGraph | None:
         """Return the team's map as it was published last; None where none comes in time."""

@@ -80,6 +80,12 @@ class QuestionsSpec(Section):
         return self
 
 
+ASK_BACK = Field(
+    True,
+    description="Asks the person back, once, where a request is not clear; false: it guesses.",
+)
+
+
 class AggregatorSpec(Section):
     """How the team's answer is made from the robots' answers."""
 
@@ -96,10 +102,22 @@ class AggregatorSpec(Section):
         le=1.0,
         description="Smallest confidence of an answer, 0 to 1; below it the team abstains.",
     )
+    coverage: float | None = Field(
+        None,
+        gt=0.0,
+        lt=1.0,
+        description="Share of answers that shall be right or withheld, by thresholds that were "
+        "calibrated on other houses (0.8, 0.9, 0.95); left out: only abstain_below counts.",
+    )
+    liar: bool = Field(
+        False, description="The thresholds of coverage allow for one robot that lies."
+    )
 
 
 class LeaderSpec(Section):
     """The leader of the robots that do tasks (EMOS)."""
+
+    ask_back: bool = ASK_BACK
 
     model: str = Field(
         "rules", description="Name of a profile of `models` that the leader thinks with."
@@ -222,6 +240,7 @@ class MapperSpec(Section):
 class PlannerSpec(Section):
     """The object planner: requests in words to objects of the map."""
 
+    ask_back: bool = ASK_BACK
     method: Workflow = Field("grounded", description="Name of the object planner's workflow.")
     mode: Literal["certainty", "uncertainty"] = Field(
         "uncertainty",
@@ -239,6 +258,8 @@ class PlannerSpec(Section):
 
 class OpenQuestionsSpec(Section):
     """The agent for open questions (OpenEQA)."""
+
+    ask_back: bool = ASK_BACK
 
     method: OpenMethod = Field(
         "ours", description="Name of the method that answers open questions."

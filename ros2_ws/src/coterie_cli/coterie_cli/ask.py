@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, choose_team, running_teams
+from coterie_core.ask_back import Judgement
 from coterie_core.geometry import Vec3
 from coterie_core.questions import Answer, OpenAnswer, Question
 from coterie_core.scene import SceneGraph
@@ -32,6 +33,8 @@ _SEEN = 5
 """Most labels that a line of progress names."""
 UNKNOWN = 4
 """Exit code of a question that the team cannot answer."""
+NOT_CLEAR = 5
+"""Exit code of a request that is not clear, where nobody said what was meant."""
 
 
 def ask(
@@ -45,6 +48,7 @@ def ask(
     """Ask and print; return the exit code.
 
     0: answered; 3: an open question was answered by a guess; UNKNOWN (4): the team cannot tell;
+    NOT_CLEAR (5): it asked back, and nobody answered, or the question presumes what is not so;
     130: interrupted, the question was taken back.
 
     Raises:
@@ -55,7 +59,7 @@ def ask(
         raise CommandError('the question is empty; for example: "Is there a mug in the kitchen?"')
     state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)
     try:
-        answer, scene = asyncio.run(_ask(state, text, timeout, quiet=as_json))
+        answer, scene, judgement = asyncio.run(_ask(state, text, timeout, quiet=as_json))
     except asyncio.CancelledError:
         print("coterie: the question was taken back", file=sys.stderr)
         return 130
@@ -63,12 +67,15 @@ def ask(
         raise CommandError(f"the team could not answer: {answer}")
     if isinstance(answer, OpenAnswer):
         if as_json:
-            print(json.dumps({"question": text, **_open_data(answer, scene)}, indent=1))
+            data = _open_data(answer, scene) | judgement_data(judgement)
+            print(json.dumps({"question": text, **data}, indent=1))
         else:
-            _print_open(text, answer, scene)
+            _print_open(text, answer, scene, judgement)
+        if judgement is not None and not judgement.goes_on:
+            return UNKNOWN if judgement.kind == "not_seen_yet" else NOT_CLEAR
         return 3 if answer.guessed else 0
     if as_json:
-        print(json.dumps(as_data(text, answer), indent=1))
+        print(json.dumps(as_data(text, answer) | judgement_data(judgement), indent=1))
     else:
         _print(text, answer)
     return UNKNOWN if answer.final.yes is None else 0
@@ -88,6 +95,11 @@ def as_data(question: str, answer: TeamAnswer) -> dict[str, Any]:
         "votes": [asdict(vote) for vote in final.votes],
         "answers": [asdict(one) for one in answer.answers],
     }
+
+
+def judgement_data(judgement: Judgement | None) -> dict[str, Any]:
+    """Return what a program reads of a judgement; nothing where nobody judged."""
+    return {} if judgement is None else {"judgement": judgement.data}
 
 
 def _open_data(answer: OpenAnswer, scene: SceneGraph | None) -> dict[str, Any]:
@@ -110,7 +122,7 @@ def thing_data(id_: str, scene: SceneGraph | None) -> dict[str, Any]:
 
 async def _ask(
     state: RunState, text: str, timeout: float, *, quiet: bool
-) -> tuple[TeamAnswer | OpenAnswer | str, SceneGraph | None]:
+) -> tuple[TeamAnswer | OpenAnswer | str, SceneGraph | None, Judgement | None]:
     from rich.console import Console
 
     from coterie_bringup.running_team import ended_by_signals
@@ -118,6 +130,7 @@ async def _ask(
     from coterie_bringup.team_client import operating
     from coterie_cli.permits import PermitsAtTerminal
     from coterie_cli.person import PersonAtTerminal
+    from coterie_ros.asking import PERSON, serve_words
     from coterie_ros.clients import GoalRejected, NoAnswer
 
     with operating(
@@ -131,6 +144,9 @@ async def _ask(
         if person.there and not quiet:  # a robot that goes to look may need a permit
             make = partial(PermitsAtTerminal, operator, state.robots, person, person.show)
             await in_loop(operator, operator.in_executor(make))
+        if person.there and not quiet:
+            serve = partial(serve_words, operator, PERSON, person.answer)
+            await in_loop(operator, operator.in_executor(serve))
         try:
             async with ended_by_signals():
                 with contextlib.closing(person), AskView(quiet) as view, person.beside(view.status):
@@ -138,7 +154,7 @@ async def _ask(
                 scene = None
                 if isinstance(answer, OpenAnswer) and answer.objects:
                     scene = await in_loop(operator, operator.map(3.0))
-                return answer, scene
+                return answer, scene, operator.judgements.get(question.id)
         except (NoAnswer, GoalRejected) as error:
             what = f"team {state.team}" if state.team else "any team"
             raise CommandError(
@@ -239,7 +255,9 @@ def _print(question: str, answer: TeamAnswer) -> None:
     Console().print(Panel(body, title=Text(question), title_align="left", expand=False))
 
 
-def _print_open(question: str, answer: OpenAnswer, scene: SceneGraph | None) -> None:
+def _print_open(
+    question: str, answer: OpenAnswer, scene: SceneGraph | None, judgement: Judgement | None
+) -> None:
     from rich.console import Console
     from rich.panel import Panel
     from rich.table import Table
@@ -247,7 +265,9 @@ def _print_open(question: str, answer: OpenAnswer, scene: SceneGraph | None) -> 
 
     head = Text.assemble((plain(answer.text), "bold yellow" if answer.guessed else "bold green"))
     sure = f"{100 * answer.confidence:.0f} % sure"
-    if answer.guessed:
+    if judgement is not None and not judgement.goes_on:
+        sure = judgement.kind.replace("_", " ")
+    elif answer.guessed:
         sure = "a guess" if answer.confidence > 0.0 else "nobody knows"
     head.append(f"   {sure}", "")
     head.append(f"   {answer.category.replace('_', ' ')}, {answer.method}", "dim")

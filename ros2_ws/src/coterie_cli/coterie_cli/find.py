@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import json
 import os
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -15,7 +18,9 @@ from rich.markup import escape
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, choose_team, running_teams
 from coterie_bringup.team_models import named_profile
-from coterie_cli.ask import objects_table
+from coterie_cli.ask import NOT_CLEAR, judgement_data, objects_table
+from coterie_cli.person import PersonAtTerminal
+from coterie_core.ask_back import Judgement, RequestState
 from coterie_core.language import (
     Decider,
     LanguageError,
@@ -23,6 +28,7 @@ from coterie_core.language import (
 )
 from coterie_core.meaning import EmbedderError, local_meanings
 from coterie_core.scene import SceneError, SceneGraph, SceneObject
+from object_planner.asking_back import FoundFor, find_settled
 from object_planner.embedding import (
     Embedder,
     EmbeddingError,
@@ -31,7 +37,7 @@ from object_planner.embedding import (
     read_picture,
 )
 from object_planner.ground import Mode
-from object_planner.workflows import METHODS, Answer, Options, Roles, plan_objects
+from object_planner.workflows import METHODS, Answer, Options, Roles
 from semantic_mapper.files import load_map
 
 if TYPE_CHECKING:
@@ -85,13 +91,31 @@ def find(
     except EmbedderError as error:
         raise CommandError(f"--meaning: {error}") from None
     options = Options(mode=mode, limit=limit, meanings=meanings)  # type: ignore[arg-type]
-    answer = asyncio.run(plan_objects(scene, text, Roles(decider), method, options))  # type: ignore[arg-type]
-    ids = answer.plan.relevant_objects
+    found = asyncio.run(
+        _found(RequestState(text, "find", scene), decider, method, options, as_json)
+    )
     if as_json:
-        print(json.dumps(_data(text, scene, ids, answer), indent=1))
+        data = _data(text, scene, found.ids, found.answer) | judgement_data(found.judgement)
+        print(json.dumps(data | {"explanation": found.explanation}, indent=1))
     else:
-        _print(text, scene, ids, answer)
-    return 0 if ids else 1
+        _print(text, scene, found)
+    return _code(found.ids, found.judgement)
+
+
+async def _found(
+    state: RequestState, decider: Decider, method: str, options: Options, quiet: bool
+) -> FoundFor:
+    person = PersonAtTerminal(Console(stderr=True))
+    answer = person.answer if person.there and not quiet else None
+    return await find_settled(state, Roles(decider), method, options, answer)  # type: ignore[arg-type]
+
+
+def _code(ids: Sequence[str], judgement: Judgement | None) -> int:
+    """Return the exit code: a list of all that fit is an answer, though one was meant."""
+    if ids:
+        return 0
+    unclear = judgement is not None and judgement.kind in ("underspecified", "subjective")
+    return NOT_CLEAR if unclear else 1
 
 
 def find_alike(
@@ -172,7 +196,7 @@ def find_in_team(
     """
     text = checked_request(words)
     state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)
-    found, scene = asyncio.run(_ask_team(state, text, limit, timeout))
+    found, scene = asyncio.run(_ask_team(state, text, limit, timeout, as_json))
     if isinstance(found, str):
         raise CommandError(f"the team could not answer: {found}")
     if as_json:
@@ -184,22 +208,23 @@ def find_in_team(
             ],
             "explanation": found.explanation,
         }
-        print(json.dumps(data, indent=1))
-        return 0 if found.ids else 1
+        print(json.dumps(data | judgement_data(found.judgement), indent=1))
+        return _code(found.ids, found.judgement)
     console = Console(highlight=False)
     if found.ids:
         console.print(objects_table(found.ids, scene))
     else:
         console.print(f"nothing in the map fits: {_safe(text)}", style="yellow")
     console.print(_safe(found.explanation), style="dim")
-    return 0 if found.ids else 1
+    return _code(found.ids, found.judgement)
 
 
 async def _ask_team(
-    state: RunState, words: str, limit: int, timeout: float
+    state: RunState, words: str, limit: int, timeout: float, quiet: bool
 ) -> tuple[FoundObjects | str, SceneGraph | None]:
     from coterie_bringup.spinning import in_loop
     from coterie_bringup.team_client import operating
+    from coterie_ros.asking import PERSON, serve_words
     from coterie_ros.clients import NoAnswer
 
     with operating(
@@ -208,8 +233,13 @@ async def _ask_team(
         namespace=state.namespace,
         environment=state.environment,
     ) as operator:
+        person = PersonAtTerminal(Console(stderr=True))
+        if person.there and not quiet:
+            serve = partial(serve_words, operator, PERSON, person.answer)
+            await in_loop(operator, operator.in_executor(serve))
         try:
-            found = await in_loop(operator, operator.find(words, limit, timeout))
+            with contextlib.closing(person):
+                found = await in_loop(operator, operator.find(words, limit, timeout))
             return found, await in_loop(operator, operator.map(3.0))
         except NoAnswer:
             raise CommandError(
@@ -268,14 +298,15 @@ def _trouble(answer: Answer) -> str:
     return reasons[0] if reasons else ""
 
 
-def _print(words: str, scene: SceneGraph, ids: list[str], answer: Answer) -> None:
+def _print(words: str, scene: SceneGraph, found: FoundFor) -> None:
     console = Console(highlight=False)
+    ids, answer = found.ids, found.answer
     if ids:
         console.print(_safe(words), style="bold")
         console.print(objects_table(ids, scene))
     else:
         console.print(f"nothing in the map fits: {_safe(words)}", style="yellow")
-    console.print(_safe(answer.plan.reason), style="dim")
+    console.print(_safe(found.explanation), style="dim")
     for id_, why in answer.dropped.items():
         console.print(f"left out {_safe(id_)}: {why}", style="dim")
     if trouble := _trouble(answer):

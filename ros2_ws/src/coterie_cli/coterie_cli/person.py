@@ -86,7 +86,7 @@ class PersonAtTerminal:
                     if text:
                         return WordsAnswer(text)
                     return WordsAnswer(reason="the person gave no answer")
-            self._console.print("  no answer in time: the robots go on without it", style="dim")
+            self._console.print("  no answer in time", style="dim")
         return WordsAnswer(reason="the person did not answer in time")
 
     @contextlib.contextmanager

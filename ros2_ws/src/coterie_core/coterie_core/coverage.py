@@ -47,6 +47,16 @@ class PlacesSeen:
             if room is not None:
                 self._rooms[place] = room.id
 
+    def beyond(self, rooms: Collection[str]) -> int:
+        """Return how many places are known that nobody has seen and that none of the rooms has.
+
+        They lead to rooms that no map shows yet.
+        """
+        return sum(
+            quality < LOOKED_AT and self._rooms.get(place, "") not in rooms
+            for place, quality in self._quality.items()
+        )
+
     def share(self, room: str, places: Collection[str] = ()) -> float | None:
         """Return the share of a room (0..1) that was seen; None where no place of it is known.
 
@@ -83,6 +93,8 @@ class Coverage:
         for thing in scene.objects.values():
             if thing.observations or not given:
                 objects[thing.room] = objects.get(thing.room, 0) + 1
+        self.closed = seen is not None and not seen.beyond(scene.rooms)
+        """Whether robots know of no place that leads to a room that the map does not show."""
         self._shares = {}
         for id_ in scene.rooms:
             by_things = 1.0 - math.exp(-objects.get(id_, 0) / _OBJECTS)

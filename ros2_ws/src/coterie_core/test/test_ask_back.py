@@ -104,6 +104,10 @@ def test_nothing_is_denied_from_absence_alone(home: SceneGraph) -> None:
     assert seen.kind == "false_premise" and len(seen.evidence) == 3
     given = RequestState("Where is the guitar?", "ask", home)  # a map, and nobody has looked
     assert judged(given).kind == "not_seen_yet"
+    door = state("Where is the guitar?", home)
+    assert door.coverage is not None
+    door.coverage.closed = False  # somebody saw a place that leads farther
+    assert judged(door).kind == "not_seen_yet"
 
 
 def test_what_no_detector_reports_is_not_denied(home: SceneGraph) -> None:

@@ -19,6 +19,7 @@ from coterie_ros.conversions.asking import (
     words_question_to_msg,
 )
 from coterie_ros.conversions.checks import ConversionError
+from coterie_ros.parameters import ParameterSpec
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
@@ -29,6 +30,12 @@ ROBOT = "ask_in_words"
 """Service of a robot: it tells what it knows."""
 _FOUND_WITHIN = 0.3
 """How long a person's service is looked for; it is there before the task is [s]."""
+
+ROOMS_PARAMETER = ParameterSpec(
+    "rooms_given",
+    False,
+    "The map has had all rooms from the start, so that what is in none of them is not there.",
+)
 
 Answerer = Callable[[WordsQuestion], Awaitable[WordsAnswer]]
 

@@ -10,7 +10,7 @@ from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.why import belong, note
 from coterie_msgs.srv import QueryObjects
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.asking import node_person
+from coterie_ros.asking import ROOMS_PARAMETER, node_person
 from coterie_ros.conversions.judgement import judgement_to_msg
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import (
@@ -66,6 +66,7 @@ class PlannerNode(AgentNode):
             [],
             "Labels that the detector can report; empty: they are not known.",
         ),
+        ROOMS_PARAMETER,
         MODEL_PARAMETER,
         EMBEDDER_PARAMETER,
         *MEMORY_PARAMETERS,
@@ -118,6 +119,7 @@ class PlannerNode(AgentNode):
                 "find",
                 self.keeper.memory.scene(),
                 vocabulary=self._vocabulary,
+                rooms_given=self.parameters["rooms_given"],
             ),
             Roles(self.decider),
             self.parameters["method"],

@@ -25,7 +25,7 @@ from coterie_msgs.msg import AskProgress, SemanticMap
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.asking import node_person
+from coterie_ros.asking import ROOMS_PARAMETER, node_person
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.conversions.judgement import judgement_to_msg
 from coterie_ros.main import ProcessOptions, run_nodes
@@ -124,6 +124,7 @@ class OpenNode(AgentNode):
             True,
             "A question that is not clear is not guessed at: the person is asked, once.",
         ),
+        ROOMS_PARAMETER,
         ParameterSpec("seed", 0, "Seed of random choices; no method makes any so far."),
         *MEMORY_PARAMETERS,
     )
@@ -330,8 +331,15 @@ class OpenNode(AgentNode):
         scene = self._scene
         if not self.parameters["ask_back"] or scene is None or self.recording is not None:
             return None
-        coverage = Coverage(scene, self._seen)
-        state = RequestState(text, "ask", scene, coverage, self.agent.vocabulary)
+        coverage = Coverage(scene, self._seen, given=True)
+        state = RequestState(
+            text,
+            "ask",
+            scene,
+            coverage,
+            self.agent.vocabulary,
+            rooms_given=self.parameters["rooms_given"],
+        )
 
         def cleared(told: Judgement) -> bool:
             return answers_all_the_same(text, MapIndex(scene, self._seen), told)

@@ -58,7 +58,7 @@ class Judges:
         """Return what a request is judged by."""
         known, coverage = self.situation.known, self.situation.coverage
         if case.command == "do":
-            return task_state(case.words, known, ROBOTS, coverage)
+            return task_state(case.words, known, ROBOTS, coverage, rooms_given=True)
         return RequestState(case.words, case.command, known, coverage, self._vocabulary)
 
     def verdict(self, case: Case) -> Verdict:

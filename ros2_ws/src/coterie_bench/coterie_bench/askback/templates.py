@@ -81,7 +81,7 @@ _TEST: Mapping[str, Mapping[Command, tuple[str, ...]]] = {
     "ambiguous": {
         "ask": (
             "Tell me the color of the {x}.",
-            "Where is the {x}?",
+            "Can you tell me where the {x} is?",
             "What is the {x} standing on?",
             "Is the {x} near a window?",
         ),

@@ -17,6 +17,7 @@ from coterie_bringup.rundir import RunState, choose_team, running_teams
 from coterie_bringup.running_team import TeamRun, ended_by_signals
 from coterie_bringup.team import load_team
 from coterie_bringup.team_models import with_model
+from coterie_cli.ask import NOT_CLEAR
 from coterie_cli.do.record import TaskRecord
 from coterie_cli.do.view import TaskView, result_panel
 from coterie_cli.figures.task import save_task
@@ -53,7 +54,8 @@ def do(options: DoOptions) -> int:
     """Let a team do a task; return the exit code: 0 only if all of it was seen to be done.
 
     1: nothing of it was done, or it failed; 3: some of it was, or there may be more where nobody
-    could look (PARTIAL); 130: interrupted.
+    could look (PARTIAL); NOT_CLEAR (5): the leader asked back, and nobody answered; 130:
+    interrupted.
 
     Raises:
         CommandError: No task, no team or no leader.
@@ -93,6 +95,8 @@ def do(options: DoOptions) -> int:
         console.print(result_panel(record))
     if record.success:
         return 0
+    if record.judgement is not None and not record.judgement.goes_on:
+        return NOT_CLEAR
     return PARTIAL_EXIT if record.outcome == "partial" else 1
 
 

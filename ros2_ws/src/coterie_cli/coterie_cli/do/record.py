@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from coterie_core.ask_back import Judgement
 from coterie_core.geometry import Vec3
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import RobotReport, SubTask
@@ -39,6 +40,7 @@ class TaskRecord:
     wanted: int = 0
     not_searched: tuple[str, ...] = ()
     message: str = ""
+    judgement: Judgement | None = None
     task: str = ""
     rounds: int = 0
     replans: int = 0
@@ -97,6 +99,7 @@ class TaskRecord:
             "wanted": self.wanted,
             "not_searched": list(self.not_searched),
             "message": self.message,
+            "judgement": None if self.judgement is None else self.judgement.data,
             "rounds": self.rounds,
             "replans": self.replans,
             "seconds": round(self.seconds, 2),

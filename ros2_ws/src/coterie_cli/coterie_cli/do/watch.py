@@ -26,6 +26,7 @@ from coterie_ros.asking import PERSON, serve_words
 from coterie_ros.clients import ActionClient, GoalEnd, GoalRejected, NoAnswer
 from coterie_ros.conversions.basics import duration_to_msg
 from coterie_ros.conversions.checks import ConversionError
+from coterie_ros.conversions.judgement import judgement_from_msg
 from coterie_ros.conversions.tasks import (
     assignment_from_msg,
     proposal_from_msg,
@@ -180,6 +181,8 @@ class TaskWatcher(AgentNode):
         self.record.achieved, self.record.wanted = int(result.achieved), int(result.wanted)
         self.record.not_searched = tuple(str(name) for name in result.not_searched)
         self.record.message = str(result.message)
+        with contextlib.suppress(ConversionError):
+            self.record.judgement = judgement_from_msg(result.judgement, "execute_task")
         with contextlib.suppress(ConversionError):
             task, round_, sub_tasks = assignment_from_msg(result.assignment)
             if sub_tasks:

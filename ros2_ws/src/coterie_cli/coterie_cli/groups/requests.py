@@ -26,7 +26,8 @@ def ask(
 ) -> None:
     """Ask the running team; answers with confidence and each robot's evidence.
 
-    Exit code 0: answered; 3: guessed; 4: the team cannot tell (UNKNOWN).
+    Exit code 0: answered; 3: guessed; 4: the team cannot tell (UNKNOWN); 5: it asked back what was
+    meant, and nobody answered, or the question presumes what is not so.
     """
     from coterie_cli.ask import ask as run
 
@@ -139,7 +140,10 @@ def do_task(
     ] = 0.0,
     as_json: AsJson = False,
 ) -> None:
-    """Let a team of different robots do a task; exit code 0 only if it was done."""
+    """Let a team of different robots do a task; exit code 0 only if it was done.
+
+    5: it is not clear, and nobody said what was meant.
+    """
     from coterie_cli.do.command import DoOptions, do
 
     options = DoOptions(

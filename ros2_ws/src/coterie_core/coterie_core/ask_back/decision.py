@@ -140,14 +140,13 @@ class JudgeRequest(Decision[RequestState, RequestReply]):
                     "not_seen_yet: all rooms in `missing` were looked at; name those that were "
                     "not, or choose another kind"
                 )
-        if reply.kind == "false_premise":
-            left = [] if state.rooms_given and not state.scene.objects else state.looked.missing(
-                state.rooms
-            )  # fmt: skip
-            if left and judged(state).kind != "false_premise":
+        if reply.kind == "false_premise" and judged(state).kind != "false_premise":
+            left = state.looked.missing(state.rooms)
+            if left or not state.all_rooms:
+                told = state.looked.told(left) or "there may be rooms that the map does not show"
                 raise CheckFailed(
-                    f"false_premise: {state.looked.told(left)}; what nobody has looked for may be "
-                    "there: choose not_seen_yet, or clear"
+                    f"false_premise: {told}; what nobody has looked for may be there: choose "
+                    "not_seen_yet, or clear"
                 )
 
     def rule(self, state: RequestState) -> RequestReply:

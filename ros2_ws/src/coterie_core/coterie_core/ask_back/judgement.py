@@ -39,6 +39,7 @@ class Judgement:
         slot: What is left out: "object", "target", ...
         evidence: What the judgement rests on, one line each.
         answer: What the person answered; "" where nobody did, or was asked.
+        settled: Whether the answer made it clear, so that it was worked on.
         decided_by: `model` or `rule`.
         reason: Why the rule took over, or "".
     """
@@ -53,6 +54,7 @@ class Judgement:
     slot: str = ""
     evidence: tuple[str, ...] = ()
     answer: str = ""
+    settled: bool = False
     decided_by: Literal["model", "rule"] = "rule"
     reason: str = ""
 
@@ -60,6 +62,11 @@ class Judgement:
     def clear(self) -> bool:
         """Whether the request can be worked on as it is."""
         return self.kind == "clear"
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the request was worked on: it is clear, or an answer made it so."""
+        return self.clear or self.settled
 
     @property
     def line(self) -> str:

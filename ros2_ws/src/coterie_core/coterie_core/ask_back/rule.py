@@ -121,11 +121,11 @@ def _said_as_place(state: RequestState, phrase: Phrase) -> bool:
 
 def _no_such_room(state: RequestState, name: str, text: str) -> Judgement:
     unlooked = state.looked.missing(state.rooms)
-    if (unlooked and not state.rooms_given) or not state.rooms:
+    if not state.all_rooms or not state.rooms:
         return Judgement(
             "not_seen_yet",
             f"no {name} has been seen so far, and "
-            + (state.looked.told(unlooked) or "no room is known"),
+            + (state.looked.told(unlooked) or "there may be rooms that the map does not show yet"),
             missing=tuple(state.looked.names(unlooked)),
             slot="room",
         )
@@ -164,7 +164,8 @@ def _missing_thing(state: RequestState, mention: Mention) -> Judgement | None:
         return None
     unlooked = state.looked.unlooked(phrase.label, rooms)
     sure = state.looked.absence(phrase.label, rooms)
-    if unlooked or sure < state.least_denial or not rooms:
+    open_ended = len(rooms) == len(state.rooms) and not state.all_rooms
+    if unlooked or sure < state.least_denial or not rooms or open_ended:
         if state.command == "do":
             return None  # robots go and look
         weak = unlooked or sorted(rooms, key=lambda r: state.looked.share(r.id))[:_SHOWN]
@@ -174,6 +175,8 @@ def _missing_thing(state: RequestState, mention: Mention) -> Judgement | None:
             if weak
             else "no room is known yet"
         )
+        if open_ended and not unlooked:
+            left, weak = "there may be rooms that the map does not show yet", []
         return Judgement(
             "not_seen_yet",
             f"no {_described(phrase)} was seen so far; {left}{_elsewhere(state, others)}",

@@ -89,7 +89,7 @@ async def settle(
         return Settled(replace(now, answer=answer.text), state.words, go_on=False)
     chosen = tuple(id_ for id_ in reply.candidates if id_ in told.candidates)
     left_out = tuple(id_ for id_ in told.candidates if id_ not in chosen) if chosen else ()
-    kept = replace(told, answer=answer.text)
+    kept = replace(told, answer=answer.text, settled=True)
     words = " ".join(reply.request.split()) or state.words
     one = chosen[0] if len(chosen) == 1 else ""
     if one and state.command == "do" and words == state.words:

@@ -79,6 +79,11 @@ class RequestState:
         return load_conformal().denial(self.coverage_level)
 
     @property
+    def all_rooms(self) -> bool:
+        """Whether the map shows all rooms of the house."""
+        return self.rooms_given or self.looked.closed
+
+    @property
     def rooms(self) -> list[Room]:
         """All rooms of the map."""
         return list(self.scene.rooms.values())

@@ -38,6 +38,7 @@ def judgement_to_msg(judgement: Judgement | None) -> RequestJudgement:
         slot=judgement.slot,
         evidence=[line[:SENTENCE] for line in judgement.evidence],
         answer=judgement.answer[:ANSWER_CHARS],
+        settled=judgement.settled,
         decided_by=int(judgement.decided_by == "model"),
         reason=judgement.reason[:SENTENCE],
     )
@@ -67,6 +68,7 @@ def judgement_from_msg(message: RequestJudgement, topic: str) -> Judgement | Non
         slot=checks.text("slot", message.slot),
         evidence=lines("evidence", SENTENCE),
         answer=checks.text("answer", message.answer, ANSWER_CHARS),
+        settled=bool(message.settled),
         decided_by=checks.choice("decided_by", message.decided_by, _DECIDERS),
         reason=checks.text("reason", message.reason, SENTENCE),
     )

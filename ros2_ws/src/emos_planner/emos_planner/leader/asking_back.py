@@ -17,7 +17,12 @@ _LOOKED_FOR = ("find", "check", "look")
 
 
 def task_state(
-    words: str, scene: SceneGraph, robots: Iterable[str] = (), coverage: Coverage | None = None
+    words: str,
+    scene: SceneGraph,
+    robots: Iterable[str] = (),
+    coverage: Coverage | None = None,
+    *,
+    rooms_given: bool = False,
 ) -> RequestState:
     """Return what a task is judged by.
 
@@ -26,6 +31,7 @@ def task_state(
         scene: The leader's map; things on it may have been given, and seen by nobody.
         robots: Names of the robots.
         coverage: What robots have looked at; None: as the things tell that robots have seen.
+        rooms_given: Whether the map has had all rooms from the start.
     """
     names = tuple(robots)
     looked = coverage or Coverage(scene, given=True)
@@ -33,11 +39,11 @@ def task_state(
         wishes = parse_task(words, Vocabulary.of(scene, names))
     except NotUnderstood as error:
         return RequestState(
-            words, "do", scene, looked, robots=names, problem=error.problem, rooms_given=True
+            words, "do", scene, looked, robots=names, problem=error.problem, rooms_given=rooms_given
         )
     mentions = tuple(mention for wish in wishes for mention in _mentions(wish))
     return RequestState(
-        words, "do", scene, looked, robots=names, mentions=mentions, rooms_given=True
+        words, "do", scene, looked, robots=names, mentions=mentions, rooms_given=rooms_given
     )
 
 

@@ -199,7 +199,8 @@ class LeaderNode(AgentNode):
         if not self.parameters["ask_back"]:
             return words
         coverage = Coverage(scene, self.keeper.seen, given=True)
-        state = task_state(words, scene, self.robots, coverage)
+        given = self.parameters["rooms_given"]
+        state = task_state(words, scene, self.robots, coverage, rooms_given=given)
         settled = await settle(state, self.decider, self._person, who="leader", task=self._busy)
         self._judgement = settled.judgement
         if not settled.go_on:

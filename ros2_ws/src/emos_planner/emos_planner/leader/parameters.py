@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coterie_ros.asking import ROOMS_PARAMETER
 from coterie_ros.model import EMBEDDER_PARAMETER, MODEL_PARAMETER
 from coterie_ros.parameters import ParameterSpec
 from coterie_ros.team_memory import MEMORY_PARAMETERS
@@ -106,6 +107,7 @@ LEADER_PARAMETERS = (
         choices=("json", "words", "markdown", "xml"),
     ),
     ParameterSpec("seed", 0, "Seed of the assignment solver.", minimum=0),
+    ROOMS_PARAMETER,
     ParameterSpec(
         "ask_back",
         True,
