@@ -308,10 +308,7 @@ class AggregatorNode(AgentNode):
         return waiter.result()
 
     async def _ask_open(self, goal: GoalContext) -> AskTeam.Result | None:
-        """Have an open question answered from the map; None where explorers should try.
-
-        A cup "on the table" is for the map, too, since explorers only know of rooms.
-        """
+        """Have the map asked ("on the table" is for it, too); None where explorers should try."""
         message = goal.request.question
         kind = question_kind(message.text, self._rooms)
         if kind == "presence":

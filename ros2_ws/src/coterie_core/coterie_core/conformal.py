@@ -26,6 +26,8 @@ from coterie_core.plain_data import schema_problems
 
 LEVELS = (0.8, 0.9, 0.95)
 """Shares that thresholds are kept for."""
+DENIAL_LEVEL = 0.95
+"""Level of denials. They presume more than answers: who asks where a thing is mostly knows it."""
 WITHHOLD_ALL = 1.0
 """A threshold that no confidence is above: there were too few houses for the level."""
 Threshold = Annotated[float, Field(ge=0.0, le=1.0)]

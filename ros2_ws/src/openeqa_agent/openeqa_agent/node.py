@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Collection, Sequence
 
 from coterie_core.ask_back import Judgement, Person, RequestState, Settled, settle, without
-from coterie_core.conformal import load_conformal
+from coterie_core.conformal import DENIAL_LEVEL, load_conformal
 from coterie_core.coverage import Coverage, PlacesSeen
 from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.object_events import ObjectEvent
@@ -267,7 +267,6 @@ class OpenNode(AgentNode):
         note("question", "open_questions", {"words": text})
         goal.feedback(AskOpen.Feedback(progress=AskProgress(stage=AskProgress.THINKING)))
         settled = await self._settled(text, self._person)
-        judged = judgement_to_msg(settled.judgement if settled is not None else None)
         if settled is not None and not settled.go_on:
             if settled.judgement.kind != "not_seen_yet":
                 return self._not_clear(request.question.id, settled.judgement)
@@ -296,18 +295,20 @@ class OpenNode(AgentNode):
                 reply = await self._reply(text, left_out)
                 if settled is not None and settled.judgement.kind == "not_seen_yet":
                     settled = await self._settled(text, None)
-        if settled is not None and settled.judgement.kind in ("not_seen_yet", "false_premise"):
+        judgement = settled.judgement if settled is not None else None
+        if settled is not None and not settled.go_on:
             if reply.guessed or reply.abstains:
                 return self._not_clear(
                     request.question.id, settled.judgement, reply.text, notes, walk
                 )
+            judgement = Judgement()  # the map tells it all the same, or by now
         if reply.reason:
             notes.append(reply.reason)
         answer = _answer(request.question.id, reply, walk)
         moved = moved_since(parse_open(text), self.keeper.memory)
         if moved and answer.text:
-            told = "; ".join(part for part in (moved, answer.explanation) if part)
-            answer = dataclasses.replace(answer, explanation=told)
+            why = "; ".join(part for part in (moved, answer.explanation) if part)
+            answer = dataclasses.replace(answer, explanation=why)
         told = {"words": answer.text or "it cannot tell", "explanation": answer.explanation}
         evidence = {"objects": answer.objects, "frames": answer.frames, "notes": notes}
         note("answer", "the team", {**told, "confidence": answer.confidence, **evidence})
@@ -319,7 +320,10 @@ class OpenNode(AgentNode):
             frame=self.parameters["frame"],
         )
         return AskOpen.Result(
-            success=True, message="; ".join(notes)[:1000], answer=message, judgement=judged
+            success=True,
+            message="; ".join(notes)[:1000],
+            answer=message,
+            judgement=judgement_to_msg(judgement),
         )
 
     async def _reply(self, text: str, left_out: Collection[str]) -> OpenReply:
@@ -358,11 +362,12 @@ class OpenNode(AgentNode):
     ) -> AskOpen.Result:
         """Say why a question is not answered; what is usual is told as such."""
         denied = told.kind == "false_premise"
+        note("answer", "the team", {"words": told.line, "judgement": told.data})
         parts = [*told.evidence, f"what is usual: {usual}" if usual else "", *notes]
         answer = OpenAnswer(
             question,
             told.line,
-            confidence=load_conformal().denial(0.9) if denied else 0.0,
+            confidence=load_conformal().denial(DENIAL_LEVEL) if denied else 0.0,
             guessed=not denied,
             path=tuple(walk.path[-_PATH_POINTS:]) if walk is not None else (),
             method=self.agent.method,

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from coterie_core.ask_back.judgement import Command
 from coterie_core.ask_back.reading import Mention, Reading, read_request
-from coterie_core.conformal import load_conformal
+from coterie_core.conformal import DENIAL_LEVEL, load_conformal
 from coterie_core.coverage import Coverage
 from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.scene import Room, SceneGraph
@@ -47,7 +47,7 @@ class RequestState:
     mentions: tuple[Mention, ...] | None = None
     problem: Problem | None = None
     rooms_given: bool = False
-    coverage_level: float = 0.9
+    coverage_level: float = DENIAL_LEVEL
     question: str = ""
     choices: tuple[str, ...] = ()
     candidates: tuple[str, ...] = ()
