@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -16,10 +17,14 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.kept_runs import choose_run
 from coterie_core.language import inline_data
 from coterie_core.language.fence import clean_text
-from coterie_core.why import Explanation, Step, explain
+from coterie_core.why import Explanation, Step, explain, read_story
 from coterie_core.why.explanation import NothingKept
+from coterie_core.why.otlp import Exporter, NoTelemetry
+from coterie_core.why.spans import spans_of
 
 _SHORT_ID = 10
+_FOLLOW_S = 2.0
+"""How often a run that goes on is looked at [s]."""
 
 
 def why(what: str, team: str, folder: Path | None, prompt: bool, as_json: bool) -> int:
@@ -47,6 +52,43 @@ def why(what: str, team: str, folder: Path | None, prompt: bool, as_json: bool) 
         print(json.dumps(data, indent=1))
         return 0
     show(told, prompt=prompt)
+    return 0
+
+
+def send(url: str, team: str, folder: Path | None, *, content: bool, follow: bool) -> int:
+    """Send a run to an OpenTelemetry collector; return 0.
+
+    Args:
+        url: Of the collector.
+        team: Name of the team; "": the last that ran.
+        folder: Folder of the run; None: of the team's last.
+        content: Whether prompts and replies go with it.
+        follow: Whether to go on until Ctrl-C.
+
+    Raises:
+        CommandError: OpenTelemetry is not installed, or nobody takes it.
+    """
+    run = choose_run(team, folder)
+    sent: dict[int, int] = {}
+    try:
+        exporter = Exporter(url, run.team)
+        try:
+            while True:
+                spans = spans_of(read_story(run.decisions, run.log), content=content)
+                # What goes on meanwhile is sent once it has ended; without --follow as it is.
+                new = [one for one in spans if one.span_id not in sent and (one.over or not follow)]
+                exporter.send(new)
+                sent.update((one.span_id, one.trace_id) for one in new)
+                if not follow:
+                    break
+                time.sleep(_FOLLOW_S)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            exporter.close()
+    except NoTelemetry as error:
+        raise CommandError(str(error)) from None
+    print(f"{len(sent)} spans of {len(set(sent.values()))} traces of {run.team} sent to {url}")
     return 0
 
 

@@ -34,10 +34,24 @@ def why(
         bool, typer.Option("--prompt", help="Show what models were sent, and what they replied.")
     ] = False,
     as_json: AsJson = False,
+    otlp: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="Address of an OpenTelemetry collector that the whole run is sent to instead, "
+            "such as http://localhost:4318/v1/traces; with --prompt: prompts and replies, too.",
+        ),
+    ] = "",
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on sending with --otlp until Ctrl-C.")
+    ] = False,
 ) -> None:
     """Say why: the chain from words to motor of an answer, an action, an assignment, a refusal."""
+    from coterie_cli.why import send
     from coterie_cli.why import why as run
 
+    if otlp:
+        raise typer.Exit(send(otlp, team, folder, content=prompt, follow=follow))
     raise typer.Exit(run(" ".join(what or ()), team, folder, prompt, as_json))
 
 

@@ -68,6 +68,7 @@ class _Chain(Steps):
         for _ in range(_MOST_UP):
             before = self._before(now)
             if before is None or before[0].id in seen:
+                self._beyond(now)
                 break
             seen.add(before[0].id)
             found.append(before)
@@ -77,6 +78,15 @@ class _Chain(Steps):
                 self.assignment(one, sub_task, "")
             else:
                 self.add(one)
+
+    def _beyond(self, record: Record) -> None:
+        """Say so where a chain begins with a goal whose sender kept nothing."""
+        of = record.of
+        if of.goal and not (of.task or of.question or self.story.get(of.goal)):
+            self.gap(
+                f"who wanted this (goal {of.goal[:10]}): it came from a command or a program that "
+                "keeps no records"
+            )
 
     def _before(self, record: Record) -> tuple[Record, str] | None:
         """Return what a record follows from, and of an assignment the sub-task that it is about."""

@@ -30,15 +30,15 @@ class Steps:
     def told(self, title: str) -> Explanation:
         """Return the explanation."""
         story = self.story
+        words = ("task", "question")
+        steps = sorted(self.steps.values(), key=lambda step: (step.kind not in words, step.at))
         if story.lost:
             self.gap(f"{story.lost} records could not be written (full disk?)")
         if story.damaged:
             self.gap(f"{story.damaged} lines are damaged and were left out")
         if story.log_fault:
             self.gap(f"the log of goals is not as it was written: {line(story.log_fault)}")
-        return Explanation(
-            line(title, _TITLE_CHARS), tuple(self.steps.values()), tuple(self.gaps), self.raw
-        )
+        return Explanation(line(title, _TITLE_CHARS), tuple(steps), tuple(self.gaps), self.raw)
 
     def gap(self, words: str) -> None:
         """Say what is not known."""

@@ -1,0 +1,91 @@
+"""`./coterie why` at the terminal: finds the run, shows the chain, and shows texts as data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from coterie_bringup.errors import CommandError
+from coterie_bringup.kept_runs import choose_run, kept_runs
+from coterie_bringup.plan import plan
+from coterie_bringup.team import parse_team
+from coterie_cli.cli import app
+from coterie_core.language import Decider, RulesModel
+from coterie_core.parsing import ParseQuestion, ParseState
+from coterie_core.why import ENVIRONMENT, JournalSettings, belong, close_journal, note, open_journal
+
+EVIL = "a \x1b[31mred\x1b[0m lamp [bold]now[/bold] \x07\x9b2J"
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("COTERIE_STATE", str(tmp_path))
+    belong()
+    yield tmp_path
+    close_journal()
+    belong()
+
+
+def a_run(state: Path, name: str, words: str) -> Path:
+    folder = state / "runs" / f"20270101-000000-{name}-77"
+    open_journal(JournalSettings(str(folder / "why")), "x")
+    note("question", "aggregator", {"words": words}, question="q1")
+    Decider(RulesModel(), who="ant").decide_by_rule(ParseQuestion(), ParseState(words))
+    note("answer", "the team", {"words": "yes"}, question="q1")
+    close_journal()
+    return folder
+
+
+def run(*words: str) -> str:
+    told = CliRunner().invoke(app, ["why", *words])
+    assert told.exit_code == 0, told.output
+    return told.output
+
+
+def test_the_last_runs_last_question_is_told(state: Path) -> None:
+    a_run(state, "first", "is there a lamp?")
+    a_run(state, "second", "is there a rug?")
+    assert "is there a rug?" in run()
+    assert "is there a lamp?" in run("--team", "first")
+    assert [one.team for one in kept_runs()] == ["second", "first"]
+
+
+def test_texts_from_outside_reach_the_terminal_as_data(state: Path) -> None:
+    folder = a_run(state, "evil", EVIL)
+    for words in ((), ("ant",), ("ant", "--prompt"), ("--folder", str(folder))):
+        output = run(*words)
+        assert not {"\x1b", "\x07", "\x9b"} & set(output)
+    assert "[bold]now[/bold]" in run(), "not markup either"
+
+
+def test_json_and_prompts(state: Path) -> None:
+    a_run(state, "one", "is there a kettle?")
+    data = json.loads(run("ant", "--json", "--prompt"))
+    (step,) = data["steps"]
+    assert step["who"] == "ant"
+    assert "kettle" in json.dumps(data["records"][step["id"]]["prompt"])
+    assert "would have been sent" in run("ant", "--prompt")
+
+
+def test_nothing_kept_says_what_to_do(state: Path) -> None:
+    with pytest.raises(CommandError, match=r"leave why\.keep"):
+        choose_run()
+    a_run(state, "one", "is there a kettle?")
+    with pytest.raises(CommandError, match="no decisions of other"):
+        choose_run("other")
+
+
+TEAM = "{world: {kind: embedded, seed: 3}, robots: [{name: ant}], why: %s}"
+
+
+def test_a_teams_processes_know_where_to_write(tmp_path: Path) -> None:
+    specs = plan(parse_team(TEAM % "{megabytes: 5, days: 2}"), run_directory=tmp_path)
+    for spec in specs:
+        told = json.loads(spec.environment[ENVIRONMENT])
+        assert told == {"folder": str(tmp_path / "why"), "megabytes": 5.0, "days": 2.0}
+    off = plan(parse_team(TEAM % "{keep: false}"), run_directory=tmp_path)
+    assert not any(ENVIRONMENT in spec.environment for spec in off)
