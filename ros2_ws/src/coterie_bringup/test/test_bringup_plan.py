@@ -212,7 +212,10 @@ def test_launch_and_up_start_the_same_processes(
         ]
         assert command == list(program.command)
         own = {"COTERIE_PARENT": str(os.getpid())}
-        assert node.additional_env == {**program.environment, **own}
+        environment = dict(node.additional_env)
+        kept = json.loads(environment.pop("COTERIE_WHY"))["folder"]
+        assert kept == str(Path(nodes[0].ros_arguments[-1]).parent / "why")
+        assert environment == {**program.environment, **own}
         assert "fastdds.xml" in node.additional_env["FASTRTPS_DEFAULT_PROFILES_FILE"]
         assert node.additional_env["ROS_AUTOMATIC_DISCOVERY_RANGE"]
     written = Path(nodes[0].ros_arguments[-1])

@@ -157,6 +157,7 @@ def a_run(run: Path, mode: str = "lockstep") -> None:
     parameters(run, bridge=bridge, leader=leader, ant__robot=rules, bee__robot=rules)
 
 
+@pytest.mark.slow
 def test_a_task_is_done_again_without_a_robot(run: Path) -> None:
     a_run(run)
     again = TaskAgain(kept_nodes(run))

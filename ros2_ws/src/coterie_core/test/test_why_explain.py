@@ -127,7 +127,7 @@ def test_questions_that_go_out_together_are_each_kept_with_their_own_question(
             with about(question=question):
                 return (await decider.decide(ChooseShelf(), dict(STATE))).trace
 
-        async def both() -> list[str]:
+        async def both() -> tuple[str, str]:
             return await asyncio.gather(ask("q1"), ask("q2"))
 
         traces = asyncio.run(both())

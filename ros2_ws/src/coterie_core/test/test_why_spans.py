@@ -120,8 +120,7 @@ def test_without_the_packages_it_says_what_to_install(monkeypatch: pytest.Monkey
 
 def test_a_collector_takes_it_over_http(story: Story) -> None:
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http.trace_exporter")
-    from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
-
+    proto = pytest.importorskip("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
     bodies: list[bytes] = []
 
     class Collector(http.server.BaseHTTPRequestHandler):
@@ -144,7 +143,7 @@ def test_a_collector_takes_it_over_http(story: Story) -> None:
         assert exporter.send(spans) == len(spans)
         exporter.close()
         server.shutdown()
-    request = trace_service_pb2.ExportTraceServiceRequest()
+    request = proto.ExportTraceServiceRequest()
     request.ParseFromString(bodies[0])
     (resource,) = request.resource_spans
     service = {one.key: one.value.string_value for one in resource.resource.attributes}

@@ -16,7 +16,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.kept_runs import KeptRun, choose_run
 from coterie_bringup.team_models import named_profile
 from coterie_cli.whatif.answers import AnswerChange, AnswersAgain
-from coterie_cli.whatif.decisions import DecisionChange, ask_again
+from coterie_cli.whatif.decisions import ask_again
 from coterie_cli.whatif.kept import CannotReplay, KeptNodes, kept_nodes
 from coterie_cli.whatif.tasks import TaskAgain, TaskEnd, check_repeats
 from coterie_core.questions import FinalAnswer
@@ -88,7 +88,8 @@ def _answers(run: KeptRun, story: Story, question: str, asked: WhatIf) -> int:
     if not kept:
         raise CannotReplay("no answer is kept that was made of several robots' answers")
     words = {r.of.question: r.body.get("words", "") for r in story.records if r.kind == "question"}
-    changes, refused = [], {}
+    changes: list[tuple[str, AnswerChange]] = []
+    refused: dict[str, int] = {}
     for record in kept:
         try:
             changes.append((str(words.get(record.of.question, "")), again.again(record)))
@@ -164,8 +165,8 @@ def _decisions(records: list[Record], asked: WhatIf) -> int:
     left_out = len(records) - _MOST_DECISIONS
     changes = ask_again(records[-_MOST_DECISIONS:], named_profile(asked.model))
     if asked.as_json:
-        told = [{"differs": one.differs, **asdict(one)} for one in changes]
-        print(json.dumps({"decisions": told, "left_out": max(left_out, 0)}, indent=1))
+        data = [{"differs": one.differs, **asdict(one)} for one in changes]
+        print(json.dumps({"decisions": data, "left_out": max(left_out, 0)}, indent=1))
         return 0
     console = Console(highlight=False)
     table = Table("decision", "as it was", _changed(asked), title="What was sent then, sent again")
@@ -176,15 +177,11 @@ def _decisions(records: list[Record], asked: WhatIf) -> int:
         table.add_row(head, Text(before), Text(after, style))
     console.print(table)
     answered = [one for one in changes if not one.problem]
-    told = f"{sum(map(_differs, answered))} of {len(answered)} replies decide otherwise."
+    told = f"{sum(one.differs for one in answered)} of {len(answered)} replies decide otherwise."
     console.print(f"{told} They were checked against the schema, not against what the robot knew.")
     if left_out > 0:
         console.print(f"{left_out} earlier decisions were left out.")
     return 0
-
-
-def _differs(one: DecisionChange) -> bool:
-    return one.differs
 
 
 # -- tasks -----------------------------------------------------------------------------------------

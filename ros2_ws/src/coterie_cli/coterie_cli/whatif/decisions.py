@@ -98,7 +98,7 @@ def request_of(body: Mapping[str, Any], profile: ModelProfile) -> ModelRequest:
             raise CannotReplay("images of its prompt are not kept")
         if role not in _ROLES or not isinstance(text, str) or (_CUT in text[-40:]):
             raise CannotReplay("its prompt was too long to be kept whole")
-        messages.append(Message(role, text))  # type: ignore[arg-type]
+        messages.append(Message(role, text))
     schema = body.get("schema")
     if not messages or not isinstance(schema, Mapping):
         raise CannotReplay("its prompt is not kept")
