@@ -9,7 +9,14 @@ PACKAGE = "coterie_bringup"
 # Those files have one place, the clone's top folder. colcon runs this file from a build folder in
 # which it is a link; paths of data files are relative to the folder that it runs in.
 ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "..")
-FOLDERS = ("launch", "config/teams", "config/robots", "config/rviz", "config/dds")
+FOLDERS = (
+    "launch",
+    "config/teams",
+    "config/robots",
+    "config/rviz",
+    "config/foxglove",
+    "config/dds",
+)
 
 
 def files_of(folder: str) -> list[str]:

@@ -360,6 +360,7 @@ def test_launch_files_and_what_they_need_are_installed() -> None:
     for folder, there in (
         ("launch", "launch"), ("config/teams", "config/teams"), ("config/rviz", "config/rviz"),
         ("config/dds", "config/dds"), ("config/robots", "config/robots"),
+        ("config/foxglove", "config/foxglove"),
     ):  # fmt: skip
         files = {f.name for f in (root / folder).iterdir() if f.is_file()}
         found = {Path(f).name for f in installed[f"share/coterie_bringup/{there}"]}

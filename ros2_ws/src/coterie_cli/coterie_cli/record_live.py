@@ -1,158 +1,307 @@
-"""`./coterie record --live`: what the cameras of a running team see, written as it comes."""
+"""`./coterie record --live`: the whole run of a team, written into an MCAP file as it comes."""
 
 from __future__ import annotations
 
+import io
+import json
 import os
+import re
 import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import rclpy
+from PIL import Image as Pictures
 from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+from rclpy.serialization import deserialize_message, serialize_message
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from sensor_msgs.msg import CameraInfo, CompressedImage, Image
+from sensor_msgs.msg import CompressedImage, Image
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import choose_team, running_teams
+from coterie_bringup.rundir import RunState, choose_team, running_teams
+from coterie_core.ledger import Entry
+from coterie_core.ledger_tail import LedgerTail
 from coterie_core.recording import RecordingError
+from coterie_core.recording.bag_images import color_of
 from coterie_core.recording.mcap_log import McapLog
-from coterie_core.recording.ros_types import CAMERA_INFO, COMPRESSED, DETECTIONS, IMAGE, TF
-from coterie_msgs.msg import ImageDetections
-from coterie_ros.qos import profile
-from tf2_msgs.msg import TFMessage
+from coterie_core.recording.ros_types import COMPRESSED, IMAGE, TF
+from coterie_ros.definitions import UnknownType, definition_of, message_class
+from coterie_ros.offered_qos import KEY, qos_of, to_text
 
 LOOK_EVERY = 1.0
-"""Time between looks for new topics [s]."""
-_KINDS = {
-    IMAGE: (Image, "sensor_data"),
-    COMPRESSED: (CompressedImage, "sensor_data"),
-    CAMERA_INFO: (CameraInfo, "sensor_data"),
-    DETECTIONS: (ImageDetections, "detections"),
-    TF: (TFMessage, "tf"),
-}
+"""Time between looks for new topics, and for new entries of the log [s]."""
+LOG_TOPIC, LOG_TYPE = "/coterie/log", "coterie/LogEntry"
+"""Where the log of goals and permits is in the file."""
+FACTS = "coterie"
+"""Name of the facts about the run in the file."""
+THUMBNAIL = 160
+"""Width of small images [px]."""
+THUMBNAIL_EVERY = 1.0
+"""Time between small images of one camera [s]."""
+_OWN = ("/rosout", "/parameter_events")
+_IMAGES = (IMAGE, COMPRESSED, "sensor_msgs/msg/PointCloud2")
+
+Images = Literal["all", "thumbnails", "none"]
 
 
-class LiveRecorder:
-    """Subscribes to cameras, detections and transforms, also to those that come later.
+@dataclass(frozen=True, slots=True)
+class LiveOptions:
+    """What of a run is recorded.
 
-    The messages are written as they arrive, not decoded; semantic images are left out.
+    Attributes:
+        out: A new .mcap file.
+        images: all; thumbnails: small color images, one a second of each camera; or none. Point
+            clouds count as images.
+        robots: Only topics of these robots, and those of the team; none: all.
+        topics: Regular expressions, of which a topic has to fit one; none: all.
+        duration: How long [s]; 0: until Ctrl-C.
+    """
+
+    out: Path
+    images: Images = "all"
+    robots: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    duration: float = 0.0
+
+
+@dataclass(slots=True)
+class _Topic:
+    kind: str
+    text: str
+    metadata: dict[str, str] = field(default_factory=dict)
+    last: float = -1e9
+
+
+class RunRecorder:
+    """Subscribes to all topics of a run, also to those that come later.
+
+    Messages are written as they arrive, not decoded; semantic images are left out.
 
     Args:
         node: Its subscriptions are made here.
         log: Where messages go; whoever makes it closes it.
-        robots: Only topics below these names, and transforms; none: all.
+        options: What is recorded.
+        team: Whose log of goals and permits is recorded, too; None: nobody's.
+
+    Attributes:
+        error: Why it stopped writing; None: it writes.
+        left_out: Topics that cannot be recorded, and why.
     """
 
-    def __init__(self, node: Node, log: McapLog, robots: tuple[str, ...] = ()) -> None:
-        self.node = node
-        self.log = log
+    def __init__(
+        self, node: Node, log: McapLog, options: LiveOptions, team: RunState | None = None
+    ) -> None:
+        self.node, self.log, self.options = node, log, options
         self.error: RecordingError | None = None
-        self._robots = robots
-        self._topics: set[str] = set()
+        self.left_out: dict[str, str] = {}
+        self._topics: dict[str, _Topic] = {}
+        self._patterns = [re.compile(pattern) for pattern in options.topics]
+        self._robots = tuple(team.robots) if team is not None else ()
+        self._ledger = LedgerTail(Path(team.log)) if team is not None and team.log else None
         node.create_timer(LOOK_EVERY, self.look)
         self.look()
 
     def look(self) -> None:
-        """Subscribe to topics that are new."""
+        """Subscribe to topics that are new; take over new entries of the log."""
         for topic, kinds in self.node.get_topic_names_and_types():
-            kind = next((k for k in kinds if k in _KINDS), None)
-            if kind is None or topic in self._topics or not self._wanted(topic, kind):
+            if topic in self._topics or topic in self.left_out or not self._wanted(topic, kinds):
                 continue
-            self._topics.add(topic)
-            message, name = _KINDS[kind]
-            qos = profile("tf_static" if topic.endswith("tf_static") else name)
-            heard = self._heard(topic, kind)
-            self.node.create_subscription(message, topic, heard, qos, raw=True)
+            ends = self.node.get_publishers_info_by_topic(topic)
+            if ends:
+                self._listen(topic, kinds[0], ends)
+        if self._ledger is not None:
+            self._written(self._take_log)
 
-    def _wanted(self, topic: str, kind: str) -> bool:
-        if kind == TF:
-            return True
+    def _listen(self, topic: str, kind: str, ends: Any) -> None:
+        try:
+            message, text = message_class(kind), definition_of(kind)
+        except UnknownType as error:
+            self.left_out[topic] = str(error)
+            return
+        offered = [
+            (
+                end.qos_profile.reliability == ReliabilityPolicy.RELIABLE,
+                end.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL,
+            )
+            for end in ends
+        ]
+        qos = qos_of(topic, offered)
+        self._topics[topic] = _Topic(kind, text, {KEY: to_text(qos)})
+        # What comes faster than it is written is lost here, and not piled up.
+        qos.depth = max(qos.depth, 100) if kind not in _IMAGES else 5
+        self.node.create_subscription(message, topic, self._heard(topic), qos, raw=True)
+
+    def _wanted(self, topic: str, kinds: list[str]) -> bool:
         parts = topic.strip("/").split("/")
-        if "semantic" in parts:
+        kind = kinds[0]
+        if topic in _OWN or any(part.startswith("_") for part in parts) or "semantic" in parts:
             return False
-        return not self._robots or bool(set(parts) & set(self._robots))
+        if kind in _IMAGES and self.options.images != "all":
+            small = self.options.images == "thumbnails" and "depth" not in topic
+            if not small or kind not in (IMAGE, COMPRESSED):
+                return False
+        if self._patterns and not any(pattern.search(topic) for pattern in self._patterns):
+            return False
+        robots = self.options.robots
+        if not robots or kind == TF or set(parts) & set(robots):
+            return True
+        # Of the others' topics none; those of the whole team.
+        return bool(self._robots) and not set(parts) & set(self._robots)
 
-    def _heard(self, topic: str, kind: str) -> Callable[[Any], None]:
+    def _heard(self, topic: str) -> Callable[[Any], None]:
+        known = self._topics[topic]
+
         def note(data: Any) -> None:
-            if self.error is not None:
+            if known.kind in (IMAGE, COMPRESSED) and self.options.images == "thumbnails":
+                now = time.monotonic()
+                if now - known.last >= THUMBNAIL_EVERY:
+                    known.last = now
+                    self._written(lambda: self._take_small(topic, known, bytes(data)))
                 return
-            try:
-                self.log.add(topic, kind, bytes(data), time.time_ns())
-            except RecordingError as error:  # told by whoever spins: callbacks must not raise
-                self.error = error
+            nanos = time.time_ns()
+            self._written(
+                lambda: self.log.add(
+                    topic, known.kind, bytes(data), nanos, text=known.text, metadata=known.metadata
+                )
+            )
 
         return note
 
+    def _take_small(self, topic: str, known: _Topic, data: bytes) -> None:
+        small = thumbnail(known.kind, data)
+        if small is None:
+            self.left_out[topic] = "images that cannot be made small"
+            return
+        name = topic if known.kind == COMPRESSED else f"{topic}/compressed"
+        text = definition_of(COMPRESSED)
+        self.log.add(name, COMPRESSED, small, time.time_ns(), text=text, metadata=known.metadata)
 
-def record_running(
-    out: Path, *, domain: int | None, robots: tuple[str, ...] = (), duration: float = 0.0
-) -> int:
+    def _take_log(self) -> None:
+        assert self._ledger is not None
+        for entry in self._ledger.read():
+            self.log.add_json(LOG_TOPIC, LOG_TYPE, _plain(entry), time.time_ns())
+
+    def _written(self, write: Callable[[], None]) -> None:
+        if self.error is not None:
+            return
+        try:
+            write()
+        except RecordingError as error:  # told by whoever spins: callbacks must not raise
+            self.error = error
+        except OSError as error:
+            self.left_out[LOG_TOPIC] = str(error)
+            self._ledger = None
+
+
+def thumbnail(kind: str, data: bytes) -> bytes | None:
+    """Return an image (CDR) as a small JPEG in a CompressedImage; None where it is none."""
+    try:
+        message = deserialize_message(data, CompressedImage if kind == COMPRESSED else Image)
+        picture = Pictures.fromarray(color_of(message, kind))
+        picture.thumbnail((THUMBNAIL, THUMBNAIL))
+        jpeg = io.BytesIO()
+        picture.save(jpeg, "JPEG", quality=75)
+        made = CompressedImage(header=message.header, format="jpeg", data=jpeg.getvalue())
+        return bytes(serialize_message(made))
+    except (RecordingError, ValueError, TypeError):
+        return None
+
+
+def _plain(entry: Entry) -> dict[str, Any]:
+    return {**asdict(entry), "body": json.loads(json.dumps(dict(entry.body), default=str))}
+
+
+def record_running(options: LiveOptions, *, domain: int | None) -> int:
     """Record the team that runs; see `record_live`.
 
     Raises:
         CommandError: No team runs, or several and no domain chooses.
     """
     state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""))
-    return record_live(out, domain=state.domain, robots=robots, duration=duration)
+    return record_live(options, state)
 
 
-def record_live(
-    out: Path, *, domain: int, robots: tuple[str, ...] = (), duration: float = 0.0
-) -> int:
+def record_live(options: LiveOptions, team: RunState) -> int:
     """Record until Ctrl-C, or for a while; return the number of messages.
 
     Args:
-        out: A new .mcap file.
-        domain: ROS domain.
-        robots: Whose cameras; none: all.
-        duration: How long [s]; 0: until Ctrl-C.
+        options: What is recorded.
+        team: The team, with its ROS domain.
 
     Raises:
-        CommandError: The file cannot be written, or there was nothing to record.
+        CommandError: An option is wrong, the file cannot be written, or there was nothing to
+            record.
     """
+    out = options.out
     if out.suffix != ".mcap":
         raise CommandError(f"--out {out}: what is live goes into a file that ends in .mcap")
+    for pattern in options.topics:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise CommandError(f"--topic {pattern}: no regular expression: {error}") from None
     try:
         log = McapLog(out)
+        log.note(FACTS, facts_of(team))
     except RecordingError as error:
         raise CommandError(str(error)) from None
     console = Console(highlight=False)
+    os.environ.update(team.environment)
     context = Context()
-    rclpy.init(context=context, domain_id=domain)
+    rclpy.init(context=context, domain_id=team.domain)
     executor = SingleThreadedExecutor(context=context)
     node = Node("coterie_recorder", context=context)
     executor.add_node(node)
-    recorder = LiveRecorder(node, log, robots)
+    recorder = RunRecorder(node, log, options, team)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    end = time.monotonic() + duration if duration > 0.0 else float("inf")
+    end = time.monotonic() + options.duration if options.duration > 0.0 else float("inf")
     try:
         with Progress(*columns, console=console) as bars:
-            task = bars.add_task("waiting for cameras", total=None)
+            task = bars.add_task("waiting for topics", total=None)
             while recorder.error is None and time.monotonic() < end:
                 executor.spin_once(timeout_sec=0.1)
-                images = sum(n for t, n in log.counts.items() if "/depth/image" in t)
-                told = f"{images} depth images, {log.size / 1e6:.0f} MB; Ctrl-C ends"
-                bars.update(task, description=told if log.counts else "waiting for cameras")
+                told = (
+                    f"{sum(log.counts.values())} messages of {len(log.counts)} topics, "
+                    f"{log.size / 1e6:.0f} MB; Ctrl-C ends"
+                )
+                bars.update(task, description=told if log.counts else "waiting for topics")
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     finally:
         executor.shutdown()
         node.destroy_node()
         rclpy.shutdown(context=context)
-        log.close()
+        try:
+            log.close()
+        except RecordingError as error:
+            recorder.error = recorder.error or error
     if recorder.error is not None:
         raise CommandError(str(recorder.error))
     if not log.counts:
         out.unlink()
         raise CommandError(
-            f"no cameras and no transforms on ROS domain {domain}; start a team: "
+            f"no topics on ROS domain {team.domain}; start a team: "
             "./coterie up config/teams/demo.yaml"
         )
     for topic, count in sorted(log.counts.items()):
         console.print(f"  {count:6d}  {topic}", markup=False)
+    for topic, why in sorted(recorder.left_out.items()):
+        console.print(f"  left out: {topic}: {why}", markup=False, style="yellow")
     console.print(f"{out}: {sum(log.counts.values())} messages, {log.size / 1e6:.0f} MB")
     return sum(log.counts.values())
+
+
+def facts_of(team: RunState) -> dict[str, str]:
+    """Return what a recording says of a team: enough to play it as that team."""
+    return {
+        "team": team.team,
+        "namespace": team.namespace,
+        "robots": json.dumps(team.robots),
+        "domain": str(team.domain),
+    }

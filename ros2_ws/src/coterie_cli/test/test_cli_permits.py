@@ -168,7 +168,7 @@ def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd, monke
         assert answer(Decision.REFUSE, second[:6], reason="it is dear") == 0
         assert settled[1] is None
         assert "no request" in str(answer(Decision.ALLOW, first[:6]))
-    monkeypatch.setattr("coterie_cli.permits._SETTLE", 2.0)
+    monkeypatch.setattr("coterie_cli.permits._SETTLE", 8.0)
     with registered(own_state("lab", ros.domain, directory, robots=["rover", "ghost"])):
         assert run(lambda: show_waiting(None, None)) == 0
         listed = " ".join(capfd.readouterr().out.split())

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
-from coterie_cli.record_live import LiveRecorder
+from coterie_cli.record_live import LiveOptions, RunRecorder
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.recording import open_recording
 from coterie_core.recording.mcap_log import McapLog
@@ -35,7 +35,8 @@ def test_a_bridge_is_recorded(ros, tmp_path):
     ros.add(bridge)
     ros.wait_active(bridge)
     log = McapLog(tmp_path / "live.mcap")
-    recorder = LiveRecorder(ros.node("recorder"), log, ("r1",))
+    options = LiveOptions(log.path, robots=("r1",))
+    recorder = RunRecorder(ros.node("recorder"), log, options)
     wanted = {f"/r1/head/{c}/image_raw" for c in ("color", "depth")} | {
         "/tf", "/tf_static", "/r1/head/detections", "/r1/head/depth/camera_info",
     }  # fmt: skip

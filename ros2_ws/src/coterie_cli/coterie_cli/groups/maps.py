@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
@@ -69,13 +69,27 @@ def record(
     ] = True,
     jpeg: Annotated[bool, typer.Option(help="Store color images as JPEG.")] = False,
     live: Annotated[
-        bool, typer.Option("--live", help="Record a running team's cameras instead, as MCAP.")
+        bool,
+        typer.Option("--live", help="Record the whole run of a running team instead, as MCAP."),
     ] = False,
     robot: Annotated[
         list[str] | None,
         typer.Option(
-            help="Name of a robot whose cameras a live recording takes; may be given again; "
-            "default: all robots."
+            help="Name of a robot whose topics a live recording takes, beside those of the team; "
+            "may be given again; default: all robots."
+        ),
+    ] = None,
+    images: Annotated[
+        str,
+        typer.Option(
+            help="Images of a live recording: all, thumbnails (small ones, one a second) or none."
+        ),
+    ] = "all",
+    topic: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Regular expression of the topics that a live recording takes; may be given "
+            "again; default: all."
         ),
     ] = None,
     duration: Annotated[
@@ -83,11 +97,17 @@ def record(
     ] = 0.0,
     domain: Domain = None,
 ) -> None:
-    """Drive a robot through a generated house, or listen to a team; write down what is seen."""
+    """Drive a robot through a generated house, or listen to a team; write down what happens."""
     if live:
-        from coterie_cli.record_live import record_running
+        from coterie_bringup.errors import CommandError
+        from coterie_cli.record_live import Images, LiveOptions, record_running
 
-        record_running(out, domain=domain, robots=tuple(robot or ()), duration=duration)
+        if images not in get_args(Images):
+            raise CommandError(f"--images {images}: one of {', '.join(get_args(Images))}")
+        record_running(
+            LiveOptions(out, images, tuple(robot or ()), tuple(topic or ()), duration),  # type: ignore[arg-type]
+            domain=domain,
+        )
         return
     from coterie_cli.record import RecordOptions
     from coterie_cli.record import record as run
@@ -108,6 +128,51 @@ def record(
         jpeg=jpeg,
     )
     run(options)
+
+
+@app.command()
+def replay(
+    file: Annotated[Path, typer.Argument(help="Path of an MCAP file of ./coterie record --live.")],
+    rate: Annotated[
+        float,
+        typer.Option(min=0.01, max=100.0, help="Ratio of speeds; 2: twice as fast as it was."),
+    ] = 1.0,
+    delay: Annotated[
+        float,
+        typer.Option(
+            min=0.0, help="Time before the first message, in which listeners find the topics [s]."
+        ),
+    ] = 3.0,
+    topic: Annotated[
+        list[str] | None,
+        typer.Option(help="Regular expression of the topics; may be given again; default: all."),
+    ] = None,
+    hold: Annotated[
+        bool, typer.Option("--hold", help="Latched topics stay there after the end, until Ctrl-C.")
+    ] = False,
+    console: Annotated[
+        bool, typer.Option("--console", help="It is shown in the console; implies --hold.")
+    ] = False,
+    info: Annotated[
+        bool, typer.Option("--info", help="Only a table of what is in the file is shown.")
+    ] = False,
+    domain: Domain = None,
+) -> None:
+    """Play a recorded run on a ROS domain of its own."""
+    from coterie_cli.replay import ReplayOptions
+    from coterie_cli.replay import replay as run
+
+    options = ReplayOptions(
+        file=file,
+        rate=rate,
+        delay=delay,
+        topics=tuple(topic or ()),
+        hold=hold or console,
+        console=console,
+        info=info,
+        domain=domain,
+    )
+    raise typer.Exit(run(options))
 
 
 @app.command("map")

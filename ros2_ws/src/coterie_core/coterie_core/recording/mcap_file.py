@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections import OrderedDict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
@@ -14,7 +14,7 @@ import zstandard
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
-from mcap.records import Attachment, Channel, Chunk, Message, Schema
+from mcap.records import Attachment, Channel, Chunk, Message, Metadata, Schema
 from mcap.stream_reader import get_chunk_data_stream
 
 from coterie_core.recording.types import RecordingError
@@ -35,12 +35,19 @@ Where = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A message: topic, type, where it is in the file, and its data (CDR)."""
+    """A message: topic, type, where it is in the file, and its data.
+
+    `nanos` is when it was heard [ns], `encoding` that of its data (cdr, json), `metadata` that of
+    its topic.
+    """
 
     topic: str
     type: str
     where: Where
     data: bytes
+    nanos: int = 0
+    encoding: str = "cdr"
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
 
 class McapFile:
@@ -57,6 +64,7 @@ class McapFile:
         self.path = path
         self.problems: list[str] = []
         self.attachments: dict[str, bytes] = {}
+        self.metadata: dict[str, dict[str, str]] = {}
         self._chunks: OrderedDict[int, bytes] = OrderedDict()
         self._channels: dict[int, Channel] = {}
         self._schemas: dict[int, Schema] = {}
@@ -68,9 +76,14 @@ class McapFile:
         if magic != MAGIC:
             raise RecordingError(path, "no MCAP file", "give a recording of `ros2 bag record`")
 
-    def scan(self, types: frozenset[str]) -> Iterator[Found]:
-        """Yield all messages of some types, in the order of the file; note what is broken."""
+    def scan(self, types: frozenset[str] | None) -> Iterator[Found]:
+        """Yield the messages of some types, in the order of the file; note what is broken.
+
+        Args:
+            types: Their names; None: all.
+        """
         ended = False
+        self.problems.clear()
         with self.path.open("rb") as file:
             size = file.seek(0, 2)
             file.seek(len(MAGIC))
@@ -122,7 +135,12 @@ class McapFile:
             ) from None
 
     def _record(
-        self, file: BinaryIO, opcode: int, start: int, length: int, types: frozenset[str]
+        self,
+        file: BinaryIO,
+        opcode: int,
+        start: int,
+        length: int,
+        types: frozenset[str] | None,
     ) -> Iterator[Found]:
         """Read a record at the top level of the file."""
         if length > LARGEST_CHUNK:
@@ -143,9 +161,12 @@ class McapFile:
         elif opcode == Opcode.ATTACHMENT and length <= LARGEST_ATTACHMENT:
             part = Attachment.read(ReadDataStream(BytesIO(file.read(length))))
             self.attachments[part.name] = part.data
+        elif opcode == Opcode.METADATA and length <= LARGEST_ATTACHMENT:
+            told = Metadata.read(ReadDataStream(BytesIO(file.read(length))))
+            self.metadata[told.name] = told.metadata
 
     def _small(
-        self, opcode: int, body: bytes, at: tuple[int, int], types: frozenset[str]
+        self, opcode: int, body: bytes, at: tuple[int, int], types: frozenset[str] | None
     ) -> Iterator[Found]:
         """Read a schema, a channel or a message."""
         stream = ReadDataStream(BytesIO(body))
@@ -159,13 +180,21 @@ class McapFile:
             message = Message.read(stream, len(body))
             found = self._channels.get(message.channel_id)
             kind = None if found is None else self._schemas.get(found.schema_id)
-            if found is None or kind is None or kind.name not in types:
+            if found is None or kind is None or (types is not None and kind.name not in types):
                 return
             length = len(message.data)
             skip = len(body) - length
             start, offset = at
             where = (start + skip, -1, length) if offset < 0 else (start, offset + skip, length)
-            yield Found(found.topic, kind.name, where, message.data)
+            yield Found(
+                found.topic,
+                kind.name,
+                where,
+                message.data,
+                message.log_time,
+                found.message_encoding,
+                found.metadata,
+            )
 
     def _keep(self, start: int, data: bytes) -> None:
         self._chunks[start] = data
