@@ -1,0 +1,230 @@
+"""Whether a running team grows: memory, threads, descriptors, shared memory and files over time.
+
+    ./coterie setup; source .venv/setup.bash; source ros2_ws/install/setup.bash
+    python benchmarks/bench_soak.py --minutes 60 --out out/soak
+
+A team runs for so long and is given work without a pause, each round by a node of its own as a
+command makes it: a robot explores a little, a question is asked, the map is searched. All its
+processes and this one are sampled. What is told is the slope over the time after the first third,
+in which caches fill, with its 95 % interval. "grows" is said of a slope that is surely above zero
+and comes to more than 5 % of the mean in an hour. Writes soak.json, samples.csv and soak.png.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import csv
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+from rich.console import Console
+from rich.table import Table
+from scipy import stats
+
+from coterie_bringup.running_team import TeamRun, prepared
+from coterie_bringup.spinning import in_loop
+from coterie_bringup.team import load_team
+from coterie_bringup.team_client import Operator, exploration_goal, operating
+from coterie_core.questions import Question
+
+WARM = 1.0 / 3.0
+"""Share of the time that does not count: maps grow and caches fill."""
+GROWS = 0.05
+"""Growth in an hour that counts, as a share of the mean."""
+LEAST = 8
+"""Fewest samples for a slope."""
+THINGS = ("mug", "chair", "lamp", "plant", "book", "sofa", "towel", "plate")
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How one figure of one process went; `per_hour` and its interval in the figure's unit."""
+
+    process: str
+    figure: str
+    mean: float
+    per_hour: float
+    low: float
+    high: float
+    grows: bool
+
+
+def growth(process: str, figure: str, times: Sequence[float], values: Sequence[float]) -> Growth:
+    """Return the slope of a figure over time [s], per hour, with its 95 % interval."""
+    mean = float(np.mean(values))
+    if np.ptp(values) == 0.0:
+        return Growth(process, figure, mean, 0.0, 0.0, 0.0, False)
+    # Theil-Sen: a burst of work at the end is no trend.
+    fit = stats.theilslopes(values, times, alpha=0.95)
+    slope, low, high = (3600.0 * float(one) for one in (fit.slope, fit.low_slope, fit.high_slope))
+    return Growth(process, figure, mean, slope, low, high, low > 0.0 and slope > GROWS * mean)
+
+
+def _files(folder: Path) -> float:
+    """Return what the files below a folder take [MB]."""
+    sizes = []
+    for path in folder.rglob("*"):
+        try:
+            sizes.append(path.stat().st_size)
+        except OSError:
+            continue  # gone meanwhile
+    return sum(sizes) / 1e6
+
+
+def sample(run: TeamRun) -> list[tuple[str, str, float]]:
+    """Return (process, figure, value) of all of the team's processes, this one and the machine."""
+    found: list[tuple[str, str, float]] = []
+    pids = {name: run.supervisor.pid(name) for name in (s.name for s in run.specs)}
+    for name, pid in {**pids, "client": os.getpid()}.items():
+        try:
+            process = psutil.Process(pid)
+            with process.oneshot():
+                found += [
+                    (name, "memory [MB]", process.memory_info().rss / 1e6),
+                    (name, "threads", float(process.num_threads())),
+                    (name, "descriptors", float(process.num_fds())),
+                ]
+        except psutil.Error:
+            continue  # being started again; its death is told by the supervisor
+    found.append(("machine", "shared memory [MB]", psutil.disk_usage("/dev/shm").used / 1e6))
+    found.append(("team", "files of the run [MB]", _files(run.directory)))
+    return found
+
+
+async def work(run: TeamRun, number: int, counts: dict[str, int]) -> None:
+    """Give the team one round of work, by a node that is made for it."""
+    robots = [robot.name for robot in run.team.explorers]
+    with operating(
+        robots, domain=run.domain, namespace=run.team.namespace, environment=run.environment
+    ) as operator:
+        await in_loop(operator, operator.wait_for_team(60.0))
+        await _tried(counts, "explored", _explored(run, operator, robots[number % len(robots)]))
+        thing = THINGS[number % len(THINGS)]
+        question = Question(f"soak-{number}", thing, "kitchen", f"Is there a {thing}?")
+        await _tried(counts, "asked", in_loop(operator, operator.ask(question, 60.0)))
+        if run.team.planner is not None:
+            await _tried(counts, "searched", in_loop(operator, operator.find(thing, 5, 60.0)))
+
+
+async def _explored(run: TeamRun, operator: Operator, robot: str) -> None:
+    limits = run.team.exploration.model_copy(update={"steps": 3})
+    await in_loop(operator, operator.explore(robot, exploration_goal(limits), lambda news: None))
+
+
+async def _tried(counts: dict[str, int], what: str, doing: Any) -> None:
+    try:
+        await doing
+    except (RuntimeError, TimeoutError) as error:
+        counts[f"{what}: failed"] = counts.get(f"{what}: failed", 0) + 1
+        print(f"{what}: {error}", flush=True)
+    else:
+        counts[what] = counts.get(what, 0) + 1
+
+
+async def soak(
+    run: TeamRun, seconds: float, period: float
+) -> tuple[list[tuple[float, str, str, float]], dict[str, int]]:
+    """Keep a team busy; return the samples (time [s], process, figure, value) and what was done."""
+    rows: list[tuple[float, str, str, float]] = []
+    counts: dict[str, int] = {}
+    begin = time.monotonic()
+
+    async def sampling() -> None:
+        while True:
+            now = time.monotonic() - begin
+            rows.extend((now, *one) for one in await asyncio.to_thread(sample, run))
+            await asyncio.sleep(period)
+
+    async with run.supervisor.running():
+        watching = asyncio.ensure_future(sampling())
+        number = 0
+        while (left := seconds - (time.monotonic() - begin)) > 0.0:
+            await work(run, number, counts)
+            number += 1
+            print(f"\r{number} rounds, {left / 60.0:.0f} min left ", end="", flush=True)
+        watching.cancel()
+    print()
+    return rows, counts
+
+
+def judged(rows: Sequence[tuple[float, str, str, float]]) -> list[Growth]:
+    """Return how every figure went after the warm-up."""
+    last = max(row[0] for row in rows)
+    series: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for at, process, figure, value in rows:
+        if at >= WARM * last:
+            series.setdefault((process, figure), []).append((at, value))
+    return [
+        growth(*key, [at for at, _ in points], [value for _, value in points])
+        for key, points in series.items()
+        if len(points) >= LEAST
+    ]
+
+
+def draw(rows: Sequence[tuple[float, str, str, float]], file: Path) -> None:
+    """Draw every figure over time, each process a line, relative to where it was."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figures = list(dict.fromkeys(row[2] for row in rows))
+    canvas, axes = plt.subplots(
+        len(figures), 1, figsize=(8, 2.2 * len(figures)), sharex=True, layout="constrained"
+    )
+    for axis, figure in zip(np.atleast_1d(axes), figures, strict=True):
+        for process in dict.fromkeys(row[1] for row in rows if row[2] == figure):
+            points = [(row[0] / 60.0, row[3]) for row in rows if row[1:3] == (process, figure)]
+            axis.plot(*zip(*points, strict=True), label=process, linewidth=1)
+        axis.set_ylabel(figure)
+        axis.set_ylim(bottom=0)
+        axis.legend(fontsize=6, loc="upper left", bbox_to_anchor=(1, 1))
+    np.atleast_1d(axes)[-1].set_xlabel("time [min]")
+    canvas.savefig(file, dpi=110)
+    plt.close(canvas)
+
+
+def show(found: Sequence[Growth], counts: Mapping[str, int], console: Console) -> None:
+    """Print what there was of each figure, and how it grew."""
+    table = Table("process", "figure", "mean", "per hour (95 %)", "")
+    for one in found:
+        table.add_row(
+            one.process,
+            one.figure,
+            f"{one.mean:.1f}",
+            f"{one.per_hour:+.1f} ({one.low:+.1f} to {one.high:+.1f})",
+            "[bold red]grows[/]" if one.grows else "",
+        )
+    console.print(table)
+    console.print(", ".join(f"{count} {what}" for what, count in counts.items()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--team", type=Path, default=Path("config/teams/home.yaml"))
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--period", type=float, default=10.0, help="between two samples [s]")
+    parser.add_argument("--out", type=Path, default=Path("out/soak"))
+    options = parser.parse_args()
+    with prepared(load_team(options.team)) as run:
+        rows, counts = asyncio.run(soak(run, 60.0 * options.minutes, options.period))
+    options.out.mkdir(parents=True, exist_ok=True)
+    found = judged(rows)
+    show(found, counts, Console())
+    record = {"minutes": options.minutes, "done": counts, "growth": [asdict(g) for g in found]}
+    (options.out / "soak.json").write_text(json.dumps(record, indent=1))
+    with (options.out / "samples.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("time_s", "process", "figure", "value"), *rows])
+    draw(rows, options.out / "soak.png")
+
+
+if __name__ == "__main__":
+    main()
