@@ -150,6 +150,7 @@ def test_a_place_that_lies_elsewhere_now_is_another_goal(desk):
     permit = desk.allow(request)
     with pytest.raises(SkillRefused, match="changed"):
         desk.gate.begin(permit, goal, skill, (6.0, 3.0, 0.0))
+    desk.gate.begin(permit, goal, skill, (3.0, 3.0, 0.0))
 
 
 def test_a_permit_is_over_in_time(desk):
@@ -162,6 +163,8 @@ def test_a_permit_is_over_in_time(desk):
 def test_a_policy_that_refuses_meanwhile_counts(desk):
     desk.begin({"rules": [{"answer": "allow", "hours": "mon 08:00-12:30"}]})
     goal, permit = desk.apply()
+    again, other = desk.apply()
+    desk.gate.begin(other, again, MUG, None)  # as long as the policy says so
     desk.gate._local = lambda: datetime(2026, 3, 9, 12, 30)
     assert "nothing allows it" in desk.not_begun(permit, goal)
 
@@ -300,6 +303,19 @@ def test_the_way_that_is_really_taken_counts(desk):
     goal, request = desk.apply(through)
     assert request.rooms == ("kitchen", "bath")
     desk.gate.check_path(goal, [HERE, (5.0, 2.0, 0.0), (6.0, 3.0, 0.0)])
+
+
+def test_a_way_out_of_the_known_rooms_counts_where_rules_name_rooms(desk):
+    desk.begin({"rules": [{"rooms": "kitchen", "answer": "allow"}], "otherwise": "refuse"})
+    goal, _ = desk.apply(NavigateTo(position=(1.0, 3.0, 0.0)))
+    desk.gate.check_path(goal, [HERE, (1.0, 3.0, 0.0)])
+    out = [HERE, (2.0, 9.0, 0.0), (1.0, 3.0, 0.0)]
+    with pytest.raises(SkillRefused, match="a room that nobody knows"):
+        desk.gate.check_path(goal, out)
+    desk.gate.check_path(replace(goal, strays=True), out)  # as it was asked for
+    desk.begin("ask")  # no rule names rooms: a permit is for the way as well
+    goal, _ = desk.apply(NavigateTo(position=(1.0, 3.0, 0.0)))
+    desk.gate.check_path(goal, out)
 
 
 def test_what_cannot_be_logged_does_not_begin(desk, monkeypatch):

@@ -185,7 +185,6 @@ class PermitGate:
                 verdict = self.permits.decide(goal, self.around, self._local())
                 if verdict.answer != "allow":
                     self._refuse(goal, _refuses(verdict))
-            known.used += 1
             if not known.standing:
                 del self._permits[known.id]
 

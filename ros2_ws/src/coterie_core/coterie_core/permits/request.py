@@ -43,7 +43,7 @@ class PermitRequest:
         return f"{goal.robot}: {goal.what}{why}, at up to {goal.speed:.2g} m/s{over}"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Permit:
     """A permit for goals of one robot.
 
@@ -54,7 +54,6 @@ class Permit:
         until: When it ends [s, wall time].
         standing: Whether it is for all goals alike; else for that goal, once.
         by_policy: Whether no person was asked.
-        used: How many goals have begun with it.
     """
 
     id: str
@@ -63,7 +62,6 @@ class Permit:
     until: float = math.inf
     standing: bool = False
     by_policy: bool = False
-    used: int = 0
 
     def covers(self, goal: PermitGoal) -> bool:
         """Whether it is for a goal: for exactly that one, or, if it is standing, for one alike."""
