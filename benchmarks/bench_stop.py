@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from nav_msgs.msg import Odometry
 from rclpy.action import ActionClient
+from rclpy.task import Future
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 
@@ -92,13 +93,23 @@ class Watcher:
         if self.speed[robot] < STILL:
             self.still_at.setdefault(robot, time.perf_counter())
 
-    def round(self) -> tuple[list[float], list[float], float] | None:
-        """Return the times [s] of goals and of motion, of robots under way, and of the echo."""
-        ends, ended = {}, {}
+    def drive(self) -> dict[str, Future]:
+        """Send every robot to a place next to its own; return the futures of the results."""
+        ends = {}
         for robot in self.robots:
             goal = NavigateTo.Goal(place=self.random.choice(self.ways[robot]))
             handle = self.ros.result(self.go[robot].send_goal_async(goal))
             ends[robot] = handle.get_result_async()
+        return ends
+
+    def press(self) -> None:
+        """Stop the team."""
+        self.stop.publish(String(data="bench"))
+
+    def round(self) -> tuple[list[float], list[float], float] | None:
+        """Return the times [s] of goals and of motion, of robots under way, and of the echo."""
+        ends, ended = self.drive(), {}
+        for robot in self.robots:
             ends[robot].add_done_callback(
                 lambda _, r=robot: ended.setdefault(r, time.perf_counter())
             )
@@ -114,7 +125,7 @@ class Watcher:
         moving = [r for r in moving if self.speed[r] > STILL and r not in ended]
         self.still_at.clear()
         begin = time.perf_counter()
-        self.stop.publish(String(data="bench"))
+        self.press()
         self.ros.spin_until(lambda: all(r in ended and r in self.still_at for r in moving))
         times = [ended[r] - begin for r in moving], [self.still_at[r] - begin for r in moving]
         self._release()

@@ -16,7 +16,10 @@ setup(
     zip_safe=False,
     maintainer="Coterie contributors",
     maintainer_email="coterie@example.org",
-    description="Where people take part: annotating maps in the browser, playing one of the agents.",
+    description=(
+        "Where people take part: the console of a running team, annotating maps,"
+        " playing one of the agents."
+    ),
     license="Apache-2.0",
     extras_require={"test": ["pytest"]},
 )

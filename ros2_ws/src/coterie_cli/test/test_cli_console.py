@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 
 import pytest
@@ -13,14 +12,12 @@ pytest.importorskip("coterie_msgs")
 
 from rclpy.action import ActionClient
 
-from coterie_cli.console.node import ConsoleNode
-from coterie_console.team.page import ConsolePage
-from coterie_console.team.state import ConsoleState
 from coterie_core.embodiment import Embodiment
 from coterie_core.ledger import check, entries
-from coterie_core.permits import Permits, RobotPermits, make_key
+from coterie_core.permits import Permits, RobotPermits
 from coterie_core.skills import Outcome
 from coterie_fixtures.browser import Browser, chromium
+from coterie_fixtures.console_stage import ConsoleStage
 from coterie_fixtures.hostile_texts import HOSTILE
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_msgs.action import NavigateTo
@@ -35,15 +32,11 @@ NEAR = {"rover": (2.6, 2.2, 0.0), "slim": (6.4, 2.3, 0.0)}
 ASK_ROVER = {"rules": [{"robots": ["rover"], "answer": "ask"}], "otherwise": "allow"}
 
 
-class Stage:
-    """A bridge with two robots, the console's node and page, and who sends goals.
+class Stage(ConsoleStage):
+    """A bridge with two robots, and who sends goals."""
 
-    Everything is spun in a thread, so that a browser can be waited for meanwhile.
-    """
-
-    def __init__(self, ros, folder: Path, policy=ASK_ROVER, speed: float = 0.5) -> None:
-        self.ros, self.folder = ros, folder
-        self.key, self.log = make_key(folder / "permits.key"), folder / "log"
+    def __init__(self, ros, folder: Path, policy=ASK_ROVER, speed=0.5, mapped=False) -> None:
+        super().__init__(ros, folder, list(STARTS))
         body = Embodiment(name="cart", radius=0.2, linear_speed=speed)
         self.specs = [
             {
@@ -56,34 +49,12 @@ class Stage:
             }
             for name, at in STARTS.items()
         ]
-        self._work: list = []
-        self._over = threading.Event()
+        self.topic = "prior_map" if mapped else "semantic_map"
         self.sender = ros.node("sender")
         self.go = {r: ActionClient(self.sender, NavigateTo, f"{r}/navigate_to") for r in STARTS}
         self.begin_bridge()
-        self.state = ConsoleState("home", list(STARTS))
-        self.node = ros.add(
-            ConsoleNode(
-                self.state,
-                key_file=self.key,
-                stops=folder / "stops",
-                log=self.log,
-                context=ros.context,
-            )
-        )
-        ros.wait_active(self.node)
-        self.page = ConsolePage(
-            self.state,
-            self.node.commands(),
-            self.node.looks(),
-            port=0,
-            who="anna@lab",
-            changed=self.node.pages_changed,
-        )
-        ros.result(self.node.run(self.node.begin_page(self.page)))
         ros.wait_for_matched(*self.go.values())
-        self._thread = threading.Thread(target=self._spin, daemon=True)
-        self._thread.start()
+        self.begin()
 
     def begin_bridge(self) -> None:
         self.bridge = self.ros.add(
@@ -99,22 +70,11 @@ class Stage:
                     "permit_key": str(self.key),
                     "stop_directory": str(self.folder / "stops"),
                     "prior_map": "everything",
+                    "prior_topic": self.topic,
                 },
             )
         )
         self.ros.wait_active(self.bridge)
-
-    def _spin(self) -> None:
-        while not self._over.is_set():
-            self.ros.spin(0.05)
-            while self._work:
-                self._work.pop(0)()
-
-    def between(self, work) -> None:
-        """Do something in the thread that spins, and wait for it."""
-        done = threading.Event()
-        self._work.append(lambda: (work(), done.set()))
-        assert done.wait(60.0)
 
     def send(self, robot: str, spot=None, why: str = ""):
         """Send a robot to a spot; returns its results, empty until it ends."""
@@ -130,14 +90,6 @@ class Stage:
         self.between(lambda: self.go[robot].send_goal_async(goal).add_done_callback(take))
         return ended
 
-    def wait(self, condition) -> None:
-        """Wait until something is so."""
-        for _ in range(1200):
-            if condition():
-                return
-            self._over.wait(0.05)
-        raise AssertionError("not within 60 s")
-
     def ended(self, results: list) -> tuple[Outcome, str]:
         self.wait(lambda: results)
         return Outcome(results[0].outcome), str(results[0].reason)
@@ -145,11 +97,6 @@ class Stage:
     def kinds(self, robot: str) -> list[str]:
         assert check(self.log).fault == ""
         return [entry.kind for entry in entries(self.log) if entry.robot == robot]
-
-    def close(self) -> None:
-        self.node.run(self.page.stop()).result(30.0)
-        self._over.set()
-        self._thread.join(30.0)
 
 
 @pytest.fixture
@@ -173,14 +120,9 @@ def browser():
         yield one
 
 
-def opened(browser: Browser, stage: Stage) -> None:
-    browser.open(stage.page.link())
-    browser.wait_for("document.getElementById('link')?.textContent === 'connected'")
-
-
 def test_who_is_where_asked_allowed_refused_and_all_of_it_on_the_timeline(make_stage, browser):
     stage = make_stage()
-    opened(browser, stage)
+    stage.open(browser)
     browser.wait_for("state.robots?.length === 2 && state.robots.every(r => r.room)")
     first = stage.send("rover", why=HOSTILE[1])
     browser.see("rover asks: may it?")
@@ -206,7 +148,7 @@ def test_who_is_where_asked_allowed_refused_and_all_of_it_on_the_timeline(make_s
 
 def test_goals_alike_are_allowed_for_ten_minutes(make_stage, browser):
     stage = make_stage()
-    opened(browser, stage)
+    stage.open(browser)
     first = stage.send("rover")
     browser.press("Allow alike for 10 min")
     assert stage.ended(first)[0] is Outcome.SUCCEEDED
@@ -216,7 +158,7 @@ def test_goals_alike_are_allowed_for_ten_minutes(make_stage, browser):
 
 def test_one_is_stopped_the_other_goes_on_then_all_and_all_are_released(make_stage, browser):
     stage = make_stage(policy={"otherwise": "allow"}, speed=0.05)
-    opened(browser, stage)
+    stage.open(browser)
     browser.wait_for("document.querySelectorAll('.chip').length === 2")
     ends = {robot: stage.send(robot) for robot in STARTS}
     begin = stage.state.robots["slim"].pose
@@ -242,7 +184,7 @@ def test_a_robot_that_does_not_answer_a_stop_is_named_and_stops_when_it_is_back(
     make_stage, browser
 ):
     stage = make_stage(policy={"otherwise": "allow"})
-    opened(browser, stage)
+    stage.open(browser)
     browser.wait_for("state.robots?.every(r => r.room)")
     stage.between(lambda: stage.ros.remove(stage.bridge))
     browser.see("out of reach")
@@ -255,4 +197,106 @@ def test_a_robot_that_does_not_answer_a_stop_is_named_and_stops_when_it_is_back(
     browser.wait_for("document.querySelectorAll('.chip.stopped').length === 0")
     # The page goes on with the node that is new.
     assert stage.ended(stage.send("rover"))[0] is Outcome.SUCCEEDED
+    assert browser.console == []
+
+
+def test_a_camera_is_opened_and_listened_to_only_meanwhile(make_stage, browser):
+    stage = make_stage(policy={"otherwise": "allow"})
+    stage.open(browser)
+    browser.wait_for("state.robots?.find(r => r.name === 'rover')?.cameras.length === 1")
+    topic = stage.node.cameras._topics[("rover", stage.state.robots["rover"].cameras[0])][0]
+    assert stage.sender.count_subscribers(topic) == 0
+    browser.press("Camera")
+    browser.wait_for("document.getElementById('picture').naturalWidth > 0")
+    browser.see("rover, ")
+    assert stage.sender.count_subscribers(topic) == 1
+    browser.open("about:blank")
+    stage.wait(lambda: stage.sender.count_subscribers(topic) == 0, "nobody to listen")
+
+
+def test_the_map_is_corrected_and_stays_so(make_stage, browser):
+    from semantic_mapper.node import MapperNode
+
+    stage = make_stage(policy={"otherwise": "allow"}, mapped=True)
+    parameters = {
+        "robots": list(STARTS),
+        "cameras": ["none"],
+        "state_directory": str(stage.folder / "maps"),
+        "publish_period": 0.1,
+    }
+    begin = lambda: stage.ros.add(  # noqa: E731
+        MapperNode("mapper", context=stage.ros.context, parameters=parameters)
+    )
+    made = []
+    stage.between(lambda: made.append(begin()))
+    stage.open(browser)
+    browser.wait_for("state.team?.can.correct && state.map?.rooms.length > 1")
+    label = browser.run("state.map.things[0].label")
+    browser.run("choose({ thing: state.map.things[0] })")
+    browser.see(f"{label} (")
+    browser.run(
+        f"document.querySelector('#chosen input').value = {json.dumps(HOSTILE[1])};"
+        "[...document.querySelectorAll('#chosen button')].find(b => b.textContent === 'Rename')"
+        ".click()"
+    )
+    browser.wait_for(f"state.map.things.some(t => t.label === {json.dumps(HOSTILE[1])})")
+    kitchen = "state.map.rooms.find(r => r.name === 'kitchen')"
+    browser.run(f"choose({{ room: {kitchen} }})")
+    browser.run("document.querySelector('#chosen input').value = 'galley'")
+    browser.press("Rename")
+    browser.wait_for("state.map.rooms.some(r => r.name === 'galley')")
+    browser.press("Draw a room")
+    browser.run(
+        "plan.drawing.push([0.2, 0.2], [1.4, 0.2], [1.4, 1.4], [0.2, 1.4]);"
+        "document.querySelector('#chosen input').value = 'larder'"
+    )
+    browser.press("Save the room")
+    browser.wait_for("state.map.rooms.some(r => r.name === 'larder')")
+    browser.see("3 corrections of the map")
+    stage.between(lambda: stage.ros.remove(made[0]))
+    stage.between(begin)
+    browser.wait_for("state.map.rooms.some(r => r.name === 'larder')")
+    browser.run("document.getElementById('corrections').open = true")
+    browser.run("document.querySelectorAll('#corrections button')[1].click()")
+    browser.wait_for("state.map.rooms.some(r => r.name === 'kitchen')")
+    names = browser.run("[...document.querySelectorAll('#plan .roomname')].map(n => n.textContent)")
+    assert "galley" not in names
+    assert browser.run("window.hacked ?? 0") == 0 and browser.console == []
+
+
+def test_a_question_with_choices_is_answered_and_left_to_others_where_nobody_looks(
+    make_stage, browser
+):
+    from coterie_msgs.srv import AskInWords
+    from coterie_ros.conversions.basics import duration_to_msg
+
+    stage = make_stage(policy={"otherwise": "allow"})
+    client = stage.sender.create_client(AskInWords, "ask_person")
+    assert not client.service_is_ready()
+    stage.open(browser)
+    stage.wait(client.service_is_ready, "the service of the person")
+    request = AskInWords.Request(
+        asker="leader",
+        question=f"Which of the three mugs? {HOSTILE[1]}",
+        choices=["the red one", HOSTILE[0]],
+        within=duration_to_msg(60.0),
+    )
+    answers: list = []
+    for _ in range(2):
+        stage.between(
+            lambda: client.call_async(request).add_done_callback(
+                lambda f: answers.append(f.result())
+            )
+        )
+    browser.see("leader asks you")
+    browser.see(f"Which of the three mugs? {HOSTILE[1]}")
+    browser.press("the red one")
+    stage.wait(lambda: len(answers) == 1, "the first answer")
+    browser.wait_for("state.question?.number === 2")
+    browser.press("No answer")
+    stage.wait(lambda: len(answers) == 2, "the second answer")
+    assert answers[0].answered and answers[0].text == "the red one"
+    assert not answers[1].answered and "gave no answer" in answers[1].reason
+    browser.open("about:blank")
+    stage.wait(lambda: not client.service_is_ready(), "the service to go")
     assert browser.console == []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import copy
+import json
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -13,11 +15,13 @@ from typing import Any
 
 from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import PointCloud2
+from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
 from coterie_core.object_events import ObjectEvent
 from coterie_core.perception.backprojection import LiftOptions
 from coterie_core.scene import SceneError, SceneGraph, merge
+from coterie_core.scene.corrections import Corrections, write_corrections
 from coterie_core.transforms import TransformBuffer
 from coterie_msgs.msg import SemanticMap
 from coterie_msgs.srv import SaveMap
@@ -48,6 +52,8 @@ from tf2_msgs.msg import TFMessage
 
 _RETRY = 0.05
 """How often frames whose transform is missing are tried again [s]."""
+_CORRECTIONS = "corrections.json"
+_LONGEST = 20_000
 _PARTS = 10.0
 """Publishing takes at most one part in so many of the mapping thread's time."""
 
@@ -92,6 +98,8 @@ class MapperNode(AgentNode):
         # The team's map tells what robots moved; one robot's own map only what it saw.
         self.keeper = None if parameters["output"] else MemoryKeeper(self, "mapper", self._on_event)
         self._moves = 0
+        kept = self._folder / _CORRECTIONS if self._folder and self.keeper else None
+        self.corrections = Corrections(kept)
         self._make_outlets(f"{parameters['output']}/" if parameters["output"] else "")
 
     def _make_outlets(self, prefix: str) -> None:
@@ -103,6 +111,9 @@ class MapperNode(AgentNode):
         if self.team is None:
             self._points_out = self.publisher(PointCloud2, f"{topic}/points", "latched")
         self.serve(SaveMap, f"{prefix}save_map", self._on_save, timeout=120.0)
+        if self.keeper is not None:  # people correct the team's map
+            self._corrections_out = self.publisher(String, "map_corrections", "latched")
+            self._tell_corrections()
 
     def on_start(self) -> None:
         """Start the mapping thread; listen to cameras, transforms and maps."""
@@ -121,6 +132,7 @@ class MapperNode(AgentNode):
         self.worker.start()
         if self.keeper is not None:
             self.keeper.begin(map_topic="")
+            self.subscribe(String, "correct_map", "messages", self._on_correction)
         self.diagnostics.add_source("map", self._figures)
         self._priors: dict[str, SceneGraph] = {}
         if parameters["prior_map"]:
@@ -244,13 +256,28 @@ class MapperNode(AgentNode):
         self._moves += 1
         self.worker.call(lambda: None)  # wakes it: what was moved is told at once
 
+    def _on_correction(self, message: String) -> None:
+        """Take up what a person corrected; every newer map is corrected, too."""
+        try:
+            self.corrections.change(json.loads(str(message.data)[:_LONGEST]))
+        except (ValueError, RecursionError) as error:
+            self.problem(f"correct_map: not corrected: {error}")
+        except OSError as error:
+            self.problem(f"correct_map: not corrected, it cannot be kept: {error}")
+        self._tell_corrections()
+        self._moves += 1
+        self.worker.call(lambda: None)
+
+    def _tell_corrections(self) -> None:
+        self._corrections_out.publish(String(data=write_corrections(self.corrections.all)))
+
     def _scene(self) -> SceneGraph:
         scene = self.builder.scene() if self.team is None else self.team.scene()
         if self.keeper is None:
             return scene
         with self.keeper.lock:
             self.keeper.memory.adopt(scene)
-            return self.keeper.memory.scene()
+            return self.corrections.apply(self.keeper.memory.scene())
 
     def _publish_pictures(self) -> None:
         head = conversions.header(self.builder.time, self.frame)
@@ -328,9 +355,15 @@ class MapperNode(AgentNode):
                 "maps in; set it"
             )
         folder, name = self._folder / "maps", str(request.name)
-        save = self.builder.save if self.team is None else partial(save_scene, self.team.scene)
+        mapped = self.builder.scene if self.team is None else self.team.scene
+
+        def save() -> Path:
+            things = self.builder.mapper.instances if self.team is None else ()
+            corrected = partial(self.corrections.apply, copy.deepcopy(mapped()))
+            return save_scene(corrected, folder, name, things)
+
         try:
-            path = await asyncio.wrap_future(self.worker.call(lambda: save(folder, name)))
+            path = await asyncio.wrap_future(self.worker.call(save))
         except (ValueError, OSError) as error:
             return SaveMap.Response(message=f"not saved: {error}")
         return SaveMap.Response(success=True, message=str(path))

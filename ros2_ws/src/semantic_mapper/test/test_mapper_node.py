@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +19,7 @@ from geometry_msgs.msg import Quaternion, Transform, TransformStamped, Vector3
 from nav_msgs.msg import OccupancyGrid
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2
+from std_msgs.msg import String
 from visualization_msgs.msg import Marker, MarkerArray
 
 from coterie_core.detections import BoxDetection
@@ -393,3 +395,49 @@ def test_what_several_robots_know_beforehand_is_joined(ros):
         ros.wait_for_matched(out)
         out.publish(conversions.scene_to_msg(scene))
     ros.spin_until(lambda: len(node.builder.scene().rooms) == 2)
+
+
+def test_what_people_corrected_survives_newer_maps_and_a_restart(ros: Any, tmp_path: Path) -> None:
+    node = start(ros, state_directory=str(tmp_path))
+    ear, seer = Ear(ros), Seer(ros)
+    ear.hear(SemanticMap, "semantic_map")
+    ear.hear(String, "map_corrections")
+    person = seer.node.create_publisher(String, "correct_map", profile("messages"))
+    seer.wait()
+    ros.wait_for_matched(person)
+
+    def mapped(labels: list[str]) -> bool:
+        seer.look(int(seer.time) % 2)
+        ros.spin(0.1)
+        return ear.labels() == labels
+
+    ros.spin_until(lambda: mapped(["mug", "table"]))
+    things = {t.label.top: t for t in ear.scene().objects.values()}
+    refs = [
+        {"id": t.id, "label": t.label.top, "position": t.box.center}
+        for t in (things["mug"], things["table"])
+    ]
+    for k, order in enumerate(
+        (
+            {"kind": "rename_thing", "things": refs[:1], "name": "grail"},
+            {"kind": "delete_thing", "things": refs[1:]},
+        )
+    ):
+        person.publish(String(data=json.dumps({"add": {"id": f"c{k}", **order}})))
+    person.publish(String(data="{"))  # is told, and nothing else
+    ros.spin_until(lambda: mapped(["grail"]), what="the corrected map")
+    done = frames(node)
+    ros.spin_until(lambda: mapped(["grail"]) and frames(node) > done + 3)
+    assert ear.labels() == ["grail"]
+    saver = ear.node.create_client(SaveMap, "save_map")
+    ros.wait_for_matched(saver)
+    saved = ros.result(saver.call_async(SaveMap.Request(name="a.json")))
+    assert saved.success and "grail" in Path(saved.message).read_text()
+    ros.remove(node)
+    ear.got.clear()
+    start(ros, state_directory=str(tmp_path))
+    ros.spin_until(lambda: mapped(["grail"]), what="the corrected map of a new mapper")
+    ros.wait_for_matched(person)
+    person.publish(String(data='{"undo": "c0"}'))
+    ros.spin_until(lambda: mapped(["mug"]), what="the map without one correction")
+    assert "c1" in ear.got["map_corrections"].data and "c0" not in ear.got["map_corrections"].data

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
@@ -18,6 +18,8 @@ from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool
 
 from coterie_bringup.team_client import Operator
+from coterie_cli.console.cameras import Cameras
+from coterie_cli.console.corrections import MapCorrections
 from coterie_cli.console.requests import Requests
 from coterie_cli.log import in_words
 from coterie_console.team.page import ConsolePage, Refused, Said, Tab
@@ -36,6 +38,9 @@ from coterie_ros.permit_client import PermitClient
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.stopping import STOP, STOPPED
 from tf2_msgs.msg import TFMessage
+
+if TYPE_CHECKING:
+    from coterie_console.team.space import SpacePage
 
 _LOOK = 1.0
 """How often robots, cameras and programs of the team are looked for [s]."""
@@ -71,6 +76,7 @@ class ConsoleNode(Operator):
     ) -> None:
         self.state, self._key_file, self._latches = state, key_file, stops
         self._tail = LedgerTail(log) if log is not None else None
+        self._space: SpacePage | None = None
         self._odom_frames: dict[str, Pose] = {}
         self._stop_one: dict[str, SafePublisher] = {}
         self._release_one: dict[str, ServiceClient] = {}
@@ -81,11 +87,13 @@ class ConsoleNode(Operator):
         """Make publishers and clients."""
         super().on_setup(parameters)
         self.requests = Requests(self, self.state)
+        self.cameras = Cameras(self, self.state)
         self._stop_all = self.publisher(String, STOP, "messages")
 
     def on_start(self) -> None:
         """Listen to the team."""
         space = self.get_namespace().rstrip("/")
+        self.corrections = MapCorrections(self, self.state)
         self.permits = PermitClient(self, [], self._key_file, self._requests_changed)
         for robot in self.robots:
             self._watch(robot)
@@ -130,6 +138,9 @@ class ConsoleNode(Operator):
             "stop": self._stop,
             "release": self._release,
             "permit": self._permit,
+            "space": self._show_space,
+            "correct": lambda said, tab: self.corrections.correct(said, tab),
+            "undo": lambda said, tab: self.corrections.undo(said, tab),
             **self.requests.commands(),
         }
 
@@ -176,7 +187,10 @@ class ConsoleNode(Operator):
         for name, _ in topics:
             if (found := pattern.fullmatch(name)) and found[1] not in self._stop_one:
                 await self.in_executor(self._watch, found[1])
-        self.state.abilities(await self.in_executor(self.requests.abilities))
+        space = self.get_namespace().rstrip("/")
+        self.cameras.found(await self.in_executor(self.cameras.look, space, topics))
+        can = await self.in_executor(self.requests.abilities)
+        self.state.abilities(can | {"correct": self.corrections.there})
         self.state.tick()
         if self._tail is not None:
             with contextlib.suppress(OSError):
@@ -310,7 +324,23 @@ class ConsoleNode(Operator):
 
     def looks(self) -> dict[str, Any]:
         """Return what a viewer's page may ask for, too."""
-        return {}
+        return {"watch": self.cameras.watch}
+
+    async def _show_space(self, said: Said, tab: Tab) -> str:
+        """Serve the map in 3D, in a page of its own; tells where."""
+        if self.page.site.on_network:
+            raise Refused("the map in 3D is for this machine alone")
+        if self._space is None:
+            from coterie_console.team.space import SpacePage  # loads viser
+
+            self._space = await asyncio.to_thread(SpacePage, self.state)
+        return self._space.url
+
+    def on_stop(self) -> None:
+        """End the page of the map in 3D."""
+        space, self._space = self._space, None
+        if space is not None:
+            space.close()
 
     async def begin_page(self, page: ConsolePage) -> None:
         """Serve a page in this node's loop.
@@ -324,6 +354,7 @@ class ConsoleNode(Operator):
     def pages_changed(self) -> None:
         """Hear that a page was opened or closed."""
         self.loop.spawn(self.requests.attend(self.page.operators > 0), "questions to people")
+        self.loop.spawn(self.cameras.update(), "cameras")
 
 
 def _seconds(at: str) -> float:

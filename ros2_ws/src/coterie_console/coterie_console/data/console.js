@@ -68,10 +68,11 @@ const SHOW = {
     $("team").textContent = team.name || "Team";
     document.title = `${team.name || "Team"} – Coterie`;
     for (const one of document.querySelectorAll("#kinds input")) one.disabled = !(team.can[one.value] ?? true);
+    $("draw").hidden = !team.can.correct;
     const first = document.querySelector("#kinds input:checked:not(:disabled)") ?? document.querySelector("#kinds input:not(:disabled)");
     if (first) { first.checked = true; $("words").placeholder = PLACEHOLDERS[first.value]; }
   },
-  map: (map) => takeMap(map),
+  map(map) { takeMap(map); showCorrections(map.corrections); },
   poses: (poses) => takePoses(poses),
   robots(robots) { showRobots(robots); showChips(); drawTrails(); moveRobots(); },
   permits: (permits) => showPermits(permits),
@@ -253,16 +254,73 @@ function takePicture(picture) {
   $("caption").textContent = `${picture.robot}, ${picture.camera}, ${clock(picture.at)}`;
 }
 
+let merging = null; // the thing that is to be merged with the next that is clicked
+
+function field(label, value = "") {
+  const node = Object.assign(make("input"), { placeholder: label, maxLength: 60, value });
+  node.setAttribute("aria-label", label);
+  return node;
+}
+
+const correct = (fields) => command("correct", fields, (told) => { note(told.text, !told.done); if (told.done) $("chosen").hidden = true; });
+
 function choose({ thing, room }) {
+  if (merging && thing && thing.id !== merging.id) {
+    correct({ kind: "merge_things", things: [merging.id, thing.id] });
+    merging = null;
+    return;
+  }
+  merging = null;
   plan.chosen = thing?.id ?? null;
-  const place = $("chosen");
+  const place = $("chosen"), may = role === "operator" && state.team?.can.correct;
   place.hidden = false;
   if (thing) {
     const maybe = thing.labels.map(([label, share]) => `${label} ${Math.round(100 * share)} %`).join(", ");
-    place.replaceChildren(make("p", `${thing.label} (${thing.id})`, "words"), make("p", `${thing.room || "room not known"}; ${maybe}; ${thing.looks} looks${thing.by ? `, last by ${thing.by}` : ""}${thing.open === null ? "" : thing.open ? "; open" : "; closed"}`, "soft"));
-  } else place.replaceChildren(make("p", room.name, "words"), make("p", `${room.type}; ${plan.map.things.filter((t) => t.room === room.name).length} things`, "soft"));
+    const known = [thing.room || "room not known", maybe, `${thing.looks} looks${thing.by ? `, last by ${thing.by}` : ""}`];
+    if (thing.open !== null) known.push(thing.open ? "open" : "closed");
+    place.replaceChildren(make("p", `${thing.label} (${thing.id})`, "words"), make("p", known.join("; "), "soft"));
+    if (may) {
+      const name = field("what it is");
+      place.append(buttons(name,
+        button("Rename", () => name.value.trim() && correct({ kind: "rename_thing", things: [thing.id], name: name.value.trim() })),
+        button("Merge with …", () => { merging = thing; note("Click the thing that is the same."); }),
+        button("Split", () => correct({ kind: "split_thing", things: [thing.id], name: name.value.trim() })),
+        button("Delete", () => correct({ kind: "delete_thing", things: [thing.id] }))));
+    }
+  } else {
+    const count = plan.map.things.filter((t) => t.room === room.name).length;
+    place.replaceChildren(make("p", room.name, "words"), make("p", `${room.type}; ${count} things`, "soft"));
+    if (may) {
+      const name = field("name of the room");
+      place.append(buttons(name, button("Rename", () => name.value.trim() && correct({ kind: "rename_room", room: room.id, name: name.value.trim() }))));
+    }
+  }
   place.append(buttons(button("Close", () => { place.hidden = true; plan.chosen = null; drawMap(); })));
   drawMap();
+}
+
+function drawRoom() {
+  plan.drawing = [];
+  const place = $("chosen"), name = field("name of the room");
+  const end = () => { plan.drawing = null; place.hidden = true; drawOutline(); };
+  place.hidden = false;
+  place.replaceChildren(make("p", "Click the corners of the room, one after the other.", "words"), buttons(name,
+    button("Save the room", () => {
+      if (plan.drawing.length < 3 || !name.value.trim()) return note("A room has three corners and a name.", true);
+      command("correct", { kind: "draw_room", name: name.value.trim(), polygon: plan.drawing, floor: plan.floor }, (told) => { note(told.text, !told.done); if (told.done) end(); });
+    }, "main"),
+    button("Cancel", end)));
+}
+
+function showCorrections(corrections) {
+  const place = $("corrections");
+  place.hidden = !corrections.length;
+  place.querySelector("summary").textContent = `${corrections.length} ${corrections.length === 1 ? "correction" : "corrections"} of the map`;
+  place.querySelector("ul").replaceChildren(...corrections.map((one) => {
+    const line = make("li", `${one.what} (${one.by}) `);
+    line.append(button("Undo", () => command("undo", { correction: one.id }), "operator"));
+    return line;
+  }));
 }
 
 // -- connection -----------------------------------------------------------------------------------
@@ -302,6 +360,17 @@ function connect() {
   });
 }
 
+$("draw").addEventListener("click", drawRoom);
+$("space").addEventListener("click", () => {
+  $("space").disabled = true;
+  command("space", {}, (told) => {
+    $("space").disabled = false;
+    if (!told.done || !told.text.startsWith("http://localhost:")) return note(told.text, true);
+    $("space").hidden = true;
+    $("open-space").href = told.text;
+    $("open-space").hidden = false;
+  });
+});
 $("stop-all").addEventListener("click", () => command("stop"));
 $("release-all").addEventListener("click", () => command("release"));
 $("kinds").addEventListener("change", (event) => { $("words").placeholder = PLACEHOLDERS[event.target.value]; });

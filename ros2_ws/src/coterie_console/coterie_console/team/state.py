@@ -15,6 +15,7 @@ from coterie_console.text import plain
 from coterie_core.geometry import Pose
 from coterie_core.permits import PermitRequest
 from coterie_core.scene import SceneGraph
+from coterie_core.scene.corrections import Correction
 from coterie_core.scene.regions import Regions
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState
 
@@ -69,6 +70,7 @@ class ConsoleState:
         self.question: dict[str, Any] | None = None
         self.talks: deque[Talk] = deque(maxlen=MOST_TALKS)
         self.tasks: deque[Task] = deque(maxlen=MOST_TASKS)
+        self.corrections: list[Correction] = []
         self.fences: list[list[tuple[float, float]]] = []
         self._nodes: dict[str, tuple[float, int, str, dict[str, str]]] = {}
         self._moments: deque[dict[str, Any]] = deque(maxlen=MOST_MOMENTS)
@@ -182,6 +184,11 @@ class ConsoleState:
         self.scene, self._regions = scene, Regions.of(scene)
         self.touch("map")
 
+    def corrected(self, corrections: Sequence[Correction]) -> None:
+        """Take what people corrected on the map, as the mapper keeps it."""
+        self.corrections = list(corrections)
+        self.touch("map")
+
     def abilities(self, can: Mapping[str, bool]) -> None:
         """Note what somebody of the team can be asked for: ask, find, do, correct, learn."""
         if dict(can) != self.can:
@@ -277,7 +284,20 @@ class ConsoleState:
         return {"name": plain(self.team), "can": self.can}
 
     def _map(self) -> dict[str, Any]:
-        return plan_of(self.scene) | {"fences": self.fences}
+        corrections = [
+            {
+                "id": one.id,
+                "what": plain(
+                    f"{one.kind.replace('_', ' ')}: "
+                    + ", ".join([thing.label for thing in one.things] or [one.room])
+                    + (f" → {one.name}" if one.name else ""),
+                    120,
+                ),
+                "by": plain(one.by),
+            }
+            for one in self.corrections
+        ]
+        return plan_of(self.scene) | {"fences": self.fences, "corrections": corrections}
 
     def _robots(self) -> list[dict[str, Any]]:
         return [

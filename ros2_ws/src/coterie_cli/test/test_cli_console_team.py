@@ -1,0 +1,167 @@
+"""Stories of the console with a whole team: asks, finds, gives a task and cancels it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("rclpy")
+pytest.importorskip("coterie_msgs")
+
+from cam_aggregator.node import AggregatorNode
+from coterie_fixtures.browser import Browser, chromium
+from coterie_fixtures.console_stage import ConsoleStage
+from emos_planner.leader.node import LeaderNode
+from emos_planner.robot.node import RobotNode
+from habitat_bridge.factory import make_world
+from habitat_bridge.node import BridgeNode
+from habitat_bridge.robots import load_embodiment
+from mele_explorer.node import ExplorerNode
+from object_planner.node import PlannerNode
+
+pytestmark = [pytest.mark.ros, pytest.mark.slow]
+
+WORKERS = {"walker": "legs"}
+EXPLORERS = {"scout": "wheels"}
+
+
+class Team(ConsoleStage):
+    """A bridge in lockstep with a worker and an explorer; leader, aggregator, object planner."""
+
+    def __init__(self, ros, folder) -> None:
+        super().__init__(ros, folder, [*WORKERS, *EXPLORERS])
+        world = make_world({"kind": "embedded", "seed": 23, "floors": 1, "noise": "none"})
+        self.house = world.truth()
+        robots = [
+            {
+                "name": name,
+                "embodiment": load_embodiment(body).model_copy(update={"name": name}).model_dump(),
+            }
+            for name, body in (WORKERS | EXPLORERS).items()
+        ]
+        self.add(
+            BridgeNode,
+            world=world,
+            robots=json.dumps(robots),
+            mode="lockstep",
+            prior_map="everything",
+        )
+        common = {"robots": list(WORKERS), "state_directory": str(folder)}
+        self.add(LeaderNode, "leader", **common)
+        for name in WORKERS:
+            self.add(RobotNode, "robot", namespace=f"/{name}", **common)
+        for name in EXPLORERS:
+            self.add(ExplorerNode, "explorer", namespace=f"/{name}")
+        self.add(AggregatorNode, "aggregator", robots=list(EXPLORERS), deadline=20.0)
+        self.add(PlannerNode, "object_planner")
+        self.begin()
+
+    def add(self, kind, *names, namespace=None, world=None, **parameters):
+        extra = {"world": world} if world is not None else {}
+        if namespace is not None:
+            extra["namespace"] = namespace
+        node = kind(*names, context=self.ros.context, parameters=parameters, **extra)
+        self.ros.add(node)
+        self.ros.wait_active(node, timeout=90.0)
+
+    def errand(self) -> str:
+        """Return a task that takes a while: a small thing to a table of another room."""
+        things = self.house.objects
+        tops = [t for t in things.values() if t.label.top in ("table", "bed", "desk")]
+        ids = {top.id for top in tops}
+        item = next(
+            t
+            for t in sorted(things.values(), key=lambda t: t.id)
+            if t.kind == "item" and t.support in ids and 0.3 < t.box.center[2] < 0.9
+        )
+        goal = next(t for t in tops if t.id != item.support)
+        return f"put {item.id} on {goal.id}"
+
+
+@pytest.fixture
+def team(ros, tmp_path):
+    if chromium() is None:
+        pytest.skip("no Chromium on this machine (apt install chromium): the page is not tried")
+    made = Team(ros, tmp_path)
+    yield made
+    made.close()
+
+
+def said(kind: str, text: str) -> str:
+    return (
+        f"document.querySelector('#kinds input[value={kind}]').click();"
+        f"document.getElementById('words').value = {json.dumps(text)};"
+        "document.getElementById('talk').requestSubmit()"
+    )
+
+
+def test_a_first_time_operator_asks_finds_gives_a_task_cancels_it_and_gives_it_again(team):
+    with Browser(chromium(), 1400, 900) as browser:
+        team.open(browser)
+        browser.wait_for("state.team?.can.ask && state.team.can.find && state.team.can.task")
+        browser.wait_for("state.map?.things.length > 5")
+
+        browser.run(said("ask", "Is there a bed in the bedroom?"))
+        browser.wait_for("state.talk?.[0]?.state === 'done'", within=120.0)
+        assert browser.run("state.talk[0].answer.kind") in ("yes", "no", "unknown")
+        browser.see("scout")
+        if browser.run("state.talk[0].answer.kind") != "unknown":
+            browser.press("Wrong")
+            browser.see("marked as wrong")
+
+        label = max(t.label.top for t in team.house.objects.values() if t.kind == "furniture")
+        browser.run(said("find", f"a {label}"))
+        browser.wait_for("state.talk[1]?.state === 'done'", within=120.0)
+        browser.wait_for("state.talk[1].answer.objects.length > 0")
+        browser.press("Show on the map")
+        browser.wait_for("document.querySelectorAll('#plan .thing.lit').length > 0")
+
+        task = team.errand()
+        browser.run(said("task", task))
+        browser.wait_for("state.tasks?.[0]?.all > 0", within=120.0)
+        browser.see("walker")
+        browser.run(said("task", "go to the kitchen"))
+        browser.see("a task is at work")
+        browser.press("Cancel this task")
+        browser.wait_for("state.tasks[0].outcome === 'cancelled'")
+        browser.wait_for("state.robots.every(r => !r.doing)", within=120.0)
+        browser.wait_for("document.querySelectorAll('.task details').length > 0")
+
+        browser.run("document.getElementById('words').value = ''")
+        browser.run(said("task", task))
+        browser.wait_for("state.tasks[1]?.outcome", within=300.0)
+        assert browser.run("state.tasks[1].outcome") == "done"
+        assert browser.run("state.tasks[1].talk.length") > 0
+        browser.see("cancel · ")
+        assert browser.console == []
+
+
+def test_a_task_that_was_given_elsewhere_is_shown_and_cancelled(team):
+    from rclpy.action import ActionClient
+
+    from coterie_msgs.action import ExecuteTask
+
+    ends: list = []
+    node = team.ros.node("terminal")
+    client = ActionClient(node, ExecuteTask, "execute_task")
+    team.wait(client.server_is_ready)
+    task = team.errand()
+
+    def give() -> None:
+        def take(future) -> None:
+            future.result().get_result_async().add_done_callback(
+                lambda one: ends.append(one.result().result)
+            )
+
+        client.send_goal_async(ExecuteTask.Goal(task=task)).add_done_callback(take)
+
+    with Browser(chromium(), 390, 780) as browser:
+        team.open(browser)
+        team.between(give)
+        browser.wait_for("state.tasks?.[0] && !state.tasks[0].own", within=120.0)
+        browser.press("Cancel this task")
+        team.wait(lambda: ends, "the task to end")
+        assert ends[0].outcome == ExecuteTask.Result.CANCELLED
+        browser.wait_for("state.tasks[0].outcome")
+        assert browser.console == []

@@ -1,0 +1,69 @@
+"""The team's map in 3D, in a page of viser's own: made when somebody first opens it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from coterie_console.map_view import MapView
+from coterie_console.team.state import ConsoleState
+from coterie_console.text import plain
+from coterie_console.web import WebPage
+
+_PERIOD = 0.2
+"""How often robots are moved [s]."""
+_REDRAW = 5.0
+"""A newer map is drawn at most so often [s]."""
+_COLORS = ((38, 98, 160), (194, 87, 12), (30, 125, 69), (123, 63, 160), (160, 31, 91))
+
+
+class SpacePage:
+    """Shows map and robots in 3D, on this machine alone.
+
+    Args:
+        state: What is known; it is read from another thread, whole maps and poses at a time.
+
+    Raises:
+        PageError: No port is free.
+    """
+
+    def __init__(self, state: ConsoleState) -> None:
+        self._state = state
+        self.page = WebPage(f"{plain(state.team)} in 3D")
+        self._drawn = 0
+        self._due = 0.0
+        self._robots: dict[str, Any] = {}
+        self._view: MapView | None = None
+        self.page.every(_PERIOD, self._update)
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return self.page.url
+
+    def close(self) -> None:
+        """Stop serving."""
+        self.page.close()
+
+    def _update(self) -> None:
+        version, now = self._state.version("map"), self._state.clock()
+        if version != self._drawn and now >= self._due:
+            self._drawn, self._due = version, now + _REDRAW
+            self.page.server.scene.reset()
+            self._robots = {}
+            self._view = MapView(self.page.server, self._state.scene)
+        if self._view is None:
+            return
+        x0, y0, z0 = (float(v) for v in self._view.shapes.origin)
+        for k, robot in enumerate(list(self._state.robots.values())):
+            if robot.pose is None:
+                continue
+            x, y, z, _ = robot.pose
+            at = (x - x0, y - y0, z - z0 + 0.25)
+            if robot.name not in self._robots:
+                add, color = self.page.server.scene, _COLORS[k % len(_COLORS)]
+                ball = add.add_icosphere(f"/robots/{k}", radius=0.22, color=color, position=at)
+                name = add.add_label(f"/robots/{k}/name", plain(robot.name))
+                self._robots[robot.name] = (ball, name)
+            ball = self._robots[robot.name][0]
+            if tuple(ball.position) != at:
+                ball.position = at
