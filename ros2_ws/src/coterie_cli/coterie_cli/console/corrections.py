@@ -83,10 +83,6 @@ class MapCorrections:
 
     async def _send(self, order: dict[str, Any], id_: str, holds: bool) -> None:
         """Tell the mapper until it says that a correction holds, or does not any more."""
-        if not self.there:
-            raise Refused(
-                "nobody takes corrections: this team has no mapper (add `mapper: {}` to its file)"
-            )
         for _ in range(_TIMES):
             self._out.publish(String(data=json.dumps(order)))
             self._heard.clear()
@@ -94,6 +90,10 @@ class MapCorrections:
                 await in_time(self._heard.wait(), _EACH)
             if any(one.id == id_ for one in self._state.corrections) is holds:
                 return
+        if not self.there:
+            raise Refused(
+                "nobody takes corrections: this team has no mapper (add `mapper: {}` to its file)"
+            )
         raise Refused("the mapper did not take it up; its log may say why")
 
 
