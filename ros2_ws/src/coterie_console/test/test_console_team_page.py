@@ -239,6 +239,18 @@ def test_a_task_that_was_given_elsewhere_is_shown_and_an_old_one_is_not():
     assert state.current_task() is None and "told to stop" in task.message
 
 
+def test_what_comes_late_of_a_task_that_is_over_begins_none():
+    state = state_of()
+    task = state.begin_task("Go to the hall", "anna")
+    part = SubTask(id="a", kind="go_to", rooms=("hall",), robot="rover", state=SubTaskState.RUNNING)
+    state.sub_tasks([part], "task-1")
+    state.end_task(task, "cancelled", "")
+    state.sub_tasks([part], "task-1")
+    assert state.current_task() is None and len(state.tasks) == 1
+    state.sub_tasks([part], "task-2")
+    assert state.current_task() is not None
+
+
 # -- in a browser ----------------------------------------------------------------------------------
 
 

@@ -108,7 +108,7 @@ class ConsoleNode(Operator):
             Assignment,
             "assignment",
             "latched",
-            lambda told: self.state.sub_tasks(told[2]),
+            lambda told: self.state.sub_tasks(told[2], told[0]),
             convert=assignment_from_msg,
         )
         self.subscribe(

@@ -54,6 +54,7 @@ class Task:
     by: str
     at: float
     own: bool
+    team_id: str = ""
     stage: str = "waiting"
     round: int = 0
     outcome: str = ""

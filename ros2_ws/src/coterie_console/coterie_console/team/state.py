@@ -257,14 +257,25 @@ class ConsoleState:
             )
             self.touch("tasks")
 
-    def sub_tasks(self, sub_tasks: Sequence[SubTask]) -> None:
-        """Note who does what; where nobody gave a task here, somebody else did."""
+    def sub_tasks(self, sub_tasks: Sequence[SubTask], id_: str = "") -> None:
+        """Note who does what; where nobody gave a task here, somebody else did.
+
+        Args:
+            sub_tasks: Everybody's share.
+            id_: The leader's id of the task; "": not told. What is told late of a task that is over
+                begins none.
+        """
         task = self.current_task()
+        if id_ and any(one.outcome and one.team_id == id_ for one in self.tasks):
+            return
+        if task is not None and id_:
+            task.team_id = id_
         over = all(one.state in (SubTaskState.DONE, SubTaskState.FAILED) for one in sub_tasks)
         if task is None:
             if over:
                 return
             task = self.begin_task("a task that was given elsewhere", "somebody", own=False)
+            task.team_id = id_
         if sub_tasks and tuple(sub_tasks) != task.sub_tasks:
             task.sub_tasks = tuple(sub_tasks)
             self.touch("tasks")
