@@ -8,6 +8,7 @@ from typing import Any
 from coterie_bringup.team_client import FoundObjects, TeamAnswer
 from coterie_cli.ask import evidence_text, way_length
 from coterie_console.text import plain
+from coterie_core.ask_back import Judgement
 from coterie_core.questions import OpenAnswer
 from coterie_core.scene import SceneGraph
 
@@ -81,6 +82,14 @@ def notes(answer: OpenAnswer) -> str:
     if answer.reason:
         said.append(f"the rules decided: {answer.reason}")
     return "; ".join(said)
+
+
+def judged(answer: dict[str, Any], judgement: Judgement | None) -> None:
+    """Add to an answer that its request was not clear, where the team says so."""
+    if judgement is not None and not judgement.goes_on:
+        kind = judgement.kind.replace("_", " ")
+        answer |= {"kind": "unknown", "sure": f"the request: {kind}", "because": []}
+        answer["text"] = plain(judgement.text or answer["text"], 600)
 
 
 def found(answer: FoundObjects, scene: SceneGraph) -> dict[str, Any]:

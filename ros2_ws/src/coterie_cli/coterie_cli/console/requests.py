@@ -147,11 +147,13 @@ class Requests:
 
         question = Question(f"ask-{uuid.uuid4().hex[:12]}", "", "", words)
         answer = await self._node.ask(question, _ASK, progress)
+        judgement = self._node.judgements.pop(question.id, None)
         if isinstance(answer, str):
             return answer or "the team could not answer, and does not say why"
         if isinstance(answer, OpenAnswer):
             talk.answer = answers.in_words(answer, self.state.scene)
             talk.told = answers.notes(answer)
+            answers.judged(talk.answer, judgement)
             return ""
         known: dict[str, SceneGraph] = {}
         for one in answer.answers:
@@ -169,6 +171,7 @@ class Requests:
         if isinstance(answer, str):
             return answer or "the planner found nothing, and does not say why"
         talk.answer = answers.found(answer, self.state.scene)
+        answers.judged(talk.answer, answer.judgement)
         talk.told = answer.explanation
         return ""
 
