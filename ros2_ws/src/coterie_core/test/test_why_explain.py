@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
+from coterie_core.ask_back import RequestState, settle
 from coterie_core.language import (
+    DECISIONS,
     CheckFailed,
     Decider,
     Decision,
@@ -21,6 +23,7 @@ from coterie_core.language import (
     build_decider,
 )
 from coterie_core.ledger import Ledger
+from coterie_core.scene import Floor, Place, Room, SceneGraph
 from coterie_core.testing.endpoint import Endpoint, Says
 from coterie_core.why import (
     JournalSettings,
@@ -34,6 +37,7 @@ from coterie_core.why import (
     read_story,
 )
 from coterie_core.why.explanation import NothingKept
+from coterie_core.why.words import PHRASES
 
 
 class Shelf(BaseModel):
@@ -246,3 +250,26 @@ def test_a_goal_that_nobody_of_the_team_sent_is_told_as_far_as_the_log_knows(fol
     assert [step.kind for step in told.steps] == ["log goal", "log refusal"]
     assert "no permit to dock" in told.steps[1].text
     assert any("by hand" in gap for gap in told.gaps)
+
+
+def test_every_decision_of_the_stack_has_words() -> None:
+    assert set(PHRASES) == set(DECISIONS)
+
+
+def test_a_request_that_was_not_begun_tells_what_was_asked_back(folder: Path) -> None:
+    scene = SceneGraph()
+    scene.add_floor(Floor("f0", 0, 0.0))
+    scene.add_room(Room("r0", "pantry", "pantry", "f0"))
+    scene.add_place(Place("p0", (0.0, 0.0, 0.0), "r0"))
+    words = "Bring the prettiest jug to the pantry"
+    belong(task="task-8")
+    note("task", "leader", {"words": words})
+    state = RequestState(words, "do", scene)
+    decider = Decider(RulesModel(), who="leader")
+    settled = asyncio.run(settle(state, decider, None, who="leader", task="task-8"))
+    assert not settled.go_on
+    told = explain("jug", folder)
+    kinds = [step.kind for step in told.steps]
+    assert kinds == ["task", "decision", "judged"]
+    assert told.steps[-1].text.endswith("it was not begun")
+    assert settled.judgement.kind.replace("_", " ") in told.steps[-1].text

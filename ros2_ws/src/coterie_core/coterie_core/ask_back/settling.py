@@ -15,6 +15,7 @@ from coterie_core.ask_back.state import RequestState
 from coterie_core.asking import NOBODY, WordsAnswer, WordsQuestion
 from coterie_core.language import Decider
 from coterie_core.scene import SceneGraph
+from coterie_core.why import note
 
 Person = Callable[[WordsQuestion], Awaitable[WordsAnswer]]
 """Puts a question to whoever gave the request; at once without an answer where nobody is there."""
@@ -65,6 +66,24 @@ async def settle(
             the judgement misses.
         within: How long a person is waited for [s of wall time].
     """
+    settled = await _settled(state, decider, person, who, task, cleared, within)
+    told = settled.judgement
+    if not told.clear:
+        body = {"words": f"{told.kind.replace('_', ' ')}: {told.text}", "question": told.question}
+        more = {"answer": told.answer, "evidence": told.evidence, "went_on": settled.go_on}
+        note("judged", who, {**body, **more}, task=task or None)
+    return settled
+
+
+async def _settled(
+    state: RequestState,
+    decider: Decider,
+    person: Person | None,
+    who: str,
+    task: str,
+    cleared: Callable[[Judgement], bool] | None,
+    within: float,
+) -> Settled:
     told, _ = await _judge(state, decider)
     if not told.clear and cleared is not None and cleared(told):
         told = Judgement(decided_by=told.decided_by, reason=told.reason)

@@ -166,13 +166,15 @@ class _Chain(Steps):
         else:
             self.lead_up(begin)
             self.add(begin, asked=True)
-        split = next((r for r in of_task if r.body.get("name") == "emos.split_task"), None)
-        if split is not None:
-            self.add(split)
+        for record in of_task:
+            if record.kind == "decision" and record.who == "leader":
+                self.add(record)
         before: dict[str, str] = {}
         for record in of_task:
-            if record.kind == "turn" and record.body.get("turn") in ("reject", "silent", "problem"):
-                self.add(record)
+            said = record.kind == "turn" and record.body.get("turn")
+            if said in ("reject", "silent", "problem") or record.kind == "judged":
+                evidence = record.body.get("evidence")
+                self.add(record, map(line, evidence) if isinstance(evidence, list) else ())
             if record.kind == "assignment":
                 given = {str(o.get("id")): str(o.get("robot", "")) for o in self.parts(record)}
                 if given != before:
@@ -304,7 +306,7 @@ class _Chain(Steps):
             self.lead_up(asked)
             self.add(asked, asked=True)
         for record in records:
-            if record.kind == "decision":
+            if record.kind in ("decision", "judged"):
                 self.add(record)
             elif record.kind == "sent":
                 self._motor(record)

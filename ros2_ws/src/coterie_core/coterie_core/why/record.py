@@ -31,7 +31,7 @@ class Record:
         id: 10 hexadecimal digits; of a goal that was sent, the 32 of its action.
         at: When [ISO 8601, UTC].
         kind: `decision`, `task`, `turn`, `assignment`, `action`, `sent`, `ended`, `question`,
-            `answer`, `outcome`, `lost`.
+            `answer`, `judged`, `outcome`, `lost`.
         who: Robot, `leader`, `aggregator`; "": nobody in particular.
         of: What it belongs to.
         body: Plain data; its texts are data.

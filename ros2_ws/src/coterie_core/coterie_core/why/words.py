@@ -37,6 +37,7 @@ PHRASES: Mapping[str, str] = {
     "reveca.choose_plan": "what to do next",
     "reveca.judge_scenario": "whether somebody else changed what it plans with",
     "reveca.rate_relevance": "what matters for the goal",
+    "team.judge_request": "whether the request is clear",
 }
 _LINE = 240
 
@@ -69,11 +70,22 @@ def sentence(record: Record) -> str:
         return f"it ended: {line(body.get('outcome', ''), 40)}" + (f": {told}" if told else "")
     if record.kind == "answer":
         return f"{who} answered: {line(body.get('words', ''))}"
+    if record.kind == "judged":
+        return _judged(who, body)
     if record.kind == "outcome":
         return (
             f"the task ended {line(body.get('outcome', ''), 40)}: {line(body.get('message', ''))}"
         )
     return f"{who}: {line(body.get('words', record.kind))}"
+
+
+def _judged(who: str, body: Mapping[str, Any]) -> str:
+    told = f"{who} found it {line(body.get('words', ''), 400)}"
+    if body.get("question"):
+        told += f'; asked back: "{line(body["question"])}"'
+        said = body.get("answer")
+        told += f' and was told "{line(said)}"' if said else ", and nobody answered"
+    return told if body.get("went_on") else f"{told}; it was not begun"
 
 
 def _turn(who: str, body: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, RobotReport, SubTask
 from coterie_core.understanding import NotUnderstood
 from coterie_core.why import belong, follow, note
+from coterie_core.why.context import current
 from coterie_core.why.journal import keeping
 from emos_planner.allocation.solver import Share, assign
 from emos_planner.geometry.toolbox import Toolbox
@@ -183,8 +184,9 @@ class Leader:
             )
         if self._asking is not None:
             self._asking.begin(task)
-        belong(task=task)
-        note("task", "leader", {"words": words, "robots": robots})
+        if current().task != task:  # else whoever took it in has kept it, as it was given
+            belong(task=task)
+            note("task", "leader", {"words": words, "robots": robots})
         transcript = Transcript(task, words, self._on_turn)
         meant, problem = self._understood(words, robots, goals)
         if problem and self.decider.rule_only:

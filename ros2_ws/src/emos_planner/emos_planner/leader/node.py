@@ -18,6 +18,7 @@ from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Proposal, RobotReport, SubTask
 from coterie_core.understanding import NotUnderstood
 from coterie_core.waiting import in_time
+from coterie_core.why import belong, note
 from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, SemanticMap
 from coterie_ros import conversions
@@ -164,6 +165,8 @@ class LeaderNode(AgentNode):
             return goal.abort(ExecuteTask.Result(success=False, message=why))
         self._busy, self._words = f"task-{uuid.uuid4().hex[:8]}", words
         self._goal, self._judgement = goal, None
+        belong(task=self._busy)
+        note("task", "leader", {"words": words})
         try:
             asked = conversions.duration_from_msg(goal.request.max_time, field="max_time")
             limit = asked or self.parameters["max_time"]
