@@ -232,11 +232,14 @@ def _first_given(story: Story, task: str) -> dict[str, str]:
 
 
 def _task_table(words: str, before: TaskEnd, after: TaskEnd, asked: WhatIf) -> Table:
-    table = Table("", "as it was", _changed(asked), title=f'"{line(words)}"')
+    title = Text(f'"{line(words)}"')  # data, not markup
+    table = Table("", "once more as it was", _changed(asked), title=title)
 
     def row(name: str, one: object, other: object) -> None:
         texts = str(one), str(other)
-        table.add_row(name, texts[0], Text(texts[1], "bold" if texts[0] != texts[1] else ""))
+        table.add_row(
+            Text(name), Text(texts[0]), Text(texts[1], "bold" if texts[0] != texts[1] else "")
+        )
 
     row("ended", before.state, after.state)
     reached = (f"{end.achieved} of {end.wanted}" for end in (before, after))
