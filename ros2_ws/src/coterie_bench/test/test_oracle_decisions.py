@@ -54,15 +54,15 @@ def test_prompts_tell_no_verdict_and_the_oracle_answers_them(package: str) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("package", ["coela.", "mele.", "objects.", "reveca."])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_prompts_fit_small_contexts_and_can_be_answered(package: str) -> None:
     names = tuple(name for name in DECISIONS if name.startswith(package))
     for name, samples in decision_samples(names, seed=8, count=1).items():
-        for context in (8_000, 128_000):
-            request = request_for(samples[0].decision, samples[0].state, "model", context)
+        decision, state = samples[0].decision, samples[0].state
+        if any(message.images for message in messages_for(decision, state)):
+            continue  # they are of one size
+        for context in (2_000, 4_000, 8_000, 128_000):
+            request = request_for(decision, state, "model", context)
             assert estimate_prompt(request) + request.max_tokens <= context, name
-        whole = estimate_prompt(request_for(samples[0].decision, samples[0].state, "model"))
-        short = request_for(samples[0].decision, samples[0].state, "model", 2_000)
-        assert estimate_prompt(short) <= whole
-        assert short.max_tokens <= 2_000 // 3
+        oracles_reply(samples[0], 2_000)
         oracles_reply(samples[0], 8_000)

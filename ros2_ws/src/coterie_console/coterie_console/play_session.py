@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
+from coterie_bench.reveca.baseline_coela import TextAgent
 from coterie_bench.reveca.episodes import record as measured
 from coterie_bench.reveca.methods import METHODS, WORLDS, World
 from coterie_console.play_person import Choice, Interface, Person
@@ -64,7 +65,7 @@ class PlaySession:
         if decider is not None and not decider.rule_only:
             contacts = AskPeople(list(interfaces.values()))
             for name, agent in self.agents.items():
-                if isinstance(agent, RevecaAgent):
+                if isinstance(agent, RevecaAgent | TextAgent):
                     agent.asking = Asking(name, (), contacts)
         self._asked_at: dict[str, float] = {}
         self._now = 0

@@ -31,8 +31,8 @@ def short(monkeypatch):
     monkeypatch.setitem(WORLDS, "short", made)
 
 
-def make(tmp_path, people=("Ada",), agents=2, decider=None):
-    record = Record(world="short", method="reveca", seed=0, agents=agents, people=list(people))
+def make(tmp_path, people=("Ada",), agents=2, decider=None, method="reveca"):
+    record = Record(world="short", method=method, seed=0, agents=agents, people=list(people))
     seats = {name: Seat(name, pace=0.0) for name in people}
     return PlayPage(PlaySession(record, tmp_path / "s.json", seats, decider), seats, port=0)
 
@@ -182,10 +182,11 @@ def model():
         yield asks
 
 
+@pytest.mark.parametrize("method", ["reveca", "coela"])
 async def test_a_question_is_put_to_who_is_there_and_its_answer_reaches_the_model(
-    tmp_path, short, model
+    tmp_path, short, model, method
 ):
-    page = make(tmp_path, ("Ada", "Bob"), agents=3, decider=model.decider)
+    page = make(tmp_path, ("Ada", "Bob"), agents=3, decider=model.decider, method=method)
     await page.start()
     async with aiohttp.ClientSession(f"http://localhost:{page.port}") as client:
         bob = Tab(await client.ws_connect(f"/socket?seat={page.seats['Bob'].token}"))

@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 Numbers = tuple[float, float, float]
 
 
-def _map(**things: tuple[Numbers, Numbers, int, dict[str, float]]) -> str:
-    """Return a map's JSON from id -> center [m], size [m], times seen, labels."""
-    return json.dumps(
-        {
-            id_: {"center": center, "size": size, "seen": seen, "labels": labels}
-            for id_, (center, size, seen, labels) in things.items()
+@dataclass(frozen=True)
+class Example:
+    """A question about a small map, and the reply to it; `asked` holds `{map}`."""
+
+    asked: str
+    map: Mapping[str, Mapping[str, object]]
+    reply: str
+
+    def question(self, *, lean: bool = False) -> str:
+        """Return the question with its map; lean: only what and where things are."""
+        shown = {
+            id_: {name: value for name, value in told.items() if not lean or name in _BAREST}
+            for id_, told in self.map.items()
         }
-    )
+        return self.asked.replace("{map}", json.dumps(shown))
+
+
+_BAREST = ("center", "label", "labels")
+
+
+def _map(
+    **things: tuple[Numbers, Numbers, int, dict[str, float]],
+) -> dict[str, dict[str, object]]:
+    """Return a map: id -> center [m], size [m], times seen, labels."""
+    return {
+        id_: {"center": center, "size": size, "seen": seen, "labels": labels}
+        for id_, (center, size, seen, labels) in things.items()
+    }
 
 
 _HALL = _map(
@@ -53,71 +75,79 @@ def _said(correctness: str, relevance: str, suggestions: list[str]) -> str:
     )
 
 
-PLAN_EXAMPLES: tuple[tuple[str, str, str], ...] = (
-    (
+PLAN_EXAMPLES: tuple[Example, ...] = (
+    Example(
+        "Example map: {map}\nExample request: It is pouring outside, what should I take along?",
         _HALL,
-        "It is pouring outside, what should I take along?",
         _plan("something against rain", ["o3"], "o3 is most likely an umbrella."),
     ),
-    (
+    Example(
+        "Example map: {map}\nExample request: Where could the milk go, if not into the sink?",
         _KITCHEN,
-        "Where could the milk go, if not into the sink?",
         _plan(
             "a place that keeps milk, not the sink", ["k1"], "k1 is a refrigerator and keeps cold."
         ),
     ),
-    (
+    Example(
+        "Example map: {map}\nExample request: I want to play the piano",
         _HALL,
-        "I want to play the piano",
         _plan("a piano", [], "There is no piano and nothing that could stand in for one."),
     ),
 )
-"""Map, request and answer."""
 
-FEEDBACK_EXAMPLES: tuple[tuple[str, str], ...] = (
-    (
-        f"Map: {_KITCHEN}\nRequest: the cup on the table\nAnswer: ['k4', 'k3']",
+FEEDBACK_EXAMPLES: tuple[Example, ...] = (
+    Example(
+        "Example. Map: {map}\nRequest: the cup on the table\nAnswer: ['k4', 'k3']",
+        _KITCHEN,
         _said("a cup is asked for, k4 is a table", "k4 is over", ["leave out k4, keep k3"]),
     ),
-    (
-        f"Map: {_HALL}\nRequest: where is the guitar?\nAnswer: []",
+    Example(
+        "Example. Map: {map}\nRequest: where is the guitar?\nAnswer: []",
+        _HALL,
         _said("no guitar in the map, none listed", "nothing is missing", []),
     ),
-    (
-        f"Map: {_HALL}\nRequest: a seat that is no stool\nAnswer: ['o1']",
+    Example(
+        "Example. Map: {map}\nRequest: a seat that is no stool\nAnswer: ['o1']",
+        _HALL,
         _said("o1 is most likely a chair", "nothing is missing, nothing over", []),
     ),
-    (
-        f"Map: {_KITCHEN}\nRequest: where can I put a hot pan?\nAnswer: ['k3', 'k4']",
+    Example(
+        "Example. Map: {map}\nRequest: where can I put a hot pan?\nAnswer: ['k3', 'k4']",
+        _KITCHEN,
         _said("k3 is a cup and holds no pan", "order wrong", ["put k4 first", "leave out k3"]),
     ),
-    (
-        f"Map: {_HALL}\nRequest: somewhere for my coat\nAnswer: ['o1', 'o2']",
+    Example(
+        "Example. Map: {map}\nRequest: somewhere for my coat\nAnswer: ['o1', 'o2']",
+        _HALL,
         _said("both serve", "a wardrobe is made for coats", ["put o2 before o1"]),
     ),
-    (
-        f"Map: {_KITCHEN}\nRequest: something cold to drink\nAnswer: []",
+    Example(
+        "Example. Map: {map}\nRequest: something cold to drink\nAnswer: []",
+        _KITCHEN,
         _said("drinks are kept in refrigerators", "k1 is missing", ["add k1"]),
     ),
-    (
-        f"Map: {_KITCHEN}\nRequest: rinse this apple\nAnswer: ['k2']",
+    Example(
+        "Example. Map: {map}\nRequest: rinse this apple\nAnswer: ['k2']",
+        _KITCHEN,
         _said("a sink is right", "nothing is missing, nothing over", []),
     ),
 )
-"""What is judged, and the judgement."""
 
-REFINE_EXAMPLES: tuple[tuple[str, str], ...] = (
-    (
-        f"Map: {_HALL}\nAnswer: ['o1', 'o2'] to: somewhere for my coat\nReview: put o2 before o1",
+REFINE_EXAMPLES: tuple[Example, ...] = (
+    Example(
+        "Example. Map: {map}\nAnswer: ['o1', 'o2'] to: somewhere for my coat\n"
+        "Review: put o2 before o1",
+        _HALL,
         _plan("a place for a coat", ["o2", "o1"], "o2 is a wardrobe; a chair will do at a pinch."),
     ),
-    (
-        f"Map: {_KITCHEN}\nAnswer: ['k4', 'k3'] to: the cup on the table\nReview: leave out k4",
+    Example(
+        "Example. Map: {map}\nAnswer: ['k4', 'k3'] to: the cup on the table\nReview: leave out k4",
+        _KITCHEN,
         _plan("the cup that stands on the table", ["k3"], "k3 is most likely a cup on k4."),
     ),
-    (
-        f"Map: {_HALL}\nAnswer: [] to: where is the guitar?\nReview: no changes",
+    Example(
+        "Example. Map: {map}\nAnswer: [] to: where is the guitar?\nReview: no changes",
+        _HALL,
         _plan("a guitar", [], "There is none in the map."),
     ),
 )
-"""What is to be improved, and the improved answer."""

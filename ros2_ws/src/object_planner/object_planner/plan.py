@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
@@ -24,12 +24,11 @@ from coterie_core.language import (
 )
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.scene.lookups import map_tools
-from object_planner.examples import PLAN_EXAMPLES
+from object_planner.examples import PLAN_EXAMPLES, Example
 from object_planner.ground import Findings, Grounder, Mode
 from object_planner.map_text import CHARACTERS_PER_TOKEN, MAP_TOKENS, ShownMap, map_entry, shown_map
 from object_planner.request import parse
 
-ExampleT = TypeVar("ExampleT")
 MOST = 50
 """Most objects in an answer."""
 _EXPLAINED = 5
@@ -40,6 +39,8 @@ _LOOKED_UP = 0.5
 """Share of a prompt's usual length from which there is room for look-ups."""
 _ALL_EXAMPLES = 0.25
 """Share from which there is room for all examples."""
+_LEAN = 0.05
+"""Share below which a map tells only what and where things are, and one example is enough."""
 
 
 class Plan(BaseModel):
@@ -108,7 +109,7 @@ class PlanState:
             small = len(self.scene.objects) * _LEAST_LINE < tokens * CHARACTERS_PER_TOKEN
             relevant = () if small else self.grounder.relevant(parse(self.words))
             self._texts[tokens] = shown_map(
-                self.scene, self.mode, tokens, relevant, self.seed, self.likeness
+                self.scene, self.mode, tokens, relevant, self.seed, self.likeness, lean=is_lean()
             )
         return self._texts[tokens]
 
@@ -137,11 +138,19 @@ class PlanState:
         return self.grounder.find(parse(self.words))
 
 
-FORMAT = (
-    "The map is JSON: id -> center and size of the box [m, z up], how often the object was seen, "
-    "and what it is taken for (one label, or several with probabilities: a detector's opinion, "
-    "which errs)."
-)
+def is_lean() -> bool:
+    """Tell whether the prompt that is being made has room for the barest map only."""
+    return prompt_share() < _LEAN
+
+
+def form() -> str:
+    """Return what the entries of the map that a prompt shows mean."""
+    size = "center" if is_lean() else "center and size"
+    seen = "" if is_lean() else "how often the object was seen, "
+    return (
+        f"The map is JSON: id -> {size} of the box [m, z up], {seen}and what it is taken for (one "
+        "label, or several with probabilities: a detector's opinion, which errs)."
+    )
 
 
 def check_ids(scene: SceneGraph, plan: Plan) -> None:
@@ -193,18 +202,11 @@ class PlanObjects(Decision[PlanState, Plan]):
         return (
             Message.system(
                 f"{opening} List ids, the one that serves best first, and leave out what does not "
-                f"serve; an empty list is the right answer where nothing does. {FORMAT} Think of "
+                f"serve; an empty list is the right answer where nothing does. {form()} Think of "
                 "what things are for, where they are, and what the request rules out. The request "
                 "may be in any language."
             ),
-            *(
-                message
-                for map_, words, reply in _few(PLAN_EXAMPLES)
-                for message in (
-                    Message.user(f"Example map: {map_}\nExample request: {words}"),
-                    Message.assistant(reply),
-                )
-            ),
+            *examples(PLAN_EXAMPLES),
             Message.user(f"{asked(state)}\nWhich objects serve it?"),
         )
 
@@ -231,17 +233,14 @@ class PlanObjects(Decision[PlanState, Plan]):
         return by_tools(state)
 
 
-def _few(examples: Sequence[ExampleT]) -> Sequence[ExampleT]:
-    """Return the examples that there is room for: all of them, or the first and the last."""
-    return examples if prompt_share() >= _ALL_EXAMPLES else (examples[0], examples[-1])
-
-
-def examples(given: Sequence[tuple[str, str]]) -> list[Message]:
-    """Return examples (question, reply) as messages."""
+def examples(given: Sequence[Example]) -> list[Message]:
+    """Return the examples that there is room for as messages: all, the first and last, or one."""
+    if prompt_share() < _ALL_EXAMPLES:
+        given = given[:1] if is_lean() else (given[0], given[-1])
     return [
         message
-        for question, reply in _few(given)
-        for message in (Message.user(f"Example. {question}"), Message.assistant(reply))
+        for one in given
+        for message in (Message.user(one.question(lean=is_lean())), Message.assistant(one.reply))
     ]
 
 

@@ -17,7 +17,7 @@ from coterie_core.language import (
     prompt_share,
 )
 from object_planner.examples import FEEDBACK_EXAMPLES, REFINE_EXAMPLES
-from object_planner.plan import FORMAT, Plan, PlanState, asked, by_tools, check_ids, examples
+from object_planner.plan import Plan, PlanState, asked, by_tools, check_ids, examples, form
 
 
 class RefinedPlan(Plan):
@@ -90,7 +90,7 @@ class Reflect(Decision[ReviewState, Feedback]):
                 "right (correctness), is the order right with nothing missing and nothing over "
                 "(relevance), is its reason plain (clarity)? Then list concrete changes. "
                 "Suggest none where the answer is right: above all, an empty list is right where "
-                f"nothing in the map serves. {FORMAT}"
+                f"nothing in the map serves. {form()}"
             ),
             *examples(FEEDBACK_EXAMPLES),
             Message.user(f"{asked(state.question)}\n{_history(state)}\n{_answer(state.plan)}"),
@@ -134,7 +134,7 @@ class Refine(Decision[ReviewState, RefinedPlan]):
             Message.system(
                 f"{opening} The answer lists the objects of a semantic map that serve a person's "
                 "request, best first, or none where nothing serves. Make the suggested changes "
-                f"that are right and leave the rest as it is. {FORMAT}"
+                f"that are right and leave the rest as it is. {form()}"
             ),
             *examples(REFINE_EXAMPLES),
             Message.user(
@@ -184,7 +184,7 @@ class ChoosePlan(Decision[ChoiceState, Choice]):
             Message.system(
                 "Several answers to one request are given. Choose the one whose objects serve the "
                 "request best and whose order is best; an empty list is best where nothing serves. "
-                f"{FORMAT}"
+                f"{form()}"
             ),
             Message.user(f"{asked(state.question)}\n{answers}\nWhich number is the best?"),
         )

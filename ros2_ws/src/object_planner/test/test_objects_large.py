@@ -62,7 +62,7 @@ def valid_ids(request):
     return request.schema["properties"]["relevant_objects"]["items"]["enum"]
 
 
-@pytest.mark.parametrize("context", [8192, 4096, 2700])
+@pytest.mark.parametrize("context", [8192, 4096, 2700, 2048])
 def test_what_a_short_prompt_leaves_out_is_no_valid_answer_either(hotel, context):
     """Thousands of ids in the schema would leave no room for what they stand for."""
     state = PlanState(hotel, "a stool next to the piano")
@@ -72,6 +72,20 @@ def test_what_a_short_prompt_leaves_out_is_no_valid_answer_either(hotel, context
     text = request.messages[-1].text
     assert {"piano", "stool"} <= set(ids) and len(ids) < 300
     assert all(f'"{id_}"' in text for id_ in ids)
+
+
+def test_with_little_room_each_kind_that_serves_comes_before_a_second_of_one():
+    """Fifty chairs must not push out the only couch; what is shown says what and where."""
+    home = SceneGraph()
+    for k in range(300):
+        home.add_object(thing(f"c{k}", "chair", (0.1 * k, 0.0, 0.5), seen=40))
+    home.add_object(thing("z", "couch", (3.0, 3.0, 0.5), seen=2))
+    request = request_for(PlanObjects(), PlanState(home, "something to sit on"), "model", 2048)
+    text = request.messages[-1].text
+    shown = json.loads(text[text.index("{") : text.index("\n(left out")])
+    assert "z" in shown and 4 < len(shown) == len(valid_ids(request)) < 40
+    assert {frozenset(told) for told in shown.values()} == {frozenset(("center", "labels"))}
+    assert "center of the box" in request.messages[0].text
 
 
 def test_an_answer_under_review_may_keep_what_is_not_shown(hotel):

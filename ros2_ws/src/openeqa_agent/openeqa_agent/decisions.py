@@ -103,6 +103,8 @@ class ToolsAnswer(MapAnswer):
     )
 
 
+_LOOKED_UP = 0.5
+"""Share of a prompt's usual length from which there is room for look-ups."""
 AnswerT = TypeVar("AnswerT", bound=OpenAnswer)
 
 
@@ -145,8 +147,9 @@ class _OpenDecision(Decision[Asked, AnswerT]):
         if state.index is not None and "objects" in fields:
             ids = sorted(state.index.scene.objects)
             # Where a model can look up, any id may come; else those that the prompt shows.
-            known = ids if self.tools(state) else [id_ for id_ in ids if id_ in state.text]
-            shown["objects[]"] = known
+            looks = prompt_share() >= _LOOKED_UP and bool(self.tools(state))
+            text = "" if looks else _map(state)
+            shown["objects[]"] = ids if looks else [id_ for id_ in ids if id_ in text]
         if "frames" in fields:
             shown["frames[]"] = list(state.frames or (one.frame for one in state.captions))
         return shown

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
 
 from coterie_bench.reveca.baseline_common import BaselineAgent
+from coterie_core.asking import Asking
 from coterie_core.cooperation import (
     Action,
     Briefing,
@@ -33,6 +34,7 @@ from coterie_core.language import (
     Decision,
     Message,
     RulesModel,
+    Tool,
     as_data,
     neutral_order,
 )
@@ -79,6 +81,7 @@ class Turn:
         costs: Steps of each.
         message: The message that can be sent instead; "": none is offered.
         news: Needed things that it tells of, as data.
+        asking: How the model asks the person; None: there is no way to.
     """
 
     name: str
@@ -93,6 +96,7 @@ class Turn:
     costs: tuple[float, ...] = ()
     message: str = ""
     news: int = 0
+    asking: Asking | None = field(default=None, compare=False)
 
 
 SEND = "send the message"
@@ -191,6 +195,10 @@ class ActOrSpeak(Decision[Turn, TurnReply]):
         """The plans, and the message if one may be sent; in the order of the prompt."""
         return {"option": _neutral(state)}
 
+    def tools(self, state: Turn) -> Sequence[Tool[Any]]:
+        """Asking the person, where that is possible."""
+        return state.asking.tools() if state.asking is not None else ()
+
     def only_reply(self, state: Turn) -> TurnReply | None:
         """The one option, where there is no other."""
         return TurnReply(option=state.options[0]) if len(state.options) == 1 else None
@@ -220,6 +228,9 @@ class TextAgent(BaselineAgent):
         name: Its name in the team.
         decider: Who decides; None: the rule.
         settings: Bounds of its memory; `tokens` bounds the scene in prompts.
+
+    Attributes:
+        asking: Lets its model ask the person; None: there is no way to.
     """
 
     def __init__(
@@ -227,6 +238,7 @@ class TextAgent(BaselineAgent):
     ) -> None:
         super().__init__(name, replace(settings, collaborators=True))
         self.decider = decider or Decider(RulesModel(), who=name)
+        self.asking: Asking | None = None
 
     def begin(self, briefing: Briefing) -> None:
         """Start an episode."""
@@ -281,6 +293,7 @@ class TextAgent(BaselineAgent):
             costs=tuple(costs),
             message=note.text if note is not None else "",
             news=len(note.facts.seen) if note is not None and note.facts is not None else 0,
+            asking=self.asking,
         )
         if self.decider.rule_only:
             reply = self.decider.decide_by_rule(ActOrSpeak(), state).reply
