@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -160,9 +161,26 @@ class Refine(Decision[ReviewState, RefinedPlan]):
         return RefinedPlan(**by_tools(state.question).model_dump())
 
 
-def _shown(plan: Plan) -> dict[str, Any]:
+_ANSWER_CHARS = 3000
+_LEAST_SHOWN = 8
+"""Objects of an answer that are shown however short the prompt is."""
+
+
+def _shown(number: int, plan: Plan) -> str:
     """Return an answer for a prompt: with little room it loses its words before its objects."""
-    return {"objects": plan.relevant_objects, "reason": plan.reason, "wanted": plan.inferred_query}
+    ids, room = plan.relevant_objects, _ANSWER_CHARS * prompt_share()
+    told: dict[str, Any] = {
+        "objects": ids, "reason": plan.reason, "wanted": plan.inferred_query
+    }  # fmt: skip
+    if len(json.dumps(told, ensure_ascii=False)) > room:
+        kept = len(ids)
+        while kept > _LEAST_SHOWN and len(json.dumps(ids[:kept])) > room:
+            kept -= 1
+        told = {"objects": [id_[:80] for id_ in ids[:kept]]}
+        if kept < len(ids):
+            told["objects left out"] = len(ids) - kept
+    # What is made to its length is not to be cut a second time.
+    return as_data(f"answer {number}", told, limit=round(_ANSWER_CHARS / prompt_share()))
 
 
 class ChoosePlan(Decision[ChoiceState, Choice]):
@@ -177,9 +195,7 @@ class ChoosePlan(Decision[ChoiceState, Choice]):
         order = neutral_order(
             range(len(state.plans)), lambda k: f"{state.plans[k].model_dump_json()} {k}"
         )
-        answers = "\n".join(
-            as_data(f"answer {k + 1}", _shown(state.plans[k]), limit=3000) for k in order
-        )
+        answers = "\n".join(_shown(k + 1, state.plans[k]) for k in order)
         return (
             Message.system(
                 "Several answers to one request are given. Choose the one whose objects serve the "

@@ -17,7 +17,14 @@ from object_planner.ground import Grounder
 from object_planner.map_text import CHARACTERS_PER_TOKEN, shown_map
 from object_planner.plan import Plan, PlanObjects, PlanState
 from object_planner.request import parse
-from object_planner.review import Feedback, Refine, Reflect, ReviewState
+from object_planner.review import (
+    ChoiceState,
+    ChoosePlan,
+    Feedback,
+    Refine,
+    Reflect,
+    ReviewState,
+)
 from object_planner.workflows import METHODS, Options, Roles, plan_objects
 
 LABELS = ("chair", "dining table", "couch", "bed", "book", "tv", "lamp", "toy", "garble")
@@ -99,6 +106,23 @@ def test_a_short_prompt_shows_the_answer_under_review_whole(hotel):
     plan = Plan(reason="because " * 60, achievable=True, relevant_objects=["piano", "stool"])
     request = request_for(Reflect(), ReviewState(PlanState(hotel, "a piano"), plan), "model", 2700)
     assert plan.model_dump_json() in request.messages[-1].text
+
+
+@pytest.mark.parametrize("context", [None, 4096, 2048])
+def test_answers_to_choose_from_are_never_cut_in_the_middle(hotel, context):
+    ids = [f"o{k}" for k in range(50)]
+    plans = tuple(
+        Plan(reason="why " * 100, achievable=True, relevant_objects=ids[k:]) for k in range(3)
+    )
+    state = ChoiceState(PlanState(hotel, "a piano"), plans)
+    request = request_for(ChoosePlan(), state, "model", context)
+    assert context is None or estimate_prompt(request) + request.max_tokens <= context
+    for k, plan in enumerate(plans, start=1):
+        _, _, rest = request.messages[-1].text.partition(f'<data label="answer {k}">\n')
+        told = json.loads(rest[: rest.index("\n</data>")])
+        count = len(told["objects"])
+        assert told["objects"] == plan.relevant_objects[:count] and count >= 8
+        assert count + told.get("objects left out", 0) == len(plan.relevant_objects)
 
 
 def test_who_can_look_things_up_may_name_all_of_the_map(hotel):
