@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import running_teams, state_root
+from coterie_bringup.rundir import RunState, running_teams, state_root
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,16 @@ def kept_runs() -> list[KeptRun]:
         newest = max((file.stat().st_mtime for file in files), default=0.0)
         found.append((newest, KeptRun(team, folder, log, log in live)))
     return [run for _, run in sorted(found, key=lambda one: (not one[1].running, -one[0]))]
+
+
+def run_of(state: RunState) -> KeptRun | None:
+    """Return the run of a team that runs; None where it runs on another computer."""
+    if not state.log:
+        return None
+    log = Path(state.log)
+    root = log.parent.parent if log.parent.name == "log" else None
+    decisions = log.parent / "why" if root is None else root / "why" / log.name
+    return KeptRun(state.team, decisions, log, running=True)
 
 
 def choose_run(team: str = "", folder: Path | None = None) -> KeptRun:

@@ -24,6 +24,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from sensor_msgs.msg import CompressedImage, Image
 
 from coterie_bringup.errors import CommandError
+from coterie_bringup.kept_runs import run_of
 from coterie_bringup.rundir import RunState, choose_team, running_teams
 from coterie_core.ledger import Entry
 from coterie_core.ledger_tail import LedgerTail
@@ -31,6 +32,7 @@ from coterie_core.recording import RecordingError
 from coterie_core.recording.bag_images import color_of
 from coterie_core.recording.mcap_log import McapLog
 from coterie_core.recording.ros_types import COMPRESSED, IMAGE, TF
+from coterie_core.why.tail import JournalTail
 from coterie_ros.definitions import UnknownType, definition_of, message_class
 from coterie_ros.offered_qos import KEY, qos_of, to_text
 
@@ -38,6 +40,10 @@ LOOK_EVERY = 1.0
 """Time between looks for new topics, and for new entries of the log [s]."""
 LOG_TOPIC, LOG_TYPE = "/coterie/log", "coterie/LogEntry"
 """Where the log of goals and permits is in the file."""
+DECISIONS_TOPIC, DECISIONS_TYPE = "/coterie/decisions", "coterie/Decision"
+"""Where the records of ./coterie why are in the file."""
+PARAMETERS = "parameters.yaml"
+"""Name of the file with the parameters of the run's nodes, in the file."""
 FACTS = "coterie"
 """Name of the facts about the run in the file."""
 THUMBNAIL = 160
@@ -104,6 +110,8 @@ class RunRecorder:
         self._patterns = [re.compile(pattern) for pattern in options.topics]
         self._robots = tuple(team.robots) if team is not None else ()
         self._ledger = LedgerTail(Path(team.log)) if team is not None and team.log else None
+        run = run_of(team) if team is not None else None
+        self._journal = JournalTail(run.decisions) if run is not None else None
         node.create_timer(LOOK_EVERY, self.look)
         self.look()
 
@@ -117,6 +125,8 @@ class RunRecorder:
                 self._listen(topic, kinds[0], ends)
         if self._ledger is not None:
             self._written(self._take_log)
+        if self._journal is not None:
+            self._written(self._take_decisions)
 
     def _listen(self, topic: str, kind: str, ends: Any) -> None:
         try:
@@ -187,6 +197,11 @@ class RunRecorder:
         for entry in self._ledger.read():
             self.log.add_json(LOG_TOPIC, LOG_TYPE, _plain(entry), time.time_ns())
 
+    def _take_decisions(self) -> None:
+        assert self._journal is not None
+        for record in self._journal.read():
+            self.log.add_json(DECISIONS_TOPIC, DECISIONS_TYPE, asdict(record), time.time_ns())
+
     def _written(self, write: Callable[[], None]) -> None:
         if self.error is not None:
             return
@@ -196,7 +211,7 @@ class RunRecorder:
             self.error = error
         except OSError as error:
             self.left_out[LOG_TOPIC] = str(error)
-            self._ledger = None
+            self._ledger = self._journal = None
 
 
 def thumbnail(kind: str, data: bytes) -> bytes | None:
@@ -249,7 +264,10 @@ def record_live(options: LiveOptions, team: RunState) -> int:
     try:
         log = McapLog(out)
         log.note(FACTS, facts_of(team))
-    except RecordingError as error:
+        parameters = Path(team.directory) / PARAMETERS if team.directory else None
+        if parameters is not None and parameters.is_file():
+            log.attach(PARAMETERS, "application/yaml", parameters.read_bytes())
+    except (RecordingError, OSError) as error:
         raise CommandError(str(error)) from None
     console = Console(highlight=False)
     os.environ.update(team.environment)

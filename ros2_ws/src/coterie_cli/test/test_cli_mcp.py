@@ -24,7 +24,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from cam_aggregator.node import AggregatorNode
 from coterie_bringup.rundir import key_file, own_state, registered
-from coterie_core.ledger import check, entries
+from coterie_core.ledger import Ledger, check, entries
 from coterie_core.permits import Decision, make_key
 from coterie_core.questions import Answer, Evidence, OpenAnswer
 from coterie_core.scene import SceneGraph
@@ -135,6 +135,7 @@ class Town:
         self.directory.mkdir(parents=True)
         make_key(key_file())
         self.log = self.directory / "log"
+        Ledger(self.log).write("stop", "rover", {"by": "anna", "reason": EVIL})
         self.run_state = own_state("tiny", ros.domain, self.directory, robots=ROBOTS, log=self.log)
 
     def command(self, *options: str) -> list[str]:
@@ -206,7 +207,7 @@ async def everything(client: Client) -> dict[str, object]:
 def test_a_team_is_asked_over_stdio_and_nothing_moves(town):
     async def work(client):
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert set(tools) == {"ask", "find", "where_is"}
+        assert set(tools) == {"ask", "find", "where_is", "why"}
         assert all(tool.annotations.read_only_hint for tool in tools.values())
         assert all(tool.output_schema for tool in tools.values())
         assert "no robot moves" in client.instructions and "<data" in client.instructions
@@ -220,6 +221,9 @@ def test_a_team_is_asked_over_stdio_and_nothing_moves(town):
             town.house.silent.add("slim")
             await asyncio.sleep(1.5)
             status = json.loads((await client.read_resource("coterie://status")).contents[0].text)
+            told = await client.call_tool("why", {"what": "rover"})
+            assert not told.is_error and fenced_well(told)
+            assert any("stop" in line for line in told.structured_content["because"])
             partly = await client.call_tool("ask", {"question": "Is there a mug?"})
         gone = await client.call_tool("where_is", {"thing": "rover"})
         assert gone.is_error and "no team runs" in text_of(gone)
@@ -229,7 +233,7 @@ def test_a_team_is_asked_over_stdio_and_nothing_moves(town):
     asked = found["ask Is there a mug in the kitchen?"]
     told = asked.structured_content
     assert not asked.is_error and told["answer"] == "yes" and told["confidence"] > 0.5
-    assert [one["robot"] for one in told["robots"]] == list(ROBOTS)
+    assert sorted(one["robot"] for one in told["robots"]) == sorted(ROBOTS)
     where = found["ask Where is the mug?"].structured_content
     assert where["answer"].startswith("in the study") and where["things"][0]["center"]
     rover = found["where_is rover"].structured_content

@@ -165,7 +165,7 @@ def test_without_the_gate_the_checks_fail(name, tmp_path, monkeypatch):
 def test_who_may_only_read_has_no_such_tool():
     server = make_server(None)  # type: ignore[arg-type]
     names = {tool.name for tool in asyncio.run(server.list_tools())}
-    assert names == {"ask", "find", "where_is"}
+    assert names == {"ask", "find", "where_is", "why"}
 
 
 @pytest.mark.parametrize("words", ["", "x" * 301, "two\nlines", "hidden\u202e", 'a "quote"'])

@@ -26,13 +26,21 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import own_state, running_teams
 from coterie_bringup.team import load_team
 from coterie_bringup.view import team_config, topics
-from coterie_cli.record_live import FACTS, LOG_TOPIC, LiveOptions, RunRecorder, facts_of
+from coterie_cli.record_live import (
+    DECISIONS_TOPIC,
+    FACTS,
+    LOG_TOPIC,
+    LiveOptions,
+    RunRecorder,
+    facts_of,
+)
 from coterie_cli.replay import Player, ReplayOptions, contents, replay
 from coterie_core.ledger import Ledger, entries
 from coterie_core.recording.mcap_file import McapFile
 from coterie_core.recording.mcap_log import McapLog
 from coterie_core.recording.ros_types import TYPES, definition
 from coterie_core.tasks import RobotReport
+from coterie_core.why.record import Record, moment
 from coterie_fixtures.two_room_map import two_rooms
 from coterie_msgs.msg import RobotStatus, SemanticMap
 from coterie_ros import conversions
@@ -74,6 +82,9 @@ def recorded_run(ros, folder: Path, images: str) -> Path:
     state = own_state("tiny", ros.domain, folder, robots=["rover"], log=folder / "log")
     ledger = Ledger(folder / "log")
     ledger.write("stop", "rover", {"by": "anna"})
+    (folder / "why").mkdir()
+    record = Record("a" * 10, moment(), "decision", "rover", body={"name": "x.choose"})
+    (folder / "why" / "rover.jsonl").write_bytes(record.to_line() + b'{"half')
     out = folder / f"{images}.mcap"
     log = McapLog(out)
     log.note(FACTS, facts_of(state))
@@ -98,11 +109,13 @@ def test_a_run_is_recorded_read_and_played(ros, tmp_path, monkeypatch):
         words = [one.data for *_, one in reader.iter_decoded_messages(topics=["/rover/words"])]
         (map_,) = [d for *_, d in reader.iter_decoded_messages(topics=["/semantic_map"])]
         log = [json.loads(m.data) for *_, m in reader.iter_messages(topics=[LOG_TOPIC])]
+        decisions = [json.loads(m.data) for *_, m in reader.iter_messages(topics=[DECISIONS_TOPIC])]
         facts = {one.name: one.metadata for one in reader.iter_metadata()}
     numbers = [int(word.split()[1]) for word in words]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))  # none lost, in order
     assert {room.ref.name for room in map_.rooms} == {"kitchen", "living"}
     assert [entry["kind"] for entry in log] == ["stop", "release"]
+    assert [one["body"]["name"] for one in decisions] == ["x.choose"]
     assert facts[FACTS]["team"] == "tiny" and json.loads(facts[FACTS]["robots"]) == ["rover"]
     assert "transient_local" in channels["/semantic_map"].metadata[KEY]
     assert "volatile" in channels["/rover/words"].metadata[KEY]

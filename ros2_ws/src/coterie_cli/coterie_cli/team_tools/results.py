@@ -13,6 +13,7 @@ from coterie_core.language import as_data, inline_data
 from coterie_core.language.fence import DATA_RULE
 from coterie_core.questions import OpenAnswer
 from coterie_core.scene import SceneGraph
+from coterie_core.why import Explanation
 
 T = TypeVar("T")
 
@@ -161,8 +162,9 @@ class Proposed(Told):
 class Why(Told):
     """Why something was answered, done or refused."""
 
-    of: str
+    of: str = Field(description="What is explained.")
     because: list[str] = Field(description="The chain, from what was asked to what was done.")
+    gaps: list[str] = Field([], description="What is not known any more, or was never kept.")
 
 
 def fenced(result: Told) -> CallToolResult:
@@ -222,6 +224,16 @@ def answered(question: str, answer: TeamAnswer | OpenAnswer, scene: SceneGraph |
         missing=list(final.missing),
         things=[thing_of(id_, scene) for id_ in list(ids)[:MOST_THINGS]],
     )
+
+
+def why_of(told: Explanation) -> Why:
+    """Return an explanation: a line for each step, with its id, to ask deeper."""
+    lines = [
+        f"{step.id[:10]} {step.who or step.kind}: "
+        + "; ".join(part for part in (step.text, *step.details) if part)
+        for step in told.steps[:MOST_THINGS]
+    ]
+    return Why(of=told.title, because=lines, gaps=list(told.gaps[:MOST_THINGS]))
 
 
 def found(request: str, told: FoundObjects, scene: SceneGraph | None) -> Found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import uuid
 from collections.abc import Awaitable, Callable
@@ -13,6 +14,7 @@ from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
 from coterie_bringup.errors import CommandError
+from coterie_bringup.kept_runs import run_of
 from coterie_cli.find import checked_request
 from coterie_cli.team_tools.link import SETTLE, TeamLink
 from coterie_cli.team_tools.proposals import Proposals
@@ -24,15 +26,19 @@ from coterie_cli.team_tools.results import (
     Proposed,
     Status,
     Told,
+    Why,
     answered,
     fenced,
     found,
     map_of,
+    why_of,
 )
 from coterie_core.language.fence import DATA_RULE, as_data, inline_data
 from coterie_core.questions import Question
 from coterie_core.scene import SceneGraph
 from coterie_core.scene.text import rooms_text
+from coterie_core.why import explain
+from coterie_core.why.explanation import NothingKept
 
 T = TypeVar("T")
 
@@ -171,6 +177,22 @@ async def team_status(link: TeamLink) -> Status:
     return await link.ask(node.status(state), node, SETTLE + 5.0)
 
 
+async def why_so(link: TeamLink, what: str) -> Why:
+    """Return why something happened in the run of the team that runs here.
+
+    Raises:
+        CommandError: No team runs on this computer, or nothing that is kept fits.
+    """
+    _, state = await link.open()
+    run = run_of(state)
+    if run is None:
+        raise CommandError("decisions are kept where the team runs, and that is not here")
+    try:
+        return why_of(await asyncio.to_thread(explain, what, run.decisions, run.log))
+    except NothingKept as nothing:
+        raise CommandError(str(nothing)) from None
+
+
 def _add_tools(server: MCPServer[Any], link: TeamLink) -> None:
     @server.tool(annotations=LOOKS)
     async def ask(question: Words, wait: Wait = 120.0) -> Annotated[CallToolResult, Answered]:
@@ -190,6 +212,20 @@ def _add_tools(server: MCPServer[Any], link: TeamLink) -> None:
     async def where_is(thing: Words, wait: Wait = 120.0) -> Annotated[CallToolResult, Place]:
         """Tell where a thing is, as the team's map has it, or where a robot of the team is."""
         return await _tool(place_of(link, thing, wait))
+
+    @server.tool(annotations=LOOKS)
+    async def why(
+        what: Annotated[
+            str,
+            Field(
+                max_length=600,
+                description="last; an id or its beginning; a robot's name; or words of a task, a "
+                "question, an answer, an action.",
+            ),
+        ] = "last",
+    ) -> Annotated[CallToolResult, Why]:
+        """Tell why something was answered, done or refused: the chain from words to motor."""
+        return await _tool(why_so(link, what))
 
 
 def _add_resources(server: MCPServer[Any], link: TeamLink) -> None:
