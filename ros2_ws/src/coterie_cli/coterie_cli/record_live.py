@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import rclpy
+import yaml
 from PIL import Image as Pictures
 from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -44,6 +46,8 @@ DECISIONS_TOPIC, DECISIONS_TYPE = "/coterie/decisions", "coterie/Decision"
 """Where the records of ./coterie why are in the file."""
 PARAMETERS = "parameters.yaml"
 """Name of the file with the parameters of the run's nodes, in the file."""
+CASSETTE = "cassette "
+"""What names of cassettes begin with, in the file; then their path as the run had it."""
 FACTS = "coterie"
 """Name of the facts about the run in the file."""
 THUMBNAIL = 160
@@ -296,6 +300,7 @@ def record_live(options: LiveOptions, team: RunState) -> int:
         node.destroy_node()
         rclpy.shutdown(context=context)
         try:
+            attach_cassettes(log, team)
             log.close()
         except RecordingError as error:
             recorder.error = recorder.error or error
@@ -313,6 +318,26 @@ def record_live(options: LiveOptions, team: RunState) -> int:
         console.print(f"  left out: {topic}: {why}", markup=False, style="yellow")
     console.print(f"{out}: {sum(log.counts.values())} messages, {log.size / 1e6:.0f} MB")
     return sum(log.counts.values())
+
+
+def attach_cassettes(log: McapLog, team: RunState) -> None:
+    """Put what models replied into the file, where their profiles record it.
+
+    Raises:
+        RecordingError: The disk is full.
+    """
+    if not team.directory:
+        return
+    try:
+        nodes = yaml.safe_load((Path(team.directory) / PARAMETERS).read_text(encoding="utf-8"))
+        told = [json.loads(one["ros__parameters"].get("model_profile") or "{}")
+                for one in nodes.values()]  # fmt: skip
+        paths = {str(one.get("cassette") or one.get("record_to") or "") for one in told if one}
+    except (OSError, yaml.YAMLError, ValueError, TypeError, KeyError, AttributeError):
+        return
+    for path in sorted(paths - {""}):
+        with contextlib.suppress(OSError):
+            log.attach(CASSETTE + path, "application/jsonl", Path(path).read_bytes())
 
 
 def facts_of(team: RunState) -> dict[str, str]:

@@ -45,6 +45,7 @@ class ReplayOptions:
         hold: Keep latched topics after the end, until Ctrl-C.
         console: Show it in the console.
         info: Only show what is in the file.
+        decisions: Have its first task decided once more, instead of playing it.
         domain: ROS domain; None: one that nobody uses.
     """
 
@@ -55,6 +56,7 @@ class ReplayOptions:
     hold: bool = False
     console: bool = False
     info: bool = False
+    decisions: bool = False
     domain: int | None = None
 
 
@@ -112,6 +114,12 @@ def replay(options: ReplayOptions) -> int:
         recorded = contents(file, options.topics)
     except RecordingError as error:
         raise CommandError(str(error)) from None
+    if options.decisions:
+        from coterie_cli.replay_decisions import decide_again, show
+
+        told = decide_again(file)
+        out.print("\n".join(map(escape, show(told))))
+        return 1 if told.differences else 0
     for problem in file.problems:
         out.print(escape(problem), style="yellow")
     if not recorded.counts:

@@ -156,6 +156,14 @@ def replay(
     info: Annotated[
         bool, typer.Option("--info", help="Only a table of what is in the file is shown.")
     ] = False,
+    decisions: Annotated[
+        bool,
+        typer.Option(
+            "--decisions",
+            help="The first task of a lockstep run is decided once more, without ROS and models; "
+            "exit code 1 where a decision comes out otherwise.",
+        ),
+    ] = False,
     domain: Domain = None,
 ) -> None:
     """Play a recorded run on a ROS domain of its own."""
@@ -170,6 +178,7 @@ def replay(
         hold=hold or console,
         console=console,
         info=info,
+        decisions=decisions,
         domain=domain,
     )
     raise typer.Exit(run(options))
