@@ -146,6 +146,7 @@ class Requests:
             self.state.touch("talk")
 
         question = Question(f"ask-{uuid.uuid4().hex[:12]}", "", "", words)
+        talk.asked = question.id
         answer = await self._node.ask(question, _ASK, progress)
         judgement = self._node.judgements.pop(question.id, None)
         if isinstance(answer, str):

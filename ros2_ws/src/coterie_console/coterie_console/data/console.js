@@ -158,6 +158,12 @@ function showQuestion(question) {
   place.replaceChildren(make("h2", `${question.asker} asks you`), make("p", question.text, "words"), form, choices);
 }
 
+function whyLine(id) { // what went in is kept with the run
+  const line = make("p", "Why? ", "soft");
+  line.append(make("code", `./coterie why ${id}`));
+  return line;
+}
+
 function talkNode(talk) {
   const node = make("div", undefined, "talk"), answer = talk.answer;
   const head = make("p", undefined, "words");
@@ -184,6 +190,7 @@ function talkNode(talk) {
     } else line2.append(make("span", answer.label ? "marked as right" : "marked as wrong", "soft"));
   }
   if (line2.children.length) node.append(line2);
+  if (talk.asked) node.append(whyLine(talk.asked));
   return node;
 }
 
@@ -211,6 +218,7 @@ function taskNode(task) {
     }));
     node.append(talk);
   }
+  if (ended && task.team_id) node.append(whyLine(task.team_id));
   if (!ended) node.append(buttons(button("Cancel this task", () => command("cancel", { task: task.id }), "operator")));
   return node;
 }

@@ -33,7 +33,7 @@ class Robot:
 
 @dataclass(slots=True)
 class Talk:
-    """A question or a search of a person, and what came of it."""
+    """A question or a search of a person, and what came of it; `asked`: the question's id."""
 
     id: str
     kind: Literal["ask", "find"]
@@ -42,6 +42,7 @@ class Talk:
     at: float
     state: Literal["working", "done", "failed"] = "working"
     told: str = ""
+    asked: str = ""
     answer: dict[str, Any] = field(default_factory=dict)
 
 

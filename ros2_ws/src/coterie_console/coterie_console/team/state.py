@@ -368,6 +368,7 @@ class ConsoleState:
                 "at": round(one.at, 1),
                 "state": one.state,
                 "told": plain(one.told, _WORDS),
+                "asked": plain(one.asked),
                 "answer": one.answer,
             }
             for one in self.talks
@@ -392,6 +393,7 @@ class ConsoleState:
             "by": plain(task.by),
             "at": round(task.at, 1),
             "own": task.own,
+            "team_id": plain(task.team_id),
             "stage": plain(task.stage, 20),
             "round": task.round,
             "outcome": task.outcome,
