@@ -30,6 +30,8 @@ ROBOT = "ask_in_words"
 """Service of a robot: it tells what it knows."""
 _FOUND_WITHIN = 0.3
 """How long a person's service is looked for; it is there before the task is [s]."""
+_GONE_AFTER = 2.0
+"""How long the service of whoever was asked may be out of sight [s]."""
 
 ROOMS_PARAMETER = ParameterSpec(
     "rooms_given",
@@ -69,14 +71,20 @@ class ServiceContacts:
 
     async def _asked(self, client: ServiceClient, question: WordsQuestion) -> WordsAnswer:
         request = words_question_to_msg(question)
+        calling = asyncio.ensure_future(client.call(request, timeout=question.within, attempts=1))
         try:
-            response = await client.call(request, timeout=question.within, attempts=1)
-            return words_answer_from_msg(response, client.name)
+            while not calling.done():
+                await asyncio.wait({calling}, timeout=1.0)
+                if not calling.done() and not await client.wait(_GONE_AFTER):
+                    return WordsAnswer(reason="whoever was asked has gone")
+            return words_answer_from_msg(calling.result(), client.name)
         except NoAnswer:
             return WordsAnswer(reason=f"no answer came within {question.within:.0f} s")
         except ConversionError as error:
             self._node.problem(str(error))
             return WordsAnswer(reason="the answer could not be read")
+        finally:
+            calling.cancel()
 
 
 def node_asking(
