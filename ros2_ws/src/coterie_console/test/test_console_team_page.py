@@ -409,3 +409,27 @@ def test_robots_are_shown_on_their_floors_and_things_can_be_looked_at():
         browser.run("choose({ thing: plan.map.things.find(t => t.id === 'mug-2') })")
         browser.see("mug (mug-2)")
         assert browser.console == []
+
+
+def test_the_map_in_space_follows_map_and_robots():
+    import time
+    import urllib.request
+
+    from coterie_console.team.space import SpacePage
+
+    state = state_of()
+    space = SpacePage(state)
+    try:
+        with urllib.request.urlopen(space.url) as answer:
+            assert answer.status == 200
+        end = time.monotonic() + 60.0
+        while len(space._robots) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
+        before = tuple(space._robots["rover"][0].position)
+        state.move("rover", Pose((3.0, 3.0, 0.0), 0.0))
+        while tuple(space._robots["rover"][0].position) == before and time.monotonic() < end:
+            time.sleep(0.05)
+        assert tuple(space._robots["rover"][0].position) != before
+        assert space._view is not None and len(space._view.shapes.storeys) == 2
+    finally:
+        space.close()
