@@ -12,12 +12,16 @@ from typing import Any
 from coterie_cli.record_live import CASSETTE, DECISIONS_TOPIC, PARAMETERS
 from coterie_cli.whatif.kept import CannotReplay, KeptNodes, from_json, kept_nodes
 from coterie_cli.whatif.tasks import TaskAgain, TaskEnd
+from coterie_core.ask_back.decision import JudgeRequest
 from coterie_core.language import tracing
 from coterie_core.recording.mcap_file import McapFile
 from coterie_core.why.words import line, reply_words
 
 _SERVED = ("base_url", "api_key_env", "record_to", "larger", "file", "threads", "context")
 """Fields of a profile that are for models that are asked."""
+
+_BEFOREHAND = frozenset({JudgeRequest.name})
+"""Decisions about a person's words, before the leader begins: no part of what is done again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,9 @@ def decide_again(file: McapFile) -> Compared:
     before = [
         Made(one["who"], str(one["body"].get("name", "")), one["body"].get("reply") or {})
         for one in records
-        if one.get("kind") == "decision" and task["at"] <= one["at"] <= end
+        if one.get("kind") == "decision"
+        and task["at"] <= one["at"] <= end
+        and one["body"].get("name") not in _BEFOREHAND
     ]
     if PARAMETERS not in file.attachments:
         raise CannotReplay(f"{file.path}: the parameters of the run are not in it")
