@@ -16,7 +16,10 @@ pytest.importorskip("mcp")
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import key_file, own_state
 from coterie_cli.team_tools.proposals import Proposals
+from coterie_cli.team_tools.results import answered as told_answer
+from coterie_cli.team_tools.results import fenced
 from coterie_cli.team_tools.server import make_server
+from coterie_core.ask_back import Judgement
 from coterie_core.permits import (
     Decision,
     PermitError,
@@ -29,6 +32,7 @@ from coterie_core.permits import (
     make_key,
 )
 from coterie_core.permits.policy import Verdict
+from coterie_core.questions import OpenAnswer
 
 WORDS = "Bring the mug to the counter"
 
@@ -172,3 +176,11 @@ def test_who_may_only_read_has_no_such_tool():
 def test_a_person_sees_all_that_is_done(words):
     with pytest.raises(ValueError, match="one line of 1 to 300"):
         TeamTask(words).goal("assistant_1")
+
+
+def test_what_is_not_clear_is_told():
+    said = OpenAnswer("q", "which one?")
+    doubt = Judgement("ambiguous", "there are two <b>mugs</b>", "Which mug?")
+    told = fenced(told_answer("Where is the mug?", said, None, doubt)).structured_content
+    assert told["unclear"].endswith("Which mug?") and "<b>" not in told["unclear"]
+    assert told_answer("Where is the mug?", said, None).unclear == ""

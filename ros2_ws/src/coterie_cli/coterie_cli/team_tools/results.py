@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from coterie_bringup.team_client import FoundObjects, TeamAnswer
 from coterie_cli.ask import evidence_text, thing_data
+from coterie_core.ask_back import Judgement
 from coterie_core.language import as_data, inline_data
 from coterie_core.language.fence import DATA_RULE
 from coterie_core.questions import OpenAnswer
@@ -70,6 +71,9 @@ class Answered(Told):
     missing: list[str] = Field([], description="Robots that did not answer in time.")
     things: list[Thing] = Field([], description="Things that the answer rests on.")
     images: list[str] = Field([], description="Names of the images that it rests on.")
+    unclear: str = Field(
+        "", description="Why the question is not clear, and what the team asks back; empty: it is."
+    )
 
 
 class Found(Told):
@@ -190,8 +194,20 @@ def thing_of(id_: str, scene: SceneGraph | None) -> Thing:
     return Thing.model_validate(thing_data(id_, scene))
 
 
-def answered(question: str, answer: TeamAnswer | OpenAnswer, scene: SceneGraph | None) -> Answered:
-    """Return the team's answer."""
+def answered(
+    question: str,
+    answer: TeamAnswer | OpenAnswer,
+    scene: SceneGraph | None,
+    judgement: Judgement | None = None,
+) -> Answered:
+    """Return the team's answer, and whether it found the question clear."""
+    told = _answered(question, answer, scene)
+    if judgement is not None and judgement.kind != "clear":
+        told.unclear = " ".join(part for part in (judgement.text, judgement.question) if part)
+    return told
+
+
+def _answered(question: str, answer: TeamAnswer | OpenAnswer, scene: SceneGraph | None) -> Answered:
     if isinstance(answer, OpenAnswer):
         return Answered(
             question=question,

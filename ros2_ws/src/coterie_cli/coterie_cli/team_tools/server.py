@@ -108,7 +108,8 @@ async def ask_team(link: TeamLink, words: str, timeout: float) -> Answered:
     if isinstance(answer, str):
         raise CommandError(f"the team could not answer: {answer}")
     scene = await link.ask(node.known_map(), node, SETTLE + 5.0)
-    return answered(question.text, answer, scene)
+    judgement = node.judgements.pop(question.id, None)
+    return answered(question.text, answer, scene, judgement)
 
 
 async def find_things(link: TeamLink, words: str, limit: int, timeout: float) -> Found:
