@@ -15,12 +15,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from coterie_bringup.errors import CommandError
+from coterie_ros.domains import LAST_DOMAIN, take_domain
 
 KEPT_RUNS = 20
 """Run directories that are kept; older ones of teams that ended are removed."""
 
-LAST_DOMAIN = 101
-"""Highest domain whose ports lie below Linux's ephemeral range (7400 + 250 * domain)."""
+FIRST_DOMAIN = 20
+"""First domain that is taken by itself: people choose the low ones."""
 
 
 class DomainError(Exception):
@@ -184,37 +185,12 @@ def domain(wanted: int | None, environment: Mapping[str, str] = os.environ) -> I
     if wanted is not None:
         yield wanted
         return
-    folder = state_root() / "domains"
-    folder.mkdir(exist_ok=True)
-    for number in range(20, LAST_DOMAIN + 1):
-        with open(folder / str(number), "a") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                continue
-            if domain_in_use(number):
-                continue
-            yield number
-            return
-    raise DomainError("all ROS domains are in use on this machine; choose one with --domain")
-
-
-def domain_in_use(number: int) -> bool:
-    """Whether some process of this machine listens on the ports of a domain.
-
-    DDS uses UDP ports 7400 + 250 * domain and above (RTPS 2.5, section 9.6.2).
-    """
-    first = 7400 + 250 * number
-    for table in ("/proc/net/udp", "/proc/net/udp6"):
-        try:
-            rows = Path(table).read_text().splitlines()[1:]
-        except OSError:
-            continue
-        for row in rows:
-            port = int(row.split()[1].rsplit(":", 1)[1], 16)
-            if first <= port < first + 250:
-                return True
-    return False
+    taken = take_domain(range(FIRST_DOMAIN, LAST_DOMAIN + 1))
+    if taken is None:
+        raise DomainError("all ROS domains are in use on this machine; choose one with --domain")
+    number, lock = taken
+    with lock:
+        yield number
 
 
 def clean_shared_memory(folder: Path = Path("/dev/shm")) -> int:

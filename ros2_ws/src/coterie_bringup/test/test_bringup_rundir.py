@@ -15,6 +15,7 @@ from coterie_bringup import rundir
 from coterie_bringup import running_team as teamrun
 from coterie_bringup.errors import CommandError
 from coterie_bringup.team import parse_team
+from coterie_ros.domains import domain_in_use, take_domain
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +77,11 @@ def test_domains() -> None:
         assert number == 5
     with rundir.domain(None, {}) as one, rundir.domain(None, {}) as other:
         assert one != other
+    with rundir.domain(None, {}) as one:  # tests and teams with other states take the same locks
+        numbers = iter((one, 99))
+        taken = take_domain(numbers)
+        assert taken is not None and taken[0] == 99
+        taken[1].close()
     with pytest.raises(rundir.DomainError, match="expected a number from 0 to 232"):
         with rundir.domain(None, {"ROS_DOMAIN_ID": "home"}):
             pass
@@ -86,7 +92,7 @@ def test_a_domain_that_somebody_listens_in_is_not_taken() -> None:
         pass
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
         listener.bind(("127.0.0.1", 7400 + 250 * first + 11))
-        assert rundir.domain_in_use(first)
+        assert domain_in_use(first)
         with rundir.domain(None, {}) as second:
             assert second != first
 

@@ -26,6 +26,7 @@ from coterie_core.ledger import KINDS, Ledger
 from coterie_core.recording import RecordingError
 from coterie_core.recording.mcap_file import Found, McapFile
 from coterie_ros.definitions import UnknownType, definition_of, message_class
+from coterie_ros.domains import domain_in_use
 from coterie_ros.offered_qos import KEY, from_text
 
 DELAY = 3.0
@@ -127,7 +128,7 @@ def replay(options: ReplayOptions) -> int:
     if options.info:
         out.print(_table(recorded))
         return 0
-    if options.domain is not None and rundir.domain_in_use(options.domain):
+    if options.domain is not None and domain_in_use(options.domain):
         raise CommandError(
             f"somebody is in ROS domain {options.domain}: what is played would mix with what they "
             "say; leave --domain out, or give one that nobody uses"

@@ -7,22 +7,22 @@ until a test asks for it; where rclpy is missing, tests marked `ros` are skipped
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import importlib.util
 import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import pytest
+
+from coterie_ros import domains
+from coterie_ros.domains import LAST_DOMAIN
 
 if TYPE_CHECKING:
     from rclpy.context import Context
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 # Ten times what is expected on a busy machine [s].
 PATIENCE = 30.0
-
-_DOMAINS = range(1, 102)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -48,24 +46,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def take_domain() -> tuple[int, IO[str]]:
-    """Return a ROS domain id (1-101) that no other test on this machine uses, and its lock.
+    """Return a ROS domain id (1-101) that nobody else on this machine uses, and its lock.
 
     The lock is a file that stays locked until it is closed or the process dies.
     """
-    folder = Path(tempfile.gettempdir()) / "coterie-test-domains"
-    folder.mkdir(exist_ok=True, mode=0o777)
     # Start somewhere else in each process: a domain used a moment ago may still be remembered.
-    first = (os.getpid() * 37 + int(time.monotonic() * 10)) % len(_DOMAINS)
-    for k in range(len(_DOMAINS)):
-        domain = _DOMAINS[(first + k) % len(_DOMAINS)]
-        lock = open(folder / f"{domain}.lock", "a")  # noqa: SIM115 (closed by the fixture)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.close()
-            continue
-        return domain, lock
-    raise RuntimeError("all ROS domains 1-101 are taken by running tests; wait for them")
+    first = (os.getpid() * 37 + int(time.monotonic() * 10)) % LAST_DOMAIN
+    taken = domains.take_domain(1 + (first + k) % LAST_DOMAIN for k in range(LAST_DOMAIN))
+    if taken is None:
+        raise RuntimeError(f"all ROS domains 1-{LAST_DOMAIN} are in use; wait for who uses them")
+    return taken
 
 
 class NodeProcess:

@@ -21,12 +21,11 @@ from coterie_bench.reveca.episodes import Job, Record, record
 from coterie_bench.reveca.methods import make_world
 from coterie_bench.reveca.node import NoTeam, Referee
 from coterie_bench.reveca.trajectories import Course, follow, make_agents
+from coterie_ros.domains import LAST_DOMAIN, take_domain
 from coterie_ros.spinning import NotStarted, spinning
 
 STARTUP = 60.0
 """How long a team's process may take to come up [s]."""
-_LAST_DOMAIN = 101
-"""Higher ones share their ports with outgoing connections."""
 
 
 def compare_over_ros(jobs: Sequence[Job], console: Console, out: Path | None = None) -> int:
@@ -119,9 +118,12 @@ def ros_team(method: str, team: Sequence[str], timeout: float = STARTUP) -> Iter
     Raises:
         NoTeam: The process ends or its services do not appear in time [s]; says what it printed.
     """
-    domain = 1 + os.getpid() % _LAST_DOMAIN
+    taken = take_domain(range(1, LAST_DOMAIN + 1))
+    if taken is None:
+        raise NoTeam("all ROS domains are in use on this machine")
+    domain, lock = taken
     namespace = f"/lockstep_{os.getpid()}"
-    with tempfile.TemporaryFile("w+", errors="replace") as output:
+    with lock, tempfile.TemporaryFile("w+", errors="replace") as output:
         process = subprocess.Popen(
             [
                 sys.executable, "-m", "coterie_bench.reveca.node", "--attached",
