@@ -13,7 +13,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 GENERATE = ROOT / "ros2_ws" / "src" / "coterie_msgs" / "cmake" / "generate.py"
 INTERFACES = (
-    "action/NavigateTo.idl", "msg/SkillResult.idl", "srv/QueryObjects.idl", "srv/SaveMap.idl",
+    "action/NavigateTo.idl", "msg/RequestJudgement.idl", "msg/SkillResult.idl",
+    "srv/QueryObjects.idl", "srv/SaveMap.idl",
 )  # fmt: skip
 TYPES = "rosidl_generator_type_description"
 GENERATORS = {

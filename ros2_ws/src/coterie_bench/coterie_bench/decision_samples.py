@@ -390,9 +390,10 @@ def _team(seed: int) -> list[Sample]:
     async def person(question: WordsQuestion) -> WordsAnswer:
         return WordsAnswer(question.choices[0] if question.choices else "the kitchen")
 
+    situation = explored(seed, False)
+    judges = Judges(situation)
+
     async def work(catch: _Catch) -> None:
-        situation = explored(seed, False)
-        judges = Judges(situation)
         for case in _spread(list(cases(situation, "development")), 8):
             await settle(judges.state(case), catch.decider("leader"), person)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from coterie_bench.decision_samples import decision_samples
@@ -34,6 +36,25 @@ def test_the_same_seed_gives_the_same_states_and_another_others() -> None:
     assert prompts(again, 3) == {name: first[name] for name in again}
     other = prompts(again, 4)
     assert all(other[name] != first[name] for name in again)
+
+
+@pytest.mark.slow
+def test_what_a_robot_is_told_first_stays_so_that_a_server_can_keep_it() -> None:
+    """Servers cache the beginning of prompts: what changes stands behind it.
+
+    Some begin with the robot's name, and are so one for each robot.
+    """
+    heads: dict[tuple[str, str], set[str]] = {}
+    for name, samples in decision_samples(QUICK, seed=3, count=8).items():
+        for sample in samples:
+            kind = (name, repr(sorted(vars(sample.decision).items())))
+            head, *rest = messages_for(sample.decision, sample.state, "model")
+            assert rest and head.role == "system"
+            text = re.sub(r"\AYou are \w+, a", "You are a", head.text)
+            heads.setdefault(kind, set()).add(text)
+    two = ("objects.reflect", "objects.refine")  # of the paper's workflow and of ours
+    changing = {kind: texts for kind, texts in heads.items() if len(texts) > 1 + (kind[0] in two)}
+    assert changing == {}
 
 
 @pytest.mark.slow
