@@ -82,7 +82,8 @@ async def test_what_was_moved_counts_for_questions_and_after_the_leaders_death(
                     in_kitchen = {id_ for id_, mug in mugs.items() if mug.room == "kitchen"}
                     assert in_kitchen and in_kitchen <= set(found.ids)
                     assert all(mug.confidence > 0.5 for mug in mugs.values())
-                    where = await loop(op.ask(Question("w", "", "", "Where is the mug?"), PATIENCE))
+                    words = Question("w", "", "", "Where is the blue mug?")  # there is a red one
+                    where = await loop(op.ask(words, PATIENCE))
                     assert isinstance(where, OpenAnswer)
                     assert "brought the mug" in where.explanation
 

@@ -11,10 +11,12 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import io
 import json
 import os
 import re
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -27,6 +29,7 @@ FIRST = "0" * 64
 """What the first entry has as the hash of the one before."""
 _HEAD, _LOCK = "head.json", "lock"
 _FILE_BYTES = 4_000_000
+_LOCK_TRIES, _LOCK_PAUSE = 200, 0.01  # [s] for who reads while robots write
 _LINE_BYTES = 65_536
 _HEAD_BYTES = 200
 _END = re.compile(rb',"hash":"([0-9a-f]{64})"\}')
@@ -242,13 +245,12 @@ def entries(folder: Path) -> Iterator[Entry]:
         OSError: A file cannot be read.
     """
     seq, before, number, size = 0, FIRST, 0, 0
-    files = sorted(folder.glob("[0-9]*.jsonl"))
-    for number, file in enumerate(files, 1):
+    files, end = _at_one_moment(folder)
+    for number, (file, size) in enumerate(files, 1):
         if file != file_of(folder, number):
             raise LedgerFault(f"{file_of(folder, number).name} is missing, after entry {seq}")
-        size = file.stat().st_size
-        with file.open("rb") as lines:
-            for at, line in enumerate(lines, 1):
+        with file.open("rb") as opened:
+            for at, line in enumerate(io.BytesIO(opened.read(size)), 1):
                 where = f"{file.name}, line {at} (after entry {seq})"
                 if not line.endswith(b"\n"):
                     raise LedgerFault(f"{where}: ends in the middle of an entry")
@@ -263,12 +265,12 @@ def entries(folder: Path) -> Iterator[Entry]:
                     )
                 seq, before = entry.seq, entry.hash
                 yield entry
-    try:
-        head = Head.of((folder / _HEAD).read_bytes())
-    except FileNotFoundError:
+    if end is None:
         if seq:
-            raise LedgerFault(f"{_HEAD} is missing: entries after {seq} may be, too") from None
+            raise LedgerFault(f"{_HEAD} is missing: entries after {seq} may be, too")
         return
+    try:
+        head = Head.of(end)
     except ValueError:
         raise LedgerFault(f"{_HEAD} was altered") from None
     if (head.seq, head.hash) != (seq, before):
@@ -277,6 +279,28 @@ def entries(folder: Path) -> Iterator[Entry]:
         )
     if (head.file, head.size) != (number, size):
         raise LedgerFault(f"{_HEAD} was altered")
+
+
+def _at_one_moment(folder: Path) -> tuple[list[tuple[Path, int]], bytes | None]:
+    """Return a ledger's files with their sizes, and its head: between two entries.
+
+    Robots may be writing; they wait for no longer than the sizes take. Where the lock cannot be
+    had, because somebody holds it, it goes without.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            lock = stack.enter_context((folder / _LOCK).open("rb"))
+            for _ in range(_LOCK_TRIES):
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    time.sleep(_LOCK_PAUSE)
+        files = [(file, file.stat().st_size) for file in sorted(folder.glob("[0-9]*.jsonl"))]
+        try:
+            return files, (folder / _HEAD).read_bytes()
+        except FileNotFoundError:
+            return files, None
 
 
 @dataclass(frozen=True, slots=True)

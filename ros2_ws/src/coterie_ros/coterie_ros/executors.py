@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 from rclpy.context import Context
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 
 
@@ -47,7 +48,7 @@ def spin(
         period: How long the executor may wait for something to happen [s].
     """
     end = None if timeout is None else time.monotonic() + timeout
-    while context.ok():
+    while _lives(context):
         if until():
             return True
         left = period if end is None else min(period, end - time.monotonic())
@@ -55,6 +56,14 @@ def spin(
             return until()
         try:
             executor.spin_once(timeout_sec=left)
-        except ExternalShutdownException:
+        except (ExternalShutdownException, InvalidHandle):
             return until()
     return until()
+
+
+def _lives(context: Context) -> bool:
+    """Whether a context is neither shut down nor destroyed."""
+    try:
+        return bool(context.ok())
+    except InvalidHandle:
+        return False
