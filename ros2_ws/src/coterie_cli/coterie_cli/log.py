@@ -117,7 +117,7 @@ def in_words(entry: Entry) -> str:
     body = entry.body
     goal = str(body.get("goal", ""))[:6]
     if entry.kind == "goal":
-        why = f", for {body['why']}" if body.get("why") else ""
+        why = f", for '{body['why']}'" if body.get("why") else ""
         touched = ", ".join(map(str, [*body.get("rooms", ()), *body.get("objects", ())]))
         return f"{goal} {body.get('what')}{why}" + (f"; touches {touched}" if touched else "")
     if entry.kind == "request":

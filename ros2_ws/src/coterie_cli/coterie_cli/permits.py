@@ -183,7 +183,9 @@ def show(domain: int | None, namespace: str | None) -> int:
     console = Console(highlight=False)
     if unheard:
         names = _plain(", ".join(unheard))
-        console.print(f"no word of {names}: asks nobody for permits, or is not there", style="dim")
+        console.print(
+            f"no word of {names}: they ask nobody for permits, or are not there", style="dim"
+        )
     if not waiting:
         if heard:
             console.print(f"nothing waits for a permit of {_plain(', '.join(heard))}")

@@ -49,7 +49,7 @@ def test_the_log_in_words(tmp_path, capsys):
     folder = written(tmp_path)
     assert show(folder, "", "", "", False) == 0
     told = capsys.readouterr().out
-    assert "take the mug, for the [red]table[/red]" in " ".join(told.split())
+    assert "take the mug, for 'the [red]table[/red]" in " ".join(told.split())
     assert "\x1b" not in told
     assert "the policy (permits.rules[0])" in " ".join(told.split())
     assert show(folder, "", "", "refusal", True) == 0
