@@ -19,7 +19,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, choose_team, running_teams
 from coterie_core.ask_back import Judgement
 from coterie_core.geometry import Vec3
-from coterie_core.questions import Answer, OpenAnswer, Question
+from coterie_core.questions import Answer, OpenAnswer, Question, percent
 from coterie_core.scene import SceneGraph
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def _print(question: str, answer: TeamAnswer) -> None:
     ]
     head = Text.assemble((word, f"bold {colour}"))
     if final.yes is not None:
-        head.append(f"  {100 * final.confidence:.0f} % sure")
+        head.append(f"  {percent(final.confidence)} sure")
     head.append(f"   {final.method.replace('_', ' ')}", "dim")
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("robot", "says", "sure", "weight", "because"):
@@ -241,7 +241,7 @@ def _print(question: str, answer: TeamAnswer) -> None:
         table.add_row(
             Text(one.robot),
             Text(*says),
-            "" if nothing else f"{100 * one.confidence:.0f} %",
+            "" if nothing else percent(one.confidence),
             f"{vote.weight:.2f}" if vote is not None else "-",
             Text(one.explanation or evidence_text(one)),
         )
@@ -264,7 +264,7 @@ def _print_open(
     from rich.text import Text
 
     head = Text.assemble((plain(answer.text), "bold yellow" if answer.guessed else "bold green"))
-    sure = f"{100 * answer.confidence:.0f} % sure"
+    sure = f"{percent(answer.confidence)} sure"
     if judgement is not None and not judgement.goes_on:
         sure = judgement.kind.replace("_", " ")
     elif answer.guessed:

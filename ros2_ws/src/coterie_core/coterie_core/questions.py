@@ -122,3 +122,10 @@ class LabelledQuestion:
     question: Question
     truth: bool
     group: str = field(default="")
+
+
+def percent(confidence: float) -> str:
+    """Return a stated confidence (0..1) as people read it; nearly certain is not called certain."""
+    if confidence >= 0.995:
+        return ">99 %"
+    return "<1 %" if confidence < 0.005 else f"{100 * confidence:.0f} %"

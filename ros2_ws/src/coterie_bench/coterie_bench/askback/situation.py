@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,11 +95,6 @@ def explored(seed: int, whole: bool) -> Situation:
     watched: Any = _Watched(world, memory, seen)
     asyncio.run(run_exploration(watched, ROBOTS, steps=STEPS[whole], seed=seed))
     return Situation(seed, whole, truth, memory.scene(), seen)
-
-
-def situations(seeds: Sequence[int]) -> list[tuple[int, bool]]:
-    """Return what to explore: each house wholly and in part."""
-    return [(seed, whole) for seed in seeds for whole in (True, False)]
 
 
 def _of(scene: SceneGraph, label: str) -> list[SceneObject]:

@@ -9,7 +9,7 @@ from coterie_bringup.team_client import FoundObjects, TeamAnswer
 from coterie_cli.ask import evidence_text, way_length
 from coterie_console.text import plain
 from coterie_core.ask_back import Judgement
-from coterie_core.questions import OpenAnswer
+from coterie_core.questions import OpenAnswer, percent
 from coterie_core.scene import SceneGraph
 
 _MOST = 30
@@ -28,7 +28,7 @@ def presence(answer: TeamAnswer, room: str, memories: Mapping[str, SceneGraph]) 
     for one in answer.answers[:_MOST]:
         nothing = one.evidence.kind == "nothing"
         says = "–" if nothing else "yes" if one.yes else "no"
-        sure = "" if nothing else f"{100 * one.confidence:.0f} %"
+        sure = "" if nothing else percent(one.confidence)
         because = plain(one.explanation or evidence_text(one), 300)
         rows.append([plain(one.robot), [says, says if says != "–" else "soft"], sure, because])
         known = memories.get(one.robot)
@@ -42,7 +42,7 @@ def presence(answer: TeamAnswer, room: str, memories: Mapping[str, SceneGraph]) 
     return {
         "text": word.upper(),
         "kind": word,
-        "sure": "" if final.yes is None else f"{100 * final.confidence:.0f} % sure",
+        "sure": "" if final.yes is None else f"{percent(final.confidence)} sure",
         "method": plain(final.method.replace("_", " ")),
         "because": rows,
         "lit": {"marks": marks[:_MOST], "rooms": [plain(room)] if room else []},
@@ -56,7 +56,7 @@ def in_words(answer: OpenAnswer, scene: SceneGraph) -> dict[str, Any]:
     if answer.guessed:
         sure = "a guess" if answer.confidence > 0.0 else "nobody knows"
     else:
-        sure = f"{100 * answer.confidence:.0f} % sure"
+        sure = f"{percent(answer.confidence)} sure"
     return {
         "text": plain(answer.text, 600),
         "kind": "unknown" if answer.guessed else "yes",

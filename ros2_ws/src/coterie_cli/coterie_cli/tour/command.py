@@ -29,7 +29,7 @@ from coterie_cli.own_team import own_team, true_house
 from coterie_cli.tour.map_watch import MapWatch, Shown
 from coterie_cli.tour.record import Asked, TourRecord, questions_of_house
 from coterie_core.observation import Observation
-from coterie_core.questions import Question
+from coterie_core.questions import Question, percent
 from coterie_core.scene import SceneGraph, save
 from coterie_ros.clients import GoalRejected, NoAnswer
 
@@ -265,7 +265,7 @@ def results_table(record: TourRecord, scene: SceneGraph | None) -> Table:
         if asked.guessed:
             answer.append(" (a guess)", "dim")
         elif asked.sure is not None:
-            answer.append(f" ({100 * asked.sure:.0f} % sure)", "dim")
+            answer.append(f" ({percent(asked.sure)} sure)", "dim")
         lines = [_where(id_, scene) for id_ in asked.objects[:_SHOWN]]
         if len(asked.objects) > _SHOWN:
             lines.append(f"and {len(asked.objects) - _SHOWN} more")
