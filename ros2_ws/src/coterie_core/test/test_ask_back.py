@@ -213,6 +213,8 @@ async def test_a_model_reads_words_in_another_language(home: SceneGraph) -> None
         ({"kind": "ambiguous", "candidates": ["vase-1", "vase-9"]}, (0,), "vase-9"),
         ({"kind": "underspecified"}, (0,), "question"),
         ({"kind": "not_seen_yet", "missing": ["r0"]}, (0,), "were looked at"),
+        ({"kind": "subjective", "question": "vase-1"}, (0,), "name on the map"),
+        ({"kind": "subjective", "reason": "It is so. It is so. It is"}, (0,), "said twice"),
     ],
 )
 def test_a_models_judgement_is_checked(
@@ -220,7 +222,7 @@ def test_a_models_judgement_is_checked(
 ) -> None:
     asked = state("Where is the laptop?", home, rooms=rooms)
     with pytest.raises(CheckFailed, match=problem):
-        JudgeRequest().check(asked, RequestReply(reason="", **reply))
+        JudgeRequest().check(asked, RequestReply(**({"reason": ""} | reply)))
 
 
 @pytest.mark.parametrize("words", ["What color is the vase?", "Where is the guitar?", "find it"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -14,6 +15,7 @@ from coterie_core.ask_back.settled_answer import with_answer
 from coterie_core.ask_back.state import RequestState
 from coterie_core.asking import QUESTION_CHARS
 from coterie_core.language import CheckFailed, Decision, Message, as_data, neutral_order
+from coterie_core.plain_data import shorten
 from coterie_core.scene import SceneObject
 
 _OBJECTS_CHARS = 12_000
@@ -129,6 +131,8 @@ class JudgeRequest(Decision[RequestState, RequestReply]):
             raise CheckFailed("ambiguous: name two candidates at least, or choose another kind")
         if reply.kind in ("ambiguous", "underspecified") and not reply.question.strip():
             raise CheckFailed(f"{reply.kind}: give the one question to ask back")
+        if reply.kind != "clear":
+            _check_words(state, reply)
         if reply.kind == "not_seen_yet":
             wrong = [id_ for id_ in reply.missing if id_ not in state.scene.rooms]
             if wrong:
@@ -193,6 +197,20 @@ def judgement_of(state: RequestState, reply: RequestReply) -> Judgement:
         slot=reply.slot,
         evidence=tuple(evidence),
     )
+
+
+def _check_words(state: RequestState, reply: RequestReply) -> None:
+    """What a person is to read is said once, and a question is more than a name on the map."""
+    said = [one.strip().casefold() for one in re.split(r"[.!?。！？؟]", reply.reason)]
+    twice = next((one for one in said if one and said.count(one) > 1), "")
+    if twice:
+        raise CheckFailed(f"reason: {shorten(twice, 60)!r} is said twice; say it once")
+    asked = reply.question.strip()
+    names = {*state.scene.objects, *state.scene.rooms}
+    names |= {plain_label(thing) for thing in state.scene.objects.values()}
+    names |= {room.name for room in state.scene.rooms.values()}
+    if asked in names:
+        raise CheckFailed(f"question: {asked!r} is a name on the map; ask the person a question")
 
 
 def _choices(state: RequestState, ids: Sequence[str]) -> tuple[str, ...]:
