@@ -12,8 +12,10 @@ from coterie_core.skills import LookAround, MoveArmTo, NavigateTo, Pick, Place, 
 
 
 def seen() -> Observation:
+    # The farther one was seen from nearby, on the way.
     def thing(label: str, x: float) -> Detection:
-        return Detection(label, 0.7, Box((x, 2.0, 0.8), (0.1, 0.1, 0.1)), distance=x, instance="t")
+        box = Box((x, 2.0, 0.8), (0.1, 0.1, 0.1))
+        return Detection(label, 0.7, box, distance=1 / x, instance="t")
 
     return Observation(
         "k9", 3, 1.0, Pose((1.0, 2.0, 0.0), 0.5), "p0_1_2", None,
@@ -61,4 +63,5 @@ def test_what_it_perceives_is_told_nearest_first() -> None:
     assert lines[0].startswith("k9 stands at (1.00, 2.00), heading 0.50 rad, at place p0_1_2")
     assert "p0_9_9  (0.90, 0.90), 1.1 m" in lines[2]
     assert [line.split()[0] for line in lines[4:]] == ["lamp", "samovar", "samovar"]
+    assert "1.5 m" in lines[5] and "3.0 m" in lines[6]
     assert "position not known" in lines[4]

@@ -217,12 +217,21 @@ def _nearest(label: str, seen: Observation) -> Detection:
     if not found:
         known = sorted({d.label for d in seen.detections if d.box is not None})
         raise CommandError(
-            f"it sees no {label!r}{suggestion(label, known)}; it sees "
-            f"{', '.join(known) or 'nothing'}. Let it look around, drive nearer, or give the "
-            "position",
+            f"it sees no {label!r}{suggestion(label, known) or ', and nothing else'}. Let it look "
+            "around, drive nearer, or give the position",
             exit_code=1,
         )
-    return min(found, key=lambda d: d.distance)
+    return min(found, key=lambda d: _away(d, seen))
+
+
+def _away(one: Detection, seen: Observation) -> float:
+    """Return how far a thing is from where the robot stands now [m].
+
+    An observation holds what was seen on the way, too; its own distance is from the camera then.
+    """
+    if one.box is None:
+        return one.distance
+    return math.dist(one.box.center[:2], seen.pose.position[:2])
 
 
 def described(seen: Observation) -> str:
@@ -238,11 +247,11 @@ def described(seen: Observation) -> str:
         px, py, _ = place.position
         lines.append(f"  {place.id}  ({px:.2f}, {py:.2f}), {place.distance:.1f} m")
     lines.append(f"objects: {len(seen.detections)}")
-    for one in sorted(seen.detections, key=lambda d: d.distance)[:_MOST]:
+    for one in sorted(seen.detections, key=lambda d: _away(d, seen))[:_MOST]:
         at = "position not known"
         if one.box is not None:
             at = "({:.2f}, {:.2f}, {:.2f})".format(*one.box.center)
-        lines.append(f"  {one.label}  {at}, {one.distance:.1f} m, score {one.score:.2f}")
+        lines.append(f"  {one.label}  {at}, {_away(one, seen):.1f} m, score {one.score:.2f}")
     for what, count in (("places", len(seen.neighbours)), ("objects", len(seen.detections))):
         if count > _MOST:
             lines.append(f"  (the nearest {_MOST} of {count} {what})")
