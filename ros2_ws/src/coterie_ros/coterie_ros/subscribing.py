@@ -30,13 +30,15 @@ def subscribe(
 ) -> Subscription:
     """Subscribe; see `AgentNode.subscribe`."""
     waiting = 0
-    bucket = None if rate is None else Rate(rate)
+    # What came while this node was busy, as at its start, is handed over at once: that is no flood
+    # before it is more than a second brings.
+    bucket = None if rate is None else Rate(rate, burst=2 if sampled else max(round(rate), 2))
 
     def receive(message: Any) -> None:
         nonlocal waiting
         if bucket is not None and not bucket.passes():
             if not sampled and node.diagnostics.count(f"{topic}.flood") == 1:
-                node.problem(f"{topic}: more than {rate:g} messages a second; reading no more")
+                node.problem(f"{topic}: more than {rate:g} messages a second; the rest is not read")
             return
         if waiting >= limit:
             if node.diagnostics.count(f"{topic}.dropped") == 1:

@@ -42,7 +42,12 @@ def test_a_flood_is_cut_to_the_rate_before_it_is_read(ros):
     words = node.create_publisher(String, "words", profile("messages"))
     ros.wait_for_matched(images, words)
     image = Image(width=64, height=48, encoding="rgb8", step=192, data=bytes(9216))
+    # What comes at once, as after a pause of the reader, is no flood.
     begin = time.monotonic()
+    for _ in range(5):
+        images.publish(image)
+    ros.spin_until(lambda: eye.read, what="an image")
+    assert eye.diagnostics.counter("images.flood") == 0
     for k in range(400):
         images.publish(image)
         ros.spin(0.001)
@@ -50,5 +55,5 @@ def test_a_flood_is_cut_to_the_rate_before_it_is_read(ros):
             words.publish(String(data="hello"))
     ros.spin_until(lambda: eye.heard, what="the word in the flood")
     took = time.monotonic() - begin
-    assert 2 <= len(eye.read) <= RATE * took + 3 and set(eye.read) == {"rgb8"}
+    assert 2 <= len(eye.read) <= RATE * (1.0 + took) + 1 and set(eye.read) == {"rgb8"}
     assert eye.diagnostics.counter("images.flood") > 100
