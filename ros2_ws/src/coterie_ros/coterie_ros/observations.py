@@ -48,18 +48,22 @@ class Observations:
             self._problem("the world began anew: taking its observations")
         self.latest = observation
         self._came.set()
-        self._came.clear()
+        self._came = asyncio.Event()  # of the next one: who is about to wait misses none
         return True
 
-    @property
-    def step(self) -> int:
-        """Step of the latest observation; -1: none has come yet."""
-        return -1 if self.latest is None else self.latest.step
+    async def after(self, known: Observation | None) -> Observation | None:
+        """Return an observation newer than a known one once it is there.
 
-    async def after(self, step: int) -> Observation | None:
-        """Return an observation newer than `step` once it is there; None: not within `TIMEOUT`."""
+        The first one of a world that began anew is newer, whatever its step.
+
+        Args:
+            known: An observation of this robot that was taken; None: any is newer.
+
+        Returns:
+            The latest observation; None where no newer one came within `TIMEOUT`.
+        """
         end = asyncio.get_running_loop().time() + TIMEOUT
-        while self.step <= step:
+        while self.latest is None or self.latest is known:
             left = end - asyncio.get_running_loop().time()
             try:
                 await in_time(self._came.wait(), max(left, 0.0))

@@ -19,25 +19,26 @@ def seen(step: int, time: float, robot: str = "rover") -> Observation:
 async def test_repeats_and_those_of_others_do_not_count():
     said: list[str] = []
     stream = Observations("rover", "/home/rover/observation", said.append)
-    assert stream.step == -1
+    assert stream.latest is None
     assert stream.take(seen(3, 1.5))
     assert not stream.take(seen(3, 1.5))
     assert not stream.take(seen(4, 2.0, "drone"))
-    assert stream.step == 3 and len(said) == 1 and "'drone'" in said[0]
+    assert stream.latest.step == 3 and len(said) == 1 and "'drone'" in said[0]
     assert stream.take(seen(0, 0.0))
-    assert stream.step == 0 and "began anew" in said[1]
+    assert stream.latest.step == 0 and "began anew" in said[1]
 
 
 async def test_who_waits_gets_the_newer_one_or_none_in_time(monkeypatch):
     stream = Observations("rover", "/home/rover/observation", lambda text: None)
     stream.take(seen(3, 1.5))
-    assert await stream.after(2) is stream.latest
-    waiting = asyncio.ensure_future(stream.after(4))
-    for step in (4, 5):
+    known = await stream.after(None)
+    assert known is stream.latest
+    for newer in (seen(4, 2.0), seen(0, 0.5)):  # the second is of a world that began anew
+        waiting = asyncio.ensure_future(stream.after(known))
         await asyncio.sleep(0)
-        stream.take(seen(step, step / 2))
-    newer = await waiting
-    assert newer is not None and newer.step == 5
+        assert stream.take(newer) and not stream.take(newer)
+        known = await waiting
+        assert known is newer
     monkeypatch.setattr(observations, "TIMEOUT", 0.01)
-    assert await stream.after(5) is None
+    assert await stream.after(known) is None
     assert "/home/rover/observation" in stream.missing

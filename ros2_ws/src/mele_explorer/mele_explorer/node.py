@@ -164,7 +164,7 @@ class ExplorerNode(AgentNode):
             seconds=conversions.duration_from_msg(request.max_time) or None,
             coverage=request.coverage or None,
         )
-        observation = await self._seen.after(-1)
+        observation = await self._seen.after(None)
         if observation is None:
             return goal.abort(Explore.Result(reason=self._seen.missing))
         explorer = Explorer(self.robot, self.decider, limits, self.parameters["seed"], self.memory)
@@ -183,7 +183,7 @@ class ExplorerNode(AgentNode):
                 result = await self._stop_watch.carried_out(partial(self._hop, skill))
                 travelled += result.distance
                 explorer.skill_ended(skill, result)
-                newer = await self._seen.after(observation.step)
+                newer = await self._seen.after(observation)
                 if newer is None:
                     reason = result.reason or "no observation followed the hop"
                     return goal.abort(self._result(explorer, travelled, reason, False))

@@ -23,8 +23,8 @@ _LABELS = 50
 class Body(Protocol):
     """What going to look needs of a robot and of the map that is made of what it sees."""
 
-    async def observation(self, after: int) -> Observation | None:
-        """Return an observation newer than step `after`, or the latest, or None, after a while."""
+    async def observation(self, after: Observation | None) -> Observation | None:
+        """Return an observation newer than `after`, or the latest, or None, after a while."""
         ...
 
     async def go(self, skill: NavigateTo) -> SkillResult:
@@ -80,7 +80,7 @@ async def go_and_look(
         options: How it decides.
         on_hop: Called before each hop.
     """
-    seen = await body.observation(-1)
+    seen = await body.observation(None)
     if seen is None:
         walk.stopped = "no observation of the robot came; is its bridge running?"
         return
@@ -115,7 +115,7 @@ async def go_and_look(
             return
         if not result.ok and result.distance <= 0.0:
             continue  # it did not move: another place may do
-        newer = await body.observation(seen.step)
+        newer = await body.observation(seen)
         if newer is None or newer.step <= seen.step:
             walk.stopped = result.reason or "no observation followed the hop"
             return

@@ -212,8 +212,8 @@ class OpenNode(AgentNode):
         if self._observed.take(observation):
             self._seen.observe(observation)
 
-    async def observation(self, after: int) -> Observation | None:
-        """Return an observation newer than step `after`, or the latest one, after a while."""
+    async def observation(self, after: Observation | None) -> Observation | None:
+        """Return an observation newer than `after`, or the latest one, after a while."""
         await self._observed.after(after)
         return self._observed.latest
 

@@ -300,7 +300,7 @@ class RevecaNode(AgentNode):
 
     async def _do(self, skill: Skill) -> SkillResult:
         """Have the bridge (or the robot's driver) carry out a skill; return how it ended."""
-        step = self._seen.step
+        seen = self._seen.latest
         timeout = self.parameters["skill_timeout"]
         why = str(self._goal.name) if self._goal is not None else ""
         try:
@@ -318,7 +318,7 @@ class RevecaNode(AgentNode):
             return SkillResult(Outcome.UNSUPPORTED, str(error))
         result = conversions.skill_result_from_msg(end.result.result)
         if result.outcome is not Outcome.REFUSED or result.duration:
-            if await self._seen.after(step) is None:
+            if await self._seen.after(seen) is None:
                 self.problem(self._seen.missing)
         if not result.ok:
             self.get_logger().info(f"{type(skill).__name__}: {result.reason}")

@@ -324,7 +324,7 @@ class RobotNode(AgentNode):
             busy = not agent.waiting
             if busy:
                 self._takes_part.publish(Bool(data=True))
-            await self._observation_after(-1)
+            await self._observation_after(None)
             skill = None if self._held else await agent.next_skill()
             self._speak()
             self.keeper.tell(agent.events())
@@ -336,7 +336,7 @@ class RobotNode(AgentNode):
                 except asyncio.TimeoutError:
                     pass
                 continue
-            step = self._seen.step
+            seen = self._seen.latest
             self._takes_part.publish(Bool(data=True))
             self._sub_task, self._taken_back = agent.current, False
             done = self._stop_watch.pursue(self._stop_watch.carried_out(partial(self._do, skill)))
@@ -353,7 +353,7 @@ class RobotNode(AgentNode):
             finally:
                 self._skill, self._sub_task = None, ""
             if result.outcome is not Outcome.REFUSED or result.duration:
-                await self._observation_after(step)
+                await self._observation_after(seen)
             agent.skill_ended(skill, result)
             self.keeper.tell(agent.events())
             if not result.ok:
@@ -377,8 +377,8 @@ class RobotNode(AgentNode):
             return SkillResult(Outcome.UNSUPPORTED, str(error))
         return conversions.skill_result_from_msg(end.result.result)
 
-    async def _observation_after(self, step: int) -> None:
-        if await self._seen.after(step) is None:
+    async def _observation_after(self, seen: Observation | None) -> None:
+        if await self._seen.after(seen) is None:
             self.problem(self._seen.missing)
 
     # -- what goes out --------------------------------------------------------------------------
