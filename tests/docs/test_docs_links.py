@@ -1,5 +1,6 @@
 """Links, paths, commands and team files that the documentation shows lead to what is there."""
 
+import functools
 import importlib
 import re
 import shlex
@@ -49,6 +50,7 @@ def anchor(heading: str) -> str:
     return re.sub(r"\s", "-", words)
 
 
+@functools.cache
 def anchors(markdown: str) -> set[str]:
     text = FENCE.sub("", markdown)
     return {anchor(line.lstrip("#")) for line in text.splitlines() if re.match(r"#+ ", line)}
@@ -130,6 +132,11 @@ def shown_commands() -> list[tuple[str, str]]:
     return found
 
 
+@functools.cache
+def commands(app: typer.Typer) -> click.Command:
+    return typer.main.get_command(app)
+
+
 def wrong(line: str) -> str:
     """What the command line does not know of a command; empty if it would begin to run it."""
     words = shlex.split(line, comments=True)[1:]
@@ -139,7 +146,7 @@ def wrong(line: str) -> str:
         except SetupError as error:
             return str(error)
         return ""
-    app = typer.main.get_command(cli.app)
+    app = commands(cli.app)
     while isinstance(app, click.Group) or hasattr(app, "commands"):
         if not words:
             return ""
@@ -148,11 +155,11 @@ def wrong(line: str) -> str:
         name, words = words[0], words[1:]
         app = app.commands[name]
         if name in BENCHES and "ignore_unknown_options" in app.context_settings:
-            app = typer.main.get_command(importlib.import_module(BENCHES[name].module).app)
+            app = commands(importlib.import_module(BENCHES[name].module).app)
         elif name == "lab" and "ignore_unknown_options" in app.context_settings:
-            app = typer.main.get_command(lab_bench.app)
+            app = commands(lab_bench.app)
         elif name == "play":
-            app = typer.main.get_command(play.app)
+            app = commands(play.app)
     words = [word for word in words if word not in ("--trust", "--debug")]
     if any(re.search(r"[\[|]|^\.\.\.$", word) for word in words):
         return ""  # a pattern of a command, not a command
