@@ -8,8 +8,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial import cKDTree
 
 from coterie_core.embedding import averaged, keep_one_dimension
 from coterie_core.geometry import Box, Vec3, distance, iou, wrap_angle
@@ -277,6 +275,10 @@ def associate(
 
     Only near ones are compared, so that 5 000 things are no trouble.
     """
+    # Every node knows maps and few merge them: these take a quarter of a node's start to load.
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial import cKDTree
+
     by_id = {thing.id: thing for thing in ours if not has_geometry(thing)}
     pairs = [
         (by_id[thing.id], thing)
