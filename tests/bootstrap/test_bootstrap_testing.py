@@ -28,13 +28,21 @@ def test_selection_runs_one_session_and_no_linters() -> None:
     assert command[1:] == ("-m", "not slow", "-k", "merge", "/x")
 
 
-def test_tests_run_in_a_process_per_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    spread = ("-n", "2", "--dist", "worksteal")
+def test_tests_run_in_a_process_per_core_and_those_that_wait_in_one_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def spread(count: int) -> tuple[str, ...]:
+        return "-n", str(count), "--dist", "worksteal"
+
     monkeypatch.setattr(testing, "processes", lambda: 2)
-    assert commands(marker="habitat") == [(commands()[-1][0], *spread, "-m", "habitat")]
-    assert [c[1:] for c in commands()[-2:]] == [(*spread, "-m", "not ros"), (*spread, "-m", "ros")]
-    monkeypatch.setattr(testing, "processes", lambda: 1)
-    assert [c[1:] for c in commands()[-2:]] == [("-m", "not ros"), ("-m", "ros")]
+    assert commands(marker="habitat") == [(commands()[-1][0], *spread(2), "-m", "habitat")]
+    for cores, words in ((1, ()), (2, spread(2)), (testing.MOST_PROCESSES, spread(4))):
+        monkeypatch.setattr(testing, "processes", lambda cores=cores: cores)
+        more = spread(min(cores + 1, testing.MOST_PROCESSES))
+        assert [c[1:] for c in commands()[-2:]] == [
+            (*words, "-m", "not ros"),
+            (*more, "-m", "ros"),
+        ]
 
 
 def test_background_parts_are_shown_whole_after_the_first_of_the_others() -> None:

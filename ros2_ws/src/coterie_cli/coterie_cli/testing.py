@@ -1,8 +1,8 @@
 """``./coterie test``: lint, types, ROS-free tests, ROS tests, and a table of how they went.
 
 Linters and type checks run in the background of the ROS-free tests; tests run in as many
-processes as there are cores. Up to three ROS tests that failed run once more, alone: they are
-named, and so is what the second try showed.
+processes as there are cores, and ROS tests, which wait a lot, in one more. Up to three ROS tests
+that failed run once more, alone: they are named, and so is what the second try showed.
 """
 
 from __future__ import annotations
@@ -128,9 +128,9 @@ def processes() -> int:
     return max(1, min(cores, MOST_PROCESSES))
 
 
-def _spread() -> tuple[str, ...]:
+def _spread(more: int = 0) -> tuple[str, ...]:
     # Neighbours stay together, so that they share fixtures; who has no more takes from the others.
-    count = processes()
+    count = min(processes() + more, MOST_PROCESSES)
     return ("-n", str(count), "--dist", "worksteal") if count > 1 else ()
 
 
@@ -159,7 +159,8 @@ def parts(
         Part("ruff format", (ruff, "format", "--check", "."), background=True),
         Part("mypy", (_tool("mypy"), *typed_targets(root)), background=True),
         Part("tests without ROS", (pytest, *_spread(), "-m", "not ros")),
-        Part("tests with ROS", (pytest, *_spread(), "-m", "ros"), again=True),
+        # More than half of their time they wait: for simulated time, discovery, deadlines.
+        Part("tests with ROS", (pytest, *_spread(1), "-m", "ros"), again=True),
     ]
 
 

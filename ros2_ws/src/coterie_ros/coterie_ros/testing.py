@@ -17,6 +17,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import pytest
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
 
 # Ten times what is expected on a busy machine [s].
 PATIENCE = 30.0
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave files without ROS tests alone where only those are asked for: importing takes long."""
+    if config.option.markexpr == "ros" and collection_path.suffix == ".py":
+        return True if "mark.ros" not in collection_path.read_text("utf-8") else None
+    return None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
