@@ -4,7 +4,8 @@ python benchmarks/bench_console.py [--robots 10] [--pages 2] [--seconds 20] [--r
 
 A bridge in a process of its own moves the robots, the console runs in another, pages are websocket
 clients in this one. A stop is timed from the message on the websocket to each robot's goal that
-ended; a bare message there and back over ROS in the same round tells what the machine takes.
+ended, by the client that sent the goal; a bare message there and back over ROS in the same round
+tells what the machine takes. Where the time went is printed, too: stamps.py has the points.
 """
 
 from __future__ import annotations
@@ -29,6 +30,17 @@ from coterie_ros.testing import NodeProcess, RosHarness, take_domain
 from habitat_bridge.robots import load_embodiment
 
 _STATE = "coterie-bench-console-"
+STAGES = {
+    "page": "the click's message reaches the console",
+    "published": "the console has published the stop",
+    "received": "the bridge has received it",
+    "world": "the world's thread turns to it",
+    "told": "all robots stand; the goal is told",
+    "goal": "the goal's work has ended",
+    "sent": "its result has been sent",
+    "seen": "whoever sent the goal has the result",
+}
+"""What a stop passes, in this order."""
 
 
 def cpu_seconds(pid: int) -> float:
@@ -80,6 +92,21 @@ class StopFromPage(Watcher):
         """Stop the team, as a click on STOP ALL does."""
         self.pages.say(do="stop")
 
+    def split(self, stamps: Path) -> list[dict[str, float]]:
+        """Return when the last stop passed which stage [s from the click], for each goal."""
+        first: dict[tuple[str, str], float] = {}
+        for line in stamps.read_text().splitlines():
+            at, point, key = line.split(" ")
+            if float(at) >= self.pressed:
+                first.setdefault((point, key), float(at))
+        rows = []
+        for robot, seen in self.ended.items():
+            id_ = self.ids[robot]
+            keys = ("", id_)
+            row = {p: min(first.get((p, k), np.inf) for k in keys) for p in STAGES}
+            rows.append({p: at - self.pressed for p, at in (row | {"seen": seen}).items()})
+        return [row for row in rows if row["seen"] > 0.0]
+
 
 def main() -> None:
     """Measure and print."""
@@ -89,6 +116,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--load", type=int, default=0, help="processes that compute beside it")
     given = parser.parse_args()
     domain, lock = take_domain()
     names = [f"r{k}" for k in range(given.robots)]
@@ -116,16 +144,18 @@ def measure(ros: RosHarness, names: list[str], given: argparse.Namespace) -> Non
         "prior_map": "everything",
         "stop_directory": f"{os.environ['COTERIE_STATE']}/stops",
     }
-    bridge = [sys.executable, "-m", "habitat_bridge.node", "--ros-args"]
+    stamps = Path(os.environ["COTERIE_STATE"]) / "stamps"
+    traced = [sys.executable, str(Path(__file__).with_name("stamps.py")), str(stamps)]
+    bridge = [*traced, "habitat_bridge.node", "--ros-args"]
     for key, value in parameters.items():
         bridge += ["-p", f"{key}:={json.dumps(value)}"]
     ros.start_process(bridge)
     ros.start_process([sys.executable, "-c", ECHO])
-    console = ros.start_process(
-        [sys.executable, "-m", "coterie_cli.cli", "console", "--no-open", "--port", "0"]
-    )
+    for _ in range(given.load):
+        ros.start_process([sys.executable, "-c", "while True: pass"])
+    console = ros.start_process([*traced, "coterie_cli.cli", "console", "--no-open", "--port", "0"])
     url = _url(ros, console)
-    watcher = StopFromPage(ros, names, given.seed)
+    watcher = StopFromPage(ros, names, given.seed, motion=False)
     pages = watcher.pages = Pages(url, given.pages)
     pages.start()
     ros.spin_until(pages.ready.is_set, timeout=60.0)
@@ -141,12 +171,13 @@ def measure(ros: RosHarness, names: list[str], given: argparse.Namespace) -> Non
         f"{100 * share:.0f} % of a core; load average {os.getloadavg()[0]:.1f}",
         flush=True,
     )
-    goals, echoes = [], []
+    goals, echoes, rows = [], [], []
     for _ in range(given.rounds):
         told = watcher.round()
         if told is not None:
             goals += told[0]
             echoes.append(told[2])
+            rows += watcher.split(stamps)
     if not goals:
         print("no round counted: too few robots were under way")
         return
@@ -156,6 +187,15 @@ def measure(ros: RosHarness, names: list[str], given: argparse.Namespace) -> Non
         f"{np.percentile(ms, 99):.0f}, most {ms.max():.0f} ms; echo p99 "
         f"{1000 * np.percentile(echoes, 99):.0f} ms; load average {os.getloadavg()[0]:.1f}"
     )
+    before = np.zeros(len(rows))
+    for stage, words in STAGES.items():
+        at = 1000.0 * np.array([row[stage] for row in rows])
+        step = np.percentile(at - before, (50, 99))
+        print(
+            f"{words:<42} after {np.median(at):4.0f}, p99 {np.percentile(at, 99):4.0f} ms; "
+            f"this step {step[0]:4.0f}, p99 {step[1]:4.0f} ms"
+        )
+        before = at
 
 
 def _url(ros: RosHarness, console: NodeProcess) -> str:

@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 from nav_msgs.msg import Odometry
-from rclpy.action import ActionClient
 from rclpy.task import Future
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
@@ -28,6 +27,7 @@ from coterie_msgs.action import NavigateTo
 from coterie_msgs.msg import Observation
 from coterie_ros.qos import profile
 from coterie_ros.testing import RosHarness, take_domain
+from coterie_ros.waitables import SurvivingActionClient
 from habitat_bridge.robots import load_embodiment
 
 ECHO = """
@@ -50,13 +50,29 @@ FEWEST = 0.8
 
 
 class Watcher:
-    """Sends ten robots about, stops them, and takes the times."""
+    """Sends ten robots about, stops them, and takes the times.
 
-    def __init__(self, ros: RosHarness, robots: list[str], seed: int) -> None:
+    Args:
+        ros: What spins.
+        robots: Names of the robots.
+        seed: Of the places that they are sent to.
+        motion: Whether the end of their motion is timed, too: reading the odometry of ten robots
+            keeps this process as busy as the bridge, and results wait behind it.
+    """
+
+    def __init__(
+        self, ros: RosHarness, robots: list[str], seed: int, *, motion: bool = True
+    ) -> None:
         self.ros, self.robots, self.random = ros, robots, random.Random(seed)
+        self.motion = motion
         node = ros.node("watcher")
         self.speed = dict.fromkeys(robots, 0.0)
         self.still_at: dict[str, float] = {}
+        self.ids: dict[str, str] = {}
+        """Id of each robot's last goal."""
+        self.pressed = 0.0
+        self.ended: dict[str, float] = {}
+        """When the results of the robots' last goals were seen, and the stop sent [s]."""
         self.ways: dict[str, list[str]] = {robot: [] for robot in robots}
         self.pong_at = 0.0
         self.ping = node.create_publisher(String, "ping", profile("messages"))
@@ -64,12 +80,13 @@ class Watcher:
         self.stop = node.create_publisher(String, "stop", profile("messages"))
         self.go, self.call = {}, {}
         for robot in robots:
-            node.create_subscription(
-                Odometry,
-                f"{robot}/odom",
-                lambda m, r=robot: self._moved(r, m),
-                profile("odometry"),
-            )
+            if motion:
+                node.create_subscription(
+                    Odometry,
+                    f"{robot}/odom",
+                    lambda m, r=robot: self._moved(r, m),
+                    profile("odometry"),
+                )
             node.create_subscription(
                 Observation,
                 f"{robot}/observation",
@@ -78,20 +95,20 @@ class Watcher:
                 ),
                 profile("observations"),
             )
-            self.go[robot] = ActionClient(node, NavigateTo, f"{robot}/navigate_to")
+            self.go[robot] = SurvivingActionClient(node, NavigateTo, f"{robot}/navigate_to")
             self.call[robot] = node.create_client(SetBool, f"{robot}/stop")
         ends = (self.ping, self.stop, *self.go.values(), *self.call.values())
         ros.wait_for_matched(*ends, timeout=120.0)
         ros.spin_until(lambda: all(self.ways.values()), timeout=60.0)
 
     def _on_pong(self, message: String) -> None:
-        self.pong_at = time.perf_counter()
+        self.pong_at = time.monotonic()
 
     def _moved(self, robot: str, message: Odometry) -> None:
         twist = message.twist.twist
         self.speed[robot] = abs(twist.linear.x) + abs(twist.linear.y) + abs(twist.angular.z)
         if self.speed[robot] < STILL:
-            self.still_at.setdefault(robot, time.perf_counter())
+            self.still_at.setdefault(robot, time.monotonic())
 
     def drive(self) -> dict[str, Future]:
         """Send every robot to a place next to its own; return the futures of the results."""
@@ -99,8 +116,13 @@ class Watcher:
         for robot in self.robots:
             goal = NavigateTo.Goal(place=self.random.choice(self.ways[robot]))
             handle = self.ros.result(self.go[robot].send_goal_async(goal))
+            self.ids[robot] = bytes(handle.goal_id.uuid).hex()
             ends[robot] = handle.get_result_async()
         return ends
+
+    def _under_way(self, robot: str) -> bool:
+        moves = self.speed[robot] > STILL if self.motion else True
+        return moves and robot not in self.ended
 
     def press(self) -> None:
         """Stop the team."""
@@ -108,26 +130,26 @@ class Watcher:
 
     def round(self) -> tuple[list[float], list[float], float] | None:
         """Return the times [s] of goals and of motion, of robots under way, and of the echo."""
-        ends, ended = self.drive(), {}
+        ends = self.drive()
+        ended = self.ended = {}
         for robot in self.robots:
-            ends[robot].add_done_callback(
-                lambda _, r=robot: ended.setdefault(r, time.perf_counter())
-            )
+            ends[robot].add_done_callback(lambda _, r=robot: ended.setdefault(r, time.monotonic()))
         self.ros.spin(0.3)
-        moving = [r for r in self.robots if self.speed[r] > STILL and r not in ended]
+        moving = [r for r in self.robots if self._under_way(r)]
         if len(moving) < FEWEST * len(self.robots):
             self._release()
             return None
-        begin = time.perf_counter()
+        begin = time.monotonic()
         self.ping.publish(String(data="ping"))
         self.ros.spin_until(lambda: self.pong_at > begin)
         echo = self.pong_at - begin
-        moving = [r for r in moving if self.speed[r] > STILL and r not in ended]
+        moving = [r for r in moving if self._under_way(r)]
         self.still_at.clear()
-        begin = time.perf_counter()
+        begin = self.pressed = time.monotonic()
         self.press()
-        self.ros.spin_until(lambda: all(r in ended and r in self.still_at for r in moving))
-        times = [ended[r] - begin for r in moving], [self.still_at[r] - begin for r in moving]
+        stood = self.still_at if self.motion else ended
+        self.ros.spin_until(lambda: all(r in ended and r in stood for r in moving))
+        times = [ended[r] - begin for r in moving], [stood[r] - begin for r in moving]
         self._release()
         return *times, echo
 

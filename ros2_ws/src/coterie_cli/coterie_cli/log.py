@@ -16,6 +16,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import running_teams, state_root
 from coterie_core.language import inline_data
 from coterie_core.ledger import KINDS, Entry, LedgerFault, check, entries
+from coterie_core.why.words import entry_words
 from coterie_core.yaml_checks import suggestion
 
 _AGO = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)")
@@ -99,7 +100,8 @@ def show(folder: Path, robot: str, since: str, kind: str, as_json: bool) -> int:
                 print(json.dumps({k: getattr(entry, k) for k in Entry.__slots__}))
             else:
                 when = at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-                what = escape(inline_data(in_words(entry), limit=300))
+                goal = inline_data(str(entry.body.get("goal", ""))[:6])
+                what = escape(f"{goal} {entry_words(entry)}".strip())
                 table.add_row(str(entry.seq), when, escape(entry.robot), entry.kind, what)
     except LedgerFault as error:
         fault = str(error)
@@ -110,27 +112,6 @@ def show(folder: Path, robot: str, since: str, kind: str, as_json: bool) -> int:
             f"{escape(str(folder))}: {escape(fault)}", style="red"
         )
     return 1 if fault else 0
-
-
-def in_words(entry: Entry) -> str:
-    """Return what an entry says in a line; its texts are data."""
-    body = entry.body
-    goal = str(body.get("goal", ""))[:6]
-    if entry.kind == "goal":
-        why = f", for '{body['why']}'" if body.get("why") else ""
-        touched = ", ".join(map(str, [*body.get("rooms", ()), *body.get("objects", ())]))
-        return f"{goal} {body.get('what')}{why}" + (f"; touches {touched}" if touched else "")
-    if entry.kind == "request":
-        return f"{goal} {body.get('rule')} asks a person ({str(body.get('request'))[:6]})"
-    if entry.kind == "permit":
-        kind = "goals alike" if body.get("standing") else "once"
-        return f"{goal} by {body.get('by')}, {kind}"
-    if entry.kind == "refusal":
-        return f"{goal} {body.get('reason')}"
-    if entry.kind == "result":
-        reason = f": {body['reason']}" if body.get("reason") else ""
-        return f"{goal} {body.get('outcome')}{reason}"
-    return ", ".join(f"{key}: {value}" for key, value in body.items())
 
 
 def verify(folder: Path, head: str) -> int:

@@ -1,4 +1,4 @@
-"""`./coterie permits`: a person allows or refuses what robots ask for; nothing else can."""
+"""`./coterie permits`: a person allows or refuses what robots ask for, and takes it back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import os
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from rclpy.context import Context
 from rich.console import Console
@@ -22,7 +23,7 @@ from coterie_bringup.spinning import in_loop, spinning
 from coterie_cli.person import PersonAtTerminal
 from coterie_core.asking import WordsQuestion
 from coterie_core.language import inline_data
-from coterie_core.permits import TASK, Decision, PermitRequest
+from coterie_core.permits import TASK, Decision, Permit, PermitRequest
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.permit_client import PermitClient
 
@@ -134,19 +135,20 @@ class _Desk(AgentNode):
         """The robots of the team whose lists have not come."""
         return [robot for robot in self._robots if robot not in self.permits.heard]
 
-    async def waiting(self, meant: str = "") -> dict[str, PermitRequest]:
-        """Return the requests that wait, once robots and assistants had time to tell.
+    async def told(self, meant: str = "", *, standing: bool = False) -> None:
+        """Wait until robots and assistants had time to tell.
 
         Args:
-            meant: Beginning of a request's id, or name of a robot: no more is waited for.
+            meant: Beginning of an id, or name of a robot: once it is there, no more is waited for.
+            standing: Whether it is of a permit that holds, and not of a request.
         """
         begin = time.monotonic()
         while (waited := time.monotonic() - begin) < _SETTLE:
             told = self._robots and not self.unheard and waited > _FOUND
-            if _meant(self.permits.waiting, meant) or (told and not meant):
+            known = self.permits.standing if standing else self.permits.waiting
+            if _meant(known, meant) or (told and not meant):
                 break
             await asyncio.sleep(0.05)
-        return self.permits.waiting
 
 
 @contextlib.contextmanager
@@ -168,36 +170,50 @@ def _team(domain: int | None, namespace: str | None) -> RunState:
 
 
 def show(domain: int | None, namespace: str | None) -> int:
-    """Print the requests that wait; return 0.
+    """Print the requests that wait and the permits that hold; return 0.
 
     Raises:
         CommandError: No team runs, or several.
     """
 
-    async def work() -> tuple[dict[str, PermitRequest], list[str], list[str]]:
+    async def work() -> tuple[PermitClient, list[str]]:
         with _desk(_team(domain, namespace), None, print) as desk:
-            waiting = await in_loop(desk, desk.waiting())
-            return waiting, sorted(desk.permits.heard), desk.unheard
+            await in_loop(desk, desk.told())
+            return desk.permits, desk.unheard
 
-    waiting, heard, unheard = asyncio.run(work())
+    permits, unheard = asyncio.run(work())
     console = Console(highlight=False)
     if unheard:
         names = _plain(", ".join(unheard))
         console.print(
             f"no word of {names}: they ask nobody for permits, or are not there", style="dim"
         )
-    if not waiting:
-        if heard:
-            console.print(f"nothing waits for a permit of {_plain(', '.join(heard))}")
-        return 0
-    table = Table("id", "request", "left", "asked by", box=None)
-    for request in waiting.values():
-        left = max(request.until - time.time(), 0.0)
-        text = inline_data(request.text, limit=400)
-        table.add_row(request.id[:6], _plain(text), f"{left:.0f} s", _plain(request.rule))
-    console.print(table)
-    console.print("answer with ./coterie permits allow ID, or refuse ID --reason ...", style="dim")
+    if permits.waiting:
+        table = Table("id", "request", "left", "asked by", box=None)
+        for request in permits.waiting.values():
+            text = _plain(inline_data(request.text, limit=400))
+            table.add_row(request.id[:6], text, _left(request.until), _plain(request.rule))
+        console.print(table)
+        console.print(
+            "answer with ./coterie permits allow ID, or refuse ID --reason ...", style="dim"
+        )
+    elif permits.heard:
+        robots = _plain(", ".join(sorted(permits.heard)))
+        console.print(f"nothing waits for a permit of {robots}")
+    if permits.standing:
+        table = Table("id", "holds for", "left", "given by", box=None)
+        for permit in permits.standing.values():
+            text = _plain(inline_data(permit.text, limit=400))
+            by = _plain(inline_data(permit.by, limit=80))
+            table.add_row(permit.id[:6], text, _left(permit.until), by)
+        console.print(table)
+        console.print("take back with ./coterie permits revoke ID", style="dim")
     return 0
+
+
+def _left(until: float) -> str:
+    seconds = max(until - time.time(), 0.0)
+    return f"{seconds:.0f} s" if seconds < 120.0 else f"{seconds / 60.0:.0f} min"
 
 
 def _plain(text: str) -> str:
@@ -231,15 +247,45 @@ def decide(
     """
     seconds = span(lasting) if lasting else 0.0
 
+    async def answer(desk: _Desk) -> tuple[bool, str]:
+        await desk.told(id_)
+        request = chosen(desk.permits.waiting, id_)
+        return await desk.permits.answer(request, decision, by or who(), reason, lasting=seconds)
+
+    return _decided(answer, domain, namespace)
+
+
+def revoke(id_: str, by: str, reason: str, domain: int | None, namespace: str | None) -> int:
+    """End a permit for goals alike; return 0 if that was accepted, else 1.
+
+    Args:
+        id_: Beginning of the permit's id, or name of a robot with one permit.
+        by: Who says so; "": the login.
+        reason: Why.
+        domain: The team's ROS domain; None: the team that runs here.
+        namespace: The team's namespace.
+
+    Raises:
+        CommandError: No team, no such permit, or several; no key.
+    """
+
+    async def answer(desk: _Desk) -> tuple[bool, str]:
+        await desk.told(id_, standing=True)
+        permit = chosen(desk.permits.standing, id_, "permit that holds")
+        return await desk.permits.revoke(permit, by or who(), reason)
+
+    return _decided(answer, domain, namespace)
+
+
+def _decided(
+    answer: Callable[[_Desk], Coroutine[Any, Any, tuple[bool, str]]],
+    domain: int | None,
+    namespace: str | None,
+) -> int:
     async def work() -> tuple[bool, str]:
         with _desk(_team(domain, namespace), None, print) as desk:
-            waiting = await in_loop(desk, desk.waiting(id_))
-            request = chosen(waiting, id_)
             try:
-                return await in_loop(
-                    desk,
-                    desk.permits.answer(request, decision, by or who(), reason, lasting=seconds),
-                )
+                return await in_loop(desk, answer(desk))
             except ValueError as error:
                 raise CommandError(str(error)) from None
 
@@ -248,26 +294,30 @@ def decide(
     return 0 if accepted else 1
 
 
-def _meant(waiting: dict[str, PermitRequest], id_: str) -> list[PermitRequest]:
+_Named = TypeVar("_Named", PermitRequest, Permit)
+
+
+def _meant(among: Mapping[str, _Named], id_: str) -> list[_Named]:
     return [
-        request
-        for request in waiting.values()
-        if id_ and (request.id.startswith(id_.lower()) or request.goal.robot == id_)
+        one
+        for one in among.values()
+        if id_ and (one.id.startswith(id_.lower()) or one.goal.robot == id_)
     ]
 
 
-def chosen(waiting: dict[str, PermitRequest], id_: str) -> PermitRequest:
-    """Return the request that is meant.
+def chosen(among: Mapping[str, _Named], id_: str, kind: str = "request that waits") -> _Named:
+    """Return the request, or the permit, that is meant.
 
     Raises:
         CommandError: None is, or several are.
     """
-    meant = _meant(waiting, id_)
+    meant = _meant(among, id_)
     if len(meant) == 1:
         return meant[0]
-    ids = ", ".join(f"{one.id[:6]} ({one.goal.robot})" for one in meant or waiting.values())
-    what = "several requests are" if meant else "no request that waits is"
-    raise CommandError(f"{what} called {inline_data(id_)}; requests: {ids or 'none waits'}")
+    ids = ", ".join(f"{one.id[:6]} ({one.goal.robot})" for one in meant or among.values())
+    noun = kind.split()[0]
+    what = f"several {noun}s are" if meant else f"no {kind} is"
+    raise CommandError(f"{what} called {inline_data(id_)}; {noun}s: {ids or 'there is none'}")
 
 
 def span(text: str) -> float:

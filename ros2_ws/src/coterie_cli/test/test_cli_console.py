@@ -146,7 +146,8 @@ def test_who_is_where_asked_allowed_refused_and_all_of_it_on_the_timeline(make_s
     assert browser.console == []
 
 
-def test_goals_alike_are_allowed_for_ten_minutes(make_stage, browser):
+def test_goals_alike_are_allowed_for_ten_minutes_and_that_is_revoked(make_stage, browser):
+    """A person allows goals alike for ten minutes, sees that it holds, and takes it back."""
     stage = make_stage()
     stage.open(browser)
     first = stage.send("rover")
@@ -154,6 +155,20 @@ def test_goals_alike_are_allowed_for_ten_minutes(make_stage, browser):
     assert stage.ended(first)[0] is Outcome.SUCCEEDED
     assert stage.ended(stage.send("rover", STARTS["rover"]))[0] is Outcome.SUCCEEDED
     assert stage.kinds("rover").count("request") == 1
+    browser.see("1 permit for goals alike holds")
+    browser.run("document.querySelector('#standing details').open = true")
+    browser.see('rover: goals like "drive to')
+    browser.see("allowed by anna@lab")
+    browser.press("Revoke")
+    browser.see("a goal that has begun goes on unless it is stopped")
+    browser.wait_for("document.getElementById('standing').hidden")
+    third = stage.send("rover")
+    browser.see("rover asks: may it?")
+    browser.press("Refuse")
+    assert stage.ended(third)[0] is Outcome.REFUSED
+    assert stage.kinds("rover")[-5:] == ["revocation", "goal", "request", "refusal", "result"]
+    browser.see("revocation · rover")
+    assert browser.console == []
 
 
 def test_one_is_stopped_the_other_goes_on_then_all_and_all_are_released(make_stage, browser):

@@ -113,7 +113,7 @@ def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd, monke
     pytest.importorskip("coterie_msgs")
     from coterie_cli.do.record import TaskRecord
     from coterie_cli.do.watch import TaskWatcher
-    from coterie_cli.permits import decide
+    from coterie_cli.permits import decide, revoke
     from coterie_cli.permits import show as show_waiting
     from coterie_cli.person import PersonAtTerminal
     from coterie_ros.agent_node import AgentNode
@@ -168,6 +168,13 @@ def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd, monke
         assert answer(Decision.REFUSE, second[:6], reason="it is dear") == 0
         assert settled[1] is None
         assert "no request" in str(answer(Decision.ALLOW, first[:6]))
+        assert run(lambda: show_waiting(None, None)) == 0
+        listed = " ".join(capfd.readouterr().out.split())
+        held = settled[0].id[:6]
+        assert held in listed and "goals like" in listed and "anna" in listed
+        assert "no permit that holds" in str(run(lambda: revoke("x", "", "", None, None)))
+        assert run(lambda: revoke(held, "ben", "guests come", None, None)) == 0
+        assert "revoked: rover" in capfd.readouterr().out and gate.standing == ()
     monkeypatch.setattr("coterie_cli.permits._SETTLE", 8.0)
     with registered(own_state("lab", ros.domain, directory, robots=["rover", "ghost"])):
         assert run(lambda: show_waiting(None, None)) == 0
@@ -192,4 +199,5 @@ def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd, monke
     os.close(keys)
     kinds = [entry.kind for entry in entries(state / "log" / "lab")]
     assert kinds.count("permit") == 2 and kinds.count("refusal") == 1
+    assert kinds.count("revocation") == 1
     assert check(state / "log" / "lab").fault == ""

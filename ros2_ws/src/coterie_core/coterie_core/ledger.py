@@ -23,7 +23,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-KINDS = ("goal", "request", "permit", "refusal", "result", "stop", "release", "healed")
+KINDS = (
+    "goal", "request", "permit", "refusal", "revocation", "result", "stop", "release", "healed",
+)  # fmt: skip
 """What entries are of; healed: the end of a line that was being written when the power went."""
 FIRST = "0" * 64
 """What the first entry has as the hash of the one before."""

@@ -19,6 +19,7 @@ from coterie_core.permits import (
     SignedAnswer,
     load_key,
     make_key,
+    revoked,
 )
 from coterie_core.permits.gate import is_no_permit, needs_permit
 from coterie_core.permits.request import Permit
@@ -104,6 +105,10 @@ class Desk:
     def kinds(self) -> list[str]:
         assert check(self.log.folder).fault == ""
         return [entry.kind for entry in entries(self.log.folder)]
+
+
+def full(*_):
+    raise OSError("no space left on device")
 
 
 @pytest.fixture
@@ -277,6 +282,68 @@ def test_a_standing_permit_is_for_goals_alike_until_it_ends(desk):
     assert desk.gate.standing == () and desk.apply()[1] is not permit
 
 
+def test_a_standing_permit_is_revoked_for_goals_that_have_it_too(desk):
+    _, request = desk.apply()
+    first = desk.allow(request, standing=True)
+    goal, held = desk.apply()  # granted, and not begun
+    assert held is first and desk.gate.standing == (first,)
+    assert first.text.startswith('rover: goals like "take the mug in kitchen"')
+    told = []
+    desk.gate.changed = lambda: told.append(desk.gate.standing)
+    key = load_key(desk.key_file)
+    forged = replace(revoked(first, "anna", key=key), reason="other")
+    for answer, why in (
+        (forged, "not signed"),
+        (revoked(first, "anna", key=bytes(32)), "not signed"),
+        (revoked(replace(first, id="0" * 32), "anna", key=key), "no such permit holds"),
+        (
+            replace(revoked(first, "anna", key=key), goal="0" * 64).sign(key),
+            "for another goal",
+        ),
+    ):
+        with pytest.raises(PermitError, match=why):
+            desk.gate.answer(answer)
+    assert desk.gate.standing == (first,) and told == []
+    assert "revoked: rover" in desk.gate.answer(revoked(first, "anna", "guests", key=key))
+    assert desk.gate.standing == () and told == [()]
+    assert desk.not_begun(held, goal) == (
+        "no permit to take the mug in kitchen: anna revoked its permit: guests"
+    )
+    with pytest.raises(PermitError, match="no such permit holds"):
+        desk.gate.answer(revoked(first, "anna", key=key))
+    again = desk.apply()[1]
+    assert again in desk.gate.waiting and "revocation" in desk.kinds
+
+
+def test_a_permit_for_one_goal_cannot_be_revoked_as_a_standing_one(desk):
+    goal, request = desk.apply()
+    once = desk.allow(request)
+    with pytest.raises(PermitError, match="no such permit holds"):
+        desk.gate.answer(revoked(once, "anna", key=load_key(desk.key_file)))
+    desk.gate.begin(once, goal, MUG, None)
+
+
+def test_a_standing_permit_that_is_over_is_told(desk):
+    _, request = desk.apply()
+    desk.allow(request, standing=True)
+    told = []
+    desk.gate.changed = lambda: told.append(len(desk.gate.standing))
+    desk.gate.expire()
+    assert told == []
+    desk.now += 61.0
+    desk.gate.expire()
+    desk.gate.expire()
+    assert told == [0]
+
+
+def test_a_revocation_that_cannot_be_logged_holds_all_the_same(desk, monkeypatch):
+    _, request = desk.apply()
+    first = desk.allow(request, standing=True)
+    monkeypatch.setattr(desk.log, "write", full)
+    told = desk.gate.answer(revoked(first, "anna", key=load_key(desk.key_file)))
+    assert "not logged: no space" in told and desk.gate.standing == ()
+
+
 def test_a_standing_permit_does_not_go_before_a_refusal_of_the_policy(desk):
     _, request = desk.apply()
     desk.allow(request, standing=True)
@@ -319,9 +386,6 @@ def test_a_way_out_of_the_known_rooms_counts_where_rules_name_rooms(desk):
 
 
 def test_what_cannot_be_logged_does_not_begin(desk, monkeypatch):
-    def full(*_):
-        raise OSError("no space left on device")
-
     monkeypatch.setattr(desk.log, "write", full)
     desk.begin("allow")
     assert "cannot be logged: no space left" in desk.refused()

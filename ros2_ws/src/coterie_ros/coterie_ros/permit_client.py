@@ -9,12 +9,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coterie_core.permits import Decision, PermitRequest, answered, load_key
+from coterie_core.permits import (
+    Decision,
+    Permit,
+    PermitRequest,
+    SignedAnswer,
+    answered,
+    load_key,
+    revoked,
+)
 from coterie_core.permits.names import ANSWER, REQUESTS
 from coterie_msgs.msg import PermitRequests
 from coterie_msgs.srv import AnswerPermit
 from coterie_ros.clients import NoAnswer, ServiceClient
-from coterie_ros.conversions.permits import answer_to_msg, requests_from_msg
+from coterie_ros.conversions.permits import answer_to_msg, requests_from_msg, standing_from_msg
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
@@ -31,10 +39,12 @@ class PermitClient:
         node: The tool's node; make it in `on_setup` or `on_start`.
         robots: Names of the robots that are known; others that ask are found.
         key_file: The key that answers are signed with.
-        changed: Called in the node's loop when other requests wait than before.
+        changed: Called in the node's loop when other requests wait, or other permits hold, than
+            before.
 
     Attributes:
         waiting: The requests that wait, by their ids.
+        standing: The permits for goals alike that hold, by their ids.
         heard: The robots whose lists have come.
     """
 
@@ -46,6 +56,7 @@ class PermitClient:
         changed: Callable[[], object] = lambda: None,
     ) -> None:
         self.waiting: dict[str, PermitRequest] = {}
+        self.standing: dict[str, Permit] = {}
         self.heard: set[str] = set()
         self._node, self._key_file, self._changed = node, key_file, changed
         self._services: dict[str, ServiceClient] = {}
@@ -65,7 +76,10 @@ class PermitClient:
             topic,
             "latched",
             partial(self._hear, robot),
-            convert=lambda message: requests_from_msg(message, topic),
+            convert=lambda message: (
+                requests_from_msg(message, topic),
+                standing_from_msg(message, topic),
+            ),
         )
 
     async def _look(self) -> None:
@@ -76,8 +90,11 @@ class PermitClient:
             if found := pattern.fullmatch(name):
                 await self._node.in_executor(self.watch, found[1])
 
-    def _hear(self, robot: str, waiting: tuple[PermitRequest, ...]) -> None:
+    def _hear(self, robot: str, told: tuple[tuple[PermitRequest, ...], tuple[Permit, ...]]) -> None:
+        waiting, standing = told
         self.heard.add(robot)
+        held = {id_: one for id_, one in self.standing.items() if one.goal.robot != robot}
+        self.standing = held | {one.id: one for one in standing if one.goal.robot == robot}
         others = {id_: one for id_, one in self.waiting.items() if one.goal.robot != robot}
         self.waiting = others | {one.id: one for one in waiting if one.goal.robot == robot}
         self._changed()
@@ -112,7 +129,24 @@ class PermitClient:
             now=time.time(),
             key=load_key(self._key_file),
         )
-        service = self._services[request.goal.robot]
+        return await self._sent(request.goal.robot, signed)
+
+    async def revoke(self, permit: Permit, by: str, reason: str = "") -> tuple[bool, str]:
+        """End a standing permit; return whether that was accepted, and what is said.
+
+        Args:
+            permit: The permit.
+            by: Who the person is.
+            reason: Why.
+
+        Raises:
+            ValueError: The key cannot be used.
+        """
+        signed = revoked(permit, by, reason, key=load_key(self._key_file))
+        return await self._sent(permit.goal.robot, signed)
+
+    async def _sent(self, robot: str, signed: SignedAnswer) -> tuple[bool, str]:
+        service = self._services[robot]
         try:
             # Once: a second try of an answer that arrived would be refused.
             told = await service.call(answer_to_msg(signed), timeout=_ANSWERED_WITHIN, attempts=1)

@@ -1,8 +1,9 @@
-"""Requests for permits on a latched topic, and the service that a person's tool answers at."""
+"""Requests for permits, and permits that hold, on a latched topic; a service takes answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ _ANSWERED_WITHIN = 5.0
 
 
 class PermitServer:
-    """Tells which goals of robots wait for a person, and takes answers; for `on_start`.
+    """Tells which goals wait for a person and which permits hold; takes answers; for `on_start`.
 
     Args:
         node: The node that moves the robots.
@@ -44,7 +45,12 @@ class PermitServer:
             self._tell(robot)
 
     def _tell(self, robot: str) -> None:
-        self._told[robot].publish(requests_to_msg(robot, self._gates[robot].waiting))
+        gate = self._gates[robot]
+        standing = [
+            replace(one, goal=replace(one.goal, rooms=gate.names(one.goal)))
+            for one in gate.standing
+        ]
+        self._told[robot].publish(requests_to_msg(robot, gate.waiting, standing))
 
     async def _answer(
         self, robot: str, name: str, request: AnswerPermit.Request

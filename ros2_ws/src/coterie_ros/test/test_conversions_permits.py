@@ -11,7 +11,15 @@ pytest.importorskip("coterie_msgs")
 
 from rclpy.serialization import deserialize_message, serialize_message
 
-from coterie_core.permits import Decision, PermitGoal, PermitRequest, SignedAnswer, answered
+from coterie_core.permits import (
+    Decision,
+    Permit,
+    PermitGoal,
+    PermitRequest,
+    SignedAnswer,
+    answered,
+    revoked,
+)
 from coterie_core.skills import NavigateTo, Wait
 from coterie_msgs.msg import PermitRequests
 from coterie_msgs.srv import AnswerPermit
@@ -22,6 +30,7 @@ from coterie_ros.conversions.permits import (
     answer_to_msg,
     requests_from_msg,
     requests_to_msg,
+    standing_from_msg,
 )
 
 KEY = bytes(range(32))
@@ -42,8 +51,24 @@ def test_requests_come_over_whole_with_rooms_by_name():
     assert requests_from_msg(PermitRequests(robot="rover"), "t") == ()
 
 
+def test_standing_permits_come_over_whole_and_are_revoked_over_the_wire():
+    goal = replace(GOAL, rooms=("kitchen",), why="", strays=True)
+    permit = Permit("b" * 32, goal, "anna", 1.7e9 + 600.5, standing=True)
+    message = wire(requests_to_msg("rover", (), (permit,)))
+    (back,) = standing_from_msg(message, "rover/permit_requests")
+    assert back == permit and "a room that nobody knows" in back.text
+    assert requests_from_msg(message, "t") == ()
+    answer = revoked(back, "anna@lab", "guests", key=KEY)
+    told = answer_from_msg(wire(answer_to_msg(answer)), "rover/answer_permit")
+    assert told == answer and told.signed_with(KEY) and told.decision is Decision.REVOKE
+    assert not replace(told, decision=Decision.ALLOW).signed_with(KEY)
+    message.standing[0].by = "x" * 201
+    with pytest.raises(ConversionError, match=r"standing\[0\].by"):
+        standing_from_msg(message, "t")
+
+
 @pytest.mark.parametrize("lasting", [0.0, 90.125])
-@pytest.mark.parametrize("decision", list(Decision))
+@pytest.mark.parametrize("decision", [Decision.ALLOW, Decision.REFUSE])
 @pytest.mark.parametrize("now", [1.7e9 + k / 7.0 for k in range(8)])
 def test_a_signature_holds_over_the_wire(decision, lasting, now):
     answer = answered(REQUEST, decision, "anna@lab", "so it is", lasting=lasting, now=now, key=KEY)

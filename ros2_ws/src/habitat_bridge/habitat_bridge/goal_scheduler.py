@@ -159,24 +159,26 @@ class GoalScheduler:
         self._stop(goal, reason)
         return True
 
-    def halt(self, robot: str, reason: str) -> None:
-        """Hold a robot where it stands until `release`: its goal ends, new ones are refused.
+    def halt(self, reasons: Mapping[str, str]) -> None:
+        """Hold robots where they stand until `release`: their goals end, new ones are refused.
 
-        The goal is told at once; let the robot perceive when all that are to stop stand.
+        All of them stand before the first goal is told, which wakes threads that the last robot
+        would wait for. Let the robots perceive once the goals have been told.
 
         Args:
-            robot: The robot.
-            reason: What goals are told.
+            reasons: Robot -> what its goals are told.
         """
-        if robot not in self._bodies:
-            return
-        self._halted[robot] = reason
-        self.world.halt(robot, True)
-        if self._barrier is not None:
-            self._barrier.leaves_out(robot)
-        goal = self._goals.pop(robot, None)
-        if goal is not None:
-            self._tell(goal, SkillResult(Outcome.CANCELLED, reason), self.world.state(robot))
+        held = [robot for robot in reasons if robot in self._bodies]
+        for robot in held:
+            self._halted[robot] = reasons[robot]
+            self.world.halt(robot, True)
+        for robot in held:
+            if self._barrier is not None:
+                self._barrier.leaves_out(robot)
+            goal = self._goals.pop(robot, None)
+            if goal is not None:
+                result = SkillResult(Outcome.CANCELLED, reasons[robot])
+                self._tell(goal, result, self.world.state(robot))
 
     def release(self, robot: str) -> None:
         """Let a robot that was held go on; its next goal may run."""

@@ -339,8 +339,7 @@ class BridgeNode(AgentNode):
     def _halt(self, reasons: Mapping[str, str]) -> None:
         """Hold robots, and tell at once that they stand."""
         world = self._conductor.world
-        for robot, why in reasons.items():
-            self._conductor.halt(robot, why)
+        self._conductor.halt(reasons)
         self._publish_moving(world.time, {robot: world.state(robot) for robot in reasons})
         see = partial(self._driver.post, lambda: [*map(self._conductor.perceive, reasons)])
         self.loop.call(self.loop.loop.call_later, _IDLE_PERIOD, see)  # goals are told first

@@ -84,7 +84,7 @@ def test_a_halted_robot_ends_its_goal_refuses_others_and_goes_on_when_released()
     run = Run()
     run.submit("g", "r1", THERE)
     run.go(ticks=10)
-    run.scheduler.halt("r1", "stopped by anna")
+    run.scheduler.halt({"r1": "stopped by anna"})
     state = run.world.state("r1")
     assert state.linear == (0.0, 0.0, 0.0) and state.angular == 0.0
     assert run.ends["g"] == SkillResult(Outcome.CANCELLED, "stopped by anna")
@@ -111,7 +111,7 @@ def test_a_halted_robot_does_not_make_way():
         spot = middle[len(middle) // 2]
         run.world.add_robot("r2", BODY, Start(pose=Pose(spot)))
         if halted:
-            run.scheduler.halt("r2", "stopped")
+            run.scheduler.halt({"r2": "stopped"})
         before = run.world.state("r2").pose
         run.submit("g", "r1", NavigateTo(position=spot, tolerance=0.0))
         run.go("g")
@@ -143,7 +143,7 @@ def test_in_lockstep_nobody_waits_for_a_halted_robot():
     run = Run(lockstep=True)
     run.submit("g1", "r1", Wait(5.0))
     run.submit("g2", "r2", Wait(1.0))
-    run.scheduler.halt("r1", "stopped")
+    run.scheduler.halt({"r1": "stopped"})
     run.scheduler.takes_part("r1", True, 0.0)  # it asks for work, which it cannot do
     assert run.scheduler.ready(0.0)
     run.go("g2")

@@ -20,21 +20,20 @@ from std_srvs.srv import SetBool
 from coterie_bringup.team_client import Operator
 from coterie_cli.console.cameras import Cameras
 from coterie_cli.console.corrections import MapCorrections
+from coterie_cli.console.permits import PermitDesk
 from coterie_cli.console.requests import Requests
-from coterie_cli.log import in_words
 from coterie_console.team.page import ConsolePage, Refused, Said, Tab
 from coterie_console.team.state import ConsoleState
 from coterie_core.geometry import Pose, compose, quaternion_to_yaw
 from coterie_core.ledger_tail import LedgerTail
-from coterie_core.permits import Decision
 from coterie_core.stop import keep_stop, latch_file, one_line
+from coterie_core.why.words import entry_words
 from coterie_msgs.msg import Assignment, DiscussionTurn, RobotStatus, SemanticMap
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_ros import conversions
 from coterie_ros.clients import NoAnswer, ServiceClient
 from coterie_ros.conversions.tasks import assignment_from_msg, report_from_msg
 from coterie_ros.parameters import Parameters
-from coterie_ros.permit_client import PermitClient
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.stopping import STOP, STOPPED
 from tf2_msgs.msg import TFMessage
@@ -49,7 +48,6 @@ _RATE = 10.0
 _REPEAT, _STANDS = 0.05, 5.0
 """A stop is told again so often, and for so long, until the robots say that they stand [s]."""
 _RELEASED = 5.0
-_LONGEST_PERMIT = 3600.0
 
 
 class ConsoleNode(Operator):
@@ -94,7 +92,7 @@ class ConsoleNode(Operator):
         """Listen to the team."""
         space = self.get_namespace().rstrip("/")
         self.corrections = MapCorrections(self, self.state)
-        self.permits = PermitClient(self, [], self._key_file, self._requests_changed)
+        self.desk = PermitDesk(self, self.state, self._key_file)
         for robot in self.robots:
             self._watch(robot)
         self.subscribe(
@@ -137,7 +135,8 @@ class ConsoleNode(Operator):
         return {
             "stop": self._stop,
             "release": self._release,
-            "permit": self._permit,
+            "permit": lambda said, tab: self.desk.answer(said, tab),
+            "revoke": lambda said, tab: self.desk.revoke(said, tab),
             "space": self._show_space,
             "correct": lambda said, tab: self.corrections.correct(said, tab),
             "undo": lambda said, tab: self.corrections.undo(said, tab),
@@ -177,7 +176,7 @@ class ConsoleNode(Operator):
             partial(self._on_report, robot),
             convert=report_from_msg,
         )
-        self.permits.watch(robot)
+        self.desk.permits.watch(robot)
 
     async def _look(self) -> None:
         """Look for robots and for who can be asked what; read what the log has new."""
@@ -196,7 +195,7 @@ class ConsoleNode(Operator):
             with contextlib.suppress(OSError):
                 for entry in self._tail.read():
                     at = _seconds(entry.at)
-                    self.state.moment(entry.kind, entry.robot, in_words(entry), at)
+                    self.state.moment(entry.kind, entry.robot, entry_words(entry), at)
 
     def _on_place(self, robot: str, seen: tuple[Pose, str]) -> None:
         self.state.move(robot, seen[0])
@@ -224,7 +223,7 @@ class ConsoleNode(Operator):
                 values = {v.key: v.value for v in status.values}
                 self.state.diagnosed(name, level, str(status.message), values)
 
-    # -- stops and permits ---------------------------------------------------------------------
+    # -- stops ---------------------------------------------------------------------------------
 
     def _on_stopped(self, robot: str, message: Bool) -> None:
         stopped = bool(message.data)
@@ -293,32 +292,6 @@ class ConsoleNode(Operator):
         if any(text.endswith("did not answer") for text in told):
             raise Refused("; ".join(told))
         return "; ".join(told) or "no robot is stopped"
-
-    def _requests_changed(self) -> None:
-        self.state.requests(self.permits.waiting)
-
-    async def _permit(self, said: Said, tab: Tab) -> str:
-        """Answer a request for a permit."""
-        request = self.permits.waiting.get(str(said.get("request")))
-        decision = {"allow": Decision.ALLOW, "refuse": Decision.REFUSE}.get(
-            str(said.get("decision"))
-        )
-        lasting, reason = said.get("lasting", 0), said.get("reason", "")
-        if decision is None or not isinstance(reason, str):
-            raise Refused("expected a decision, allow or refuse, and words in 'reason'")
-        if not isinstance(lasting, (int, float)) or not 0 <= lasting <= _LONGEST_PERMIT:
-            raise Refused("'lasting' is a number of seconds, at most an hour")
-        if request is None:
-            raise Refused("this request does not wait any more")
-        try:
-            accepted, told = await self.permits.answer(
-                request, decision, one_line(tab.who), one_line(reason), lasting=float(lasting)
-            )
-        except ValueError as error:
-            raise Refused(str(error)) from None
-        if not accepted:
-            raise Refused(told)
-        return told
 
     # -- the page ------------------------------------------------------------------------------
 

@@ -10,7 +10,9 @@ import typer
 from coterie_cli.groups.teams import By
 from coterie_cli.options import AsJson, Domain, Namespace
 
-permits_app = typer.Typer(help="Requests of robots for a person's permit: show, allow, refuse.")
+permits_app = typer.Typer(
+    help="Requests of robots for a person's permit: show, allow, refuse, revoke."
+)
 log_app = typer.Typer(help="Log of goals, permits and results, whose entries are chained by hash.")
 
 Request = Annotated[
@@ -24,7 +26,7 @@ Folder = Annotated[
 
 @permits_app.callback(invoke_without_command=True)
 def permits(context: typer.Context, domain: Domain = None, namespace: Namespace = None) -> None:
-    """Show which goals wait for a person's permit."""
+    """Show which goals wait for a person's permit, and which permits hold."""
     if context.invoked_subcommand is None:
         from coterie_cli.permits import show
 
@@ -66,6 +68,23 @@ def refuse(
     from coterie_core.permits import Decision
 
     raise typer.Exit(decide(Decision.REFUSE, request, by, reason, "", domain, namespace))
+
+
+@permits_app.command("revoke")
+def revoke(
+    permit: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="Beginning of the permit's id, or name of its robot."),
+    ],
+    reason: Annotated[str, typer.Option(help="Reason, for the log and for who is refused.")] = "",
+    by: By = "",
+    domain: Domain = None,
+    namespace: Namespace = None,
+) -> None:
+    """End a permit for goals alike; a goal that has begun goes on."""
+    from coterie_cli.permits import revoke as run
+
+    raise typer.Exit(run(permit, by, reason, domain, namespace))
 
 
 @permits_app.command("watch")

@@ -76,6 +76,7 @@ const SHOW = {
   poses: (poses) => takePoses(poses),
   robots(robots) { showRobots(robots); showChips(); drawTrails(); moveRobots(); },
   permits: (permits) => showPermits(permits),
+  standing: (permits) => showStanding(permits),
   question: (question) => showQuestion(question),
   talk: (talks) => keyed($("talks"), [...talks].reverse(), talkNode),
   tasks: (tasks) => keyed($("tasks"), [...tasks].reverse(), taskNode),
@@ -107,36 +108,6 @@ function showRobots(robots) {
     return [[robot.name, "words"], [robot.room, floor].filter(Boolean).join(", "), (robot.stopped ? "stopped" : robot.doing) + (robot.help ? ` (asks: ${robot.help})` : ""), robot.holding, cameras];
   })));
   if (!robots.length) $("robots").replaceChildren(make("p", "No robot has been heard of yet.", "soft"));
-}
-
-function showPermits(permits) {
-  $("permits").hidden = !permits.length;
-  if (!permits.length) { $("permits").replaceChildren(); return; }
-  keyed($("permits"), permits, (one) => {
-    const node = make("div", undefined, "request"), reason = make("input");
-    Object.assign(reason, { placeholder: "reason (optional)", maxLength: 200 });
-    reason.setAttribute("aria-label", "Reason");
-    const answer = (decision, lasting) => () => {
-      for (const b of node.querySelectorAll("button")) b.disabled = true;
-      command("permit", { request: one.id, decision, lasting, reason: reason.value }, (told) => {
-        note(told.text, !told.done);
-        for (const b of node.querySelectorAll("button")) b.disabled = false;
-      });
-    };
-    const touches = [...one.rooms, ...one.things, ...(one.strays ? ["a room that nobody knows"] : [])].join(", ");
-    const time = make("span", "", "left");
-    time.dataset.until = one.until;
-    const title = make("h2", "");
-    title.append(`${one.robot} asks: may it? `, time);
-    node.append(title, make("p", one.what, "words"));
-    if (one.why) node.append(make("p", `for: ${one.why}`));
-    node.append(make("p", `${touches ? `touches ${touches}; ` : ""}at up to ${one.speed} m/s; ${one.rule} asks a person`, "soft"));
-    const line = buttons(button("Allow once", answer("allow", 0), "main"), button("Allow alike for 10 min", answer("allow", 600)), reason, button("Refuse", answer("refuse", 0), "stop"));
-    line.classList.add("operator");
-    node.append(line);
-    return node;
-  });
-  tick();
 }
 
 function showQuestion(question) {

@@ -24,7 +24,9 @@ SLOW: Mapping[Section, float] = {"map": 1.0, "timeline": 0.5, "health": 1.0}
 MOST_PAGES = 20
 _HELLO = 10.0
 """In which time a page that was opened has to say who it is [s]."""
-_FILES = {name: name[1:] for name in ("/dom.js", "/console.js", "/plan.js", "/console.css")}
+_FILES = {
+    f"/{name}": name for name in ("dom.js", "console.js", "permits.js", "plan.js", "console.css")
+}
 _log = logging.getLogger(__name__)
 
 Role = Literal["viewer", "operator"]

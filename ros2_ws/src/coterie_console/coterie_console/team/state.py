@@ -13,17 +13,19 @@ from coterie_console.team.plan import floor_at, plan_of
 from coterie_console.team.records import Robot, Talk, Task
 from coterie_console.text import plain
 from coterie_core.geometry import Pose
-from coterie_core.permits import PermitRequest
+from coterie_core.permits import Permit, PermitRequest
 from coterie_core.scene import SceneGraph
 from coterie_core.scene.corrections import Correction
 from coterie_core.scene.regions import Regions
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState
 
 Section = Literal[
-    "team", "map", "robots", "poses", "permits", "question", "talk", "tasks", "health", "timeline"
-]
+    "team", "map", "robots", "poses", "permits", "standing", "question", "talk", "tasks", "health",
+    "timeline",
+]  # fmt: skip
 SECTIONS: tuple[Section, ...] = (
-    "team", "map", "robots", "poses", "permits", "question", "talk", "tasks", "health", "timeline",
+    "team", "map", "robots", "poses", "permits", "standing", "question", "talk", "tasks", "health",
+    "timeline",
 )  # fmt: skip
 MOST_TALKS, MOST_TASKS, MOST_MOMENTS = 40, 20, 300
 MOST_ROBOTS, MOST_NODES, MOST_WAITING = 100, 300, 100
@@ -67,6 +69,7 @@ class ConsoleState:
         self._regions = Regions.of(self.scene)
         self.can: dict[str, bool] = {}
         self.waiting: dict[str, PermitRequest] = {}
+        self.standing: dict[str, Permit] = {}
         self.question: dict[str, Any] | None = None
         self.talks: deque[Talk] = deque(maxlen=MOST_TALKS)
         self.tasks: deque[Task] = deque(maxlen=MOST_TASKS)
@@ -195,10 +198,12 @@ class ConsoleState:
             self.can = dict(can)
             self.touch("team")
 
-    def requests(self, waiting: Mapping[str, PermitRequest]) -> None:
-        """Take the requests for permits that wait now."""
-        self.waiting = dict(waiting)
-        self.touch("permits")
+    def requests(
+        self, waiting: Mapping[str, PermitRequest], standing: Mapping[str, Permit] | None = None
+    ) -> None:
+        """Take the requests for permits that wait now, and the permits for goals alike."""
+        self.waiting, self.standing = dict(waiting), dict(standing or {})
+        self.touch("permits", "standing")
 
     def diagnosed(self, node: str, level: int, message: str, values: Mapping[str, str]) -> None:
         """Take a node's report on itself."""
@@ -353,6 +358,17 @@ class ConsoleState:
                 "until": round(one.until, 1),
             }
             for one in list(self.waiting.values())[:MOST_WAITING]
+        ]
+
+    def _standing(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "id": one.id,
+                "text": plain(one.text, 400),
+                "by": plain(one.by),
+                "until": round(one.until, 1),
+            }
+            for one in list(self.standing.values())[:MOST_WAITING]
         ]
 
     def _question(self) -> dict[str, Any] | None:

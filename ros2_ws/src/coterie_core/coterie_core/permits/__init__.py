@@ -1,14 +1,22 @@
 """Permits: no physical goal begins without one, and no model can make one."""
 
-from coterie_core.permits.answer import Decision, SignedAnswer, answered, load_key, make_key
+from coterie_core.permits.answer import (
+    Decision,
+    SignedAnswer,
+    answered,
+    load_key,
+    make_key,
+    revoked,
+)
 from coterie_core.permits.gate import PermitError, PermitGate
 from coterie_core.permits.policy import PermitRule, Permits, RobotPermits
-from coterie_core.permits.request import PermitRequest, Waiting
+from coterie_core.permits.request import Permit, PermitRequest, Waiting
 from coterie_core.permits.touched import TASK, PermitGoal, Surroundings, TeamTask
 
 __all__ = [
     "TASK",
     "Decision",
+    "Permit",
     "PermitError",
     "PermitGate",
     "PermitGoal",
@@ -23,4 +31,5 @@ __all__ = [
     "answered",
     "load_key",
     "make_key",
+    "revoked",
 ]

@@ -15,7 +15,7 @@ import stat
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
-from coterie_core.permits.request import PermitRequest
+from coterie_core.permits.request import Permit, PermitRequest
 from coterie_core.permits.touched import canonical
 from coterie_core.stop import MAX_TEXT, one_line
 
@@ -27,15 +27,16 @@ class Decision(enum.IntEnum):
 
     ALLOW = 1
     REFUSE = 2
+    REVOKE = 3
 
 
 @dataclass(frozen=True, slots=True)
 class SignedAnswer:
-    """A person's answer to one request.
+    """A person's answer to one request, or the end of a standing permit.
 
     Attributes:
-        request: Id of the request.
-        goal: Digest of the goal, as the request has it.
+        request: Id of the request; REVOKE: of the permit.
+        goal: Digest of the goal, as the request, or the permit, has it.
         decision: What is decided.
         by: Who says so.
         reason: Why; "": none is given.
@@ -153,4 +154,18 @@ def answered(
         one_line(reason),
         round(until, 3),
         lasting > 0.0 and decision is Decision.ALLOW,
+    ).sign(key)
+
+
+def revoked(permit: Permit, by: str, reason: str = "", *, key: bytes) -> SignedAnswer:
+    """Return a person's end of a standing permit, signed.
+
+    Args:
+        permit: The permit.
+        by: Who the person is.
+        reason: Why.
+        key: The key of the team's robots.
+    """
+    return SignedAnswer(
+        permit.id, permit.goal.digest, Decision.REVOKE, one_line(by), one_line(reason)
     ).sign(key)

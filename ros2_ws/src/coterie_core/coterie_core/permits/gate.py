@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from coterie_core.geometry import Vec3
 from coterie_core.permits.answer import Decision, KeyProblem, SignedAnswer, load_key
+from coterie_core.permits.entries import (
+    Log,
+    asks,
+    goal_entry,
+    goal_key,
+    permit_entry,
+    refuses,
+)
 from coterie_core.permits.policy import RobotPermits, Verdict
 from coterie_core.permits.request import Permit, PermitRequest, Waiting, alike
 from coterie_core.permits.touched import (
@@ -39,18 +46,6 @@ _MOST_REMEMBERED = 1000
 
 class PermitError(ValueError):
     """An answer is not accepted; says why."""
-
-
-class Log(Protocol):
-    """Where permits are logged; see `coterie_core.ledger.Ledger`."""
-
-    def write(self, kind: str, robot: str, body: Mapping[str, object]) -> object:
-        """Append an entry.
-
-        Raises:
-            OSError: It cannot be written.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +90,8 @@ class PermitGate:
         self._waiting: dict[str, Waiting] = {}
         self._permits: dict[str, Permit] = {}
         self._refused: dict[tuple[object, ...], _Refusal] = {}
+        self._revoked: dict[str, str] = {}
+        self._held: frozenset[str] = frozenset()
 
     def know(self, scene: SceneGraph | None) -> None:
         """Take in a newer map, of which the names of rooms and things are."""
@@ -124,6 +121,11 @@ class PermitGate:
             self._forget()
             return tuple(permit for permit in self._permits.values() if permit.standing)
 
+    def names(self, goal: PermitGoal) -> tuple[str, ...]:
+        """Return the names of the rooms that a goal touches."""
+        with self._lock:
+            return tuple(one_line(self.around.name(room)) for room in goal.rooms)
+
     # -- goals ---------------------------------------------------------------------------------
 
     def apply(
@@ -140,16 +142,16 @@ class PermitGate:
             SkillRefused: REFUSED, and why.
         """
         with self._lock:
-            self._write("goal", goal, _told(goal), self._names(goal))
+            self._write("goal", goal, goal_entry(goal), {"rooms": list(self.names(goal))})
             verdict = self.permits.decide(goal, self.around, self._local())
             if verdict.answer == "refuse":
-                self._refuse(goal, _refuses(verdict))
+                self._refuse(goal, refuses(verdict))
             if verdict.answer == "allow":
                 by = f"the policy ({verdict.where})"
                 return self._permit(Permit(_new_id(), goal, by, by_policy=True))
             standing = next((p for p in self.standing if p.covers(goal)), None)
             if standing is not None:
-                self._write("permit", goal, _of_permit(standing))
+                self._write("permit", goal, permit_entry(standing))
                 return standing
             request = self._request(goal, verdict)
             self._waiting[request.id] = Waiting(request, settled)
@@ -173,7 +175,8 @@ class PermitGate:
         with self._lock:
             known = self._permits.get(permit.id)
             if known is not permit:
-                self._refuse(goal, "its permit is used up, or was never given")
+                over = "its permit is used up, or was never given"
+                self._refuse(goal, self._revoked.get(permit.id, over))
             if digest_of(goal.robot, skill, spot, goal.speed) != goal.digest:
                 self._refuse(goal, "the goal was changed after the permit was given")
             if not known.covers(goal):
@@ -184,7 +187,7 @@ class PermitGate:
             if known.by_policy:
                 verdict = self.permits.decide(goal, self.around, self._local())
                 if verdict.answer != "allow":
-                    self._refuse(goal, _refuses(verdict))
+                    self._refuse(goal, refuses(verdict))
             if not known.standing:
                 del self._permits[known.id]
 
@@ -211,13 +214,13 @@ class PermitGate:
             self._refuse(
                 goal,
                 f"the path leads through {names or 'a room that nobody knows'}, and "
-                + _refuses(verdict),
+                + refuses(verdict),
             )
 
     def ended(self, goal: PermitGoal, result: SkillResult) -> str:
         """Write how a goal ended; return what went wrong with that ("": nothing)."""
         body: dict[str, object] = {
-            **_of(goal),
+            **goal_key(goal),
             "outcome": result.outcome.name,
             "reason": one_line(result.reason),
             "duration": round(result.duration, 3),
@@ -242,6 +245,8 @@ class PermitGate:
         Raises:
             PermitError: It is not accepted, and nothing changes.
         """
+        if answer.decision is Decision.REVOKE:
+            return self._revoke(answer)
         with self._lock:
             waiting = self._checked(answer)
             request, now = waiting.request, self._wall()
@@ -261,14 +266,42 @@ class PermitGate:
                 reason = self._turned_down(request, reason, by)
                 permit, told = None, f"refused: {request.text}"
             del self._waiting[request.id]
+            self._held = self._standing_ids()
         self.changed()
         waiting.settled(permit, reason)
         return told
 
+    def _revoke(self, answer: SignedAnswer) -> str:
+        """End a standing permit, for goals that have it and have not begun, too."""
+        with self._lock:
+            self._authentic(answer)
+            permit = next((one for one in self.standing if one.id == answer.request), None)
+            if permit is None:
+                raise PermitError("no such permit holds: it was revoked, or is over")
+            if answer.goal != permit.goal.digest:
+                raise PermitError("the answer is for another goal than the permit")
+            by, why = one_line(answer.by) or "somebody", one_line(answer.reason)
+            del self._permits[permit.id]
+            self._held = self._standing_ids()
+            reason = f"{by} revoked its permit" + (f": {why}" if why else "")
+            self._revoked[permit.id] = reason
+            while len(self._revoked) > _MOST_REMEMBERED:
+                self._revoked.pop(next(iter(self._revoked)))
+            # What cannot be logged is revoked all the same: that takes away, and gives nothing.
+            body = {"permit": permit.id, **goal_key(permit.goal), "by": by, "reason": why}
+            trouble = self.note("revocation", body)
+        self.changed()
+        told = f"revoked: {permit.text}; a goal that has begun goes on unless it is stopped"
+        return f"{told}; {trouble}" if trouble else told
+
     def expire(self) -> None:
-        """Refuse the goals that a person was waited for too long; call it a few times a second."""
+        """Refuse the goals that a person was waited for too long; call it a few times a second.
+
+        Standing permits that are over are told, too.
+        """
         with self._lock:
             now = self._wall()
+            held, self._held = self._held, self._standing_ids()
             late = [one for one in self._waiting.values() if now >= one.request.until]
             settled: list[tuple[Waiting, str]] = []
             for one in late:
@@ -278,7 +311,7 @@ class PermitGate:
                 settled.append((one, self._turned_down(request, waited, "")))
         for one, reason in settled:
             one.settled(None, reason)
-        if settled:
+        if settled or held != self._held:
             self.changed()
 
     def drop(self, request: str, reason: str) -> bool:
@@ -286,7 +319,7 @@ class PermitGate:
         with self._lock:
             waiting = self._waiting.pop(request, None)
             if waiting is not None:
-                body = {"request": request, **_of(waiting.request.goal), "by": ""}
+                body = {"request": request, **goal_key(waiting.request.goal), "by": ""}
                 self.note("refusal", {**body, "reason": one_line(reason)})
         if waiting is not None:
             self.changed()
@@ -294,7 +327,15 @@ class PermitGate:
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _checked(self, answer: SignedAnswer) -> Waiting:
+    def _standing_ids(self) -> frozenset[str]:
+        return frozenset(permit.id for permit in self.standing)
+
+    def _authentic(self, answer: SignedAnswer) -> None:
+        """Let an answer pass that somebody with the key has signed.
+
+        Raises:
+            PermitError: Nobody has, or it cannot be one.
+        """
         try:
             key = load_key(self._key_file) if self._key_file is not None else b""
         except KeyProblem as problem:
@@ -305,8 +346,13 @@ class PermitGate:
                 "not signed with the key of this team; answer with ./coterie permits, as the user "
                 "who runs the team"
             )
-        if answer.decision not in (Decision.ALLOW, Decision.REFUSE) or answer.too_long():
-            raise PermitError("an answer is ALLOW or REFUSE, with texts of at most 200 characters")
+        if answer.decision not in tuple(Decision) or answer.too_long():
+            raise PermitError(
+                "an answer is ALLOW, REFUSE or REVOKE, with texts of at most 200 characters"
+            )
+
+    def _checked(self, answer: SignedAnswer) -> Waiting:
+        self._authentic(answer)
         waiting = self._waiting.get(answer.request)
         now = self._wall()
         if waiting is None or now >= waiting.request.until:
@@ -331,10 +377,10 @@ class PermitGate:
             held = f"{before.reason}; nobody is asked again for {before.until - now:.0f} s"
             self._refuse(goal, held, ready=True)
         if self._key_file is None:
-            self._refuse(goal, f"{_asks(verdict.where)}, and nobody can answer: there is no key")
+            self._refuse(goal, f"{asks(verdict.where)}, and nobody can answer: there is no key")
         if len(self._waiting) >= _MOST_WAITING:
             self._refuse(goal, f"{_MOST_WAITING} goals of this robot wait for a person already")
-        names = tuple(one_line(self.around.name(room)) for room in goal.rooms)
+        names = self.names(goal)
         until = now + self.permits.wait
         request = PermitRequest(_new_id(), goal, names, verdict.where, now, until)
         body = {"request": request.id, "rule": request.rule, "until": round(until, 3)}
@@ -342,19 +388,19 @@ class PermitGate:
         return request
 
     def _permit(self, permit: Permit) -> Permit:
-        self._write("permit", permit.goal, _of_permit(permit))
+        self._write("permit", permit.goal, permit_entry(permit))
         self._permits[permit.id] = permit
         self._forget()
         return permit
 
     def _turned_down(self, request: PermitRequest, why: str, by: str) -> str:
         """Remember that a goal is not permitted; return the reason."""
-        reason = f"{NO_PERMIT}{request.goal.what}: {why}; {_asks(request.rule)}"
+        reason = f"{NO_PERMIT}{request.goal.what}: {why}; {asks(request.rule)}"
         until = self._wall() + self.permits.ask_again
         self._refused[alike(request.goal)] = _Refusal(reason, until)
         self.note(
             "refusal",
-            {"request": request.id, **_of(request.goal), "by": by, "reason": reason},
+            {"request": request.id, **goal_key(request.goal), "by": by, "reason": reason},
         )
         return reason
 
@@ -370,11 +416,11 @@ class PermitGate:
 
     def _refuse(self, goal: PermitGoal, why: str, *, ready: bool = False) -> NoReturn:
         reason = why if ready else f"{NO_PERMIT}{goal.what}: {why}"
-        self.note("refusal", {**_of(goal), "by": "the policy", "reason": reason})
+        self.note("refusal", {**goal_key(goal), "by": "the policy", "reason": reason})
         raise SkillRefused(Outcome.REFUSED, reason)
 
     def _write(self, kind: str, goal: PermitGoal, *parts: Mapping[str, object]) -> None:
-        body: dict[str, object] = _of(goal)
+        body: dict[str, object] = goal_key(goal)
         for part in parts:
             body |= part
         try:
@@ -385,9 +431,6 @@ class PermitGate:
                 Outcome.REFUSED, f"{NO_PERMIT}{goal.what}: it cannot be logged: {error}"
             ) from None
 
-    def _names(self, goal: PermitGoal) -> dict[str, object]:
-        return {"rooms": [one_line(self.around.name(room)) for room in goal.rooms]}
-
 
 def needs_permit(skill: Skill | str) -> bool:
     """Whether a skill moves something."""
@@ -397,37 +440,6 @@ def needs_permit(skill: Skill | str) -> bool:
 def is_no_permit(result: SkillResult) -> bool:
     """Whether a skill was refused because there is no permit for it."""
     return result.outcome is Outcome.REFUSED and result.reason.startswith(NO_PERMIT)
-
-
-def _of(goal: PermitGoal) -> dict[str, object]:
-    """Return what tells a goal from all others: its digest, and the action's goal it came as."""
-    return {"goal": goal.digest, "action": goal.action}
-
-
-def _told(goal: PermitGoal) -> dict[str, object]:
-    told = asdict(goal)
-    for name in ("robot", "digest", "action"):
-        del told[name]
-    return told
-
-
-def _of_permit(permit: Permit) -> dict[str, object]:
-    return {
-        "permit": permit.id,
-        "by": permit.by,
-        "until": None if math.isinf(permit.until) else round(permit.until, 3),
-        "standing": permit.standing,
-    }
-
-
-def _refuses(verdict: Verdict) -> str:
-    if verdict.answer == "ask":
-        return _asks(verdict.where)
-    return verdict.where if "; " in verdict.where else f"{verdict.where} refuses it"
-
-
-def _asks(where: str) -> str:
-    return f"{where} asks a person"
 
 
 def _new_id() -> str:

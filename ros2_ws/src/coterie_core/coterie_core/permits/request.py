@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from coterie_core.permits.touched import TASK, PermitGoal
@@ -36,11 +36,15 @@ class PermitRequest:
         why = f' for "{goal.why}"' if goal.why else ""
         if goal.skill == TASK:
             return f"{goal.robot}: {goal.what}{why}"
-        touches = [*self.rooms, *goal.objects]
-        unknown = ["a room that nobody knows"] if goal.strays else []
-        what = ", ".join(touches + unknown)
+        what = touched(goal, self.rooms)
         over = f"; it touches: {what}" if what else ""
         return f"{goal.robot}: {goal.what}{why}, at up to {goal.speed:.2g} m/s{over}"
+
+
+def touched(goal: PermitGoal, rooms: Sequence[str]) -> str:
+    """Return what a goal touches in words: the rooms as they are named here, and its things."""
+    unknown = ["a room that nobody knows"] if goal.strays else []
+    return ", ".join([*rooms, *goal.objects, *unknown])
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,14 @@ class Permit:
     until: float = math.inf
     standing: bool = False
     by_policy: bool = False
+
+    @property
+    def text(self) -> str:
+        """What a standing permit is for in a line; the rooms of its goal are names here."""
+        goal = self.goal
+        most = touched(goal, goal.rooms)
+        over = f"; they touch at most: {most}" if most else ""
+        return f'{goal.robot}: goals like "{goal.what}", at up to {goal.speed:.2g} m/s{over}'
 
     def covers(self, goal: PermitGoal) -> bool:
         """Whether it is for a goal: for exactly that one, or, if it is standing, for one alike."""

@@ -40,6 +40,7 @@ PHRASES: Mapping[str, str] = {
     "team.judge_request": "whether the request is clear",
 }
 _LINE = 240
+_DONE = {"stop": "stopped", "release": "released", "revocation": "revoked"}
 
 
 def line(value: object, limit: int = _LINE) -> str:
@@ -152,24 +153,29 @@ def decision_details(body: Mapping[str, Any]) -> list[str]:
 
 
 def entry_words(entry: Entry) -> str:
-    """Return what an entry of the log says of a goal, in a sentence."""
+    """Return what an entry of the log says, in a sentence."""
     body = entry.body
-    robot = line(entry.robot, 60)
+    reason = f": {line(body['reason'], 400)}" if body.get("reason") else ""
+    by = line(body.get("by") or "somebody", 60)
     if entry.kind == "goal":
-        return f"{robot} was to {line(body.get('what', ''))}"
+        why = f", for '{line(body['why'])}'" if body.get("why") else ""
+        touched = [*_texts(body.get("rooms")), *_texts(body.get("objects"))]
+        over = f"; it touches {', '.join(line(one, 60) for one in touched)}" if touched else ""
+        return f"{line(entry.robot, 60)} was to {line(body.get('what', ''))}{why}{over}"
     if entry.kind == "request":
         return f"a person was asked: {line(body.get('rule', ''))} asks"
     if entry.kind == "permit":
         once = "goals alike" if body.get("standing") else "this goal"
-        return f"permitted by {line(body.get('by', ''))}, for {once}"
+        return f"permitted by {by}, for {once}"
     if entry.kind == "refusal":
-        return f"refused: {line(body.get('reason', ''), 400)}"
+        return f"refused{reason}"
     if entry.kind == "result":
-        reason = f": {line(body['reason'])}" if body.get("reason") else ""
         moved = body.get("distance")
         far = f", {moved:.1f} m" if isinstance(moved, (int, float)) and moved else ""
         return f"the motors' part ended {line(body.get('outcome', ''), 40)}{far}{reason}"
-    return f"{entry.kind}: {line(dict(body))}"
+    if (said := _DONE.get(entry.kind)) is not None:
+        return f"{said} by {by}{reason}"
+    return ", ".join(f"{line(key, 40)}: {line(value)}" for key, value in body.items())
 
 
 def mappings(value: object) -> list[Mapping[str, Any]]:

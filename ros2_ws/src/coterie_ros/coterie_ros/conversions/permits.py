@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from coterie_core.permits import Decision, PermitGoal, PermitRequest, SignedAnswer
+from collections.abc import Sequence
+
+from coterie_core.permits import Decision, Permit, PermitGoal, PermitRequest, SignedAnswer
 from coterie_core.stop import MAX_TEXT
 from coterie_msgs.msg import PermitRequest as PermitRequestMsg
 from coterie_msgs.msg import PermitRequests
+from coterie_msgs.msg import StandingPermit as StandingPermitMsg
 from coterie_msgs.srv import AnswerPermit
 from coterie_ros.conversions.basics import time_from_msg, time_to_msg
 from coterie_ros.conversions.checks import Checks
@@ -15,8 +18,16 @@ _MOST = 1000
 _DECISIONS = {int(one): one for one in Decision}
 
 
-def requests_to_msg(robot: str, waiting: tuple[PermitRequest, ...]) -> PermitRequests:
-    """Return the requests of a robot that wait as a message."""
+def requests_to_msg(
+    robot: str, waiting: Sequence[PermitRequest], standing: Sequence[Permit] = ()
+) -> PermitRequests:
+    """Return the requests of a robot that wait, and its standing permits, as a message.
+
+    Args:
+        robot: Name of the robot.
+        waiting: The requests.
+        standing: The permits; the rooms of their goals are names.
+    """
     return PermitRequests(
         robot=robot,
         waiting=[
@@ -30,11 +41,28 @@ def requests_to_msg(robot: str, waiting: tuple[PermitRequest, ...]) -> PermitReq
                 rule=one.rule,
                 rooms=list(one.rooms),
                 objects=list(one.goal.objects),
+                strays=one.goal.strays,
                 speed=float(one.goal.speed),
                 asked=time_to_msg(one.asked),
                 until=time_to_msg(one.until),
             )
             for one in waiting
+        ],
+        standing=[
+            StandingPermitMsg(
+                id=one.id,
+                robot=one.goal.robot,
+                goal=one.goal.digest,
+                skill=one.goal.skill,
+                what=one.goal.what,
+                rooms=list(one.goal.rooms),
+                objects=list(one.goal.objects),
+                strays=one.goal.strays,
+                speed=float(one.goal.speed),
+                by=one.by,
+                until=time_to_msg(one.until),
+            )
+            for one in standing
         ],
     )
 
@@ -52,26 +80,55 @@ def requests_from_msg(message: PermitRequests, topic: str) -> tuple[PermitReques
     )
 
 
-def _request(message: PermitRequestMsg, checks: Checks) -> PermitRequest:
+def standing_from_msg(message: PermitRequests, topic: str) -> tuple[Permit, ...]:
+    """Return the standing permits of a message; the rooms of their goals are names, not ids.
+
+    Raises:
+        ConversionError: A text or list that is too long, or no speed.
+    """
+    checks = Checks(topic)
+    return tuple(
+        _standing(one, checks.at(f"standing[{k}]"))
+        for k, one in enumerate(checks.items("standing", message.standing, _MOST))
+    )
+
+
+def _standing(message: StandingPermitMsg, checks: Checks) -> Permit:
+    return Permit(
+        checks.text("id", message.id, _DIGEST, empty=False),
+        _goal(message, checks),
+        checks.text("by", message.by, MAX_TEXT),
+        time_from_msg(message.until),
+        standing=True,
+    )
+
+
+def _goal(
+    message: PermitRequestMsg | StandingPermitMsg, checks: Checks, why: str = ""
+) -> PermitGoal:
     def texts(field: str) -> tuple[str, ...]:
         items = checks.items(field, getattr(message, field), _MOST)
         return tuple(checks.text(f"{field}[{k}]", str(t), MAX_TEXT) for k, t in enumerate(items))
 
-    rooms = texts("rooms")
-    goal = PermitGoal(
+    return PermitGoal(
         robot=checks.text("robot", message.robot, empty=False),
         skill=checks.text("skill", message.skill, empty=False),
         what=checks.text("what", message.what, 2 * MAX_TEXT),
-        why=checks.text("why", message.why, MAX_TEXT),
-        rooms=rooms,
+        why=checks.text("why", why, MAX_TEXT),
+        rooms=texts("rooms"),
         objects=texts("objects"),
         speed=checks.number("speed", message.speed, 0.0),
         digest=checks.text("goal", message.goal, _DIGEST, empty=False),
+        strays=bool(message.strays),
     )
+
+
+def _request(message: PermitRequestMsg, checks: Checks) -> PermitRequest:
+    goal = _goal(message, checks, message.why)
     return PermitRequest(
         checks.text("id", message.id, _DIGEST, empty=False),
         goal,
-        rooms,
+        goal.rooms,
         checks.text("rule", message.rule, MAX_TEXT),
         time_from_msg(message.asked),
         time_from_msg(message.until),

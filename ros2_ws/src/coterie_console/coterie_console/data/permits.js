@@ -1,0 +1,49 @@
+// Requests for permits, and permits for goals alike that hold. Part of console.js; texts are data.
+"use strict";
+
+function showPermits(permits) {
+  $("permits").hidden = !permits.length;
+  if (!permits.length) { $("permits").replaceChildren(); return; }
+  keyed($("permits"), permits, (one) => {
+    const node = make("div", undefined, "request"), reason = make("input");
+    Object.assign(reason, { placeholder: "reason (optional)", maxLength: 200 });
+    reason.setAttribute("aria-label", "Reason");
+    const answer = (decision, lasting) => () => {
+      for (const b of node.querySelectorAll("button")) b.disabled = true;
+      command("permit", { request: one.id, decision, lasting, reason: reason.value }, (told) => {
+        note(told.text, !told.done);
+        for (const b of node.querySelectorAll("button")) b.disabled = false;
+      });
+    };
+    const touches = [...one.rooms, ...one.things, ...(one.strays ? ["a room that nobody knows"] : [])].join(", ");
+    const time = make("span", "", "left");
+    time.dataset.until = one.until;
+    const title = make("h2", "");
+    title.append(`${one.robot} asks: may it? `, time);
+    node.append(title, make("p", one.what, "words"));
+    if (one.why) node.append(make("p", `for: ${one.why}`));
+    node.append(make("p", `${touches ? `touches ${touches}; ` : ""}at up to ${one.speed} m/s; ${one.rule} asks a person`, "soft"));
+    const line = buttons(button("Allow once", answer("allow", 0), "main"), button("Allow alike for 10 min", answer("allow", 600)), reason, button("Refuse", answer("refuse", 0), "stop"));
+    line.classList.add("operator");
+    node.append(line);
+    return node;
+  });
+  tick();
+}
+
+function showStanding(permits) {
+  $("standing").hidden = !permits.length;
+  $("standing-count").textContent = permits.length === 1 ? "1 permit for goals alike holds" : `${permits.length} permits for goals alike hold`;
+  keyed($("standing-list"), permits, (one) => {
+    const node = make("div", undefined, "holds"), time = make("span", "", "left"), line = make("p", one.text, "words");
+    time.dataset.until = one.until;
+    line.append(" ", time);
+    const revoke = button("Revoke", () => {
+      revoke.disabled = true;
+      command("revoke", { permit: one.id }, (told) => { note(told.text, !told.done); revoke.disabled = false; });
+    }, "operator");
+    node.append(line, make("p", `allowed by ${one.by}`, "soft"), revoke);
+    return node;
+  });
+  tick();
+}

@@ -1,0 +1,59 @@
+"""What a gate writes into the log of goals, permits, refusals and results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Protocol
+
+from coterie_core.permits.policy import Verdict
+from coterie_core.permits.request import Permit
+from coterie_core.permits.touched import PermitGoal
+
+
+class Log(Protocol):
+    """Where permits are logged; see `coterie_core.ledger.Ledger`."""
+
+    def write(self, kind: str, robot: str, body: Mapping[str, object]) -> object:
+        """Append an entry.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        ...
+
+
+def goal_key(goal: PermitGoal) -> dict[str, object]:
+    """Return what tells a goal from all others: its digest, and the action's goal it came as."""
+    return {"goal": goal.digest, "action": goal.action}
+
+
+def goal_entry(goal: PermitGoal) -> dict[str, object]:
+    """Return all that is told of a goal."""
+    told = asdict(goal)
+    for name in ("robot", "digest", "action"):
+        del told[name]
+    return told
+
+
+def permit_entry(permit: Permit) -> dict[str, object]:
+    """Return what is told of a permit."""
+    return {
+        "permit": permit.id,
+        "by": permit.by,
+        "until": None if math.isinf(permit.until) else round(permit.until, 3),
+        "standing": permit.standing,
+    }
+
+
+def refuses(verdict: Verdict) -> str:
+    """Return which rule refuses a goal, in words."""
+    if verdict.answer == "ask":
+        return asks(verdict.where)
+    return verdict.where if "; " in verdict.where else f"{verdict.where} refuses it"
+
+
+def asks(where: str) -> str:
+    """Return which rule asks a person, in words."""
+    return f"{where} asks a person"
