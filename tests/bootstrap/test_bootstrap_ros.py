@@ -172,6 +172,17 @@ def test_defaults_leave_the_callers_choice(tmp_path: Path) -> None:
     assert chosen["RMW_IMPLEMENTATION"] == "rmw_cyclonedds_cpp"
 
 
+def test_bytecode_that_is_unwanted_beside_the_sources_is_kept_in_the_clone(tmp_path: Path) -> None:
+    unwanted = {"HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    environ = ros.with_defaults(unwanted, tmp_path, wheels=True)
+    assert environ["PYTHONPYCACHEPREFIX"] == f"{tmp_path}/.coterie/bytecode"
+    assert "PYTHONDONTWRITEBYTECODE" not in environ
+    chosen = {**unwanted, "PYTHONPYCACHEPREFIX": "/elsewhere"}
+    assert chosen.items() <= ros.with_defaults(chosen, tmp_path, wheels=True).items()
+    plain = ros.with_defaults({"HOME": str(tmp_path)}, tmp_path, wheels=True)
+    assert "PYTHONPYCACHEPREFIX" not in plain
+
+
 def test_without_a_home_logs_stay_in_the_clone(tmp_path: Path) -> None:
     environ = ros.with_defaults({}, tmp_path, wheels=True)
     assert environ["ROS_LOG_DIR"].startswith(str(tmp_path))

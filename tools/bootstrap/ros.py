@@ -258,12 +258,17 @@ def with_defaults(environ: Mapping[str, str], root: Path, *, wheels: bool) -> di
     * Discovery stays on this machine (``ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST``), so that a
       demo never talks to a neighbour's robots; set ``SUBNET`` for robots on the network.
     * Fast DDS gets ``config/dds/fastdds.xml``: its defaults lose images between processes.
+    * Who wants no bytecode beside the sources (``PYTHONDONTWRITEBYTECODE``, usual in containers)
+      gets it below ``.coterie``: without any, every process of a team compiles all it imports.
     """
     result = dict(environ)
     result["COTERIE_ROOT"] = str(root)
     result.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     if not {"FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"} & result.keys():
         result["FASTRTPS_DEFAULT_PROFILES_FILE"] = str(root / "config" / "dds" / "fastdds.xml")
+    if result.get("PYTHONDONTWRITEBYTECODE") and not result.get("PYTHONPYCACHEPREFIX"):
+        del result["PYTHONDONTWRITEBYTECODE"]
+        result["PYTHONPYCACHEPREFIX"] = str(root / ".coterie" / "bytecode")
     if wheels:
         # The wheels contain one middleware; a request for another one would stop every node.
         result["RMW_IMPLEMENTATION"] = "rmw_fastrtps_cpp"
