@@ -119,6 +119,7 @@ def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd, monke
     from coterie_ros.agent_node import AgentNode
     from coterie_ros.permit_server import PermitServer
 
+    monkeypatch.setattr("coterie_cli.permits._FOUND", 0.5)
     key = make_key(key_file())
     policy = RobotPermits(team=Permits(otherwise="ask"), name="rover")
     gate = PermitGate(policy, Ledger(state / "log" / "lab"), key)
@@ -167,15 +168,19 @@ def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd, monke
         assert settled[0].until - time.time() == pytest.approx(300.0, abs=100.0)
         assert answer(Decision.REFUSE, second[:6], reason="it is dear") == 0
         assert settled[1] is None
-        assert "no request" in str(answer(Decision.ALLOW, first[:6]))
+        with monkeypatch.context() as patience:
+            patience.setattr("coterie_cli.permits._SETTLE", 2.0)
+            assert "no request" in str(answer(Decision.ALLOW, first[:6]))
         assert run(lambda: show_waiting(None, None)) == 0
         listed = " ".join(capfd.readouterr().out.split())
         held = settled[0].id[:6]
         assert held in listed and "goals like" in listed and "anna" in listed
-        assert "no permit that holds" in str(run(lambda: revoke("x", "", "", None, None)))
+        with monkeypatch.context() as patience:
+            patience.setattr("coterie_cli.permits._SETTLE", 2.0)
+            assert "no permit that holds" in str(run(lambda: revoke("x", "", "", None, None)))
         assert run(lambda: revoke(held, "ben", "guests come", None, None)) == 0
         assert "revoked: rover" in capfd.readouterr().out and gate.standing == ()
-    monkeypatch.setattr("coterie_cli.permits._SETTLE", 8.0)
+    monkeypatch.setattr("coterie_cli.permits._SETTLE", 4.0)
     with registered(own_state("lab", ros.domain, directory, robots=["rover", "ghost"])):
         assert run(lambda: show_waiting(None, None)) == 0
         listed = " ".join(capfd.readouterr().out.split())

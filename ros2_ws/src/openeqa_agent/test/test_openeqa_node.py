@@ -164,7 +164,7 @@ def test_a_question_that_is_taken_back_stops_the_robot(ros):
 
 def test_goes_to_look_and_gives_up_on_a_robot_that_died(ros):
     bridge = start_bridge(ros)
-    asker = Asker(ros, robot="ann", map_wait=1.0, robot_wait=2.0)
+    asker = Asker(ros, robot="ann", map_wait=1.0, robot_wait=1.0)
     asker.mirror("ann")
     ros.spin_until(lambda: asker.agent._scene is not None, what="the first map")
     near = asker.ask("Where is the giraffe?", explore=True, max_distance=0.1)
