@@ -27,7 +27,7 @@ aggregator: {method: majority_vote, deadline: 30.0}
 RATE = 10.0
 """Questions a second."""
 
-SECONDS = 5.0
+SECONDS = 3.0
 
 
 async def test_fifty_robots_ten_questions_a_second(
