@@ -43,6 +43,7 @@ class Stage(ConsoleStage):
                 "name": name,
                 "embodiment": body.model_dump(),
                 "start": {"pose": dict(zip("xyz", at, strict=True))},
+                "limits": {"team": {"keep_out": ["bathroom"]}},
                 "permits": RobotPermits(team=Permits.model_validate(policy), name=name).model_dump(
                     mode="json", exclude_defaults=True
                 ),
@@ -124,6 +125,9 @@ def test_who_is_where_asked_allowed_refused_and_all_of_it_on_the_timeline(make_s
     stage = make_stage()
     stage.open(browser)
     browser.wait_for("state.robots?.length === 2 && state.robots.every(r => r.room)")
+    browser.wait_for("document.querySelectorAll('#plan .fence.out').length === 1")  # the bridge's
+    browser.run("document.getElementById('fences').open = true")
+    browser.see("all robots: keep out of bathroom (limits.keep_out[0])")
     first = stage.send("rover", why=HOSTILE[1])
     browser.see("rover asks: may it?")
     browser.see(f"for: {HOSTILE[1]}")

@@ -15,6 +15,7 @@ from coterie_console.team import page as page_module
 from coterie_console.team.page import ConsolePage, Refused
 from coterie_console.team.state import MOST_MOMENTS, ConsoleState
 from coterie_core.geometry import Box, Pose
+from coterie_core.guard import Fence, Fences, Guard, Limits, RobotLimits
 from coterie_core.permits import PermitGoal, PermitRequest
 from coterie_core.scene import LabelBelief, SceneObject
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing
@@ -411,6 +412,47 @@ def test_robots_are_shown_on_their_floors_and_things_can_be_looked_at():
         assert browser.console == []
 
 
+def fences(limits: dict) -> Fences:
+    """Return what the guard of a robot with these limits enforces in the house."""
+    return Guard.of(small_house(), RobotLimits(team=Limits.model_validate(limits))).fences()
+
+
+def test_fences_are_drawn_on_their_floor_and_told_in_words():
+    """A person sees where robots may not be, for whom, by which line of the team file."""
+    state = state_of()
+    square = [[0.5, 0.5], [4.0, 0.5], [4.0, 3.0], [0.5, 3.0]]
+    both = {"floors": [{"z": [-0.5, 2.0]}], "area": square, "keep_out": ["bedroom"]}
+    with live(state) as (page, _, call), Browser(chromium(), 1400, 900) as browser:
+        browser.open(page.link())
+        browser.see("Floor 0 (2)")
+        assert browser.run("document.getElementById('fences').hidden")
+        call(lambda: [state.fenced(name, fences(both)) for name in ("rover", "walker")])
+        browser.see("3 fences")
+        browser.run("document.getElementById('fences').open = true")
+        browser.see("all robots: stay inside (limits.area)")
+        browser.see("all robots: stay on Floor 0 (limits.floors)")
+        browser.see("all robots: keep out of bedroom (limits.keep_out[0])")
+        count = "document.querySelectorAll('#plan {}').length"
+        assert browser.run(count.format(".fence")) == 1  # the area; the bedroom is upstairs
+        assert browser.run(count.format(".closed")) == 0
+        browser.press("Floor 1")
+        browser.wait_for(count.format(".fence.out") + " === 1")
+        assert browser.run(count.format(".closed")) > 0
+        browser.press("Floor 0")
+        browser.run("[...document.querySelectorAll('#fences button')].at(-1).click()")
+        browser.wait_for(count.format(".fence.out.lit") + " === 1")  # and its floor with it
+        held = Fences(
+            fences=(Fence(keep_out=True, where="limits.keep_out[0]", name=HOSTILE[1]),),
+            trouble=HOSTILE[1],
+        )
+        call(lambda: state.fenced("rover", held))
+        browser.see("4 fences; rover must not move")
+        browser.see(f"rover must not move: {HOSTILE[1]}")
+        browser.see(f"rover: keep out of {HOSTILE[1]}, which the map does not know")
+        assert browser.run("window.hacked ?? document.querySelectorAll('#fences img').length") == 0
+        assert browser.console == []
+
+
 def test_the_map_in_space_follows_map_and_robots():
     import time
     import urllib.request
@@ -431,5 +473,10 @@ def test_the_map_in_space_follows_map_and_robots():
             time.sleep(0.05)
         assert tuple(space._robots["rover"][0].position) != before
         assert space._view is not None and len(space._view.shapes.storeys) == 2
+        state.fenced("rover", fences({"keep_out": ["kitchen"]}))
+        walls = space.page.server.scene._handle_from_node_name
+        while "/fences/out" not in walls and time.monotonic() < end:
+            time.sleep(0.05)
+        assert "/fences/out" in walls and "/fences/in" not in walls
     finally:
         space.close()

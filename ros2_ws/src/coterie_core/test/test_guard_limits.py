@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import datetime
 
 import pytest
+import shapely
 from pydantic import ValidationError
 
 from coterie_core.embodiment import Arm, Embodiment
 from coterie_core.geometry import Box
-from coterie_core.guard import Guard, Limits, RobotLimits, TimeWindow
+from coterie_core.guard import Fences, Guard, Limits, RobotLimits, TimeWindow
 from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from coterie_core.skills import (
     Detect,
@@ -257,3 +259,62 @@ def test_limits_go_through_a_parameter() -> None:
     assert RobotLimits.from_json("") == RobotLimits()
     with pytest.raises(ValueError, match=r"limits: .*speed"):
         RobotLimits.from_json('{"team": {"speed": -1}}')
+
+
+def test_fences_tell_what_the_guard_enforces() -> None:
+    """Points that the outlines allow are those that the guard does, also over the wire."""
+    checked = guard(
+        {"area": [L_SHAPE, [[8, 2], [10, 2], [10, 4], [8, 4]]], "floors": ["ground"]},
+        {"keep_out": ["study", {"polygon": [[6, 0], [7, 0], [7, 1], [6, 1]], "z": [-1, 1]}]},
+        house(),
+    )
+    told = Fences.from_json(checked.fences().to_json(), "rover/fences")
+    assert told == checked.fences() and not told.trouble
+    assert [(f.keep_out, f.where, f.name) for f in told.fences] == [
+        (False, "limits.area", ""),
+        (False, "limits.floors", ""),
+        (True, "robots.ada.limits.keep_out[0]", "study"),
+        (True, "robots.ada.limits.keep_out[1]", ""),
+    ]
+    assert len(told.fences[2].pieces) == 2  # a kind of room: one below, one above
+
+    def holds(piece, x: float, y: float, z: float) -> bool:
+        if piece.z is not None and not piece.z[0] <= z <= piece.z[1]:
+            return False
+        return not piece.rings or shapely.Polygon(piece.rings[0], piece.rings[1:]).contains(
+            shapely.Point(x, y)
+        )
+
+    seen = set()
+    for x, y, z in itertools.product((-0.5, 0.6, 3.1, 5.6, 6.5, 9.2), (0.5, 1.5, 3.1), (0.0, 3.1)):
+        allowed = all(
+            fence.keep_out != any(holds(piece, x, y, z) for piece in fence.pieces)
+            for fence in told.fences
+        )
+        assert allowed == (not checked.strays((x, y, z))), (x, y, z)
+        seen.add(allowed)
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("team", "trouble"),
+    [({}, "no area is allowed"), ({"area": "anywhere", "floors": ["attic"]}, "no floor 'attic'")],
+)
+def test_fences_tell_why_a_robot_must_not_move_at_all(team: dict, trouble: str) -> None:
+    checked = guard(team, scene=house())
+    assert trouble in checked.fences().trouble
+    assert checked.fences().trouble in refusal(checked, go(1.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{", "rover/fences"),
+        ('{"fences": [{"keep_out": true}]}', "where"),
+        ('{"fences": [{"keep_out": true, "where": "", "pieces": [{"rings": [[[0, 0]]]}]}]}', "3"),
+        ('{"trouble": "' + "x" * 1_000_000 + '"}', "at most"),
+    ],
+)
+def test_fences_that_cannot_be_read(text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=f"rover/fences.*{problem}|{problem}"):
+        Fences.from_json(text, "rover/fences")

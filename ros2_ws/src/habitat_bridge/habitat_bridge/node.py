@@ -24,6 +24,7 @@ from coterie_msgs.action import Manipulate, NavigateTo
 from coterie_msgs.msg import SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
+from coterie_ros.fencing import FenceTeller
 from coterie_ros.main import run_nodes
 from coterie_ros.parameters import Parameters
 from coterie_ros.permitting import permit_gates, serve_permits
@@ -118,6 +119,9 @@ class BridgeNode(AgentNode):
         )
         truth = world.truth()
         self._guard_of = {name: Guard.of(truth, s.limits) for name, s in self._specs.items()}
+        for name, guard in self._guard_of.items():
+            if (fences := guard.fences()).fences:
+                FenceTeller(self, f"{name}/").tell(fences)
         self._gates = permit_gates(
             parameters, {name: spec.permits for name, spec in self._specs.items()}
         )

@@ -32,6 +32,7 @@ from coterie_msgs.action import Manipulate, NavigateTo
 from coterie_msgs.msg import SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
+from coterie_ros.fencing import FenceTeller
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.parameters import Parameters
 from coterie_ros.permitting import permit_gates, serve_permits
@@ -101,6 +102,8 @@ class AdapterNode(AgentNode):
         self.sensors = Sensors(self, settings, radius, team_map, robot, rooms, floors)
         self._found = self.publisher(SemanticMap, "prior_map", "latched")
         self.guard = Guard(None, {}, self.limits)
+        self._fences = FenceTeller(self)
+        self._fences.tell(self.guard.fences())
         self.gate = permit_gates(self.parameters, {self.robot: self._policy})[self.robot]
         self.permission = Permission(self.gate, self.robot, self.loop.call, self.problem)
         self.jobs = Jobs(
@@ -386,6 +389,7 @@ class AdapterNode(AgentNode):
         except SensingError:
             return
         self.guard.know(scene)
+        self._fences.tell(self.guard.fences())
         self.gate.know(scene)
         self._found.publish(conversions.scene_to_msg(self.sensors.observer.found_scene()))
 

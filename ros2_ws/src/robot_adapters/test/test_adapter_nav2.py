@@ -17,12 +17,14 @@ from rclpy.action import ActionClient as RclpyActionClient
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
+from coterie_core.guard import Fences
 from coterie_core.skills import NavigateTo, Outcome
 from coterie_fixtures.nav2_base import Nav2Base
 from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import Observation
 from coterie_ros import conversions
+from coterie_ros.qos import profile
 from robot_adapters.codes import DOCK, NAVIGATE, PLANNER, SPIN
 from robot_adapters.node import AdapterNode
 
@@ -297,9 +299,19 @@ def test_limits_hold_and_nav2_is_told_the_speed(ros):
 def test_a_path_through_what_is_kept_out_of_is_not_driven(ros):
     limits = {"area": "anywhere", "keep_out": [{"polygon": [[3, 0], [4, 0], [4, 2], [3, 2]]}]}
     rig = Rig(ros, limits=json.dumps({"team": limits}))
+    told: list = []
+    rig.node.create_subscription(
+        String,
+        "/porter/fences",
+        lambda one: told.append(Fences.from_json(one.data, "fences")),
+        profile("latched"),
+    )
     name, reason = outcome(rig.go(6.0, 1.0)[1])
     assert name is Outcome.REFUSED, reason
     assert "navigate_to_pose" not in rig.base.goals
+    rig.ros.spin_until(lambda: told)
+    assert [one.where for one in told[-1].fences] == ["limits.keep_out[0]"]
+    assert told[-1].fences[0].pieces[0].rings and not told[-1].trouble
     assert rig.go(2.0, 1.0)[0] == GoalStatus.STATUS_SUCCEEDED
     # A robot whose path nobody tells must not drive at all.
     rig.adapter.navigation._plan._client._client.destroy()

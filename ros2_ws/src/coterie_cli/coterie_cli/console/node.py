@@ -25,6 +25,7 @@ from coterie_cli.console.requests import Requests
 from coterie_console.team.page import ConsolePage, Refused, Said, Tab
 from coterie_console.team.state import ConsoleState
 from coterie_core.geometry import Pose, compose, quaternion_to_yaw
+from coterie_core.guard import Fences
 from coterie_core.ledger_tail import LedgerTail
 from coterie_core.stop import keep_stop, latch_file, one_line
 from coterie_core.why.words import entry_words
@@ -33,6 +34,7 @@ from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_ros import conversions
 from coterie_ros.clients import NoAnswer, ServiceClient
 from coterie_ros.conversions.tasks import assignment_from_msg, report_from_msg
+from coterie_ros.fencing import FENCES
 from coterie_ros.parameters import Parameters
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.stopping import STOP, STOPPED
@@ -175,6 +177,13 @@ class ConsoleNode(Operator):
             "latched",
             partial(self._on_report, robot),
             convert=report_from_msg,
+        )
+        self.subscribe(
+            String,
+            f"{robot}/{FENCES}",
+            "latched",
+            partial(self.state.fenced, robot),
+            convert=lambda message: Fences.from_json(str(message.data), f"{robot}/{FENCES}"),
         )
         self.desk.permits.watch(robot)
 

@@ -72,7 +72,7 @@ const SHOW = {
     const first = document.querySelector("#kinds input:checked:not(:disabled)") ?? document.querySelector("#kinds input:not(:disabled)");
     if (first) { first.checked = true; $("words").placeholder = PLACEHOLDERS[first.value]; }
   },
-  map(map) { takeMap(map); showCorrections(map.corrections); },
+  map(map) { takeMap(map); showFences(map); showCorrections(map.corrections); },
   poses: (poses) => takePoses(poses),
   robots(robots) { showRobots(robots); showChips(); drawTrails(); moveRobots(); },
   permits: (permits) => showPermits(permits),

@@ -5,7 +5,7 @@ const COLORS = ["#2662a0", "#c2570c", "#1e7d45", "#7b3fa0", "#a01f5b", "#0b7a83"
 const colorOf = (name) => COLORS[Math.max((state.robots ?? []).findIndex((r) => r.name === name), 0) % COLORS.length];
 const plan = {
   map: null, poses: {}, trails: {}, floor: null, view: null, box: [0, 0, 10, 10],
-  lit: { things: new Set(), rooms: new Set(), marks: [], path: [] }, chosen: null, drawing: null, layers: {},
+  lit: { things: new Set(), rooms: new Set(), marks: [], path: [], fence: null }, chosen: null, drawing: null, layers: {},
 };
 
 function floorOf(z) { // the highest floor that is not above
@@ -21,7 +21,7 @@ function takeMap(map) {
   plan.map = map;
   if (!map.floors.some((f) => f.id === plan.floor)) plan.floor = map.floors[0]?.id ?? "";
   $("nothing").hidden = map.rooms.length + map.things.length > 0;
-  const points = [...map.rooms.flatMap((r) => r.outline), ...map.things.flatMap((t) => t.corners), ...map.fences.flat()];
+  const points = [...map.rooms.flatMap((r) => r.outline), ...map.things.flatMap((t) => t.corners), ...map.fences.flatMap((f) => f.pieces.flatMap((p) => p.rings.flat()))];
   if (points.length) {
     const xs = points.map((p) => p[0]), ys = points.map((p) => -p[1]);
     const [x, y] = [Math.min(...xs) - 0.5, Math.min(...ys) - 0.5];
@@ -54,7 +54,6 @@ function drawMap() {
   const svg = $("plan"), unit = unitOf(), lit = plan.lit;
   svg.setAttribute("viewBox", plan.view.join(" "));
   svg.replaceChildren();
-  for (const fence of plan.map.fences) draw(svg, "polygon", { points: flat(fence) }, "fence");
   for (const room of plan.map.rooms.filter((r) => onFloor(r.floor) && r.outline.length > 2)) {
     const node = draw(svg, "polygon", { points: flat(room.outline) }, "room", lit.rooms.has(room.name) && "lit");
     draw(node, "title", { text: room.name });
@@ -69,6 +68,7 @@ function drawMap() {
     draw(node, "title", { text: thing.label });
     node.addEventListener("click", () => choose({ thing }));
   }
+  drawFences(svg, unit);
   if (lit.path.length > 1) draw(svg, "polyline", { points: flat(lit.path) }, "went");
   for (const mark of lit.marks.filter((m) => onFloor(floorOf(m.at[2])))) {
     const node = draw(svg, "circle", { cx: mark.at[0], cy: -mark.at[1], r: 14 * unit }, "mark");
@@ -149,7 +149,7 @@ function moveRobots() {
 }
 
 function lightUp(lit) { // evidence of an answer; on the floor where it is
-  plan.lit = { things: new Set(lit.things ?? []), rooms: new Set(lit.rooms ?? []), marks: lit.marks ?? [], path: lit.path ?? [] };
+  plan.lit = { things: new Set(lit.things ?? []), rooms: new Set(lit.rooms ?? []), marks: lit.marks ?? [], path: lit.path ?? [], fence: lit.fence ?? null };
   const first = plan.map?.things.find((t) => plan.lit.things.has(t.id))?.floor
     ?? (plan.lit.marks[0] && floorOf(plan.lit.marks[0].at[2])) ?? plan.map?.rooms.find((r) => plan.lit.rooms.has(r.name))?.floor;
   if (first && plan.map.floors.some((f) => f.id === first)) plan.floor = first;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from coterie_console.map_view import MapView
+from coterie_console.team.fences import walls
 from coterie_console.team.state import ConsoleState
 from coterie_console.text import plain
 from coterie_console.web import WebPage
@@ -14,6 +15,7 @@ _PERIOD = 0.2
 _REDRAW = 5.0
 """A newer map is drawn at most so often [s]."""
 _COLORS = ((38, 98, 160), (194, 87, 12), (30, 125, 69), (123, 63, 160), (160, 31, 91))
+_KEEP_OUT, _ALLOWED = (179, 22, 27), (30, 125, 69)
 
 
 class SpacePage:
@@ -51,6 +53,7 @@ class SpacePage:
             self.page.server.scene.reset()
             self._robots = {}
             self._view = MapView(self.page.server, self._state.scene)
+            self._fence(self._view)
         if self._view is None:
             return
         x0, y0, z0 = (float(v) for v in self._view.shapes.origin)
@@ -67,3 +70,17 @@ class SpacePage:
             ball = self._robots[robot.name][0]
             if tuple(ball.position) != at:
                 ball.position = at
+
+    def _fence(self, view: MapView) -> None:
+        """Draw where robots may be and what they keep out of, as low walls."""
+        for keep_out, (corners, faces) in walls(self._state.fences, self._state.scene).items():
+            self.page.server.scene.add_mesh_simple(
+                f"/fences/{'out' if keep_out else 'in'}",
+                (corners - view.shapes.origin).astype("float32"),
+                faces,
+                color=_KEEP_OUT if keep_out else _ALLOWED,
+                opacity=0.35,
+                side="double",
+                cast_shadow=False,
+                receive_shadow=False,
+            )

@@ -9,10 +9,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+from coterie_console.team.fences import fences_of
 from coterie_console.team.plan import floor_at, plan_of
 from coterie_console.team.records import Robot, Talk, Task
 from coterie_console.text import plain
 from coterie_core.geometry import Pose
+from coterie_core.guard import Fences
 from coterie_core.permits import Permit, PermitRequest
 from coterie_core.scene import SceneGraph
 from coterie_core.scene.corrections import Correction
@@ -74,7 +76,7 @@ class ConsoleState:
         self.talks: deque[Talk] = deque(maxlen=MOST_TALKS)
         self.tasks: deque[Task] = deque(maxlen=MOST_TASKS)
         self.corrections: list[Correction] = []
-        self.fences: list[list[tuple[float, float]]] = []
+        self.fences: dict[str, Fences] = {}
         self._nodes: dict[str, tuple[float, int, str, dict[str, str]]] = {}
         self._moments: deque[dict[str, Any]] = deque(maxlen=MOST_MOMENTS)
         self._versions: dict[Section, int] = dict.fromkeys(SECTIONS, 1)
@@ -116,7 +118,7 @@ class ConsoleState:
             if len(self.robots) >= MOST_ROBOTS:
                 return None
             self.robots[name] = Robot(name)
-            self.touch("robots", "poses", "health")
+            self.touch("robots", "poses", "health", "map")
         return self.robots[name]
 
     def move(self, name: str, pose: Pose) -> None:
@@ -191,6 +193,12 @@ class ConsoleState:
         """Take what people corrected on the map, as the mapper keeps it."""
         self.corrections = list(corrections)
         self.touch("map")
+
+    def fenced(self, name: str, fences: Fences) -> None:
+        """Take where a robot may be, as its guard enforces it."""
+        if self.robot(name) is not None and fences != self.fences.get(name, Fences()):
+            self.fences[name] = fences
+            self.touch("map")
 
     def abilities(self, can: Mapping[str, bool]) -> None:
         """Note what somebody of the team can be asked for: ask, find, do, correct, learn."""
@@ -313,7 +321,8 @@ class ConsoleState:
             }
             for one in self.corrections
         ]
-        return plan_of(self.scene) | {"fences": self.fences, "corrections": corrections}
+        fences = fences_of(self.fences, self.scene, self.robots)
+        return plan_of(self.scene) | fences | {"corrections": corrections}
 
     def _robots(self) -> list[dict[str, Any]]:
         return [

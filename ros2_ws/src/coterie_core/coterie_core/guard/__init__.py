@@ -1,8 +1,9 @@
 """Guard and limits: what a robot may do, and where; refused by default."""
 
 from coterie_core.guard.area import AllowedArea
+from coterie_core.guard.fences import Fence, Fences
 from coterie_core.guard.guard import Guard
 from coterie_core.guard.limits import Limits, RobotLimits
 from coterie_core.guard.windows import TimeWindow
 
-__all__ = ["AllowedArea", "Guard", "Limits", "RobotLimits", "TimeWindow"]
+__all__ = ["AllowedArea", "Fence", "Fences", "Guard", "Limits", "RobotLimits", "TimeWindow"]

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import shapely
 
 from coterie_core.geometry import Vec2, Vec3
+from coterie_core.guard.fences import Fence, pieces_of
 from coterie_core.guard.limits import FloorLimit, KeepOut, Limits, RobotLimits
 from coterie_core.scene import Room, SceneGraph
 
@@ -82,11 +83,16 @@ class _Zone:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """Zones that points must be in (`inside`) or must not be in, and what to say otherwise."""
+    """Zones that points must be in (`inside`) or must not be in, and what to say otherwise.
+
+    `where` is its place in the team file, `name` the room that is meant.
+    """
 
     zones: tuple[_Zone, ...]
     inside: bool
     text: str
+    where: str
+    name: str = ""
 
     def broken(self, points: Points) -> Mask:
         held: Mask = np.zeros(len(points), dtype=bool)
@@ -118,18 +124,18 @@ class Zones:
         if section.area and section.area != "anywhere":
             shape = _union(section.area)
             text = f"is outside the allowed area ({where}.area)"
-            self._rules.append(_Rule((_Zone(shape),), True, text))
+            self._rules.append(_Rule((_Zone(shape),), True, text, f"{where}.area"))
         if section.floors:
             storeys = [self._floor(f, f"{where}.floors[{k}]") for k, f in enumerate(section.floors)]
             text = f"is on no allowed floor, or outside its area ({where}.floors)"
-            self._rules.append(_Rule(tuple(z for z in storeys if z is not None), True, text))
+            known = tuple(z for z in storeys if z is not None)
+            self._rules.append(_Rule(known, True, text, f"{where}.floors"))
         for k, one in enumerate(section.keep_out):
             place = f"{where}.keep_out[{k}]"
             zones = self._kept_out(one, place)
             name = f"the room {one.room!r}" if one.room else "a zone"
-            self._rules.append(
-                _Rule(zones, False, f"is in {name} that robots keep out of ({place})")
-            )
+            text = f"is in {name} that robots keep out of ({place})"
+            self._rules.append(_Rule(zones, False, text, place, one.room))
 
     def _floor(self, floor: FloorLimit, where: str) -> _Zone | None:
         shape = _union(floor.area) if floor.area else None
@@ -163,6 +169,18 @@ class Zones:
                 z = (low - _BELOW, high)
             zones.append(_Zone(_union((tuple(room.polygon),)), z))
         return tuple(zones)
+
+    def fences(self) -> tuple[Fence, ...]:
+        """Return all limits as outlines."""
+        return tuple(
+            Fence(
+                keep_out=not rule.inside,
+                where=rule.where,
+                name=rule.name,
+                pieces=tuple(p for zone in rule.zones for p in pieces_of(zone.shape, zone.z)),
+            )
+            for rule in self._rules
+        )
 
     def trouble(self, point: Vec3) -> str:
         """Return "" if a point [m] is allowed, else why not."""

@@ -10,6 +10,7 @@ from typing import NoReturn
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Vec3
 from coterie_core.guard.area import AllowedArea, Zones
+from coterie_core.guard.fences import Fences
 from coterie_core.guard.limits import SKILL_TYPES, Limits, RobotLimits
 from coterie_core.guard.mass import mass_of_target
 from coterie_core.guard.windows import TimeWindow
@@ -97,6 +98,10 @@ class Guard:
         """Highest speed that the limits allow [m/s]; None: not limited."""
         return self.limits.speed
 
+    def fences(self) -> Fences:
+        """Return where the limits let the robot be, for maps that show it."""
+        return Fences(fences=self._zones.fences(), trouble=self._no_way())
+
     def check(self, skill: object, embodiment: Embodiment) -> None:
         """Let a skill pass.
 
@@ -166,10 +171,14 @@ class Guard:
 
     def _somewhere(self, what: str) -> None:
         """Refuse what moves the robot where nothing says where it may be."""
+        if trouble := self._no_way():
+            self._refuse(f"{what}: {trouble}")
+
+    def _no_way(self) -> str:
+        """Return why the robot must not move at all; "": it may."""
         if self.area is None and not self.limits.says_where:
-            self._refuse(f"{what}: {NO_AREA}")
-        if self._zones.unknown:
-            self._refuse(f"{what}: {self._zones.unknown[0]}")
+            return NO_AREA
+        return self._zones.unknown[0] if self._zones.unknown else ""
 
     def _payload(self, target: Target) -> None:
         layers = self.limits.layers
