@@ -252,6 +252,42 @@ def test_what_comes_late_of_a_task_that_is_over_begins_none():
     assert state.current_task() is not None
 
 
+def test_health_tells_batteries_and_what_is_left_of_each_models_budget():
+    now = 0.0
+    state = ConsoleState("home", ["rover", "walker"], clock=lambda: now)
+    limited = {"prompt_tokens": "80", "completion_tokens": "40", "cost": "0.0300",
+               "used_up": "yes", "left_tokens": "7", "budget_tokens": "127"}  # fmt: skip
+    unlimited = {"prompt_tokens": "5", "completion_tokens": "1", "cost": "0.0000"}
+    larger = {"larger_kind": "openai", "larger_used_up": "no", "larger_left_cost": "0.5",
+              "larger_budget_cost": "2.0"}  # fmt: skip
+    for node, values in (
+        ("home/rover/robot", limited),
+        ("home/walker/robot", limited | larger),
+        ("home/leader", unlimited),
+        ("home/idle", {"prompt_tokens": "0", "completion_tokens": "0"}),
+    ):
+        state.diagnosed(node, 0, "", {f"model.{key}": value for key, value in values.items()})
+    state.diagnosed("home/rover/adapter", 0, "", {"robot.battery": "63 %"})
+    state.diagnosed("home/walker/adapter", 0, "", {"robot.battery": "unknown"})
+    told = json.loads(state.text("health"))
+    assert [one["charge"] for one in told["robots"]] == [0.63, None]
+    assert (told["tokens"], told["cost"]) == (246, 0.06)
+    rows = {row.pop("name"): row for row in told["models"]}
+    assert rows.keys() == {"home/leader", "home/rover/robot", "home/walker/robot",
+                           "home/walker/robot (larger model)"}  # fmt: skip
+    assert rows["home/rover/robot"] == {
+        "tokens": 120, "cost": 0.03, "left_tokens": 7, "budget_tokens": 127, "left_cost": None,
+        "budget_cost": None, "used_up": "used up: the rules decide",
+    }  # fmt: skip
+    assert rows["home/leader"]["budget_tokens"] is None and not rows["home/leader"]["used_up"]
+    assert rows["home/walker/robot"]["used_up"] == "used up: the larger model is asked"
+    assert rows["home/walker/robot (larger model)"]["left_cost"] == 0.5
+    now = 60.0
+    state.tick()
+    robots = json.loads(state.text("health"))["robots"]
+    assert robots[0]["charge"] is None  # what was said a minute ago is not known now
+
+
 # -- in a browser ----------------------------------------------------------------------------------
 
 
@@ -318,7 +354,7 @@ def hostile_state() -> ConsoleState:
     state.sub_tasks(parts)
     for text in HOSTILE:
         state.said(text, text, text)
-        state.diagnosed(text[:200], 2, text, {"model.cost": text})
+        state.diagnosed(text[:200], 2, text, {"model.cost": text, "model.used_up": "yes"})
     state.report("rover", RobotReport(robot="rover", skill=HOSTILE[3], help=HOSTILE[5],
                                       holding=HOSTILE[7], waiting=False))  # fmt: skip
     state.cameras("rover", [HOSTILE[2][:40]])

@@ -36,6 +36,7 @@ from coterie_core.language import (
     UsageMeter,
     build_model,
 )
+from coterie_core.language.budget import budget_of
 from coterie_core.language.errors import parse_retry_after
 from coterie_core.language.limited import Slots
 from coterie_core.language.tokens import Prices, most_prompt
@@ -388,11 +389,14 @@ async def test_cost_is_limited_too() -> None:
     prices = Prices(prompt_per_mtok=1000.0, completion_per_mtok=2000.0)
     budget = Budget(cost=0.5)
     model = Budgeted(Counting(), budget, prices=prices)
+    assert budget_of(Limited(model, 2)) is budget and budget_of(Counting()) is None
+    assert (budget.remaining_cost, budget.remaining_tokens, budget.used_up) == (0.5, None, False)
     with pytest.raises(BudgetExceeded, match="raise budget_cost"):
         for _ in range(100):
             await model.complete(ASK)
     assert 0.25 < budget.spent.cost <= 0.5
     assert budget.spent.cost == pytest.approx(budget.spent.tokens / 50 * 0.07)
+    assert budget.used_up and budget.remaining_cost == pytest.approx(0.5 - budget.spent.cost)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from coterie_core.language import Decider, ModelProfile, UsageMeter, build_decider
+from coterie_core.language.budget import Budget, budget_of
 from coterie_core.meaning import EmbedderOptions, Meanings, load_embedder
 from coterie_core.plain_data import schema_problems
 from coterie_ros.parameters import ParameterSpec
@@ -61,6 +62,11 @@ def node_decider(node: AgentNode, profile: Any, who: str) -> Decider:
             "completion_tokens": total.completion_tokens,
             "cost": f"{total.cost:.4f}",
         }
+        if settings.larger is not None:
+            report["larger_kind"] = settings.larger.kind
+        for which, model in (("", decider.model), ("larger_", decider.larger)):
+            if (budget := budget_of(model)) is not None:
+                report |= {f"{which}{key}": value for key, value in _left(budget).items()}
         for row in meter.as_json():
             for key in ("by_model", "by_rule", "overruled"):
                 report[f"{row['decision']}.{key}"] = row[key]
@@ -75,6 +81,17 @@ def node_decider(node: AgentNode, profile: Any, who: str) -> Decider:
     node.diagnostics.add_source("model", usage)
     node.at_end(close)
     return decider
+
+
+def _left(budget: Budget) -> dict[str, object]:
+    """Return the limits of a budget and what is left of them."""
+    report: dict[str, object] = {"used_up": "yes" if budget.used_up else "no"}
+    if budget.limit_tokens is not None:
+        report |= {"budget_tokens": budget.limit_tokens, "left_tokens": budget.remaining_tokens}
+    if budget.limit_cost is not None:
+        left = f"{budget.remaining_cost:.4f}"
+        report |= {"budget_cost": f"{budget.limit_cost:.4f}", "left_cost": left}
+    return report
 
 
 def node_meanings(options: Any) -> Meanings | None:

@@ -17,9 +17,13 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
+from coterie_core.language import BudgetExceeded, Message, ModelRequest
+from coterie_core.language.tokens import most_prompt
+from coterie_core.testing.endpoint import Endpoint
 from coterie_msgs.action import Explore
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer, ServiceClient
+from coterie_ros.model import node_decider
 from coterie_ros.parameters import ParameterError, ParameterSpec
 from coterie_ros.qos import profile
 from coterie_ros.spinning import spinning
@@ -294,6 +298,23 @@ def test_diagnostics_arrive(ros, worker):
     status = got[0].status[0]
     assert status.name == "worker"
     assert {"state", "tasks", "hear.waiting"} <= {v.key for v in status.values}
+
+
+def test_diagnostics_tell_what_is_left_of_a_models_budget_and_when_it_is_used_up(ros, worker):
+    request = ModelRequest((Message.user("where?"),), max_tokens=50)
+    fits = most_prompt(request) + 50 + 100  # the first call uses 120: a second one does not fit
+    with Endpoint() as endpoint:
+        profile = {"kind": "openai", "model": "m", "base_url": endpoint.url, "cache": 0}
+        decider = node_decider(worker, profile | {"budget_tokens": fits}, "worker")
+        model = decider.model
+        told = lambda: {v.key: v.value for v in worker.diagnostics.status().values}  # noqa: E731
+        assert (told()["model.left_tokens"], told()["model.used_up"]) == (str(fits), "no")
+        assert "model.left_cost" not in told()
+        worker.run(model.complete(request), "first").result(60.0)
+        assert (told()["model.left_tokens"], told()["model.used_up"]) == (str(fits - 120), "no")
+        with pytest.raises(BudgetExceeded):
+            worker.run(model.complete(request), "second").result(60.0)
+        assert (told()["model.left_tokens"], told()["model.used_up"]) == (str(fits - 120), "yes")
 
 
 def test_a_node_that_ended_leaves_no_thread_of_its_participant(ros_domain):

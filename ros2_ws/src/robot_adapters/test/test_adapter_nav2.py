@@ -281,6 +281,8 @@ def test_a_low_battery_refuses_work_and_docks(ros):
     rig.ros.spin_until(lambda: rig.adapter._docked)
     name, reason = outcome(rig.go(2.0, 1.0)[1])
     assert name is Outcome.REFUSED and "battery is low: 10 %" in reason
+    told = {one.key: one.value for one in rig.adapter.diagnostics.status().values}
+    assert told["robot.battery"] == "10 %"  # the console's page shows that
     rig.ros.spin_until(lambda: (rig.base.say_battery(0.2), rig.adapter.battery.charge > 0.15)[1])
     assert outcome(rig.go(2.0, 1.0)[1])[0] is Outcome.REFUSED
     rig.ros.spin_until(lambda: (rig.base.say_battery(0.9), not rig.adapter.battery.low)[1])

@@ -194,6 +194,9 @@ function taskNode(task) {
   return node;
 }
 
+const amount = (value) => value === null ? "" : value.toLocaleString([], { maximumFractionDigits: 4 });
+const ofBudget = (left, budget) => budget === null ? "no limit" : `${amount(left)} of ${amount(budget)}`;
+
 function showHealth(health) {
   const parts = [table(["robot", "heard", "battery"], health.robots.map((r) => [
     r.name, [r.age === null ? "never" : r.lost ? `${Math.round(r.age)} s ago: out of reach` : `${r.age} s ago`, r.lost ? "error" : "ok"],
@@ -201,7 +204,11 @@ function showHealth(health) {
   ]))];
   const bad = health.nodes.filter((n) => n.level !== "ok");
   if (bad.length) parts.push(table(["program", "", ""], bad.map((n) => [n.name, [n.level, n.level], n.message])));
-  const used = health.tokens ? `${health.tokens.toLocaleString()} tokens${health.cost ? `, cost ${health.cost}` : ""}` : "no model was asked";
+  if (health.models.length) parts.push(table(["program", "tokens used", "left", "cost", "left", ""], health.models.map((m) => [
+    m.name, amount(m.tokens), ofBudget(m.left_tokens, m.budget_tokens), amount(m.cost), ofBudget(m.left_cost, m.budget_cost),
+    [m.used_up, "error"],
+  ])));
+  const used = health.tokens ? `${amount(health.tokens)} tokens in all${health.cost ? `, cost ${amount(health.cost)}` : ""}` : "no model was asked";
   parts.push(make("p", `${health.nodes.length - bad.length} of ${health.nodes.length} programs are well; ${used}`, "soft"));
   $("health").replaceChildren(...parts);
 }

@@ -26,7 +26,6 @@ class Robot:
     help: str = ""
     stopped: bool | None = None
     heard: float | None = None
-    charge: float | None = None
     cameras: tuple[str, ...] = ()
     way: deque[tuple[float, float, float]] = field(default_factory=lambda: deque(maxlen=TRAIL))
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from coterie_console.team.fences import fences_of
+from coterie_console.team.health import NodeReport, health_of
 from coterie_console.team.plan import floor_at, plan_of
 from coterie_console.team.records import Robot, Talk, Task
 from coterie_console.text import plain
@@ -33,8 +34,6 @@ MOST_TALKS, MOST_TASKS, MOST_MOMENTS = 40, 20, 300
 MOST_ROBOTS, MOST_NODES, MOST_WAITING = 100, 300, 100
 _STEP = 0.1
 """Points of a robot's way are at least so far apart [m]."""
-LOST, STALE = 5.0, 6.0
-"""After which a robot counts as out of reach, a node's report as old [s]."""
 _WORDS = 600
 _STATES = {
     SubTaskState.PENDING: "waits",
@@ -42,7 +41,6 @@ _STATES = {
     SubTaskState.DONE: "done",
     SubTaskState.FAILED: "failed",
 }
-_LEVELS = {0: "ok", 1: "warning", 2: "error", 3: "old"}
 
 
 class ConsoleState:
@@ -77,7 +75,7 @@ class ConsoleState:
         self.tasks: deque[Task] = deque(maxlen=MOST_TASKS)
         self.corrections: list[Correction] = []
         self.fences: dict[str, Fences] = {}
-        self._nodes: dict[str, tuple[float, int, str, dict[str, str]]] = {}
+        self._nodes: dict[str, NodeReport] = {}
         self._moments: deque[dict[str, Any]] = deque(maxlen=MOST_MOMENTS)
         self._versions: dict[Section, int] = dict.fromkeys(SECTIONS, 1)
         self._texts: dict[Section, tuple[int, str]] = {}
@@ -170,13 +168,6 @@ class ConsoleState:
         robot.stopped = stopped
         self.touch("robots")
 
-    def charge(self, name: str, charge: float) -> None:
-        """Note how full a robot's battery is, 0..1."""
-        robot = self.robot(name)
-        if robot is not None:
-            robot.charge = min(max(charge, 0.0), 1.0)
-            self.touch("health")
-
     def cameras(self, name: str, cameras: Iterable[str]) -> None:
         """Note which cameras a robot has."""
         robot, found = self.robot(name), tuple(sorted(cameras))
@@ -216,7 +207,7 @@ class ConsoleState:
     def diagnosed(self, node: str, level: int, message: str, values: Mapping[str, str]) -> None:
         """Take a node's report on itself."""
         if node in self._nodes or len(self._nodes) < MOST_NODES:
-            self._nodes[node] = (self.clock(), level, message, dict(values))
+            self._nodes[node] = NodeReport(self.clock(), level, message, dict(values))
 
     def moment(self, kind: str, robot: str, text: str, at: float | None = None) -> None:
         """Note what happened, at a wall time [s] (now)."""
@@ -430,38 +421,7 @@ class ConsoleState:
         }
 
     def _health(self) -> dict[str, Any]:
-        now = self.clock()
-        robots = [
-            {
-                "name": plain(one.name),
-                "age": None if one.heard is None else round(now - one.heard, 1),
-                "lost": one.heard is None or now - one.heard > LOST,
-                "charge": one.charge,
-            }
-            for one in self.robots.values()
-        ]
-        nodes, tokens, cost = [], 0, 0.0
-        for name, (heard, level, message, values) in sorted(self._nodes.items()):
-            tokens += int(_number(values.get("model.prompt_tokens")))
-            tokens += int(_number(values.get("model.completion_tokens")))
-            cost += _number(values.get("model.cost"))
-            old = now - heard > STALE
-            nodes.append(
-                {
-                    "name": plain(name),
-                    "level": "old" if old else _LEVELS.get(level, "error"),
-                    "message": f"silent for {now - heard:.0f} s" if old else plain(message, 200),
-                }
-            )
-        return {"robots": robots, "nodes": nodes, "tokens": tokens, "cost": round(cost, 4)}
+        return health_of(self.robots, self._nodes, self.clock())
 
     def _timeline(self) -> list[dict[str, Any]]:
         return list(self._moments)
-
-
-def _number(text: str | None) -> float:
-    try:
-        value = float(text or 0.0)
-    except ValueError:
-        return 0.0
-    return value if 0.0 <= value < 1e15 else 0.0

@@ -40,6 +40,7 @@ class Budget:
         self._reserved_tokens = 0
         self._reserved_cost = 0.0
         self._worst_ratio = 1.0
+        self._refused = False
 
     @property
     def spent(self) -> Usage:
@@ -55,6 +56,20 @@ class Budget:
                 return None
             return max(0, self.limit_tokens - self._spent.tokens - self._reserved_tokens)
 
+    @property
+    def remaining_cost(self) -> float | None:
+        """Money neither spent nor reserved, at least 0; None without a limit."""
+        with self._lock:
+            if self.limit_cost is None:
+                return None
+            return max(0.0, self.limit_cost - self._spent.cost - self._reserved_cost)
+
+    @property
+    def used_up(self) -> bool:
+        """Whether the latest call did not fit any more: what is left does not pay for it."""
+        with self._lock:
+            return self._refused
+
     def reserve(self, tokens: int, cost: float) -> Reservation:
         """Set an amount aside.
 
@@ -65,6 +80,7 @@ class Budget:
             tokens = math.ceil(tokens * self._worst_ratio)
             cost = cost * self._worst_ratio
             used = self._spent.tokens + self._reserved_tokens
+            self._refused = True
             if self.limit_tokens is not None and used + tokens > self.limit_tokens:
                 raise BudgetExceeded(
                     f"the call may use {tokens} tokens, but of the budget of {self.limit_tokens} "
@@ -80,6 +96,7 @@ class Budget:
                 )
             self._reserved_tokens += tokens
             self._reserved_cost += cost
+            self._refused = False
             return Reservation(tokens, cost)
 
     def settle(self, held: Reservation, used: Usage) -> None:
@@ -140,3 +157,12 @@ class Budgeted(Wrapper):
             )
         cost = max(used.cost, self._prices.cost(used.prompt_tokens, used.completion_tokens))
         return Usage(used.prompt_tokens, used.completion_tokens, cost, used.estimated)
+
+
+def budget_of(model: LanguageModel | None) -> Budget | None:
+    """Return the budget that a model's calls are paid from; None: it has no limit."""
+    while isinstance(model, Wrapper):
+        if isinstance(model, Budgeted):
+            return model.budget
+        model = model.inner
+    return None
