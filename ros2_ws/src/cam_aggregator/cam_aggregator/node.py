@@ -16,15 +16,16 @@ from std_srvs.srv import Trigger
 from cam_aggregator.base import Aggregator, AggregatorError
 from cam_aggregator.collector import Collector, OpenQuestion
 from cam_aggregator.debate import Debate, LastWords
+from cam_aggregator.labels import FILE as LABELS
+from cam_aggregator.labels import Labels
 from cam_aggregator.moved import after_moves
 from cam_aggregator.parameters import AGGREGATOR_PARAMETERS
 from cam_aggregator.registry import accepted_options, make_aggregator
 from cam_aggregator.store import ModelFileError, load_model, save_model
-from coterie_core.answers import AnswerTable
 from coterie_core.ask_back import judged_answers
 from coterie_core.debate import ROUNDS, Speaker, Utterance, debate
 from coterie_core.parsing import NotAQuestion, question_kind, understand
-from coterie_core.questions import Answer, FinalAnswer, LabelledQuestion, Question
+from coterie_core.questions import Answer, FinalAnswer, Question
 from coterie_core.waiting import in_time
 from coterie_msgs.action import AskOpen, AskTeam
 from coterie_msgs.msg import Answer as AnswerMsg
@@ -42,6 +43,8 @@ from coterie_ros.serving import GoalContext
 
 TICK = 0.05
 """How often deadlines are looked at [s]."""
+KEEP = 2.0
+"""How often new labels are written to their file [s]."""
 PROGRESS = 0.2
 """How often the client of a question is told who has answered [s]."""
 WORKERS = 8
@@ -70,7 +73,11 @@ class AggregatorNode(AgentNode):
         self.fallback: Aggregator = make_aggregator("confidence_vote")
         self.aggregator: Aggregator | None = self._first(parameters)
         self.collector = Collector(self.robots, parameters["deadline"])
-        self._labels: dict[str, bool] = {}
+        folder = self._folder(parameters)
+        kept = folder.with_name(LABELS) if folder is not None else None
+        self.labels = Labels(parameters["house"], self.robots, kept)
+        if trouble := self.labels.read():
+            self.problem(trouble)
         self._waiting: dict[str, list[asyncio.Future[FinalAnswer]]] = {}
         self._work: asyncio.Queue[OpenQuestion] = asyncio.Queue()
         self._heard: dict[tuple[str, str, int], asyncio.Future[Utterance]] = {}
@@ -115,6 +122,7 @@ class AggregatorNode(AgentNode):
         for worker in range(WORKERS):
             self.run(self._decide_all(), f"decide {worker}")
         self.every(TICK, self._close_due, "deadlines")
+        self.every(KEEP, self._keep_labels, "labels")
 
     # -- collecting -----------------------------------------------------------------------------
 
@@ -155,7 +163,7 @@ class AggregatorNode(AgentNode):
 
     def _on_label(self, label: tuple[str, bool, str]) -> None:
         question, truth, _ = label
-        self._labels[question] = truth
+        self.labels.tell(question, truth)
 
     def _close_if_complete(self, question: str) -> None:
         entry = self.collector.take_complete(question)
@@ -251,6 +259,7 @@ class AggregatorNode(AgentNode):
                 final, question=entry.question, time=self.now(), elapsed=elapsed
             )
         )
+        self.labels.unsaved |= entry.question.id in self.labels.truths
         self.diagnostics.count("final_answers")
         for waiter in self._waiting.pop(entry.question.id, []):
             if not waiter.done():
@@ -342,7 +351,8 @@ class AggregatorNode(AgentNode):
         )
 
     async def _on_train(self, request: Trigger.Request) -> Trigger.Response:
-        table = self._labelled()
+        table = self.labels.table(self.collector)
+        self._keep_labels()
         try:
             aggregator = self._make(self.parameters)
             if aggregator.needs_labels and len(table) == 0:
@@ -355,6 +365,9 @@ class AggregatorNode(AgentNode):
         self.aggregator = aggregator
         where = await asyncio.to_thread(self._store, aggregator)
         text = f"{self.method} trained on {len(table)} labelled questions{where}"
+        if not aggregator.needs_labels:
+            text = f"{self.method} needs no labels and learns nothing; labelled questions: "
+            text += str(len(table))
         self.get_logger().info(text)
         return Trigger.Response(success=True, message=text)
 
@@ -393,29 +406,21 @@ class AggregatorNode(AgentNode):
         known = accepted_options(self.method)
         return make_aggregator(self.method, **{k: v for k, v in options.items() if k in known})
 
-    def _labelled(self) -> AnswerTable:
-        """Return the answers to all questions that somebody told the truth of."""
-        items: list[LabelledQuestion] = []
-        answers: list[Answer] = []
-        for entry in self.collector:
-            truth = self._labels.get(entry.question.id)
-            if truth is None or not entry.answers:
-                continue
-            items.append(LabelledQuestion(entry.question, truth, entry.question.object))
-            answers += list({answer.robot: answer for answer in entry.answers}.values())
-        known = set(self.robots)
-        return AnswerTable.of(
-            self.parameters["house"],
-            self.robots,
-            items,
-            [answer for answer in answers if answer.robot in known],
-        )
+    def _keep_labels(self) -> None:
+        try:
+            self.labels.save(self.collector)
+        except OSError as error:
+            self.problem(f"labels not kept: {error}")
+
+    def on_release(self) -> None:
+        """Keep the labels for the next start."""
+        self._keep_labels()
 
     def _figures(self) -> dict[str, Any]:
         return {
             "open": self.collector.waiting,
             "late_answers": self.collector.late,
-            "labels": len(self._labels),
+            "labels": len(self.labels),
             "method": self.method if self.aggregator is not None else "confidence_vote (untrained)",
         }
 

@@ -15,6 +15,7 @@ from rclpy.action import ActionClient  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from cam_aggregator.node import AggregatorNode  # noqa: E402
+from coterie_core.answers import AnswerTable  # noqa: E402
 from coterie_core.questions import Answer, Evidence, OpenAnswer, Question  # noqa: E402
 from coterie_msgs.action import AskOpen, AskTeam  # noqa: E402
 from coterie_msgs.msg import Answer as AnswerMsg  # noqa: E402
@@ -309,6 +310,12 @@ def test_labels_train_the_learned_model_which_a_restart_finds_again(ros, start, 
         team.answer(robot, "new", robot != "cid", 0.9)
     final = team.wait_final("new")
     assert final.method == "cam_plus" and "not trained" not in final.explanation
+    team.labels.publish(conversions.label_to_msg("new", True, "test"))
+    kept = lambda: AnswerTable.from_json((tmp_path / "answers.json").read_text())  # noqa: E731
+    ros.spin_until(lambda: "new" in kept().questions)
+    assert dict(zip(kept().questions, kept().truth, strict=True)) == truths | {"new": True}
+    response = ros.result(client.call_async(Trigger.Request()))
+    assert f"on {len(truths) + 1} labelled questions" in response.message  # of both runs
 
 
 def test_a_restart_in_the_middle_of_a_question_loses_nothing(ros, start) -> None:

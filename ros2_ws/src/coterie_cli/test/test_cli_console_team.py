@@ -110,6 +110,9 @@ def test_a_first_time_operator_asks_finds_gives_a_task_cancels_it_and_gives_it_a
         if browser.run("state.talk[0].answer.kind") != "unknown":
             browser.press("Wrong")
             browser.see("marked as wrong")
+            browser.see("1 answer is marked as right or wrong")
+            browser.press("Train with the marked answers")
+            browser.see("needs no labels and learns nothing; labelled questions: 1")
 
         label = max(t.label.top for t in team.house.objects.values() if t.kind == "furniture")
         browser.run(said("find", f"a {label}"))

@@ -267,11 +267,12 @@ def test_health_tells_batteries_and_what_is_left_of_each_models_budget():
         ("home/idle", {"prompt_tokens": "0", "completion_tokens": "0"}),
     ):
         state.diagnosed(node, 0, "", {f"model.{key}": value for key, value in values.items()})
+    state.diagnosed("home/aggregator", 0, "", {"questions.labels": "3"})
     state.diagnosed("home/rover/adapter", 0, "", {"robot.battery": "63 %"})
     state.diagnosed("home/walker/adapter", 0, "", {"robot.battery": "unknown"})
     told = json.loads(state.text("health"))
     assert [one["charge"] for one in told["robots"]] == [0.63, None]
-    assert (told["tokens"], told["cost"]) == (246, 0.06)
+    assert (told["tokens"], told["cost"], told["labels"]) == (246, 0.06, 3)
     rows = {row.pop("name"): row for row in told["models"]}
     assert rows.keys() == {"home/leader", "home/rover/robot", "home/walker/robot",
                            "home/walker/robot (larger model)"}  # fmt: skip
@@ -358,6 +359,8 @@ def hostile_state() -> ConsoleState:
     state.report("rover", RobotReport(robot="rover", skill=HOSTILE[3], help=HOSTILE[5],
                                       holding=HOSTILE[7], waiting=False))  # fmt: skip
     state.cameras("rover", [HOSTILE[2][:40]])
+    state.abilities({"train": True})
+    state.trained(text=HOSTILE[0])
     state.question = {"number": 1, "asker": HOSTILE[1][:60], "text": HOSTILE[0], "choices":
                       [text[:100] for text in HOSTILE[:12]]}  # fmt: skip
     state.touch(*page_module.SECTIONS)

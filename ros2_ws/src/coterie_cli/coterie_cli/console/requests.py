@@ -10,6 +10,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from action_msgs.srv import CancelGoal
+from std_srvs.srv import Trigger
 
 from coterie_cli.ask import progress_text
 from coterie_cli.console import answers
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 
 _ASK, _FIND = 300.0, 60.0
 """How long an answer, or a search, may take [s]."""
+_TRAIN = 600.0
+"""How long training may take [s]."""
 _LONGEST = 600
 _MOST_ASKED = 20
 """Questions and searches at work at a time."""
@@ -69,6 +72,7 @@ class Requests:
         self._node, self.state = node, state
         self._tasks = ActionClient(node, ExecuteTask, "execute_task")
         self._cancel_all = ServiceClient(node, CancelGoal, "execute_task/_action/cancel_goal")
+        self._trainer = ServiceClient(node, Trigger, "train")
         self._working: dict[str, asyncio.Task[None]] = {}
         self._service: Any = None
         self._asked = 0
@@ -83,6 +87,7 @@ class Requests:
             "task": self._task,
             "cancel": self._cancel,
             "label": self._label,
+            "train": self._train,
             "answer": self._answer,
         }
 
@@ -93,6 +98,7 @@ class Requests:
             "ask": node._ask.there or node._ask_open.there,
             "find": bool(node._query._client.service_is_ready()),
             "task": self._tasks.there,
+            "train": bool(self._trainer._client.service_is_ready()),
         }
 
     # -- questions and searches ----------------------------------------------------------------
@@ -196,6 +202,24 @@ class Requests:
         word = "right" if right else "wrong"
         self.state.moment("label", "", f"{tab.who}: {talk.words}: {word}")
         return f"marked as {word}"
+
+    async def _train(self, said: Said, tab: Tab) -> str:
+        """Let the aggregator learn from what was marked; what comes of it stands on the page."""
+        if self.state.training.get("working"):
+            raise Refused("the aggregator is being trained; wait for its end")
+        self.state.trained(working=True)
+        done, text = False, "the aggregator was not reached"
+        try:
+            told = await self._trainer.call(Trigger.Request(), timeout=_TRAIN, attempts=1)
+            done, text = bool(told.success), str(told.message)
+        except NoAnswer as error:
+            text = str(error)
+        finally:
+            self.state.trained(done=done, text=text)
+        self.state.moment("train", "", f"{tab.who}: {text}")
+        if not done:
+            raise Refused(text)
+        return text
 
     # -- tasks ---------------------------------------------------------------------------------
 

@@ -69,6 +69,7 @@ const SHOW = {
     document.title = `${team.name || "Team"} – Coterie`;
     for (const one of document.querySelectorAll("#kinds input")) one.disabled = !(team.can[one.value] ?? true);
     $("draw").hidden = !team.can.correct;
+    showTraining();
     const first = document.querySelector("#kinds input:checked:not(:disabled)") ?? document.querySelector("#kinds input:not(:disabled)");
     if (first) { first.checked = true; $("words").placeholder = PLACEHOLDERS[first.value]; }
   },
@@ -80,7 +81,7 @@ const SHOW = {
   question: (question) => showQuestion(question),
   talk: (talks) => keyed($("talks"), [...talks].reverse(), talkNode),
   tasks: (tasks) => keyed($("tasks"), [...tasks].reverse(), taskNode),
-  health(health) { showHealth(health); showChips(); },
+  health(health) { showHealth(health); showChips(); showTraining(); },
   timeline: (moments) => showTimeline(moments),
 };
 
@@ -192,6 +193,15 @@ function taskNode(task) {
   if (ended && task.team_id) node.append(whyLine(task.team_id));
   if (!ended) node.append(buttons(button("Cancel this task", () => command("cancel", { task: task.id }), "operator")));
   return node;
+}
+
+function showTraining() {
+  const training = state.team?.training ?? {}, labels = state.health?.labels ?? 0;
+  $("training").hidden = !state.team?.can.train || !(labels || training.text);
+  $("labels").textContent = `${labels} ${labels === 1 ? "answer is" : "answers are"} marked as right or wrong.`;
+  $("train").disabled = Boolean(training.working);
+  $("trained").textContent = training.working ? "learning …" : training.text ?? "";
+  $("trained").className = training.working ? "working" : training.done ? "yes" : "failed";
 }
 
 const amount = (value) => value === null ? "" : value.toLocaleString([], { maximumFractionDigits: 4 });
@@ -357,6 +367,7 @@ $("space").addEventListener("click", () => {
     $("open-space").hidden = false;
   });
 });
+$("train").addEventListener("click", () => command("train", {}, () => {})); // the page shows what came of it
 $("stop-all").addEventListener("click", () => command("stop"));
 $("release-all").addEventListener("click", () => command("release"));
 $("kinds").addEventListener("change", (event) => { $("words").placeholder = PLACEHOLDERS[event.target.value]; });

@@ -28,15 +28,18 @@ def health_of(
     """Return the health of a team as plain data.
 
     A robot's charge is what its program says in `robot.battery`; None: it says nothing, or nothing
-    any more. `models` has a row for each program that asked a model, or has a budget for one.
+    any more. `models` has a row for each program that asked a model, or has a budget for one;
+    `labels` is the number of answers that people marked, None where no aggregator tells it.
     """
-    shown, models, charges = [], [], {}
+    shown, models, charges, labels = [], [], {}, None
     for name, report in sorted(nodes.items()):
         old = now - report.heard > STALE
         silent = f"silent for {now - report.heard:.0f} s"
         level = "old" if old else _LEVELS.get(report.level, "error")
         message = silent if old else plain(report.message, 200)
         shown.append({"name": plain(name), "level": level, "message": message})
+        if (count := _number(report.values.get("questions.labels"))) is not None:
+            labels = int(count)
         models += _models(name, report.values)
         charge = None if old else _number(report.values.get("robot.battery", "").rstrip(" %"))
         owner = name.rpartition("/")[0].rpartition("/")[2]
@@ -54,6 +57,7 @@ def health_of(
         ],
         "nodes": shown,
         "models": models,
+        "labels": labels,
         "tokens": sum(row["tokens"] or 0 for row in models),
         "cost": round(sum(row["cost"] or 0.0 for row in models), 4),
     }

@@ -71,6 +71,7 @@ class ConsoleState:
         self.waiting: dict[str, PermitRequest] = {}
         self.standing: dict[str, Permit] = {}
         self.question: dict[str, Any] | None = None
+        self.training: dict[str, Any] = {}
         self.talks: deque[Talk] = deque(maxlen=MOST_TALKS)
         self.tasks: deque[Task] = deque(maxlen=MOST_TASKS)
         self.corrections: list[Correction] = []
@@ -204,6 +205,11 @@ class ConsoleState:
         self.waiting, self.standing = dict(waiting), dict(standing or {})
         self.touch("permits", "standing")
 
+    def trained(self, *, working: bool = False, done: bool = False, text: str = "") -> None:
+        """Note that the aggregator learns from what people marked, or what came of it."""
+        self.training = {"working": working, "done": done, "text": plain(text, _WORDS)}
+        self.touch("team")
+
     def diagnosed(self, node: str, level: int, message: str, values: Mapping[str, str]) -> None:
         """Take a node's report on itself."""
         if node in self._nodes or len(self._nodes) < MOST_NODES:
@@ -296,7 +302,7 @@ class ConsoleState:
     # -- sections as data ----------------------------------------------------------------------
 
     def _team(self) -> dict[str, Any]:
-        return {"name": plain(self.team), "can": self.can}
+        return {"name": plain(self.team), "can": self.can, "training": self.training}
 
     def _map(self) -> dict[str, Any]:
         corrections = [
