@@ -123,6 +123,7 @@ def browser():
 
 def test_who_is_where_asked_allowed_refused_and_all_of_it_on_the_timeline(make_stage, browser):
     stage = make_stage()
+    (stage.folder / "why").mkdir()
     stage.open(browser)
     browser.wait_for("state.robots?.length === 2 && state.robots.every(r => r.room)")
     browser.wait_for("document.querySelectorAll('#plan .fence.out').length === 1")  # the bridge's
@@ -143,6 +144,10 @@ def test_who_is_where_asked_allowed_refused_and_all_of_it_on_the_timeline(make_s
     assert outcome is Outcome.REFUSED and "anna@lab refused: the floor is wet" in reason
     browser.see("permit · rover")
     browser.see("refusal · rover")
+    refused = "[...document.querySelectorAll('#timeline li')].find(n => n.innerText.includes('{}'))"
+    browser.run(refused.format("refusal · rover") + ".querySelector('button.why').click()")
+    browser.wait_for("document.querySelectorAll('#why li').length > 1")
+    assert "the floor is wet" in browser.run("document.querySelector('#why ol').innerText")
     assert browser.run("window.hacked ?? document.querySelectorAll('img[src=\"x\"]').length") == 0
     assert stage.kinds("rover") == [
         "goal", "request", "permit", "result", "goal", "request", "refusal", "result",

@@ -10,6 +10,7 @@ pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
 from cam_aggregator.node import AggregatorNode
+from coterie_core.why import JournalSettings, belong, close_journal, open_journal
 from coterie_fixtures.browser import Browser, chromium
 from coterie_fixtures.console_stage import ConsoleStage
 from emos_planner.leader.node import LeaderNode
@@ -31,6 +32,7 @@ class Team(ConsoleStage):
 
     def __init__(self, ros, folder) -> None:
         super().__init__(ros, folder, [*WORKERS, *EXPLORERS])
+        open_journal(JournalSettings(str(folder / "why")), "team")
         world = make_world({"kind": "embedded", "seed": 23, "floors": 1, "noise": "none"})
         self.house = world.truth()
         robots = [
@@ -87,6 +89,8 @@ def team(ros, tmp_path):
     made = Team(ros, tmp_path)
     yield made
     made.close()
+    close_journal()
+    belong()
 
 
 def said(kind: str, text: str) -> str:
@@ -107,6 +111,16 @@ def test_a_first_time_operator_asks_finds_gives_a_task_cancels_it_and_gives_it_a
         browser.wait_for("state.talk?.[0]?.state === 'done'", within=120.0)
         assert browser.run("state.talk[0].answer.kind") in ("yes", "no", "unknown")
         browser.see("scout")
+        browser.run("document.querySelector('.talk button.why').click()")
+        browser.wait_for("document.querySelectorAll('#why li').length > 1")
+        chain = browser.run("document.getElementById('why').innerText")
+        assert "Is there a bed in the bedroom?" in chain and "scout" in chain
+        title = browser.run("document.querySelector('#why .words').textContent")
+        browser.press("deeper")
+        browser.press("Back")
+        browser.wait_for("document.querySelector('#why .words')?.textContent")
+        assert browser.run("document.querySelector('#why .words').textContent") == title
+        browser.press("Close")
         if browser.run("state.talk[0].answer.kind") != "unknown":
             browser.press("Wrong")
             browser.see("marked as wrong")
@@ -125,6 +139,11 @@ def test_a_first_time_operator_asks_finds_gives_a_task_cancels_it_and_gives_it_a
         browser.run(said("task", task))
         browser.wait_for("state.tasks?.[0]?.all > 0", within=120.0)
         browser.see("walker")
+        browser.run("document.querySelector('.task td button.why').click()")
+        browser.wait_for("document.querySelectorAll('#why li').length > 1")
+        assert task in browser.run("document.getElementById('why').innerText")
+        browser.run("document.querySelector('.task .buttons button').click()")
+        browser.wait_for("plan.lit.things.has(" + json.dumps(task.split()[1]) + ")")
         browser.run(said("task", "go to the kitchen"))
         browser.see("a task is at work")
         browser.press("Cancel this task")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from typer.testing import CliRunner
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.kept_runs import choose_run, kept_runs
+from coterie_bringup.kept_runs import KeptRun, choose_run, kept_runs
 from coterie_bringup.plan import plan
 from coterie_bringup.team import parse_team
 from coterie_cli.cli import app
+from coterie_cli.console.explaining import Explaining
+from coterie_console.team.page import Refused
 from coterie_core.language import Decider, RulesModel
 from coterie_core.parsing import ParseQuestion, ParseState
 from coterie_core.why import ENVIRONMENT, JournalSettings, belong, close_journal, note, open_journal
@@ -89,3 +93,32 @@ def test_a_teams_processes_know_where_to_write(tmp_path: Path) -> None:
         assert told == {"folder": str(tmp_path / "why"), "megabytes": 5.0, "days": 2.0}
     off = plan(parse_team(TEAM % "{keep: false}"), run_directory=tmp_path)
     assert not any(ENVIRONMENT in spec.environment for spec in off)
+
+
+def test_a_page_is_told_by_a_process_beside_it(state: Path) -> None:
+    """The chain as data, bounded, as text; a refusal says what is wrong."""
+    folder = a_run(state, "evil", EVIL)
+
+    class Page:
+        sent: ClassVar[list[str]] = []
+
+        async def send(self, text: str) -> None:
+            self.sent.append(text)
+
+    def ask(what: object, run: KeptRun | None) -> str:
+        return asyncio.run(Explaining(run).why({"what": what}, Page()))  # type: ignore[arg-type]
+
+    kept = KeptRun("evil", folder / "why", folder / "log")
+    assert ask("last", kept) == ""
+    told = json.loads(Page.sent[-1])["why"]
+    assert told["asked"] == "last" and len(told["steps"]) > 1
+    assert "red" in told["steps"][0]["text"] and not set("\x1b\x07\x9b") & set(str(told))
+    for what, run, trouble in (
+        ("piano", kept, "holds"),
+        ("", kept, "expected words"),
+        (7, kept, "expected words"),
+        ("last", None, "on this computer"),
+        ("last", KeptRun("gone", folder / "none", folder), "on this computer"),
+    ):
+        with pytest.raises(Refused, match=trouble):
+            ask(what, run)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from coterie_bringup.kept_runs import run_of
 from coterie_bringup.rundir import RunState, choose_team, key_file, running_teams
 from coterie_bringup.running_team import ended_by_signals
 from coterie_console.site import HOST
@@ -76,6 +77,7 @@ def serving(team: RunState, options: ConsoleOptions) -> Iterator[list[str]]:
             key_file=key_file(),
             stops=Path(team.stops) if team.stops else None,
             log=Path(team.log) if team.log else None,
+            run=run_of(team),
             namespace=team.namespace,
             context=context,
         ),

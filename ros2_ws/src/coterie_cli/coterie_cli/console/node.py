@@ -17,9 +17,11 @@ from rclpy.context import Context
 from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool
 
+from coterie_bringup.kept_runs import KeptRun
 from coterie_bringup.team_client import Operator
 from coterie_cli.console.cameras import Cameras
 from coterie_cli.console.corrections import MapCorrections
+from coterie_cli.console.explaining import Explaining
 from coterie_cli.console.permits import PermitDesk
 from coterie_cli.console.requests import Requests
 from coterie_console.team.page import ConsolePage, Refused, Said, Tab
@@ -50,6 +52,8 @@ _RATE = 10.0
 _REPEAT, _STANDS = 0.05, 5.0
 """A stop is told again so often, and for so long, until the robots say that they stand [s]."""
 _RELEASED = 5.0
+_EXPLAINED = ("refusal", "result")
+"""Entries of the log that the page can tell why of."""
 
 
 class ConsoleNode(Operator):
@@ -60,6 +64,7 @@ class ConsoleNode(Operator):
         key_file: Key that answers to requests for permits are signed with.
         stops: Folder of the robots' stop latches; None: they run elsewhere.
         log: Folder of the team's log; None: it is kept elsewhere.
+        run: What is kept of the team's decisions; None: it is kept elsewhere.
         namespace: The team's namespace.
         context: rclpy context.
     """
@@ -71,11 +76,13 @@ class ConsoleNode(Operator):
         key_file: Path,
         stops: Path | None = None,
         log: Path | None = None,
+        run: KeptRun | None = None,
         namespace: str = "",
         context: Context | None = None,
     ) -> None:
         self.state, self._key_file, self._latches = state, key_file, stops
         self._tail = LedgerTail(log) if log is not None else None
+        self.explaining = Explaining(run)
         self._space: SpacePage | None = None
         self._odom_frames: dict[str, Pose] = {}
         self._stop_one: dict[str, SafePublisher] = {}
@@ -198,13 +205,16 @@ class ConsoleNode(Operator):
         space = self.get_namespace().rstrip("/")
         self.cameras.found(await self.in_executor(self.cameras.look, space, topics))
         can = await self.in_executor(self.requests.abilities)
-        self.state.abilities(can | {"correct": self.corrections.there})
+        self.state.abilities(
+            can | {"correct": self.corrections.there, "why": self.explaining.there}
+        )
         self.state.tick()
         if self._tail is not None:
             with contextlib.suppress(OSError):
                 for entry in self._tail.read():
                     at = _seconds(entry.at)
-                    self.state.moment(entry.kind, entry.robot, entry_words(entry), at)
+                    why = f"#{entry.seq}" if entry.kind in _EXPLAINED else ""
+                    self.state.moment(entry.kind, entry.robot, entry_words(entry), at, why)
 
     def _on_place(self, robot: str, seen: tuple[Pose, str]) -> None:
         self.state.move(robot, seen[0])
@@ -306,7 +316,7 @@ class ConsoleNode(Operator):
 
     def looks(self) -> dict[str, Any]:
         """Return what a viewer's page may ask for, too."""
-        return {"watch": self.cameras.watch}
+        return {"watch": self.cameras.watch, "why": self.explaining.why}
 
     async def _show_space(self, said: Said, tab: Tab) -> str:
         """Serve the map in 3D, in a page of its own; tells where."""

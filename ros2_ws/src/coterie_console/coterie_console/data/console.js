@@ -105,6 +105,7 @@ function showRobots(robots) {
   $("robots").replaceChildren(table(["robot", "where", "does", "holds", ""], robots.map((robot) => {
     const cameras = make("span");
     for (const camera of robot.cameras) cameras.append(button(robot.cameras.length > 1 ? camera : "Camera", () => watch(robot.name, camera)));
+    if (robot.doing && state.team?.can.why) cameras.append(whyButton(robot.name));
     const floor = state.map?.floors.length > 1 ? state.map.floors.find((f) => f.id === robot.floor)?.name : "";
     return [[robot.name, "words"], [robot.room, floor].filter(Boolean).join(", "), (robot.stopped ? "stopped" : robot.doing) + (robot.help ? ` (asks: ${robot.help})` : ""), robot.holding, cameras];
   })));
@@ -130,11 +131,7 @@ function showQuestion(question) {
   place.replaceChildren(make("h2", `${question.asker} asks you`), make("p", question.text, "words"), form, choices);
 }
 
-function whyLine(id) { // what went in is kept with the run
-  const line = make("p", "Why? ", "soft");
-  line.append(make("code", `./coterie why ${id}`));
-  return line;
-}
+const showOnMap = (lit) => lit.things?.length || lit.marks?.length || lit.rooms?.length ? [button("Show on the map", () => lightUp(lit))] : [];
 
 function talkNode(talk) {
   const node = make("div", undefined, "talk"), answer = talk.answer;
@@ -154,15 +151,14 @@ function talkNode(talk) {
   if (answer.objects?.length) node.append(table(["thing", "taken for", "room"], answer.objects.map((o) => [o.id, o.label, o.room])));
   if (talk.told) node.append(make("p", talk.told, "soft"));
   const line2 = buttons();
-  const lit = answer.lit ?? {};
-  if (lit.things?.length || lit.marks?.length || lit.rooms?.length) line2.append(button("Show on the map", () => lightUp(lit)));
+  line2.append(...showOnMap(answer.lit ?? {}));
   if (answer.question) {
     if (answer.label === undefined || answer.label === null) {
       line2.append(button("Right", () => command("label", { talk: talk.id, right: true }), "operator"), button("Wrong", () => command("label", { talk: talk.id, right: false }), "operator"));
     } else line2.append(make("span", answer.label ? "marked as right" : "marked as wrong", "soft"));
   }
+  if (talk.asked || talk.kind === "find") line2.append(whyOf(talk.asked || talk.words.slice(0, 200)));
   if (line2.children.length) node.append(line2);
-  if (talk.asked) node.append(whyLine(talk.asked));
   return node;
 }
 
@@ -174,12 +170,12 @@ function taskNode(task) {
   node.append(line);
   if (!ended && task.all) node.append(Object.assign(make("progress"), { max: task.all, value: task.done }));
   if (task.rows.length) {
-    const rows = task.rows.map((row) => [row.robot || "–", row.what, [row.state, row.state], [row.why, "soft"]]);
+    const rows = task.rows.map((row) => [row.robot || "–", row.what, [row.state, row.state], [row.why, "soft"], row.id && state.team?.can.why ? whyButton(row.id) : ""]);
     if (ended) {
       const more = make("details");
-      more.append(make("summary", "who did what"), table(["robot", "what", "state", ""], rows));
+      more.append(make("summary", "who did what"), table(["robot", "what", "state", "", ""], rows));
       node.append(more);
-    } else node.append(table(["robot", "what", "state", ""], rows));
+    } else node.append(table(["robot", "what", "state", "", ""], rows));
   }
   if (task.talk.length) {
     const talk = make("details");
@@ -190,8 +186,10 @@ function taskNode(task) {
     }));
     node.append(talk);
   }
-  if (ended && task.team_id) node.append(whyLine(task.team_id));
-  if (!ended) node.append(buttons(button("Cancel this task", () => command("cancel", { task: task.id }), "operator")));
+  const line2 = buttons(...showOnMap(task.lit));
+  if (task.team_id) line2.append(whyOf(task.team_id));
+  if (!ended) line2.append(button("Cancel this task", () => command("cancel", { task: task.id }), "operator"));
+  if (line2.children.length) node.append(line2);
   return node;
 }
 
@@ -227,6 +225,7 @@ function showTimeline(moments) {
   $("timeline").replaceChildren(...[...moments].reverse().map((one) => {
     const line = make("li");
     line.append(make("time", clock(one.at)), make("span", [one.kind, one.robot, one.text].filter(Boolean).join(" · ")));
+    if (one.why && state.team?.can.why) line.append(whyButton(one.why));
     return line;
   }));
 }
@@ -343,6 +342,7 @@ function connect() {
     for (const [section, data] of Object.entries(news.state ?? {})) state[section] = data;
     for (const section of Object.keys(news.state ?? {})) SHOW[section](state[section]);
     if (news.picture) takePicture(news.picture);
+    if (news.why) takeWhy(news.why);
     if (news.reply) {
       const then = waiting.get(news.reply.id);
       waiting.delete(news.reply.id);

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from coterie_console.text import plain
 from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.tasks import SubTask
 
 MOST_ROOMS, MOST_WAYS, MOST_THINGS = 500, 1000, 3000
 """What a page is told of a map; the kinds of things that are largest go first."""
+MOST_LIT = 50
 _CORNERS = 200
 _ABOVE = 0.5
 """A robot counts to the highest floor that is at most so far above its position [m]."""
@@ -56,6 +59,23 @@ def floor_at(scene: SceneGraph, z: float) -> str:
     if below:
         return max(below, key=lambda one: (one.elevation, one.id)).id
     return min(scene.floors.values(), key=lambda one: (one.elevation, one.id)).id
+
+
+def lit_by(sub_tasks: Sequence[SubTask], scene: SceneGraph) -> dict[str, Any]:
+    """Return what a task is about, to be lit up: things of the map, marks elsewhere, rooms."""
+    things: dict[str, None] = {}
+    rooms: dict[str, None] = {}
+    marks: list[dict[str, Any]] = []
+    for one in sub_tasks[:MOST_LIT]:
+        for thing in (one.object, one.receptacle):
+            if thing is not None and thing.id in scene.objects:
+                things[plain(thing.id)] = None
+            elif thing is not None and thing.position is not None:
+                at = [round(v, 2) for v in thing.position]
+                marks.append({"at": at, "label": plain(thing.label, 40)})
+        named = (scene.rooms.get(room) for room in one.rooms)
+        rooms |= {plain(room.name): None for room in named if room is not None}
+    return {"things": list(things), "marks": marks, "rooms": list(rooms)}
 
 
 def _thing(thing: SceneObject, scene: SceneGraph) -> dict[str, Any]:

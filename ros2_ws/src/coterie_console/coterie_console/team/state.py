@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from coterie_console.team.fences import fences_of
 from coterie_console.team.health import NodeReport, health_of
-from coterie_console.team.plan import floor_at, plan_of
+from coterie_console.team.plan import floor_at, lit_by, plan_of
 from coterie_console.team.records import Robot, Talk, Task
 from coterie_console.text import plain
 from coterie_core.geometry import Pose
@@ -215,13 +215,16 @@ class ConsoleState:
         if node in self._nodes or len(self._nodes) < MOST_NODES:
             self._nodes[node] = NodeReport(self.clock(), level, message, dict(values))
 
-    def moment(self, kind: str, robot: str, text: str, at: float | None = None) -> None:
-        """Note what happened, at a wall time [s] (now)."""
+    def moment(
+        self, kind: str, robot: str, text: str, at: float | None = None, why: str = ""
+    ) -> None:
+        """Note what happened, at a wall time [s] (now); `why`: the id that explains it."""
         moment = {
             "at": round(self.wall() if at is None else at, 1),
             "kind": plain(kind, 20),
             "robot": plain(robot),
             "text": plain(text, 400),
+            "why": why,
         }
         self._moments.append(moment)
         self.touch("timeline")
@@ -402,6 +405,7 @@ class ConsoleState:
     def _of_task(self, task: Task) -> dict[str, Any]:
         rows = [
             {
+                "id": plain(f"{task.team_id}/{one.id}", 100) if task.team_id else "",
                 "robot": plain(one.robot),
                 "what": plain(one.description or one.id, 200),
                 "state": _STATES[one.state] if one.robot else "nobody",
@@ -421,6 +425,7 @@ class ConsoleState:
             "outcome": task.outcome,
             "message": task.message,
             "rows": rows,
+            "lit": lit_by(task.sub_tasks, self.scene),
             "done": sum(one.state is SubTaskState.DONE for one in task.sub_tasks),
             "all": len(task.sub_tasks),
             "talk": list(task.turns),
