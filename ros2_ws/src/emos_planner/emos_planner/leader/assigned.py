@@ -53,8 +53,32 @@ def keep_assignment(
                     against[robot] = reason
         if against:
             why_not[one.id] = against
+    notes = talk.notes + work.notes
+    note("assignment", "leader", _body(work, agreed, decided_by, why_not, notes))
+
+
+def keep_hand_over(work: TaskInWork, before: Mapping[str, str], why: str) -> None:
+    """Keep that a person gave sub-tasks to another robot.
+
+    Args:
+        work: The task as it is since.
+        before: Sub-task -> whose it was ("": nobody's).
+        why: Who wanted it, and why.
+    """
+    given = {one.id: one.robot for one in work.progress.sub_tasks}
+    why_not = {id: {was: why} for id, was in before.items() if was not in ("", given[id])}
+    note("assignment", "leader", _body(work, (), "person", why_not, work.notes))
+
+
+def _body(
+    work: TaskInWork,
+    agreed: Sequence[SubTask],
+    decided_by: str,
+    why_not: Mapping[str, Mapping[str, str]],
+    notes: Sequence[str],
+) -> dict[str, object]:
     given = {one.id: one for one in (*work.progress.sub_tasks, *agreed)}
-    body = {
+    return {
         "round": work.round,
         "plan_by": decided_by,
         "sub_tasks": [
@@ -68,9 +92,8 @@ def keep_assignment(
             if one.state is not _DONE or one.id in why_not
         ],
         "why_not": why_not,
-        "notes": list(dict.fromkeys(talk.notes + work.notes))[:20],
+        "notes": list(dict.fromkeys(notes))[:20],
     }
-    note("assignment", "leader", body)
 
 
 def _reason(

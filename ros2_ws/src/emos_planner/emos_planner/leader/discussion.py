@@ -153,7 +153,7 @@ async def _talk_in_group(
             break
         before = len(talk.forbidden), len(talk.left_out)
         round_ = setting.first_round + talk.rounds + rounds
-        await _ask(setting, asked, plan, round_, talk)
+        await ask(setting, asked, plan, round_, talk)
         rounds += 1
         agreed = {
             one.id: one
@@ -173,7 +173,7 @@ async def _talk_in_group(
     return rounds, rest
 
 
-async def _ask(
+async def ask(
     setting: Setting, robots: Sequence[str], plan: Sequence[SubTask], round_: int, talk: Talk
 ) -> None:
     """Put a plan before robots, all at once, and take down what they say."""

@@ -24,7 +24,8 @@ from emos_planner.leader.ablation import believed
 from emos_planner.leader.assigned import keep_assignment
 from emos_planner.leader.briefing import body_text, where_text
 from emos_planner.leader.changes import Change
-from emos_planner.leader.discussion import Channel, Pair, Setting, Talk, discuss
+from emos_planner.leader.discussion import Channel, Pair, Setting, Talk, ask, discuss
+from emos_planner.leader.hand_over import HandedOver, Wish, hand_over
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.plans import with_offers
 from emos_planner.leader.progress import Progress
@@ -303,22 +304,7 @@ class Leader:
             missing = [o.model_copy(update={"robot": ""}) for o in sub_tasks if o.id not in given]
             agreed = (*first.sub_tasks, *missing)
         else:
-            setting = Setting(
-                task=work.id,
-                words=work.words,
-                robots=robots,
-                bodies={robot: body_text(self.resumes[robot], self.options) for robot in robots},
-                now={robot: where_text(self.scene, robot, at) for robot, at in starts.items()},
-                floors={robot: self._floor(starts.get(robot)) for robot in robots},
-                solve=self._solve(work, starts),
-                lookups=lambda: self._lookups(starts),
-                decider=self.decider,
-                channel=self.channel,
-                options=self.options,
-                transcript=work.transcript,
-                first_round=work.round,
-                clock=self.clock,
-            )
+            setting = self._setting(work, starts, self.channel)
             agreed = await discuss(setting, sub_tasks, first, talk)
         only = self._only(work, robots)
         work.round += talk.rounds
@@ -349,6 +335,26 @@ class Leader:
             tuple(talk.problems),
             work.transcript,
             decided_by,
+        )
+
+    def _setting(
+        self, work: TaskInWork, starts: Mapping[str, Vec3 | None], channel: Channel
+    ) -> Setting:
+        return Setting(
+            task=work.id,
+            words=work.words,
+            robots=tuple(starts),
+            bodies={robot: body_text(self.resumes[robot], self.options) for robot in starts},
+            now={robot: where_text(self.scene, robot, at) for robot, at in starts.items()},
+            floors={robot: self._floor(starts.get(robot)) for robot in starts},
+            solve=self._solve(work, starts),
+            lookups=lambda: self._lookups(starts),
+            decider=self.decider,
+            channel=channel,
+            options=self.options,
+            transcript=work.transcript,
+            first_round=work.round,
+            clock=self.clock,
         )
 
     def _floor(self, start: Vec3 | None) -> str:
@@ -408,13 +414,43 @@ class Leader:
             work.progress.give_up(open_, "no robot is left to do it")
             plan, talk = work.progress.sub_tasks, work.transcript
             return Agreement(work.id, work.words, plan, 0, {}, {}, self.notes, (), talk)
-        if self._toolbox is not None:
-            self._toolbox = self._toolbox.with_scene(copy.deepcopy(self.scene), self.resumes)
+        self._look_anew()
         solve = self._solve(work, alive)
         never = work.forbidden | self._only(work, tuple(alive))
         first = solve(open_, tuple(alive), {}, never)
         first = with_offers(first, work.progress.offers, set(alive), never)
         return await self._agree(work, open_, first, alive, "rule")
+
+    def _look_anew(self) -> None:
+        """Let the tools see what has changed."""
+        if self._toolbox is not None:
+            self._toolbox = self._toolbox.with_scene(copy.deepcopy(self.scene), self.resumes)
+
+    async def hand_over(self, wish: Wish, starts: Mapping[str, Vec3 | None]) -> HandedOver:
+        """Have another robot do a sub-task, as a person wishes; not at the same time as `replan`.
+
+        Args:
+            wish: Which sub-task, and which robot.
+            starts: The robots that are there and alive -> where they are [m].
+
+        Raises:
+            RuntimeError: No task was discussed.
+        """
+        work, channel = self._work(), self.channel
+        belong(task=work.id)
+        self._look_anew()
+
+        async def ask_robot(plan: Sequence[SubTask]) -> Talk:
+            assert channel is not None
+            talk = Talk()
+            setting = self._setting(work, starts, channel)
+            await ask(setting, (wish.robot,), plan, work.round, talk)
+            work.round += 1
+            return talk
+
+        asked = ask_robot if channel is not None and self.options.discussion else None
+        lookups = self._lookups(starts)
+        return await hand_over(work, wish, starts, self.resumes, lookups, asked, self.clock())
 
     # -- after a restart ------------------------------------------------------------------------
 

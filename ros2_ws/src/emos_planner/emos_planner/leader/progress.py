@@ -410,6 +410,13 @@ class Progress:
         """Take over sub-tasks that the board has made."""
         self._tasks |= {id: self.meant.board.sub_tasks[id] for id in ids}
 
+    def give(self, ids: Iterable[str], robot: str) -> None:
+        """Give sub-tasks to a robot, which begins them anew."""
+        for id in ids:
+            update = {"state": _PENDING, "robot": robot, "reason": ""}
+            self._tasks[id] = self._tasks[id].model_copy(update=update)
+            self.given_up.pop(id, None)
+
     def give_up(self, sub_tasks: Iterable[SubTask], why: str) -> None:
         """Take down that nobody does these."""
         self.given_up |= {one.id: why for one in sub_tasks}
