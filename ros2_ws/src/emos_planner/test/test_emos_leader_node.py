@@ -29,6 +29,7 @@ from coterie_msgs.msg import (  # noqa: E402
     RobotStatus,
     SemanticMap,
 )
+from coterie_msgs.srv import HandOver  # noqa: E402
 from coterie_ros import conversions  # noqa: E402
 from coterie_ros.conversions.tasks import (  # noqa: E402
     assignment_from_msg,
@@ -198,6 +199,44 @@ def test_cancel_stops_all_and_a_second_goal_is_refused_with_the_reason(ros, star
     ros.spin_until(
         lambda: all(hand.stopped for hand in person.robots.values()), what="robots to stop"
     )
+
+
+def test_a_person_hands_a_sub_task_over(ros, start, tmp_path) -> None:
+    start(state_directory=str(tmp_path))
+    person = Person(ros)
+    client = person.node.create_client(HandOver, "hand_over")
+    assert client.wait_for_service(20.0)
+
+    def wish(**fields) -> HandOver.Response:
+        return ros.result(client.call_async(HandOver.Request(by="ann", **fields)))
+
+    assert "no robot works on a task" in wish(sub_task="pick-2", robot="walker").message
+    for hand in person.robots.values():
+        hand.lazy = True
+    handle = person.give("bring mug-1 to the kitchen counter")
+    ros.spin_until(lambda: "execution" in person.stages, what="the execution to begin")
+    told = wish(sub_task="pick-2", robot="drone")
+    assert not told.success and "drone cannot pick up mug-1" in told.message
+    assert "task-0 is over" in wish(task="task-0", sub_task="pick-2", robot="walker").message
+    told = wish(sub_task="pick-2", robot="walker", reason="rover's arm creaks")
+    assert told.success and list(told.sub_tasks) == ["pick-2", "place-3"], told.message
+    ros.spin_until(
+        lambda: (
+            {"pick-2", "place-3"} <= person.robots["walker"].mine.keys()
+            and "pick-2" not in person.robots["rover"].mine
+        ),
+        what="the robots to hear of it",
+    )
+    kept = json.loads((tmp_path / "leader.json").read_text())["state"]["sub_tasks"]
+    assert {one["robot"] for one in kept if one["id"] in told.sub_tasks} == {"walker"}
+    talk = next(tmp_path.glob("discussion_*.json")).read_text()
+    assert "ann handed pick-2" in talk and "rover's arm creaks" in talk
+    for hand in person.robots.values():
+        hand.lazy = False
+        hand.take(person.assignments[-1])
+    status, result = person.end(handle)
+    assert status == SUCCEEDED and "ann handed pick-2" in result.message, result.message
+    assert {o.robot for o in result.assignment.sub_tasks if "place" in o.id} == {"walker"}
 
 
 def test_a_silent_robot_is_left_out_and_a_dead_one_is_replaced(ros, start) -> None:

@@ -34,6 +34,7 @@ from coterie_ros.team_memory import MemoryKeeper
 from emos_planner.leader.asking_back import task_state
 from emos_planner.leader.changes import Change
 from emos_planner.leader.channel import TICK, DiscussionTopic
+from emos_planner.leader.hand_over_service import HandOverService
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import Outcome, TaskState, keep_outcome
@@ -42,6 +43,7 @@ from emos_planner.leader.presence import TeamPresence
 from emos_planner.leader.result_message import result_msg
 from emos_planner.leader.state_file import StateError, load_state, save_state
 from emos_planner.leader.task import Agreement
+from emos_planner.leader.transcript import Transcript
 
 GATHER = 5.0
 """How long to wait for robots that are not there when a task comes [s of wall time]."""
@@ -97,6 +99,7 @@ class LeaderNode(AgentNode):
         self._told_map = -1
         if parameters["map_topic"] != "semantic_map":
             self._map_out = self.publisher(SemanticMap, "semantic_map", "latched")
+        self._hand_overs = HandOverService(self, self._news.set)
         self.serve_action(ExecuteTask, "execute_task", self._execute)
         self.diagnostics.add_source("task", self._figures)
 
@@ -278,8 +281,12 @@ class LeaderNode(AgentNode):
         leader = self.leader
         assert leader is not None
         begin = self.team.world_time()
+        self._hand_overs.begin(leader.task)
         while True:
             self._feedback(goal, "execution")
+            if await self._hand_overs.attend(leader, self._starts):
+                self._publish()
+                self._keep_transcript(leader.transcript)
             if leader.must_replan:
                 await asyncio.sleep(SETTLE)
                 self._after(await leader.replan(self._starts()))
@@ -325,9 +332,12 @@ class LeaderNode(AgentNode):
             self.problem(f"{robot} left out of the discussion: {why}")
         self.diagnostics.count("rounds", max(agreement.rounds, 0))
         self._publish()
+        self._keep_transcript(agreement.transcript)
+
+    def _keep_transcript(self, transcript: Transcript) -> None:
         if self._folder is not None:
             try:
-                agreement.transcript.save(self._folder, f"discussion_{agreement.task}")
+                transcript.save(self._folder, f"discussion_{transcript.task}")
             except OSError as error:
                 self.problem(f"transcript not saved: {error}")
 
@@ -356,6 +366,7 @@ class LeaderNode(AgentNode):
 
     def _finish(self) -> None:
         self._busy, self._goal = "", None
+        self._hand_overs.end()
         if self._folder is not None:
             (self._folder / "leader.json").unlink(missing_ok=True)
 
