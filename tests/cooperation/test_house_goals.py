@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from coterie_bench.reveca.house_episodes import HouseTeam
+from coterie_bench.reveca.house_episodes import HouseTeam, in_place
 from coterie_core.cooperation import Facts, Goal, Note, Sighting
 from coterie_core.household import load_household
 from coterie_core.skills import NavigateTo, Outcome, Pick, SkillResult
@@ -37,23 +37,6 @@ def team(house):
         return HouseTeam(world, known, robots or TWO, gets_through)
 
     return make
-
-
-def in_place(world, goal):
-    """Return how many things are where each sub-goal wants them, in truth."""
-    household, truth = load_household(), world.truth()
-
-    def label(id_):
-        thing = truth.objects.get(id_)
-        return "" if thing is None else household.canonical(thing.label.top)
-
-    return {
-        str(one): sum(
-            label(thing.id) == one.item and label(thing.container or thing.support) == one.target
-            for thing in truth.objects.values()
-        )
-        for one in goal.subgoals
-    }
 
 
 def done(world, goal):

@@ -364,7 +364,8 @@ class AggregatorNode(AgentNode):
             return Trigger.Response(success=False, message=f"{self.method}: {error}")
         self.aggregator = aggregator
         where = await asyncio.to_thread(self._store, aggregator)
-        text = f"{self.method} trained on {len(table)} labelled questions{where}"
+        few = self._few_labels(aggregator, self.parameters)
+        text = f"{self.method} trained on {len(table)} labelled questions{where}{few}"
         if not aggregator.needs_labels:
             text = f"{self.method} needs no labels and learns nothing; labelled questions: "
             text += str(len(table))
@@ -381,8 +382,21 @@ class AggregatorNode(AgentNode):
             return None
         house = parameters["house"]
         stored = load_model(folder, house=house, agents=self.robots, method=self.method)
-        self.get_logger().info(f"{self.method} for {house!r} loaded from {folder}")
+        stored.abstain_below = parameters["abstain_below"]  # not what held when it was trained
+        few = self._few_labels(stored, parameters)
+        self.get_logger().info(f"{self.method} for {house!r} loaded from {folder}{few}")
         return stored
+
+    def _few_labels(self, aggregator: Aggregator, parameters: Parameters) -> str:
+        """Return as the end of a sentence that the coverage asked for is not held; "" if it is."""
+        needed = int(parameters["labels_needed"])
+        known = int(getattr(aggregator, "trained_on", needed))
+        if not aggregator.needs_labels or known >= needed:
+            return ""
+        return (
+            f"; the coverage that the team file asks for is promised from {needed} labels on, "
+            f"and these are {known}"
+        )
 
     def _store(self, aggregator: Aggregator) -> str:
         """Keep a trained model for the next start; returns where, as the end of a sentence."""

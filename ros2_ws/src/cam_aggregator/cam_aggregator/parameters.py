@@ -33,6 +33,12 @@ AGGREGATOR_PARAMETERS = (
         "Name of the house that a trained aggregator belongs to; empty: a house without a name.",
     ),
     ParameterSpec(
+        "labels_needed",
+        0,
+        "Labels from which a method must have learned for abstain_below to hold what it promises.",
+        minimum=0,
+    ),
+    ParameterSpec(
         "abstain_below",
         0.0,
         "Confidence below which the team abstains from an answer; 0: it never does.",

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 import yaml
 
-from coterie_bench.askback.calibrate import Told, calibrated, told_answers
+from coterie_bench.askback.calibrate import Measured, calibrated, told_answers, told_learned
 from coterie_bench.askback.cases import cases
 from coterie_bench.askback.judges import Judges, right_candidates
 from coterie_bench.askback.situation import Situation, explored
 from coterie_bench.askback.tables import KINDS, rates
 from coterie_bench.askback.templates import SENTENCES
+from coterie_bench.askback.told import Told
 from coterie_core.answers import AnswerTable
-from coterie_core.conformal import LEVELS, Thresholds
+from coterie_core.conformal import LEARNED_FROM, LEVELS, Thresholds
 from coterie_core.questions import Answer, Evidence, LabelledQuestion, Question
 
 
@@ -56,14 +57,14 @@ def test_rates_of_the_team_and_of_chance() -> None:
     assert rows["asks back", "ambiguous"]["named"] == 1.0
     assert rows["always answers", "subjective"]["abstains"] == 0.0
     drawn = sum(rows["chance", kind]["abstains"] for kind in KINDS) / len(KINDS)
-    assert drawn == pytest.approx(5 / 6, abs=0.01)
+    assert drawn == pytest.approx(6 / 7, abs=0.01)
 
 
-def table(house: str, wrong: int) -> AnswerTable:
-    """Ten answers of two robots; of the first ones the truth is otherwise."""
+def table(house: str, wrong: int, questions: int = 10) -> AnswerTable:
+    """Answers of two robots; of the first ones the truth is otherwise."""
     items = [
         LabelledQuestion(Question(f"{house}-{k}", "mug", "hall"), truth=k >= wrong)
-        for k in range(10)
+        for k in range(questions)
     ]
     seen = Evidence("seen", looks=2, visited_fraction=1.0, prior=0.3, sightings=2)
     answers = [
@@ -73,12 +74,26 @@ def table(house: str, wrong: int) -> AnswerTable:
 
 
 def test_thresholds_from_answers() -> None:
-    none = Told(np.array([0.9]), np.array([True]), ("h0",))
-    found = [(table(f"h{k}", 1), none) for k in range(25)]
+    found = []
+    for k in range(25):
+        none = Told(np.array([0.9]), np.array([True]), (f"h{k}",))
+        doubtful = Told(np.array([0.7]), np.array([False]), (f"h{k}",))
+        said = {"confidence_vote": told_answers("confidence_vote", table(f"h{k}", 1), liar=False)}
+        found.append(Measured(said, said, none, doubtful, none, doubtful))
     made = Thresholds.model_validate(yaml.safe_load(calibrated(found, "houses", "command")))
     assert made.answers["confidence_vote"][80] == 0.0  # nine of ten are right as it is
     assert made.answers["confidence_vote"][95] > 0.5
     assert set(made.denials) == {round(100 * level) for level in LEVELS}
+    assert (made.denials[95], made.denials_here[80]) == (0.0, 0.7)
+    assert (made.open_answers[90], made.open_with_liar[90]) == (0.0, 0.7)
     liar = told_answers("majority_vote", table("h", 0), liar=True)
     honest = told_answers("majority_vote", table("h", 0), liar=False)
     assert liar.right.mean() < honest.right.mean() == 1.0
+
+
+def test_who_learns_is_not_asked_what_it_learned_from() -> None:
+    answers = table("h", 30, questions=LEARNED_FROM + 40)
+    told = told_learned("decision_tree", answers, 3, liar=False)
+    assert len(told.right) == 40 and set(told.houses) == {"h"}
+    lied = told_learned("decision_tree", answers, 3, liar=True)
+    assert lied.right.shape == told.right.shape

@@ -19,7 +19,7 @@ from coterie_bringup.team_sections import (
     OpenQuestionsSpec,
     PlannerSpec,
 )
-from coterie_core.conformal import load_conformal
+from coterie_core.conformal import LEARNED_FROM, load_conformal
 from coterie_core.detector_vocabulary import STRUCTURE, household_vocabulary
 from coterie_core.meaning import EmbedderOptions
 from coterie_core.permits import Permits
@@ -167,6 +167,7 @@ def aggregator_parameters(team: Team, run_directory: Path | None) -> dict[str, A
         "model_directory": directory,
         "house": team.house_name(),
         "abstain_below": max(settings.abstain_below, _least_confidence(settings)),
+        "labels_needed": LEARNED_FROM if settings.coverage is not None else 0,
         "seed": team.seed,
     }
 
@@ -179,8 +180,12 @@ def _least_confidence(settings: AggregatorSpec) -> float:
     """
     if settings.coverage is None:
         return 0.0
-    least = load_conformal().answer(settings.method, settings.coverage, liar=settings.liar)
-    return min(math.nextafter(least, 2.0), 1.0)  # answers are given above it, not at it
+    return _above(load_conformal().answer(settings.method, settings.coverage, liar=settings.liar))
+
+
+def _above(least: float) -> float:
+    """Return the least confidence that is above a threshold; answers are not given at it."""
+    return min(math.nextafter(least, 2.0), 1.0)
 
 
 def _rooms_given(team: Team) -> bool:
@@ -403,6 +408,9 @@ def open_parameters(
         "embedder": _embedder(team, spec.embedder),
         "robot": "" if robot == "none" else robot,
         "max_distance": spec.max_distance,
+        "abstain_below": 0.0
+        if spec.coverage is None
+        else _above(load_conformal().open_answer(spec.coverage, liar=spec.liar)),
         "ask_back": spec.ask_back,
         "rooms_given": _rooms_given(team),
         "seed": team.seed,

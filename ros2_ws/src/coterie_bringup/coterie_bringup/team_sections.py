@@ -280,6 +280,17 @@ class OpenQuestionsSpec(Section):
     max_distance: float = Field(
         40.0, ge=0.0, le=10_000.0, description="Longest path of the robot that goes to look [m]."
     )
+    coverage: float | None = Field(
+        None,
+        gt=0.0,
+        lt=1.0,
+        description="Share of answers that shall be right or withheld, by thresholds that were "
+        "calibrated on other houses (0.8, 0.9, 0.95); left out: all answers are given.",
+    )
+    liar: bool = Field(
+        False,
+        description="The thresholds of coverage allow for a robot that reports wrong names.",
+    )
 
 
 class MemorySpec(Section):

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from coterie_bringup.node_parameters import aggregator_parameters, open_parameters
 from coterie_bringup.team import load_team, parse_team
+from coterie_core.conformal import LEARNED_FROM, load_conformal
 from coterie_core.yaml_marks import FileProblem
 
 GOOD = """\
@@ -229,3 +231,18 @@ def test_who_works_on_a_map_must_fit_to_the_rest() -> None:
     graph = "{kind: graph, directory: x, scan: y}"
     (flat,) = problems(f"world: {graph}\nrobots: [{{name: r}}]\nmapper: {{}}\n")
     assert flat.startswith("demo.yaml:3: mapper: a world of kind graph has no images")
+
+
+@pytest.mark.parametrize("method", ["confidence_vote", "cam_plus"])
+def test_coverage_withholds_what_is_not_sure_enough(method: str) -> None:
+    text = (
+        "name: trio\nworld: {kind: embedded}\nrobots: [{name: ann, embodiment: wheels}]\n"
+        f"aggregator: {{method: {method}, coverage: 0.95}}\n"
+        "open_questions: {coverage: 0.9, liar: true}\nmapper: {}\n"
+    )
+    team, known = parse_team(text), load_conformal()
+    own = aggregator_parameters(team, None)
+    assert own["abstain_below"] > known.answer(method, 0.95)
+    assert own["labels_needed"] == LEARNED_FROM
+    opened = open_parameters(team, team.open_questions, None)
+    assert opened["abstain_below"] > known.open_answer(0.9, liar=True)

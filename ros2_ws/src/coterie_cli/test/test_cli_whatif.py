@@ -14,6 +14,15 @@ import yaml
 from cam_aggregator.registry import make_aggregator
 from coterie_bringup.errors import CommandError
 from coterie_cli.whatif.command import WhatIf, whatif
+from coterie_cli.whatif.cooperation import (
+    CooperationAgain,
+    CooperationEnd,
+    Step,
+    first_difference,
+    goal_of,
+)
+from coterie_cli.whatif.cooperation import differs_from_run as goal_differs
+from coterie_cli.whatif.exploration import ExplorationAgain
 from coterie_cli.whatif.kept import CannotReplay, kept_nodes
 from coterie_cli.whatif.tasks import TaskAgain, check_repeats
 from coterie_core.questions import Answer, Evidence, Question
@@ -172,6 +181,78 @@ def test_a_task_is_done_again_without_a_robot(run: Path) -> None:
         check_repeats(again, words, dict.fromkeys(before.given, "somebody"))
     with pytest.raises(CannotReplay, match="no robot that does tasks"):
         again.run(words, {"dog"})
+
+
+def cooperators(run: Path, mode: str = "lockstep") -> None:
+    """Keep the parameters of two robots that cooperate in a small house."""
+    robots = [{"name": "ant", "embodiment": "wheels"}, {"name": "bee", "embodiment": "slim"}]
+    own = {"levels": 4, "plans": 3, "max_time": 400.0, "team": ["ant", "bee"], "seed": 3}
+    house = {"kind": "embedded", "seed": 8, "floors": 1}
+    bridge = {"world": json.dumps(house), "robots": json.dumps(robots), "mode": mode, "seed": 8}
+    parameters(run, bridge={**bridge, "prior_map": "furniture"}, ant__agent=own, bee__agent=own)
+
+
+@pytest.mark.slow
+def test_a_shared_goal_is_done_again_without_a_robot(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cooperators(run)
+    for robot in ("ant", "bee"):
+        note("task", robot, {"words": "tidy: ON(plate, table): 1"}, task=f"goal-{robot}")
+    asked = WhatIf("tidy", without=("bee",), folder=run)
+    whatif(replace(asked, as_json=True))
+    data = told(capsys)
+    assert set(data["before"]["ended"]) == {"ant", "bee"} and set(data["after"]["ended"]) == {"ant"}
+    assert data["before"]["reached"] == 1
+    assert not data["trusted"] and "not kept" in data["doubt"]
+    again = CooperationAgain(kept_nodes(run))
+    before = again.run(goal_of("tidy: ON(plate, table): 1"))
+    did: dict[str, list[str]] = {robot: [] for robot in before.ended}
+    for step in before.steps:  # the log has no labels of what is taken
+        did[step.robot].append(step.what.split(" plate")[0].split(" table")[0])
+    assert goal_differs(did, before) == ""
+    did["ant"][1:1] = ["pick"]
+    assert "ant's step 2 was pick" in goal_differs(did, before)
+    assert first_difference(before, before) is None
+
+
+def test_the_first_step_that_differs_is_the_earliest() -> None:
+    end = CooperationEnd({"ant": "met", "bee": "met"}, 1, 1, {}, 9.0, {}, {}, {}, ())
+    ant, bee = Step(1.0, "ant", "navigate_to"), Step(2.0, "bee", "pick")
+    other = Step(2.5, "bee", "open")
+    before, after = replace(end, steps=(ant, bee)), replace(end, steps=(ant, other))
+    assert first_difference(before, after) == (bee, other)
+    assert first_difference(before, replace(end, steps=(ant,))) == (bee, None)
+
+
+def test_a_house_is_explored_again_without_a_robot(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a_run(run)
+    nodes = yaml.safe_load((run / "parameters.yaml").read_text())
+    bridge = nodes["/bridge"]["ros__parameters"]
+    rules = {"model_profile": '{"kind": "rules"}', "seed": 3}
+    parameters(run, bridge=bridge, ant__explorer=rules, bee__explorer=rules)
+    before = ExplorationAgain(kept_nodes(run), 3).run()  # its decisions are kept, as a run's are
+    close_journal()
+    asked = WhatIf("exploration", without=("bee",), folder=run)
+    whatif(replace(asked, as_json=True))
+    data = told(capsys)
+    assert data["trusted"], data["doubt"]
+    assert data["before"]["hops"] == {robot: list(all_) for robot, all_ in before.chosen.items()}
+    assert set(data["after"]["hops"]) == {"ant"}
+    assert set(data["after"]["kinds"]) <= set(data["before"]["kinds"])
+    open_journal(JournalSettings(str(run / "why")), "test")
+    note("decision", "ant", {"name": "mele.choose_place", "reply": {"place": "elsewhere"}})
+    close_journal()
+    whatif(asked)
+    assert "cannot be trusted" in capsys.readouterr().out
+    with pytest.raises(CannotReplay, match="nobody would be left"):
+        whatif(replace(asked, without=("ant", "bee")))
+    with pytest.raises(CannotReplay, match="no robot that explores"):
+        whatif(replace(asked, without=("cat",)))
+    with pytest.raises(CannotReplay, match="needs labels"):
+        whatif(replace(asked, without=(), aggregator="cam_plus"))
 
 
 def test_runs_that_cannot_be_repeated_are_refused(run: Path) -> None:

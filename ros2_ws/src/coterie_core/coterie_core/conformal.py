@@ -28,6 +28,8 @@ LEVELS = (0.8, 0.9, 0.95)
 """Shares that thresholds are kept for."""
 DENIAL_LEVEL = 0.95
 """Level of denials. They presume more than answers: who asks where a thing is mostly knows it."""
+LEARNED_FROM = 60
+"""Labels of the house from which methods that learn had learned when their thresholds were made."""
 WITHHOLD_ALL = 1.0
 """A threshold that no confidence is above: there were too few houses for the level."""
 Threshold = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -74,14 +76,20 @@ class Thresholds(_Part):
         command: What writes this file.
         answers: Method -> level in percent -> threshold.
         with_liar: The same where one robot of the team turns its answers round.
-        denials: Level in percent -> how sure it must be that a thing is not there.
+        open_answers: Level in percent -> threshold of answers to open questions by the rules.
+        open_with_liar: The same where a robot that lies has part in the map.
+        denials: Level in percent -> how sure it must be that a house has no such thing.
+        denials_here: The same of some of its rooms.
     """
 
     made_from: str = ""
     command: str = ""
     answers: Mapping[str, Mapping[int, Threshold]] = {}
     with_liar: Mapping[str, Mapping[int, Threshold]] = {}
+    open_answers: Mapping[int, Threshold] = {}
+    open_with_liar: Mapping[int, Threshold] = {}
     denials: Mapping[int, Threshold] = {}
+    denials_here: Mapping[int, Threshold] = {}
 
     def answer(self, method: str, level: float, *, liar: bool = False) -> float:
         """Return the confidence that answers of a method must be above.
@@ -97,13 +105,21 @@ class Thresholds(_Part):
             )
         return _at(table, level)
 
-    def denial(self, level: float) -> float:
-        """Return how sure an absence must be to be told as one.
+    def open_answer(self, level: float, *, liar: bool = False) -> float:
+        """Return the confidence that answers to open questions must be above.
 
         Raises:
             ValueError: There is none for the level.
         """
-        return _at(self.denials, level)
+        return _at(self.open_with_liar if liar else self.open_answers, level)
+
+    def denial(self, level: float, *, everywhere: bool = True) -> float:
+        """Return how sure an absence must be to be told as one: from a house, or from some rooms.
+
+        Raises:
+            ValueError: There is none for the level.
+        """
+        return _at(self.denials if everywhere else self.denials_here, level)
 
 
 def _at(table: Mapping[int, float], level: float) -> float:

@@ -53,7 +53,8 @@ class _Model(BaseModel):
 class RoomType(_Model):
     """A kind of room: area [m^2], longest length/width, storeys (-1: any upper), number per house.
 
-    `adjacent` says how much it wants to lie next to rooms of other types (no unit).
+    `adjacent` says how much it wants to lie next to rooms of other types (no unit), `synonyms` are
+    other words for it, and `kindred` rooms of another kind that hold much the same.
     """
 
     name: str
@@ -64,6 +65,12 @@ class RoomType(_Model):
     weight: float = Field(ge=0.0)
     adjacent: Mapping[str, float] = {}
     synonyms: tuple[str, ...] = ()
+    kindred: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All names under which a room has what is usual in this type."""
+        return (self.name, *self.synonyms, *self.kindred)
 
 
 class Category(_Model):
@@ -140,14 +147,19 @@ class Household(_Model):
             for name in entries:
                 table[normalized(name)] = name
             for name, entry in entries.items():
-                for synonym in entry.synonyms:
+                for synonym in (*entry.synonyms, *getattr(entry, "kindred", ())):
                     table.setdefault(normalized(synonym), name)
 
     @cached_property
     def room_words(self) -> Mapping[str, str]:
         """All names of rooms, as they are written, and the type that each means."""
         rooms = self.room_types.values()
-        return {word: room.name for room in rooms for word in (room.name, *room.synonyms)}
+        return {word: room.name for room in rooms for word in room.words}
+
+    @cached_property
+    def kindred_rooms(self) -> frozenset[str]:
+        """Names of rooms that are of a kind of their own, and only hold what another type holds."""
+        return frozenset(word for room in self.room_types.values() for word in room.kindred)
 
     def members(self, name: str) -> tuple[str, ...]:
         """Return the labels that a group's name stands for, or the label itself."""

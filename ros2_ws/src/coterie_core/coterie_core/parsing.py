@@ -192,7 +192,7 @@ def find_room(words: str, rooms: Iterable[str]) -> str | None:
         return packed[said.replace(" ", "")]
     household = load_household()
     kind = room_kind(said)
-    if kind and not re.search(r"\d", said):
+    if kind and said not in household.kindred_rooms and not re.search(r"\d", said):
         same = [original for name, original in names.items() if household.room_type(name) == kind]
         if len(same) == 1:
             return same[0]
@@ -216,7 +216,7 @@ def room_kind(words: str) -> str:
         if not kind:
             continue
         said = normalized(part)
-        names = {normalized(name) for name in (kind, *household.room_types[kind].synonyms)}
+        names = {normalized(name) for name in household.room_types[kind].words}
         bare = " ".join(word for word in said.split() if word not in _VAGUE)
         if not names.isdisjoint({said, bare, bare.replace(" ", "")}):
             return kind

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from coterie_core.ask_back import JudgeRequest, RequestReply, RequestState, sett
 from coterie_core.ask_back.rule import judged
 from coterie_core.ask_back.taste import taste_words
 from coterie_core.asking import WordsAnswer, WordsQuestion
-from coterie_core.coverage import Coverage, PlacesSeen
+from coterie_core.coverage import RECALL, Coverage, PlacesSeen, recall
 from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.geometry import Box, Pose
 from coterie_core.language import CheckFailed, Decider, ModelProfile, RulesModel, build_decider
@@ -108,6 +109,36 @@ def test_nothing_is_denied_from_absence_alone(home: SceneGraph) -> None:
     assert door.coverage is not None
     door.coverage.closed = False  # somebody saw a place that leads farther
     assert judged(door).kind == "not_seen_yet"
+
+
+def test_small_things_need_more_looks_than_large_ones(home: SceneGraph) -> None:
+    assert recall("sofa") > 0.95 > 0.8 > recall("keys") > 0.0
+    assert recall("plate") < recall("cushion")  # plates are kept in cupboards
+    assert recall("yodelgrub") == RECALL
+    everywhere, rooms = looked(home, (0, 1, 2, 3)), list(home.rooms.values())
+    one = next(room for room in rooms if room.type == "bedroom")
+    sure = {label: everywhere.absence(label, [one]) for label in ("wardrobe", "phone")}
+    assert sure["wardrobe"] > sure["phone"]  # as likely there, and hardly overlooked
+
+
+def test_what_is_easily_missed_is_not_said_to_be_looked_over_badly(home: SceneGraph) -> None:
+    asked = RequestState(
+        "What color is the alarm clock?", "ask", home, looked(home, (0, 1, 2, 3)),
+        DetectorVocabulary.of([*LABELS, "alarm clock"]),
+    )  # fmt: skip
+    told = judged(asked)
+    assert told.kind == "not_seen_yet" and "easily missed" in told.text
+
+
+@pytest.mark.parametrize("words", ["Go to the sauna", "How many bowls are there in the cellar?"])
+def test_a_room_that_only_holds_the_same_is_another_room(words: str, home: SceneGraph) -> None:
+    home.add_room(Room("r9", "bathroom", "bathroom", "f0"))
+    home.add_room(Room("r10", "garage", "garage", "f0"))
+    told = judged(replace(state(words, home), rooms_given=True))
+    assert told.kind == "false_premise" and "the map has no" in told.text
+    home.add_room(Room("r11", "spa/sauna", "bathroom", "f0"))
+    home.add_room(Room("r12", "old cellar", "garage", "f0"))
+    assert judged(replace(state(words, home), rooms_given=True)).kind != "false_premise"
 
 
 def test_what_no_detector_reports_is_not_denied(home: SceneGraph) -> None:

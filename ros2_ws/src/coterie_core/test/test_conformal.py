@@ -49,5 +49,18 @@ def test_mistakes_are_named() -> None:
         threshold(np.array([]), np.array([], dtype=bool), [], 0.9)
     with pytest.raises(ValueError, match=r"no threshold for a coverage of 0\.85"):
         load_conformal().denial(0.85)
+    with pytest.raises(ValueError, match=r"no threshold for a coverage of 0\.5"):
+        load_conformal().open_answer(0.5)
     with pytest.raises(ValueError, match=r"'cam'.*abstain_below"):
         Thresholds(answers={"confidence_vote": {90: 0.7}}).answer("cam", 0.9)
+
+
+def test_higher_levels_need_more_and_all_of_them_are_kept() -> None:
+    known = load_conformal()
+    assert {"confidence_vote", "cam_plus", "random_forest"} <= set(known.answers)
+    assert known.answers.keys() == known.with_liar.keys()
+    tables = [*known.answers.values(), *known.with_liar.values(), known.open_answers]
+    for table in (*tables, known.open_with_liar, known.denials, known.denials_here):
+        assert set(table) == {round(100 * level) for level in LEVELS}
+        assert 0.0 <= table[80] <= table[90] <= table[95] < WITHHOLD_ALL
+    assert known.denial(0.95, everywhere=False) == known.denials_here[95]

@@ -91,6 +91,13 @@ class OpenNode(AgentNode):
             "sure", 0.5, "Confidence below which the robot goes to look.", minimum=0.0, maximum=1.0
         ),
         ParameterSpec(
+            "abstain_below",
+            0.0,
+            "Confidence below which an answer is withheld; 0: none is.",
+            minimum=0.0,
+            maximum=1.0,
+        ),
+        ParameterSpec(
             "map_wait",
             3.0,
             "Time to wait for the map to show what the robot has just seen.",
@@ -280,7 +287,8 @@ class OpenNode(AgentNode):
             "there is no map yet on topic semantic_map; is a mapper running?"
         ]  # fmt: skip
         walk = Walk()
-        unsure = reply.guessed or reply.confidence < self.parameters["sure"]
+        least = self.parameters["abstain_below"]
+        unsure = reply.guessed or reply.confidence < max(self.parameters["sure"], least)
         if request.explore and unsure and reply.still:
             notes.append(f"nobody went to look: {reply.still}")
         elif request.explore and unsure:
@@ -304,6 +312,11 @@ class OpenNode(AgentNode):
             judgement = Judgement()  # the map tells it all the same, or by now
         if reply.reason:
             notes.append(reply.reason)
+        if reply.text and reply.confidence < least:
+            notes.append(
+                f"an answer would be {reply.confidence:.2f} sure, and {least:.2f} is needed"
+            )
+            reply = dataclasses.replace(reply, text="", confidence=0.0)
         answer = _answer(request.question.id, reply, walk)
         moved = moved_since(parse_open(text), self.keeper.memory)
         if moved and answer.text:

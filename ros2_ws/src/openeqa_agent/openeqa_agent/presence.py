@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coterie_core.coverage import PLAUSIBLE, RECALL, likely_in
+from coterie_core.coverage import PLAUSIBLE, RECALL, likely_in, recall
 from coterie_core.household import load_household
 from coterie_core.scene import Room
 from openeqa_agent import phrases
@@ -103,12 +103,13 @@ def _likely(question: OpenQuestion, room: Room) -> float:
 def _absent(index: MapIndex, question: OpenQuestion, text: str, none: float) -> OpenReply | None:
     """Answer "no" or "0", as sure as it was looked for; what was not looked at is told."""
     wanted = question.target
+    found = RECALL if wanted.generic else recall(wanted.name)
     if wanted.anchors:
         anchors = index.find(wanted.anchors[0], limit=4)
         if not anchors and wanted.anchors[0].name not in _SURFACES:
             return None
         seen = any(a.thing.observations >= _WELL_SEEN for a in anchors)
-        missed = 1.0 - RECALL * (1.0 if seen else 0.5)
+        missed = 1.0 - found * (1.0 if seen else 0.5)
         sure = (1.0 - _ON_ANCHOR) / (1.0 - _ON_ANCHOR + _ON_ANCHOR * missed)
         held = index.label(anchors[0].thing) if anchors else wanted.anchors[0].name
         return reply_on(text, sure * none, anchors[:1], f"no such thing was seen about the {held}")
@@ -119,11 +120,11 @@ def _absent(index: MapIndex, question: OpenQuestion, text: str, none: float) -> 
     sure = 1.0
     for room in rooms:
         p = _likely(question, room)
-        missed = 1.0 - RECALL * index.coverage.share(room.id)
+        missed = 1.0 - found * index.coverage.share(room.id)
         sure *= (1.0 - p) / (1.0 - p + p * missed) if p < 1.0 else missed
     if not rooms:
         p = max(_anywhere(question), 0.1)
-        missed = 1.0 - RECALL * index.coverage.everywhere
+        missed = 1.0 - found * index.coverage.everywhere
         sure = (1.0 - p) / (1.0 - p + p * missed)
     missing = unseen_rooms(index, question)
     if missing:

@@ -107,6 +107,13 @@ def test_answers_from_the_latched_map(ros):
     assert alone.answer.guessed and "'robot' is empty" in alone.message
 
 
+def test_an_answer_that_is_not_sure_enough_is_withheld(ros):
+    asker = Asker(ros, abstain_below=0.99)
+    asker.show(home())
+    told = asker.ask("What color is the desk?")
+    assert not told.success and "0.99 is needed" in told.message
+
+
 def test_a_map_in_another_frame_is_not_taken(ros):
     asker = Asker(ros)
     complaints = []

@@ -21,7 +21,7 @@ from coterie_bench.common.command import run as run_command
 from coterie_bench.common.processes import spread
 from coterie_bench.common.records import write_json
 from coterie_bench.common.tables import print_whole
-from coterie_core.conformal import load_conformal
+from coterie_core.conformal import LEARNED_FROM, load_conformal
 from coterie_core.files import write_atomically
 
 T = TypeVar("T")
@@ -88,7 +88,10 @@ def bench_askback(
     if calibrate_to is not None:
         chosen = CALIBRATION_HOUSES[:houses]
         found = _each(console, "calibrating", measured, [(seed,) for seed in chosen], workers)
-        told = f"generated houses {chosen[0]}-{chosen[-1]}, three robots each for answers"
+        told = (
+            f"generated houses {chosen[0]}-{chosen[-1]}, three robots each for answers; who learns "
+            f"has {LEARNED_FROM} labels of the house"
+        )
         command = f"./coterie bench askback --houses {houses} --calibrate FILE"
         write_atomically(calibrate_to, calibrated(found, told, command))
         console.print(f"wrote {calibrate_to}", markup=False, highlight=False)

@@ -10,12 +10,13 @@ from typing import Any
 
 from coterie_bench.askback.situation import Situation
 from coterie_bench.askback.templates import KIND_OF, NO_ROOMS, SENTENCES, Command, Part
+from coterie_core.coverage import WELL
 from coterie_core.detector_vocabulary import household_vocabulary
 from coterie_core.household import load_household, plural
 
 _WIDE = frozenset({"appliance", "clothes", "computer", "decoration", "food", "toy", "books"})
 """Names that take in other categories: "food" is fruit, too."""
-_IN_WHOLE = ("ambiguous", "absent", "absent_here", "no_such_room", "subjective", "clear")
+_IN_WHOLE = ("ambiguous", "absent", "absent_here", "no_such_room", "subjective", "missed", "clear")
 _IN_PART = ("not_seen_yet", "underspecified", "clear")
 
 
@@ -23,8 +24,9 @@ _IN_PART = ("not_seen_yet", "underspecified", "clear")
 class Case:
     """One request: its words, what it is, and the true things that it may mean.
 
-    `template` tells the sort of sentence, `kind` what it is; `meant` are the ids of the true things
-    that fit and that the team has on its map, `label` their name.
+    `template` tells the sort of sentence, `kind` what it is ("missed": of a thing that is there and
+    that nobody has seen, though somebody looked well where it is); `meant` are the ids of the true
+    things that fit and that the team has on its map, `label` their name.
     """
 
     house: int
@@ -63,6 +65,7 @@ class _Pools:
     once: tuple[str, ...]
     absent: tuple[str, ...]
     unseen: tuple[str, ...]
+    missed: tuple[str, ...]
     furniture: tuple[str, ...]
     rooms: tuple[tuple[str, str], ...]
 
@@ -74,17 +77,20 @@ def _pools(situation: Situation) -> _Pools:
     known = {label: len(situation.known_things(label)) for label in labels}
     items = [label for label in labels if household.categories[label].kind == "item"]
     covered = situation.coverage
-    unseen = []
+    unseen, missed = [], []
     for label in items:
         rooms = {thing.room for thing in situation.true_things(label)}
         if rooms and not known[label] and all(covered.share(room) < 0.4 for room in rooms):
             unseen.append(label)
+        if rooms and not known[label] and all(covered.share(room) >= WELL for room in rooms):
+            missed.append(label)
     counts = Counter(room.type for room in situation.truth.rooms.values())
     return _Pools(
         several=tuple(k for k in items if _seen_truly(situation, k) >= 2),
         once=tuple(k for k in items if true[k] == 1 == known[k] == _seen_truly(situation, k)),
         absent=tuple(k for k in items if not true[k] and not known[k]),
         unseen=tuple(unseen),
+        missed=tuple(missed),
         furniture=tuple(
             k
             for k in labels
@@ -126,6 +132,7 @@ def _made(
     source = {
         "ambiguous": pools.several, "absent": pools.absent, "absent_here": pools.several,
         "not_seen_yet": pools.unseen, "subjective": pools.several, "clear": pools.several,
+        "missed": pools.missed,
     }.get(template, pools.once or pools.several)  # fmt: skip
     needs = {"{x}": source, "{xs}": source, "{u}": pools.once, "{t}": pools.furniture}
     if any(key in sentence and not values for key, values in needs.items()):

@@ -59,7 +59,9 @@ class Judges:
         known, coverage = self.situation.known, self.situation.coverage
         if case.command == "do":
             return task_state(case.words, known, ROBOTS, coverage, rooms_given=True)
-        return RequestState(case.words, case.command, known, coverage, self._vocabulary)
+        return RequestState(
+            case.words, case.command, known, coverage, self._vocabulary, rooms_given=True
+        )
 
     def verdict(self, case: Case) -> Verdict:
         """Judge a request, and see what would be done without that."""

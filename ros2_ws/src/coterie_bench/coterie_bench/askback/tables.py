@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from coterie_bench.askback.calibrate import METHODS, Told, answers_told
+from coterie_bench.askback.calibrate import Measured, all_told
+from coterie_bench.askback.told import Told
 from coterie_bench.common.intervals import share_interval
-from coterie_core.answers import AnswerTable
 from coterie_core.conformal import LEVELS, Thresholds
 
 KINDS = (
-    "ambiguous", "false_premise", "not_seen_yet", "subjective", "underspecified", "clear"
+    "ambiguous", "false_premise", "not_seen_yet", "subjective", "underspecified", "missed", "clear"
 )  # fmt: skip
 Record = Mapping[str, Any]
 
@@ -50,11 +50,17 @@ def rates(records: Sequence[Record]) -> list[dict[str, Any]]:
         row = next((r for r in rows if r["judge"] == "asks back" and r["kind"] == kind), None)
         if row is None:
             continue
-        row |= _share("named", of, lambda one: one["judged"] == one["kind"])
+        row |= _share("named", of, _rightly)
         offered = [one for one in of if one["right_candidates"] is not None]
         if offered:
             row |= _share("candidates", offered, lambda one: bool(one["right_candidates"]))
     return rows
+
+
+def _rightly(one: Record) -> bool:
+    """Whether a request is taken for what it is; what was missed is only not to be denied."""
+    kind, judged = one["kind"], one["judged"]
+    return bool(judged in ("not_seen_yet", "clear") if kind == "missed" else judged == kind)
 
 
 def _share(name: str, of: Sequence[Record], hit: Callable[[Record], bool]) -> dict[str, Any]:
@@ -80,24 +86,24 @@ def _percent(row: Mapping[str, Any], name: str) -> str:
     return f"{100 * row[name]:.0f} ({low:.0f}-{high:.0f})"
 
 
-def conformal_rows(
-    found: Sequence[tuple[AnswerTable, Told]], known: Thresholds
-) -> list[dict[str, Any]]:
+def conformal_rows(found: Sequence[Measured], known: Thresholds) -> list[dict[str, Any]]:
     """Return, per method, liar and level, how many answers were right or withheld, and given."""
-    tables = [table for table, _ in found]
     rows: list[dict[str, Any]] = []
-    for method in METHODS:
-        for liar in (False, True):
-            told = answers_told(method, tables, liar=liar)
-            for level in LEVELS:
-                for made_with in (False, True) if liar else (False,):
-                    least = known.answer(method, level, liar=made_with)
-                    what = {"of": method, "liar": liar, "calibrated_with_liar": made_with}
-                    rows.append(what | _covered(told, least, level))
-    denials = Told.joined([told for _, told in found])
-    for level in LEVELS:
-        what = {"of": "denials", "liar": False, "calibrated_with_liar": False}
-        rows.append(what | _covered(denials, known.denial(level), level))
+
+    def add(of: str, told: Told, least: Callable[[float], float], *liars: bool) -> None:
+        lies, allowed = liars or (False, False)
+        what = {"of": of, "liar": lies, "calibrated_with_liar": allowed}
+        rows.extend(what | _covered(told, least(level), level) for level in LEVELS)
+
+    for lies, allowed in ((False, False), (True, False), (True, True)):
+        for name in found[0].answers:
+            told = all_told(found, lambda m, n=name: (m.with_liar if lies else m.answers)[n])  # type: ignore[misc]  # noqa: B023
+            add(name, told, lambda q, n=name: known.answer(n, q, liar=allowed), lies, allowed)  # type: ignore[misc]  # noqa: B023
+        told = all_told(found, lambda m: m.opened_with_liar if lies else m.opened)  # noqa: B023
+        add("open answers", told, lambda q: known.open_answer(q, liar=allowed), lies, allowed)  # noqa: B023
+    add("denials of a house", all_told(found, lambda m: m.denials), known.denial)
+    here = all_told(found, lambda m: m.denials_here)
+    add("denials of a room", here, lambda q: known.denial(q, everywhere=False))
     return rows
 
 

@@ -143,8 +143,8 @@ _TEST: Mapping[str, Mapping[Command, tuple[str, ...]]] = {
     },
 }
 SENTENCES: Mapping[Part, Mapping[str, Mapping[Command, tuple[str, ...]]]] = {
-    "development": _DEVELOPMENT,
-    "test": _TEST,
+    "development": {**_DEVELOPMENT, "missed": _DEVELOPMENT["absent"]},
+    "test": {**_TEST, "missed": _TEST["absent"]},
 }
 NO_ROOMS = ("sauna", "wine cellar", "ballroom", "conservatory")
 """Rooms that no generated house has."""

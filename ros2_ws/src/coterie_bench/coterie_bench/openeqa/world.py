@@ -41,7 +41,8 @@ FAR = 4.0
 """Greatest depth [m] at which a thing is mapped, and counts as seen."""
 _OPEN = 0.35  # share of the containers that stand open
 _EVERY = 1.0  # [m] between two images on the way
-_TIDY = 20  # images between two times that the map is tidied
+TIDY = 20
+"""Images between two times that the map is tidied."""
 _KEPT = 500  # images kept for the next episode
 _NAME = "seeker"
 
@@ -328,7 +329,7 @@ class Seeker:
         room = self.home.world.room_view(self.home.pose.position)
         self.rooms.add(room.id if room else "")
         self.frames.append((shown, self.home.world.state(_NAME).place))
-        if len(self.frames) % _TIDY == 0:
+        if len(self.frames) % TIDY == 0:
             self._mapper.tidy()
         self._scene = None
         return self.after(shown)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from coterie_core.cooperation import Goal, Note
+from coterie_core.embodiment import Embodiment
+from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph
 from coterie_core.skills import Skill, SkillRefused, SkillResult
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -22,6 +24,15 @@ _TURNS = 20
 """Turns of the loop in which robots may decide before the world goes on."""
 
 
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """A skill that a robot began, at a time of the world [s]."""
+
+    time: float
+    robot: str
+    skill: Skill
+
+
 class SimulatedDriver:
     """Carries out one robot's skills in the house of a `HouseTeam`."""
 
@@ -34,6 +45,7 @@ class SimulatedDriver:
     async def skill(self, skill: Skill) -> SkillResult:
         """Wait until the world has done it."""
         world = self.team.world
+        self.team.deeds.append(Deed(world.time, self.name, skill))
         try:
             world.start_skill(self.name, skill)
         except SkillRefused as refused:
@@ -72,12 +84,14 @@ class HouseTeam:
     """Robots of a world that do one goal.
 
     Args:
-        world: The house; the robots are put into it.
+        world: The house; robots that are not in it yet are put into it.
         prior: What they know of it beforehand.
-        robots: Name -> embodiment (of `habitat_bridge.robots.EMBODIMENTS`).
+        robots: Name -> embodiment, or its name in `habitat_bridge.robots.EMBODIMENTS`.
         gets_through: Tells whether a message reaches the robot of that name.
+        step: Length of a decision's step [s].
 
     Attributes:
+        deeds: All skills that were begun, in order.
         said: All messages, in order.
         works: Name -> the robot's work on the goal.
         ended: Name -> what ended its work.
@@ -87,23 +101,31 @@ class HouseTeam:
         self,
         world: EmbeddedWorld,
         prior: SceneGraph,
-        robots: Mapping[str, str],
+        robots: Mapping[str, str | Embodiment],
         gets_through: Callable[[Note, str], bool] = lambda note, name: True,
+        step: float = 1.0,
     ) -> None:
         self.world, self.gets_through = world, gets_through
         self.said: list[Note] = []
+        self.deeds: list[Deed] = []
         self.drivers: dict[str, SimulatedDriver] = {}
         for name, kind in robots.items():
-            shape = EMBODIMENTS[kind]
+            shape = EMBODIMENTS[kind] if isinstance(kind, str) else kind
             arm = shape.arm
             if arm is None:
-                raise ValueError(f"robot {name}: embodiment {kind!r} has no arm")
-            world.add_robot(name, shape.model_copy(update={"name": name}))
+                raise ValueError(f"robot {name}: its embodiment {shape.name!r} has no arm")
+            if name not in world.robots:
+                world.add_robot(name, shape.model_copy(update={"name": name}))
             body = HouseBody(
                 name,
                 prior,
                 Shape(
-                    shape.radius, arm.reach, shape.linear_speed, 1.0, arm.min_height, arm.max_height
+                    shape.radius,
+                    arm.reach,
+                    shape.linear_speed,
+                    step,
+                    arm.min_height,
+                    arm.max_height,
                 ),
             )
             body.observe(world.observe(name))
@@ -130,6 +152,8 @@ class HouseTeam:
         max_time: float,
         each: Callable[[], object] = lambda: None,
         people: Sequence[str] = (),
+        agents: Mapping[str, RevecaAgent] | None = None,
+        seeds: Mapping[str, int] | None = None,
     ) -> dict[str, str]:
         """Let all work until each has ended; return what ended it.
 
@@ -138,12 +162,15 @@ class HouseTeam:
             max_time: It may take [s of the world's time].
             each: Called after each step of the world.
             people: Names of people who take part.
+            agents: Name -> who decides; else by the rules.
+            seeds: Name -> seed of its decisions; else their numbers.
         """
         names = [*self.drivers, *people]
         for k, (name, driver) in enumerate(self.drivers.items()):
-            agent = RevecaAgent(name)
+            agent = RevecaAgent(name) if agents is None else agents[name]
+            seed = k if seeds is None else seeds[name]
             agent.begin(
-                driver.body.briefing(household_goal(goal), names, max_time=max_time, seed=k)
+                driver.body.briefing(household_goal(goal), names, max_time=max_time, seed=seed)
             )
             self.works[name] = Work(agent, driver.body, driver)
         end = self.world.time + max_time
@@ -184,3 +211,20 @@ class HouseTeam:
             for state in self.world.bodies:
                 self.drivers[state.name].body.moved(state.pose.position, self.world.time)
             each()
+
+
+def in_place(world: EmbeddedWorld, goal: Goal) -> dict[str, int]:
+    """Return how many things are where each sub-goal wants them, in truth."""
+    household, truth = load_household(), world.truth()
+
+    def label(id_: str) -> str:
+        thing = truth.objects.get(id_)
+        return "" if thing is None else household.canonical(thing.label.top)
+
+    return {
+        str(one): sum(
+            label(thing.id) == one.item and label(thing.container or thing.support) == one.target
+            for thing in truth.objects.values()
+        )
+        for one in goal.subgoals
+    }

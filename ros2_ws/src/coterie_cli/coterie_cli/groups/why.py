@@ -61,8 +61,9 @@ def whatif(
         list[str] | None,
         typer.Argument(
             metavar="WHAT",
-            help="Task, question or decision, as for why. Default: what the team was asked last; "
-            "with --aggregator: all questions.",
+            help="Task, goal of cooperating robots, question or decision, as for why; exploration: "
+            "what robots found of the house. Default: what the team was asked last; with "
+            "--aggregator: all questions.",
         ),
     ] = None,
     without: Annotated[

@@ -139,9 +139,11 @@ class AnswersAgain:
         folder = Path(str(self._parameters.get("model_directory", ""))) / name
         house = str(self._parameters.get("house", ""))
         try:
-            return load_model(folder, house=house, agents=self.robots, method=name)
+            stored = load_model(folder, house=house, agents=self.robots, method=name)
         except ModelFileError as error:
             raise CannotReplay(f"{name} has to be trained first: {error}") from None
+        stored.abstain_below = least
+        return stored
 
 
 def _read(body: Mapping[str, Any]) -> tuple[Question, list[Answer]]:

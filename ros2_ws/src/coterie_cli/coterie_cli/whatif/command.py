@@ -17,8 +17,11 @@ from coterie_bringup.kept_runs import KeptRun, choose_run
 from coterie_bringup.team_models import named_profile
 from coterie_cli.whatif.answers import AnswerChange, AnswersAgain
 from coterie_cli.whatif.decisions import ask_again
+from coterie_cli.whatif.episodes import exploration_again, goal_again
+from coterie_cli.whatif.exploration import WORD as EXPLORATION
 from coterie_cli.whatif.kept import CannotReplay, KeptNodes, kept_nodes
 from coterie_cli.whatif.tasks import TaskAgain, TaskEnd, check_repeats
+from coterie_core.language import ModelProfile
 from coterie_core.questions import FinalAnswer
 from coterie_core.why import Record, Story, read_story
 from coterie_core.why.explanation import NothingKept
@@ -56,6 +59,11 @@ def whatif(asked: WhatIf) -> int:
         raise CommandError("--aggregator goes with --without, and not with --model")
     run = choose_run(asked.team, asked.folder)
     story = read_story(run.decisions, run.log)
+    if asked.what.strip().lower() == EXPLORATION:
+        return exploration_again(
+            story, _nodes(run), _changed(asked), asked.without, asked.aggregator, _profile(asked),
+            as_json=asked.as_json,
+        )  # fmt: skip
     try:
         target = find(asked.what, story)
     except NothingKept as nothing:
@@ -73,7 +81,8 @@ def whatif(asked: WhatIf) -> int:
         task = record.of.task
     if not task:
         raise CannotReplay(
-            "that is no task, question or decision; ask for one of these (./coterie why shows ids)"
+            "that is no task, question or decision; ask for one of these (./coterie why shows "
+            f"ids), or for the {EXPLORATION}"
         )
     return _task(run, story, task, asked)
 
@@ -191,21 +200,32 @@ def _task(run: KeptRun, story: Story, task: str, asked: WhatIf) -> int:
     first = next((r for r in story.records if r.kind == "task" and r.of.task == task), None)
     if first is None:
         raise CannotReplay("the task's words are not kept any more")
-    earlier = [r for r in story.records if r.kind == "task" and r.at < first.at]
+    words = str(first.body.get("words", ""))
+    shared = first.who != "leader"  # robots without a leader keep the goal each for itself
+    earlier = [
+        r
+        for r in story.records
+        if r.kind == "task"
+        and r.at < first.at
+        and not (shared and r.who != first.who and r.body.get("words") == words)
+    ]
     given = _first_given(story, task)
     if earlier or story.gone.records:
         raise CannotReplay(
             "the team did other things before this task: the house was not as at the start any "
             "more; the first task of a run can be had again"
         )
-    words = str(first.body.get("words", ""))
+    if shared:
+        return goal_again(
+            story, first, _nodes(run), _changed(asked), asked.without, _profile(asked),
+            as_json=asked.as_json,
+        )  # fmt: skip
     again = TaskAgain(_nodes(run))
     console = Console(highlight=False, stderr=asked.as_json)
     console.print("once more as it was, twice, to see that it comes out the same ...", style="dim")
     before = check_repeats(again, words, given)
     console.print(f"and {_changed(asked)} ...", style="dim")
-    profile = named_profile(asked.model) if asked.model else None
-    after = again.run(words, asked.without, profile)
+    after = again.run(words, asked.without, _profile(asked))
     if asked.as_json:
         print(json.dumps({"before": asdict(before), "after": asdict(after)}, indent=1))
         return 0
@@ -256,6 +276,10 @@ def _task_table(words: str, before: TaskEnd, after: TaskEnd, asked: WhatIf) -> T
         row(line(what, 80), *(who or ("nobody" if who == "" else "-") for who in (one, other)))
     row("said at the end", line(before.message, 300), line(after.message, 300))
     return table
+
+
+def _profile(asked: WhatIf) -> ModelProfile | None:
+    return named_profile(asked.model) if asked.model else None
 
 
 def _nodes(run: KeptRun) -> KeptNodes:

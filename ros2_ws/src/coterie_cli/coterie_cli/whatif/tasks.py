@@ -8,20 +8,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from coterie_cli.whatif.kept import CannotReplay, KeptNodes, from_json
+from coterie_cli.whatif.worlds import WorldAgain, check_repeatable, check_there, profile_of
 from coterie_core.language import Decider, ModelProfile, UsageMeter, build_decider
 from coterie_core.resume import Resume
 from coterie_core.team_map import TeamMap
 from coterie_core.understanding import NotUnderstood
-from coterie_core.yaml_checks import suggestion
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.robot.limits import AgentLimits
 from emos_planner.team import TeamRun, run_team
-from habitat_bridge.factory import world_of
-from habitat_bridge.prior import prior_map
-from habitat_bridge.roster import RobotSpec, read_roster
-from habitat_bridge.simulator import Simulator, Start, WorldError
+from habitat_bridge.simulator import WorldError
 
 MOST_STEPS = 8000
 _DT = 0.25
@@ -64,25 +61,16 @@ class TaskAgain:
     """
 
     def __init__(self, nodes: KeptNodes) -> None:
-        self._bridge, self._leader = nodes.of("bridge"), nodes.of("leader")
+        self._leader = nodes.of("leader")
         self._robots = nodes.all_of("robot")
-        if not self._bridge:
-            raise CannotReplay("real robots cannot be set back to where they were")
-        if not self._leader:
-            raise CannotReplay(
-                "this team has no leader; what cooperating robots or explorers did depends on when "
-                "they heard of one another, and is not had again exactly"
-            )
-        if self._bridge.get("mode") != "lockstep":
+        if nodes.of("bridge") and not self._leader:
+            raise CannotReplay("this team has no leader, and does no tasks")
+        self._world = WorldAgain(nodes)
+        if not self._world.lockstep:
             raise CannotReplay("it ran in real time: no two such runs are the same")
-        self._specs = read_roster(from_json(self._bridge, "robots"), RobotSpec)
+        self._specs = self._world.specs
         self._profile = from_json(self._leader, "model_profile")
-        if any(ModelProfile.model_validate(p or {"kind": "rules"}).kind not in ("rules", "replay")
-               for p in (self._profile, *map(_profile_of, self._robots.values()))):  # fmt: skip
-            raise CannotReplay(
-                "a model took part, and models do not reply the same twice: record it "
-                "(record_to in its profile), and run the team with the cassette (kind: replay)"
-            )
+        check_repeatable((self._profile, *map(profile_of, self._robots.values())))
 
     @property
     def robots(self) -> list[str]:
@@ -102,12 +90,7 @@ class TaskAgain:
         Raises:
             CannotReplay: There is no such robot, or the world cannot be made again.
         """
-        for robot in without:
-            if robot not in self.robots:
-                raise CannotReplay(
-                    f"--without {robot}: no robot that does tasks{suggestion(robot, self.robots)}; "
-                    f"these are {', '.join(self.robots)}"
-                )
+        check_there(without, self.robots, "does tasks")
         try:
             return asyncio.run(self._run(words, frozenset(without), profile))
         except WorldError as error:
@@ -117,9 +100,9 @@ class TaskAgain:
         self, words: str, without: frozenset[str], profile: ModelProfile | None
     ) -> TaskEnd:
         meter = UsageMeter()
-        world = self._world(without)
+        world = self._world.make(without)
         try:
-            scene = prior_map(world.truth(), self._bridge.get("prior_map", "rooms"))
+            scene = self._world.known(world)
             options = self._options(profile)
             resumes = {
                 spec.name: Resume.of_embodiment(spec.body).model_copy(update={"robot": spec.name})
@@ -130,7 +113,7 @@ class TaskAgain:
                 name: RobotAgent(
                     name,
                     resume,
-                    self._decider(name, profile, meter, _profile_of(self._robots[name])),
+                    self._decider(name, profile, meter, profile_of(self._robots[name])),
                     TeamMap(scene, name),
                     limits=AgentLimits(),
                     seed=int(self._robots[name].get("seed", 0)),
@@ -145,24 +128,6 @@ class TaskAgain:
         finally:
             world.close()
         return _end_of(run, meter)
-
-    def _world(self, without: frozenset[str]) -> Simulator:
-        """Return the world with the robots that are there, each where it started."""
-        description, seed = from_json(self._bridge, "world"), int(self._bridge.get("seed", 0))
-        starts: dict[str, Start] = {}
-        if without:  # places are drawn by lot, one robot after the other
-            whole = world_of(description, seed)
-            try:
-                for spec in self._specs:
-                    pose = whole.add_robot(spec.name, spec.body, spec.start.start()).pose
-                    starts[spec.name] = Start(None, None, pose)
-            finally:
-                whole.close()
-        world = world_of(description, seed)
-        for spec in self._specs:
-            if spec.name not in without:
-                world.add_robot(spec.name, spec.body, starts.get(spec.name, spec.start.start()))
-        return world
 
     def _options(self, profile: ModelProfile | None) -> LeaderOptions:
         known = {
@@ -183,10 +148,6 @@ class TaskAgain:
         chosen = profile or ModelProfile.model_validate(own or {"kind": "rules"})
         patience = _ATTEMPTS_IN_TIME * chosen.timeout_s
         return build_decider(chosen, who=who, timeout_s=patience, meter=meter)
-
-
-def _profile_of(parameters: Mapping[str, Any]) -> Any:
-    return from_json(parameters, "model_profile")
 
 
 def _end_of(run: TeamRun, meter: UsageMeter) -> TaskEnd:

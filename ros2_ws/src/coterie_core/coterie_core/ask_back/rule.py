@@ -9,6 +9,7 @@ from coterie_core.ask_back.describing import described, named_room, plain_label,
 from coterie_core.ask_back.judgement import Judgement
 from coterie_core.ask_back.reading import Mention
 from coterie_core.ask_back.state import RequestState
+from coterie_core.coverage import WELL, recall
 from coterie_core.geometry import distance
 from coterie_core.scene import Room, SceneObject
 from coterie_core.understanding import NotUnderstood, ProblemKind, is_english
@@ -163,32 +164,33 @@ def _missing_thing(state: RequestState, mention: Mention) -> Judgement | None:
             return Judgement("not_seen_yet", check.sentence())
         return None
     unlooked = state.looked.unlooked(phrase.label, rooms)
-    sure = state.looked.absence(phrase.label, rooms)
+    sure, least = state.looked.absence(phrase.label, rooms), state.least_denial(rooms)
     open_ended = len(rooms) == len(state.rooms) and not state.all_rooms
-    if unlooked or sure < state.least_denial or not rooms or open_ended:
+    if unlooked or sure < least or not rooms or open_ended:
         if state.command == "do":
             return None  # robots go and look
-        weak = unlooked or sorted(rooms, key=lambda r: state.looked.share(r.id))[:_SHOWN]
-        left = state.looked.told(unlooked) or (
-            f"{enumerated([named_room(room) for room in weak])} "
-            f"{'were' if len(weak) > 1 else 'was'} not looked over well"
-            if weak
-            else "no room is known yet"
+        weak = (
+            unlooked
+            or sorted(
+                (room for room in rooms if state.looked.share(room.id) < WELL),
+                key=lambda room: state.looked.share(room.id),
+            )[:_SHOWN]
         )
+        left = state.looked.told(unlooked) or _left_open(phrase.label, rooms, weak)
         if open_ended and not unlooked:
             left, weak = "there may be rooms that the map does not show yet", []
         return Judgement(
             "not_seen_yet",
             f"no {_described(phrase)} was seen so far; {left}{_elsewhere(state, others)}",
             missing=tuple(state.looked.names(weak)),
-            evidence=(f"absent with probability {sure:.2f}, {state.least_denial:.2f} is needed",),
+            evidence=(f"absent with probability {sure:.2f}, {least:.2f} is needed",),
         )
     shares = [state.looked.share(room.id) for room in rooms]
     places = enumerated([named_room(room) for room in rooms], _SHOWN)
     scope = "in this house" if len(rooms) == len(state.rooms) else f"in {places}"
     evidence = [
         f"looked at: {places}, the least of them to {100 * min(shares):.0f} %",
-        f"absent with probability {sure:.2f}, {state.least_denial:.2f} is needed",
+        f"absent with probability {sure:.2f}, {least:.2f} is needed",
         f"the detector reports {name!r}"
         if state.vocabulary.labels is not None
         else "what the detector can report is not known; the word is one of the household's",
@@ -201,6 +203,21 @@ def _missing_thing(state: RequestState, mention: Mention) -> Judgement | None:
         ("yes", "no") if state.command == "do" else (),
         evidence=tuple(evidence),
         slot="anyway" if state.command == "do" else "",
+    )
+
+
+def _left_open(label: str, rooms: Sequence[Room], weak: Sequence[Room]) -> str:
+    """Why looks at some rooms, none of which was left out, deny no such thing."""
+    if weak:
+        names = enumerated([named_room(room) for room in weak])
+        return f"{names} {'were' if len(weak) > 1 else 'was'} not looked over well"
+    if not rooms:
+        return "no room is known yet"
+    missed = round(10 * (1.0 - recall(label)))
+    return (
+        f"such things are easily missed: {missed} of 10 are not seen by who looks well"
+        if missed > 1
+        else "such rooms mostly have one"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -73,10 +74,11 @@ class RequestState:
         """Finds what phrases mean on the map."""
         return Resolver(self.scene)
 
-    @cached_property
-    def least_denial(self) -> float:
-        """How sure an absence must be to be told as one (0..1)."""
-        return load_conformal().denial(self.coverage_level)
+    def least_denial(self, rooms: Sequence[Room]) -> float:
+        """Return how sure it must be that some rooms have no such thing to be told so (0..1)."""
+        return load_conformal().denial(
+            self.coverage_level, everywhere=len(rooms) == len(self.scene.rooms)
+        )
 
     @property
     def all_rooms(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from coterie_core.scene import Room, SceneGraph, SceneObject
 from coterie_core.sizes import SIZE_ORDERS
 from coterie_core.understanding import NotUnderstood, nearest
 from coterie_core.understanding.phrases import Phrase
+from coterie_core.understanding.vocabulary import plain_name
 from coterie_core.understanding.wording import enumerated
 
 NEAR = 1.0
@@ -48,7 +50,7 @@ class Resolver:
         if named is not None:
             found = [named]
         else:
-            found = [room for room in rooms if self._type(room) == phrase.room]
+            found = [room for room in rooms if self._is_of(room, phrase.room)]
         for modifier in phrase.places:
             if self.is_place(modifier.phrase):
                 inside = {room.id for room in self.rooms(modifier.phrase)}
@@ -85,9 +87,16 @@ class Resolver:
             return True
         # "closet", "toilet": a room where the map has one.
         return any(
-            self._type(room) == phrase.room or room.name == phrase.room
+            self._is_of(room, phrase.room) or room.name == phrase.room
             for room in self.scene.rooms.values()
         )
+
+    def _is_of(self, room: Room, kind: str) -> bool:
+        """Whether a room is of a type, or is itself called what is kindred to one."""
+        if kind not in self.household.kindred_rooms:
+            return self._type(room) == kind
+        own = plain_name(f"{room.name} {room.type}")
+        return re.search(rf"\b{re.escape(plain_name(kind))}\b", own) is not None
 
     def _type(self, room: Room) -> str:
         return self.household.room_type(room.type or room.name) or room.type

@@ -40,7 +40,7 @@ class Name:
     Attributes:
         label: The household's name of a thing.
         members: Labels that a word for several kinds of things stands for ("toys").
-        room: A room's name or type.
+        room: A room's name or type, or the kindred of one ("sauna").
         floor: A value of the table of floors: up, down, top, 0, 1, ...
         robot: A robot's name.
         compound: The room that the name begins with ("kitchen counter").
@@ -165,7 +165,7 @@ def _household_names() -> dict[str, Name]:
             words._add(name, label=label)
     for name, kind in household.room_words.items():
         if name not in ("tv", "tv room"):
-            words._add(name, room=kind)
+            words._add(name, room=name if name in household.kindred_rooms else kind)
     for name in ("trash", "garbage", "rubbish", "waste"):
         words._add(name, label=household.canonical("trash can"))
     for kind, found in lexicon.classes.items():
