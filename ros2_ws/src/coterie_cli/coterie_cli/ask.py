@@ -130,7 +130,7 @@ async def _ask(
     from coterie_bringup.team_client import operating
     from coterie_cli.permits import PermitsAtTerminal
     from coterie_cli.person import PersonAtTerminal
-    from coterie_ros.asking import PERSON, serve_words
+    from coterie_cli.person_seat import serve_person
     from coterie_ros.clients import GoalRejected, NoAnswer
 
     with operating(
@@ -145,7 +145,7 @@ async def _ask(
             make = partial(PermitsAtTerminal, operator, state.robots, person, person.show)
             await in_loop(operator, operator.in_executor(make))
         if person.there and not quiet:
-            serve = partial(serve_words, operator, PERSON, person.answer)
+            serve = partial(serve_person, operator, person, "ask")
             await in_loop(operator, operator.in_executor(serve))
         try:
             async with ended_by_signals():

@@ -224,7 +224,7 @@ async def _ask_team(
 ) -> tuple[FoundObjects | str, SceneGraph | None]:
     from coterie_bringup.spinning import in_loop
     from coterie_bringup.team_client import operating
-    from coterie_ros.asking import PERSON, serve_words
+    from coterie_cli.person_seat import serve_person
     from coterie_ros.clients import NoAnswer
 
     with operating(
@@ -235,7 +235,7 @@ async def _ask_team(
     ) as operator:
         person = PersonAtTerminal(Console(stderr=True))
         if person.there and not quiet:
-            serve = partial(serve_words, operator, PERSON, person.answer)
+            serve = partial(serve_person, operator, person, "find")
             await in_loop(operator, operator.in_executor(serve))
         try:
             with contextlib.closing(person):

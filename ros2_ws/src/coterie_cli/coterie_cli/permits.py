@@ -145,8 +145,9 @@ class _Desk(AgentNode):
         begin = time.monotonic()
         while (waited := time.monotonic() - begin) < _SETTLE:
             told = self._robots and not self.unheard and waited > _FOUND
-            known = self.permits.standing if standing else self.permits.waiting
-            if _meant(known, meant) or (told and not meant):
+            client = self.permits
+            there = _meant(client.standing, meant) if standing else _meant(client.waiting, meant)
+            if there or (told and not meant):
                 break
             await asyncio.sleep(0.05)
 

@@ -21,6 +21,7 @@ from rich.table import Table
 
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
+from coterie_cli.console.command import ConsoleOptions
 from coterie_cli.record_live import FACTS, LOG_TOPIC
 from coterie_core.ledger import KINDS, Ledger
 from coterie_core.recording import RecordingError
@@ -48,6 +49,7 @@ class ReplayOptions:
         info: Only show what is in the file.
         decisions: Have its first task decided once more, instead of playing it.
         domain: ROS domain; None: one that nobody uses.
+        page: How the console is served.
     """
 
     file: Path
@@ -59,6 +61,7 @@ class ReplayOptions:
     info: bool = False
     decisions: bool = False
     domain: int | None = None
+    page: ConsoleOptions = field(default_factory=ConsoleOptions)
 
 
 @dataclass(slots=True)
@@ -158,9 +161,9 @@ def _play(
         if not player.topics:
             raise CommandError(f"{options.file}: no topic in it can be played here")
         if options.console:
-            from coterie_cli.console.command import ConsoleOptions, serving
+            from coterie_cli.console.command import serving
 
-            for line in stack.enter_context(serving(state, ConsoleOptions())):
+            for line in stack.enter_context(serving(state, options.page, options.file.name)):
                 out.print(escape(line))
         out.print(
             f"{options.file}: {sum(recorded.counts.values())} messages of {recorded.seconds:.1f} s,"

@@ -122,6 +122,7 @@ def browser():
 
 
 def test_who_is_where_asked_allowed_refused_and_all_of_it_on_the_timeline(make_stage, browser):
+    """Stories: sees who is where, is asked and allows once; is asked and refuses with a reason."""
     stage = make_stage()
     (stage.folder / "why").mkdir()
     stage.open(browser)
@@ -181,6 +182,7 @@ def test_goals_alike_are_allowed_for_ten_minutes_and_that_is_revoked(make_stage,
 
 
 def test_one_is_stopped_the_other_goes_on_then_all_and_all_are_released(make_stage, browser):
+    """Stories: stops one; stops all; releases all."""
     stage = make_stage(policy={"otherwise": "allow"}, speed=0.05)
     stage.open(browser)
     browser.wait_for("document.querySelectorAll('.chip').length === 2")
@@ -207,6 +209,7 @@ def test_one_is_stopped_the_other_goes_on_then_all_and_all_are_released(make_sta
 def test_a_robot_that_does_not_answer_a_stop_is_named_and_stops_when_it_is_back(
     make_stage, browser
 ):
+    """Stories: stops what does not answer; the bridge is restarted, and the stop holds."""
     stage = make_stage(policy={"otherwise": "allow"})
     stage.open(browser)
     browser.wait_for("state.robots?.every(r => r.room)")
@@ -225,6 +228,7 @@ def test_a_robot_that_does_not_answer_a_stop_is_named_and_stops_when_it_is_back(
 
 
 def test_a_camera_is_opened_and_listened_to_only_meanwhile(make_stage, browser):
+    """Story: looks through a robot's camera, and closes the page."""
     stage = make_stage(policy={"otherwise": "allow"})
     stage.open(browser)
     browser.wait_for("state.robots?.find(r => r.name === 'rover')?.cameras.length === 1")
@@ -239,6 +243,7 @@ def test_a_camera_is_opened_and_listened_to_only_meanwhile(make_stage, browser):
 
 
 def test_the_map_is_corrected_and_stays_so(make_stage, browser):
+    """Stories: renames a thing and a room, and draws one; the mapper is restarted; undoes it."""
     from semantic_mapper.node import MapperNode
 
     stage = make_stage(policy={"otherwise": "allow"}, mapped=True)
@@ -291,6 +296,7 @@ def test_the_map_is_corrected_and_stays_so(make_stage, browser):
 def test_a_question_with_choices_is_answered_and_left_to_others_where_nobody_looks(
     make_stage, browser
 ):
+    """Story: is asked back, chooses an answer, and gives none."""
     from coterie_msgs.srv import AskInWords
     from coterie_ros.conversions.basics import duration_to_msg
 
@@ -324,3 +330,97 @@ def test_a_question_with_choices_is_answered_and_left_to_others_where_nobody_loo
     browser.open("about:blank")
     stage.wait(lambda: not client.service_is_ready(), "the service to go")
     assert browser.console == []
+
+
+def test_an_operator_with_a_phone_and_a_viewer_who_may_not(make_stage, browser):
+    """Stories: an operator with a phone is asked, allows and stops all; a viewer sees the same, and
+    may not; the console is restarted, and its old links open nothing any more."""
+    stage = make_stage()
+    stage.restart_console(host="0.0.0.0")
+    old = stage.page.link("viewer")
+    with Browser(chromium(), 390, 780) as phone:
+        phone.open(stage.page.link("operator"))
+        browser.open(old)
+        phone.see("connected")
+        browser.see("connected, looking on")
+        ended = stage.send("rover")
+        for page in (phone, browser):
+            page.see("rover asks: may it?")
+        shown = (
+            "[...document.querySelectorAll('button')].filter(b => b.offsetParent)"
+            ".map(b => b.innerText)"
+        )
+        assert not {"STOP ALL", "Allow once", "Stop", "Send"} & set(browser.run(shown))
+        assert {"STOP ALL", "Allow once", "Stop", "Send"} <= set(phone.run(shown))
+        for order in ("stop", "permit", "revoke", "task", "correct", "release", "answer"):
+            browser.run(f"command({json.dumps(order)}, {{}})")
+            browser.see("a viewer looks on")
+            browser.run("document.getElementById('notes').replaceChildren()")
+        assert not ended and stage.node.desk.permits.waiting
+        assert phone.run("document.documentElement.scrollWidth - innerWidth") <= 0
+        phone.press("Allow once")
+        assert stage.ended(ended)[0] is Outcome.SUCCEEDED
+        phone.press("STOP ALL")
+        for page in (phone, browser):
+            page.wait_for("document.querySelectorAll('.chip.stopped').length === 2")
+        assert any("operator at" in entry.body.get("by", "") for entry in entries(stage.log))
+        stage.restart_console(host="0.0.0.0")
+        browser.see("open the link that ./coterie console printed")
+        browser.open("about:blank")
+        browser.open(stage.page.link("viewer"))
+        browser.wait_for("document.querySelectorAll('.chip.stopped').length === 2")
+        assert phone.console == [] and browser.console == []
+
+
+def test_a_recorded_run_is_played_into_the_page_and_nothing_can_be_commanded(
+    make_stage, browser, monkeypatch, tmp_path
+):
+    """Story: a run is recorded, and replayed in the page: who was where, who was asked and stopped;
+    the page says what it is, and no command of it reaches anything."""
+    import re
+    import sys
+
+    from coterie_bringup.rundir import own_state
+    from coterie_cli.record_live import FACTS, LOG_TOPIC, LiveOptions, RunRecorder, facts_of
+    from coterie_core.recording.mcap_log import McapLog
+
+    monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
+    stage = make_stage()
+    state = own_state("home", stage.ros.domain, tmp_path, robots=list(STARTS), log=stage.log)
+    file = tmp_path / "monday.mcap"
+    log = McapLog(file)
+    log.note(FACTS, facts_of(state))
+    recorder = stage.ros.node("recorder")
+    stage.between(lambda: RunRecorder(recorder, log, LiveOptions(file, "none"), state))
+    stage.wait(lambda: {"/semantic_map", "/rover/permit_requests"} <= set(log.counts), "the topics")
+    stage.open(browser)
+    ended = stage.send("rover", why=HOSTILE[1])
+    browser.press("Allow alike for 10 min")
+    assert stage.ended(ended)[0] is Outcome.SUCCEEDED
+    waiting = stage.send("rover", (3.2, 3.2, 0.0))
+    stage.ended(waiting)
+    browser.press("STOP ALL")
+    stage.wait(lambda: log.counts.get(LOG_TOPIC, 0) >= 8, "the log")
+    stage.between(lambda: (stage.ros.spin(0.5), stage.ros.remove(recorder), log.close()))
+
+    command = [sys.executable, "-m", "coterie_cli.cli", "replay", str(file), "--console"]
+    played = stage.ros.start_process([*command, "--no-open", "--port", "0", "--rate", "4"])
+    url = stage.wait(lambda: re.search(r"console: (http://\S+)", played.output), "the page")[1]
+    stage.wait(lambda: "at its end" in played.output, "the end")
+    browser.open(url)
+    browser.see("Replay of monday.mcap: what you see was recorded, and nothing can be commanded")
+    browser.see("connected, looking on")
+    browser.wait_for("document.querySelectorAll('.chip.stopped').length === 2")
+    browser.wait_for("state.map?.rooms.length > 1 && state.poses.rover")
+    where = browser.run("state.poses.rover.slice(0, 2)")
+    assert abs(where[0] - 3.2) < 0.3 and abs(where[1] - 3.2) < 0.3
+    browser.see("permit · rover")
+    browser.see("1 permit for goals alike holds")
+    before = len(list(entries(stage.log)))
+    for order in ("release", "stop", "task", "permit", "revoke", "correct", "ask"):
+        browser.run(f"command({json.dumps(order)}, {{ text: 'go' }})")
+        browser.see("this is a replay: there is nothing to command")
+        browser.run("document.getElementById('notes').replaceChildren()")
+    assert browser.run("document.querySelectorAll('.chip.stopped').length") == 2
+    assert len(list(entries(stage.log))) == before
+    assert browser.run("window.hacked ?? 0") == 0 and browser.console == []

@@ -33,6 +33,26 @@ class Team(ConsoleStage):
     def __init__(self, ros, folder) -> None:
         super().__init__(ros, folder, [*WORKERS, *EXPLORERS])
         open_journal(JournalSettings(str(folder / "why")), "team")
+        self.begin_bridge = lambda: self._bridge(folder)
+        self.bridge = self.begin_bridge()
+        common = {"robots": list(WORKERS), "state_directory": str(folder)}
+        self.kinds = {
+            "leader": (LeaderNode, ("leader",), common),
+            "walker's node": (RobotNode, ("robot",), {"namespace": "/walker", **common}),
+            "explorer": (ExplorerNode, ("explorer",), {"namespace": "/scout"}),
+            "aggregator": (AggregatorNode, ("aggregator",),
+                           {"robots": list(EXPLORERS), "deadline": 20.0}),
+            "object planner": (PlannerNode, ("object_planner",), {}),
+        }  # fmt: skip
+        self.nodes = {name: self.make(name) for name in self.kinds}
+        self.begin()
+
+    def make(self, name: str):
+        """Make one of the team's nodes."""
+        kind, names, options = self.kinds[name]
+        return self.add(kind, *names, **options)
+
+    def _bridge(self, folder):
         world = make_world({"kind": "embedded", "seed": 23, "floors": 1, "noise": "none"})
         self.house = world.truth()
         robots = [
@@ -42,22 +62,14 @@ class Team(ConsoleStage):
             }
             for name, body in (WORKERS | EXPLORERS).items()
         ]
-        self.bridge = self.add(
+        return self.add(
             BridgeNode,
             world=world,
             robots=json.dumps(robots),
             mode="lockstep",
             prior_map="everything",
+            stop_directory=str(folder / "stops"),
         )
-        common = {"robots": list(WORKERS), "state_directory": str(folder)}
-        self.add(LeaderNode, "leader", **common)
-        for name in WORKERS:
-            self.add(RobotNode, "robot", namespace=f"/{name}", **common)
-        for name in EXPLORERS:
-            self.add(ExplorerNode, "explorer", namespace=f"/{name}")
-        self.add(AggregatorNode, "aggregator", robots=list(EXPLORERS), deadline=20.0)
-        self.add(PlannerNode, "object_planner")
-        self.begin()
 
     def add(self, kind, *names, namespace=None, world=None, **parameters):
         extra = {"world": world} if world is not None else {}
@@ -102,6 +114,8 @@ def said(kind: str, text: str) -> str:
 
 
 def test_a_first_time_operator_asks_finds_gives_a_task_cancels_it_and_gives_it_again(team):
+    """Stories: asks, finds out why, and marks the answer; finds a thing and sees it lit up; gives a
+    task, cancels it, and gives it again."""
     with Browser(chromium(), 1400, 900) as browser:
         team.open(browser)
         browser.wait_for("state.team?.can.ask && state.team.can.find && state.team.can.task")
@@ -111,6 +125,7 @@ def test_a_first_time_operator_asks_finds_gives_a_task_cancels_it_and_gives_it_a
         browser.wait_for("state.talk?.[0]?.state === 'done'", within=120.0)
         assert browser.run("state.talk[0].answer.kind") in ("yes", "no", "unknown")
         browser.see("scout")
+        browser.wait_for("document.querySelector('.talk button.why') !== null")
         browser.run("document.querySelector('.talk button.why').click()")
         browser.wait_for("document.querySelectorAll('#why li').length > 1")
         chain = browser.run("document.getElementById('why').innerText")
@@ -165,6 +180,7 @@ def test_a_first_time_operator_asks_finds_gives_a_task_cancels_it_and_gives_it_a
 
 
 def test_a_task_that_was_given_elsewhere_is_shown_and_cancelled(team):
+    """Story: a person with a phone cancels what somebody gave at a terminal."""
     from rclpy.action import ActionClient
 
     from coterie_msgs.action import ExecuteTask
@@ -191,4 +207,46 @@ def test_a_task_that_was_given_elsewhere_is_shown_and_cancelled(team):
         team.wait(lambda: ends, "the task to end")
         assert ends[0].outcome == ExecuteTask.Result.CANCELLED
         browser.wait_for("state.tasks[0].outcome")
+        assert browser.console == []
+
+
+def test_every_node_is_restarted_under_the_page(team):
+    """Stories: a stopped robot stays stopped while each node of the team, the bridge and the
+    console itself are restarted; the page comes back, is true, and asks and gives tasks again."""
+    stopped = "document.querySelectorAll('.chip.stopped').length"
+    with Browser(chromium(), 1400, 900) as browser:
+        team.open(browser)
+        can = "state.team?.can.ask && state.team.can.find && state.team.can.task"
+        browser.wait_for(f"{can} && state.robots?.every(r => r.room)")
+        browser.run("[...document.querySelectorAll('.chip .stop')].at(-1).click()")
+        browser.wait_for(f"{stopped} === 1")
+        name = browser.run("state.robots.find(r => r.stopped).name")
+
+        # Each is missed on the page where somebody can be asked no more, and found again.
+        missed = {"leader": "task", "aggregator": "ask", "object planner": "find"}
+        for kind, ability in missed.items():
+            team.between(lambda one=kind: team.ros.remove(team.nodes[one]))
+            browser.wait_for(f"!state.team.can.{ability}")
+            team.between(lambda one=kind: team.nodes.__setitem__(one, team.make(one)))
+            browser.wait_for(f"state.team.can.{ability}")
+        for kind in ("walker's node", "explorer"):
+            team.nodes[kind] = team.restart(team.nodes[kind], lambda one=kind: team.make(one))
+        team.bridge = team.restart(team.bridge, team.begin_bridge)
+        browser.wait_for("document.querySelectorAll('.chip.lost').length === 0")
+        assert browser.run(stopped) == 1, "a stop stays over a restart of the bridge"
+
+        team.restart_console()
+        browser.wait_for(f"document.getElementById('link').textContent === 'connected' && {can}")
+        browser.wait_for(f"{stopped} === 1")
+        assert browser.run("state.robots.find(r => r.stopped).name") == name
+        browser.press("Release all")
+        browser.wait_for(f"{stopped} === 0")
+
+        label = max(t.label.top for t in team.house.objects.values() if t.kind == "furniture")
+        browser.run(said("find", f"a {label}"))
+        browser.wait_for("state.talk?.at(-1)?.state === 'done'", within=120.0)
+        browser.run("document.getElementById('words').value = ''")
+        browser.run(said("task", "go to the kitchen"))
+        browser.wait_for("state.tasks?.at(-1)?.outcome", within=300.0)
+        assert browser.run("state.tasks.at(-1).outcome") == "done"
         assert browser.console == []

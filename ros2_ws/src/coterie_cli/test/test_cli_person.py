@@ -137,3 +137,38 @@ def test_who_gives_a_task_answers_the_teams_models(ros, terminal: Terminal, ther
     terminal.types("blue\n")
     answer = ros.result(client.call_async(request))
     assert (answer.answered, answer.text) == (True, "blue")
+
+
+@pytest.mark.ros
+def test_a_second_command_says_who_answers_and_follows_when_that_has_ended(ros, terminal: Terminal):
+    pytest.importorskip("coterie_msgs")
+    from coterie_cli.do.record import TaskRecord
+    from coterie_cli.do.watch import TaskWatcher
+    from coterie_cli.person_seat import serve_person
+    from coterie_ros.agent_node import AgentNode
+
+    class Second(AgentNode):
+        def on_setup(self, parameters) -> None:
+            serve_person(self, other, "ask")
+
+    shown = io.StringIO()
+    other = PersonAtTerminal(Console(file=shown, force_terminal=True, width=200), terminal.stdin)
+    first = ros.add(
+        TaskWatcher(["rover"], TaskRecord("tidy"), person=terminal.person, context=ros.context)
+    )
+    ros.wait_active(first)
+    second = ros.add(Second("second", context=ros.context))
+    ros.wait_active(second)
+    assert f"./coterie do (process {os.getpid()}) answers the team's questions" in shown.getvalue()
+    ears = ros.node("ears")
+    ros.spin_until(lambda: ears.count_services("ask_person") == 1)
+    ros.spin(1.5)
+    assert ears.count_services("ask_person") == 1
+    ros.remove(first)
+    ros.spin_until(
+        lambda: any(
+            name == "/ask_person"
+            for name, _ in ears.get_service_names_and_types_by_node("second", "/")
+        ),
+        what="the second to follow",
+    )

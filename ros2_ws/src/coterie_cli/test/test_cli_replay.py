@@ -35,7 +35,7 @@ from coterie_cli.record_live import (
     facts_of,
 )
 from coterie_cli.replay import Player, ReplayOptions, contents, replay
-from coterie_core.ledger import Ledger, entries
+from coterie_core.ledger import Entry, Ledger, entries
 from coterie_core.recording.mcap_file import McapFile
 from coterie_core.recording.mcap_log import McapLog
 from coterie_core.recording.ros_types import TYPES, definition
@@ -117,6 +117,8 @@ def test_a_run_is_recorded_read_and_played(ros, tmp_path, monkeypatch):
     assert [entry["kind"] for entry in log] == ["stop", "release"]
     assert [one["body"]["name"] for one in decisions] == ["x.choose"]
     assert facts[FACTS]["team"] == "tiny" and json.loads(facts[FACTS]["robots"]) == ["rover"]
+    fields = json.loads(summary.schemas[channels[LOG_TOPIC].schema_id].data)["properties"]
+    assert fields["kind"] == {"type": "string"} and fields["body"] == {"type": "object"}
     assert "transient_local" in channels["/semantic_map"].metadata[KEY]
     assert "volatile" in channels["/rover/words"].metadata[KEY]
     whole = contents(McapFile(file))
@@ -280,3 +282,16 @@ def test_the_layout_shows_what_the_team_of_the_docs_publishes():
     known = set(topics(config)) | {"/rover/head/color/camera_info"}
     assert {topic for topic in shown if not topic.endswith("/odom")} <= known
     assert layout["configById"]["RawMessages!log"]["topicPath"] == LOG_TOPIC
+    paths = [
+        path["value"] for panel in layout["configById"].values() for path in panel.get("paths", ())
+    ]
+    for path in paths:
+        topic, *fields = path.split(".")
+        if topic == LOG_TOPIC:
+            assert fields[0] in Entry.__slots__
+            continue
+        assert topic.endswith("/odom") and topic.split("/")[1] in {"rover", "walker", "drone"}
+        shown_type = message_class("nav_msgs/msg/Odometry")()
+        for field in fields:
+            shown_type = getattr(shown_type, field)
+        assert isinstance(shown_type, float)

@@ -190,6 +190,18 @@ async def test_on_the_network_a_key_opens_it_and_a_viewer_commands_nothing(monke
             assert answer.status == 403
 
 
+async def test_of_a_replay_nobody_is_an_operator():
+    async with served(host="0.0.0.0", replay="monday <b>.mcap") as (page, desk, client):
+        for key in page.keys.values():
+            async with tab(client, key) as (hello, until, socket):
+                assert hello["hello"]["role"] == "viewer"
+                assert hello["hello"]["replay"] == "monday <b>.mcap"
+                await socket.send_json({"do": "stop", "id": 1})
+                reply = await until("reply")
+                assert not reply["done"] and "this is a replay" in reply["text"]
+        assert not desk.done
+
+
 async def test_too_many_pages_and_silent_ones_are_closed(monkeypatch):
     monkeypatch.setattr(page_module, "MOST_PAGES", 1)
     monkeypatch.setattr(page_module, "_HELLO", 0.1)
@@ -416,6 +428,9 @@ def test_the_stop_stays_in_view_on_a_phone_and_is_one_touch_away():
 
 
 def test_a_page_comes_back_by_itself_and_says_that_it_is_lost_meanwhile():
+    """Story: loses the connection, is told that nothing was sent, and goes on when it is back."""
+    if chromium() is None:
+        pytest.skip("no Chromium on this machine (apt install chromium): the page is not tried")
     state = state_of()
     with Browser(chromium(), 1400, 900) as browser:
         with live(state) as (page, _, _):
@@ -435,6 +450,7 @@ def test_a_page_comes_back_by_itself_and_says_that_it_is_lost_meanwhile():
 
 
 def test_robots_are_shown_on_their_floors_and_things_can_be_looked_at():
+    """Story: looks at the floors, and at what is known of a thing."""
     state = state_of()
     with live(state) as (page, _, call), Browser(chromium(), 1400, 900) as browser:
         browser.open(page.link())

@@ -57,8 +57,13 @@ def console(options: ConsoleOptions, domain: int | None, namespace: str | None) 
 
 
 @contextlib.contextmanager
-def serving(team: RunState, options: ConsoleOptions) -> Iterator[list[str]]:
+def serving(team: RunState, options: ConsoleOptions, replay: str = "") -> Iterator[list[str]]:
     """Serve the page of a team while the block runs; yields lines that say where it is.
+
+    Args:
+        team: The team.
+        options: How it is served.
+        replay: Name of the recording that is played; "": the team runs. Then nobody commands.
 
     Raises:
         CommandError: The node does not come up.
@@ -86,12 +91,13 @@ def serving(team: RunState, options: ConsoleOptions) -> Iterator[list[str]]:
     ) as node:
         page = ConsolePage(
             known,
-            node.commands(),
+            {} if replay else node.commands(),
             node.looks(),
             host=options.host,
             port=options.port,
             who=who(),
             changed=node.pages_changed,
+            replay=replay,
         )
         node.run(node.begin_page(page), "page").result(_SERVED)
         try:

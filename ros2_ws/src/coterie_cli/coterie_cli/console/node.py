@@ -342,10 +342,14 @@ class ConsoleNode(Operator):
         """
         self.page = page
         await page.start()
+        self.every(_LOOK, self._attend, "questions to people")
+
+    async def _attend(self) -> None:
+        await self.requests.attend(self.page.operators > 0)
 
     def pages_changed(self) -> None:
         """Hear that a page was opened or closed."""
-        self.loop.spawn(self.requests.attend(self.page.operators > 0), "questions to people")
+        self.loop.spawn(self._attend(), "questions to people")
         self.loop.spawn(self.cameras.update(), "cameras")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import time
 import uuid
 from collections.abc import Coroutine
@@ -15,6 +16,7 @@ from std_srvs.srv import Trigger
 from coterie_cli.ask import progress_text
 from coterie_cli.console import answers
 from coterie_cli.do.watch import OUTCOMES, STAGES, followed
+from coterie_cli.person_seat import PersonSeat
 from coterie_console.team.page import Refused, Said, Tab, words_of
 from coterie_console.team.records import Talk, Task
 from coterie_console.team.state import ConsoleState
@@ -75,9 +77,10 @@ class Requests:
         self._trainer = ServiceClient(node, Trigger, "train")
         self._working: dict[str, asyncio.Task[None]] = {}
         self._service: Any = None
+        self._seat = PersonSeat(node, f"the console's page (process {os.getpid()})")
         self._asked = 0
         self._typed: asyncio.Future[str] | None = None
-        self._one_question = asyncio.Lock()
+        self._one_question, self._attending = asyncio.Lock(), asyncio.Lock()
 
     def commands(self) -> dict[str, Any]:
         """Return what an operator's page may ask for."""
@@ -311,14 +314,17 @@ class Requests:
     async def attend(self, there: bool) -> None:
         """Take questions of the team while an operator's page is open, and leave them else.
 
-        Where nobody looks, no service is offered: a terminal may be there that answers.
+        Where nobody looks, no service is offered: a terminal may be there that answers. Nor is it
+        while a command of this computer does so; call it now and then.
         """
-        if there and self._service is None:
-            make = lambda: serve(self._node, AskInWords, PERSON, self._put, None)  # noqa: E731
-            self._service = await self._node.in_executor(make)
-        elif not there and self._service is not None:
-            service, self._service = self._service, None
-            await self._node.in_executor(self._node.destroy_service, service)
+        async with self._attending:
+            if there and self._service is None and self._seat.take():
+                make = lambda: serve(self._node, AskInWords, PERSON, self._put, None)  # noqa: E731
+                self._service = await self._node.in_executor(make)
+            elif not there and self._service is not None:
+                service, self._service = self._service, None
+                await self._node.in_executor(self._node.destroy_service, service)
+                self._seat.leave()
 
     async def _put(self, request: AskInWords.Request) -> AskInWords.Response:
         try:

@@ -14,11 +14,11 @@ from rclpy.context import Context
 from coterie_bringup.errors import CommandError
 from coterie_cli.cooperate.record import CooperationRecord, Said, Share
 from coterie_cli.person import PersonAtTerminal
+from coterie_cli.person_seat import serve_person
 from coterie_core.cooperation import Note
 from coterie_msgs.action import Cooperate
 from coterie_msgs.msg import TeamMessage
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.asking import PERSON, serve_words
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.conversions.basics import duration_from_msg, duration_to_msg
 from coterie_ros.conversions.cooperation import goal_to_msg
@@ -70,7 +70,7 @@ class CooperationWatcher(AgentNode):
     def on_setup(self, parameters: Parameters) -> None:
         """Make the clients, and offer to answer."""
         if self._person is not None and self._person.there:
-            serve_words(self, PERSON, self._person.answer)
+            serve_person(self, self._person, "cooperate")
         self._clients_of = {
             robot: ActionClient(self, Cooperate, f"{robot}/cooperate") for robot in self.robots
         }

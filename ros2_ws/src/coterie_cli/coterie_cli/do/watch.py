@@ -16,13 +16,13 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.spinning import spinning
 from coterie_cli.do.record import TaskRecord
 from coterie_cli.person import PersonAtTerminal
+from coterie_cli.person_seat import serve_person
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import RobotReport, SubTask
 from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, DiscussionTurn, RobotStatus, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.asking import PERSON, serve_words
 from coterie_ros.clients import ActionClient, GoalEnd, GoalRejected, NoAnswer
 from coterie_ros.conversions.basics import duration_to_msg
 from coterie_ros.conversions.checks import ConversionError
@@ -118,7 +118,7 @@ class TaskWatcher(AgentNode):
         """Make the client."""
         self._client = ActionClient(self, ExecuteTask, "execute_task")
         if self._person is not None and self._person.there:
-            serve_words(self, PERSON, self._person.answer)
+            serve_person(self, self._person, "do")
 
     def on_start(self) -> None:
         """Listen to leader, robots and map; put robots' requests for permits to the person."""

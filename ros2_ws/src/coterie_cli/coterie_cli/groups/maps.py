@@ -153,6 +153,13 @@ def replay(
     console: Annotated[
         bool, typer.Option("--console", help="It is shown in the console; implies --hold.")
     ] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Port of the page; default: the first free from 8080."),
+    ] = None,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="The page is not opened in the browser.")
+    ] = False,
     info: Annotated[
         bool, typer.Option("--info", help="Only a table of what is in the file is shown.")
     ] = False,
@@ -167,6 +174,7 @@ def replay(
     domain: Domain = None,
 ) -> None:
     """Play a recorded run on a ROS domain of its own."""
+    from coterie_cli.console.command import ConsoleOptions
     from coterie_cli.replay import ReplayOptions
     from coterie_cli.replay import replay as run
 
@@ -180,6 +188,7 @@ def replay(
         info=info,
         decisions=decisions,
         domain=domain,
+        page=ConsoleOptions(port=port, show=not no_open),
     )
     raise typer.Exit(run(options))
 

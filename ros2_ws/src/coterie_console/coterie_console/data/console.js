@@ -3,7 +3,7 @@
 
 const state = {};
 const PLACEHOLDERS = { ask: "Is there a mug in the kitchen?", find: "something to sit on", task: "Bring all mugs to the kitchen counter" };
-let socket = null, role = null, number = 0, closed = false, shift = 0;
+let socket = null, role = null, replayed = false, tellsWhy, number = 0, closed = false, shift = 0;
 const waiting = new Map(); // of replies: id -> what to do with them
 
 function command(name, fields = {}, then) {
@@ -69,6 +69,10 @@ const SHOW = {
     document.title = `${team.name || "Team"} – Coterie`;
     for (const one of document.querySelectorAll("#kinds input")) one.disabled = !(team.can[one.value] ?? true);
     $("draw").hidden = !team.can.correct;
+    if (team.can.why !== tellsWhy) { // what was shown before has other buttons
+      tellsWhy = team.can.why;
+      for (const [part, place] of [["talk", "talks"], ["tasks", "tasks"], ["timeline", "timeline"]]) if (state[part]) { $(place).replaceChildren(); SHOW[part](state[part]); }
+    }
     showTraining();
     const first = document.querySelector("#kinds input:checked:not(:disabled)") ?? document.querySelector("#kinds input:not(:disabled)");
     if (first) { first.checked = true; $("words").placeholder = PLACEHOLDERS[first.value]; }
@@ -87,7 +91,7 @@ const SHOW = {
 
 function showChips() {
   const links = new Map((state.health?.robots ?? []).map((r) => [r.name, r]));
-  const robots = (state.robots ?? []).map((r) => ({ id: r.name, ...r, lost: links.get(r.name)?.lost ?? false, cameras: 0 }));
+  const robots = (state.robots ?? []).map((r) => ({ id: r.name, ...r, lost: !replayed && (links.get(r.name)?.lost ?? false), cameras: 0 }));
   keyed($("chips"), robots.map(({ id, name, room, stopped, lost }) => ({ id, name, room, stopped, lost, color: colorOf(name) })), (robot) => {
     const chip = make("span", undefined, "chip", robot.stopped && "stopped", robot.lost && "lost"), dot = make("span", undefined, "dot");
     dot.style.setProperty("background", robot.color);
@@ -335,6 +339,9 @@ function connect() {
       shift = news.hello.now - Date.now() / 1000;
       document.body.classList.toggle("viewer", role === "viewer");
       $("link").classList.remove("lost");
+      replayed = Boolean(news.hello.replay); // its end is no loss of robots
+      $("replay").hidden = !replayed;
+      $("replay").textContent = `Replay of ${news.hello.replay}: what you see was recorded, and nothing can be commanded`;
       $("link").textContent = role === "viewer" ? "connected, looking on" : "connected";
       plan.trails = news.trails;
       if (watched) command("watch", watched);

@@ -67,6 +67,8 @@ class ConsolePage:
         who: Who sits at this machine, for the log.
         changed: Called when a page was opened or closed.
         frames: Where a frame may come from; see `Site`.
+        replay: Name of the recording that is shown: everybody looks on, and the page says so; "":
+            a team that runs.
 
     Attributes:
         keys: Key of each role; only asked for on the network.
@@ -84,8 +86,10 @@ class ConsolePage:
         who: str = "somebody",
         changed: Callable[[], object] = lambda: None,
         frames: Callable[[], str] = lambda: "",
+        replay: str = "",
     ) -> None:
         self.state, self._commands, self._looks = state, dict(commands), dict(looks or {})
+        self._replay = replay
         self._who, self._changed = who, changed
         self.keys: dict[Role, str] = {
             "operator": secrets.token_urlsafe(18),
@@ -123,10 +127,11 @@ class ConsolePage:
     def _role(self, key: object) -> Role | None:
         """Return what a key allows; without one, on this machine alone, all."""
         said = key if isinstance(key, str) else ""
+        most: Role = "viewer" if self._replay else "operator"
         for role, known in self.keys.items():
             if hmac.compare_digest(said.encode(), known.encode()):
-                return role
-        return None if said or self.site.on_network else "operator"
+                return "viewer" if role == "viewer" else most
+        return None if said or self.site.on_network else most
 
     async def _socket(self, request: web.Request) -> web.WebSocketResponse:
         socket = web.WebSocketResponse(heartbeat=20.0, max_msg_size=LONGEST)
@@ -169,7 +174,7 @@ class ConsolePage:
             if role is None:
                 await socket.send_str(json.dumps({"closed": trouble}))
                 return None
-            hello = {"role": role, "now": self.state.wall()}
+            hello = {"role": role, "now": self.state.wall(), "replay": plain(self._replay)}
             trails = self.state.trails()
             await socket.send_str(f'{{"hello":{json.dumps(hello)},"trails":{trails}}}')
         return role
@@ -220,10 +225,12 @@ class ConsolePage:
         task.add_done_callback(tab.working.discard)
 
     def _command(self, tab: Tab, name: object) -> Command:
-        if not isinstance(name, str) or name not in self._commands | self._looks:
-            raise Refused(f"{str(name)[:40]!r} is nothing that can be done")
-        if name in self._looks:
+        if isinstance(name, str) and name in self._looks:
             return self._looks[name]
+        if self._replay:
+            raise Refused("this is a replay: there is nothing to command")
+        if not isinstance(name, str) or name not in self._commands:
+            raise Refused(f"{str(name)[:40]!r} is nothing that can be done")
         if tab.role != "operator":
             raise Refused("a viewer looks on; to command, open the operator's link")
         return self._commands[name]

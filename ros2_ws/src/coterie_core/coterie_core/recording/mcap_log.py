@@ -17,6 +17,11 @@ from coterie_core.recording.types import RecordingError
 FLUSH_EVERY = 2.0
 """Longest time for which what was heard is not in the file [s]: what a kill can cost."""
 
+_JSON: Mapping[type, str] = {
+    str: "string", bool: "boolean", int: "integer", float: "number", dict: "object", list: "array",
+}  # fmt: skip
+"""Types of fields as JSON schemas name them; viewers offer the fields that a schema names."""
+
 
 class McapLog:
     """A log of messages; one thread writes it.
@@ -77,10 +82,21 @@ class McapLog:
         self._add(topic, data, nanos)
 
     def add_json(self, topic: str, kind: str, record: Mapping[str, Any], nanos: int) -> None:
-        """Write a record of plain data; see `add`."""
+        """Write a record of plain data; see `add`. The first of a kind tells what fields it has."""
         if topic not in self._channels:
-            schema = json.dumps({"title": kind, "type": "object"}).encode()
-            self._open(topic, kind, SchemaEncoding.JSONSchema, schema, MessageEncoding.JSON)
+            fields = {
+                name: {"type": _JSON[type(value)]}
+                for name, value in record.items()
+                if type(value) in _JSON
+            }
+            schema = {"title": kind, "type": "object", "properties": fields}
+            self._open(
+                topic,
+                kind,
+                SchemaEncoding.JSONSchema,
+                json.dumps(schema).encode(),
+                MessageEncoding.JSON,
+            )
         self._add(topic, json.dumps(record, ensure_ascii=False).encode(), nanos)
 
     def attach(self, name: str, media_type: str, data: bytes) -> None:
