@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
 from rclpy.action import ActionClient
+from sensor_msgs.msg import CompressedImage
+from std_msgs.msg import Header, String
 
+from coterie_bringup.team_client import FoundObjects
+from coterie_cli.console import answers
 from coterie_core.embodiment import Embodiment
 from coterie_core.ledger import check, entries
 from coterie_core.permits import Permits, RobotPermits
@@ -22,6 +27,9 @@ from coterie_fixtures.hostile_texts import HOSTILE
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_msgs.action import NavigateTo
 from coterie_ros import conversions
+from coterie_ros.conversions.hardware import packed_color_to_msg
+from coterie_ros.pictures import SHOW, SHOWN, Wanted
+from coterie_ros.qos import profile
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.node import BridgeNode
 
@@ -240,6 +248,49 @@ def test_a_camera_is_opened_and_listened_to_only_meanwhile(make_stage, browser):
     assert stage.sender.count_subscribers(topic) == 1
     browser.open("about:blank")
     stage.wait(lambda: stage.sender.count_subscribers(topic) == 0, "nobody to listen")
+
+
+def test_pictures_of_what_an_answer_rests_on_are_shown_beside_it(make_stage, browser):
+    """A viewer sees what a thing looked like, from whoever keeps a picture; only what was asked."""
+    stage = make_stage()
+    stage.open(browser)
+    browser.wait_for("state.map?.things.length > 3")
+    thing = next(t for t in stage.state.scene.objects.values() if t.kind == "item")
+    keeper, asked = stage.ros.node("keeper"), []
+    out = keeper.create_publisher(CompressedImage, SHOWN, profile("messages"))
+
+    def show(message: String) -> None:
+        wanted = Wanted.model_validate_json(message.data)
+        asked.append(wanted)
+        for name in (
+            f"{wanted.id}/thing/0/{HOSTILE[1]}",
+            f"{wanted.id}/thing/7/x",
+            "other/thing/0/",
+        ):
+            red = np.full((60, 80, 3), (200, 30, 30), np.uint8)
+            out.publish(packed_color_to_msg(red, Header(frame_id=name)))
+
+    stage.between(lambda: keeper.create_subscription(String, SHOW, show, profile("messages")))
+    browser.wait_for("state.team?.can.pictures")
+
+    def answer() -> None:
+        talk = stage.state.begin_talk("find", "a small thing", "anna@lab")
+        talk.answer = answers.found(
+            FoundObjects(ids=(thing.id,), explanation=""), stage.state.scene
+        )
+        talk.state = "done"
+        stage.state.touch("talk")
+
+    stage.node.loop.call(answer)
+    browser.press("Pictures")
+    browser.wait_for("document.querySelector('.pictures img')?.naturalWidth === 80")
+    browser.see(f"{thing.label.top}, by {' '.join(HOSTILE[1].split())[:20]}")
+    assert [one.label for one in asked[0].things] == [thing.label.top]
+    assert asked[0].things[0].at == thing.box.center
+    browser.wait_for("waiting.size === 0")
+    assert browser.run("document.querySelectorAll('.pictures img').length") == 1
+    assert browser.run("window.hacked ?? document.querySelectorAll('img[src=\"x\"]').length") == 0
+    assert browser.console == []
 
 
 def test_the_map_is_corrected_and_stays_so(make_stage, browser):

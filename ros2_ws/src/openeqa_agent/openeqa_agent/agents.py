@@ -251,7 +251,7 @@ class OpenAgent:
     async def _from_frames(self, question: OpenQuestion, recording: Recording | None) -> OpenReply:
         if self.decider.rule_only or recording is None or not len(recording):
             return await self._from_captions(question, recording)
-        frames, problems = await _read(recording, self.options.frames)
+        frames, problems = await read_frames(recording, self.options.frames)
         images, names, left_out = self._encoded(frames)
         captions = tuple(_plain_captions(frames, recording.scene))
         if not images:
@@ -275,7 +275,7 @@ class OpenAgent:
         names: tuple[str, ...] = ()
         if self.options.vision and recording is not None and self.options.looks:
             wanted = [c.frame for c in _bearing(frames, question, self.options.looks).captions]
-            read, _ = await _read(recording, self.options.frames)
+            read, _ = await read_frames(recording, self.options.frames)
             images, names, more = self._encoded([f for f in read if f.name in wanted])
             left_out = f"{left_out} {more}".strip()
         text = await self._text(index, question) if index is not None else ""
@@ -358,7 +358,7 @@ class OpenAgent:
         key = (recording.name, len(recording))
         async with self._captioning:  # questions asked at the same time share them
             if key not in self._captions:
-                frames, problems = await _read(recording, self.options.frames)
+                frames, problems = await read_frames(recording, self.options.frames)
                 known = recording.scene
                 captions = await asyncio.gather(*(self._caption(frame, known) for frame in frames))
                 while len(self._captions) >= _KEPT:
@@ -381,8 +381,8 @@ class OpenAgent:
         return FrameCaption(frame.name, CaptionFrame().rule(state).caption)
 
 
-async def _read(recording: Recording, count: int) -> tuple[list[RecordedFrame], str]:
-    """Frames spread evenly; a frame that cannot be read is left out and told of."""
+async def read_frames(recording: Recording, count: int) -> tuple[list[RecordedFrame], str]:
+    """Return frames spread evenly; a frame that cannot be read is left out and told of."""
     frames, problems = [], []
     for k in sample_evenly(recording, count):
         try:

@@ -37,10 +37,11 @@ from coterie_ros.model import (
 )
 from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.pictures import PictureServer, Wanted
 from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import STOPPED, RobotStopped, StopWatch
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
-from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
+from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent, read_frames
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.asking_back import answers_all_the_same
 from openeqa_agent.explore import ExplorerOptions
@@ -180,6 +181,8 @@ class OpenNode(AgentNode):
             self._on_map,
             convert=conversions.scene_from_msg,
         )
+        if self.recording is not None:
+            self._pictures = PictureServer(self, self._show_frames)
         if self.robot:
             self._stop_watch = StopWatch(self, f"{self.robot}/{STOPPED}")
             self.subscribe(
@@ -189,6 +192,16 @@ class OpenNode(AgentNode):
                 self._on_observation,
                 convert=conversions.observation_from_msg,
             )
+
+    async def _show_frames(self, wanted: Wanted) -> None:
+        """Show frames of the recording that an answer has named."""
+        if self.recording is None or not wanted.frames:
+            return
+        frames, _ = await read_frames(self.recording, self.agent.options.frames)
+        for one in frames:
+            if one.name in wanted.frames and one.frame.color is not None:
+                number = wanted.frames.index(one.name)
+                self._pictures.show(wanted, "frame", number, one.frame.color)
 
     # -- what is known ---------------------------------------------------------------------------
 

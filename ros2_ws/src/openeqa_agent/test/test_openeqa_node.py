@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
+import numpy as np
 import pytest
 
 pytest.importorskip("coterie_msgs")
@@ -11,16 +13,21 @@ pytest.importorskip("coterie_msgs")
 from action_msgs.msg import GoalStatus
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.action import ActionClient
+from sensor_msgs.msg import CompressedImage
+from std_msgs.msg import String
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Box
 from coterie_core.language import ModelProfile
+from coterie_core.recording import RecordedFrame, RecordingWriter
 from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject
 from coterie_core.testing.endpoint import Endpoint, server_error
+from coterie_fixtures.drawn_scenes import COLS, ROWS, SIDES, TABLE, view
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_msgs.action import AskOpen
 from coterie_msgs.msg import AskProgress, Observation, SemanticMap
 from coterie_ros import conversions
+from coterie_ros.pictures import SHOW, SHOWN, Wanted, shown_as
 from coterie_ros.qos import profile
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -112,6 +119,23 @@ def test_an_answer_that_is_not_sure_enough_is_withheld(ros):
     asker.show(home())
     told = asker.ask("What color is the desk?")
     assert not told.success and "0.99 is needed" in told.message
+
+
+def test_frames_that_an_answer_names_are_shown_to_who_asks(ros, tmp_path):
+    with RecordingWriter(tmp_path / "r") as writer:
+        for k in range(3):
+            frame, _ = view({"table": TABLE}, SIDES[k])
+            color = np.full((ROWS, COLS, 3), (40 * k, 200, 30), np.uint8)
+            writer.add(RecordedFrame(f"frame {k}", dataclasses.replace(frame, color=color)))
+    asker, shown = Asker(ros, recording=str(tmp_path / "r")), []
+    asker.node.create_subscription(CompressedImage, SHOWN, shown.append, profile("messages"))
+    out = asker.node.create_publisher(String, SHOW, profile("messages"))
+    ros.wait_for_matched(out)
+    out.publish(String(data=Wanted(id="a1", frames=("frame 9", "frame 2")).model_dump_json()))
+    ros.spin_until(lambda: shown, what="the frame")
+    assert [shown_as(one) for one in shown] == [("a1", "frame", 1, "")]
+    pixels = conversions.color_from_msg(shown[0])
+    assert np.abs(pixels.mean(axis=(0, 1)) - (80, 200, 30)).max() < 10
 
 
 def test_a_map_in_another_frame_is_not_taken(ros):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,7 +12,7 @@ import numpy.typing as npt
 from scipy.spatial import cKDTree
 
 from coterie_core.embedding import Embedding
-from coterie_core.geometry import Box
+from coterie_core.geometry import Box, Vec3
 from coterie_core.scene import LabelBelief, size_similarity
 from semantic_mapper.cloud import EvidenceCloud, Points
 
@@ -19,6 +21,8 @@ ELSEWHERE = 0.15
 """A camera that moved by so much looks from another viewpoint [m]."""
 _MOST_BOXES = 20
 """Boxes that count for the mean of an instance that moves or turns."""
+_SAME_THING, _SAME_PLACE = 0.5, 0.1
+"""How far apart two maps have the centre of one thing of a label, and of any label [m]."""
 CUT = 1.0
 """Percentage of the points that may lie beyond each face of a box: strays of the depth camera."""
 
@@ -174,3 +178,16 @@ def box_similarity(
     """How alike two boxes' sizes are (0..1), each at least 2 cm thick."""
     volumes = (np.prod(high - low + 0.02), np.prod(other_high - other_low + 0.02))
     return size_similarity(float(volumes[0]), float(volumes[1]))
+
+
+def meant(things: Sequence[Instance], label: str, at: Vec3) -> Instance | None:
+    """Return the thing that somebody else's map has, by its label and centre [m].
+
+    Maps of several robots differ by a little; a thing that a person renamed stays in its place.
+    """
+    near = [
+        (one.labels.top != label, math.dist((one.low + one.high) / 2.0, at), one.id, one)
+        for one in things
+    ]
+    fits = [row for row in near if row[1] <= (_SAME_PLACE if row[0] else _SAME_THING)]
+    return min(fits, key=lambda row: row[:3])[3] if fits else None

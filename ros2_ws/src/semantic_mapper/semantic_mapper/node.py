@@ -31,6 +31,7 @@ from coterie_ros.conversions.detections import Detection2DArray, Detection3DArra
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import node_meanings
 from coterie_ros.parameters import Parameters
+from coterie_ros.pictures import PictureServer, Wanted
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.team_memory import MemoryKeeper
 from semantic_mapper.builder import (
@@ -44,6 +45,7 @@ from semantic_mapper.builder import (
 from semantic_mapper.camera_subscriber import CameraSubscriber, Job
 from semantic_mapper.files import color_of, load_map
 from semantic_mapper.grid import GridOptions
+from semantic_mapper.instances import meant
 from semantic_mapper.options import MapperOptions
 from semantic_mapper.parameters import MAPPER_PARAMETERS
 from semantic_mapper.state import StateError
@@ -167,6 +169,8 @@ class MapperNode(AgentNode):
                 convert=partial(conversions.transforms_from_msg, topic=topic),
             )
         self.every(_RETRY, self._retry, "frames that wait")
+        if self.parameters["color"]:
+            self._pictures = PictureServer(self, self._on_wanted)
 
     def on_stop(self) -> None:
         """End the mapping thread; keep the state."""
@@ -268,6 +272,10 @@ class MapperNode(AgentNode):
         self._moves += 1
         self.worker.call(lambda: None)
 
+    def _on_wanted(self, wanted: Wanted) -> None:
+        """Let whoever asks see pictures of things."""
+        self.worker.call(partial(self._show_pictures, wanted))
+
     def _tell_corrections(self) -> None:
         self._corrections_out.publish(String(data=write_corrections(self.corrections.all)))
 
@@ -294,6 +302,14 @@ class MapperNode(AgentNode):
             message = conversions.grid_to_msg(values, grid.options.cell, origin, head)
             # A floor's first grid makes a publisher: that is for the executor's thread.
             self.post(partial(self._publish_grid, id_, message))
+
+    def _show_pictures(self, wanted: Wanted) -> None:
+        """Show the best picture of things that are asked for, where the map has them."""
+        things = [one for one in self.builder.mapper.instances if one.crop is not None]
+        for k, one in enumerate(wanted.things):
+            found = meant(things, one.label, one.at)
+            if found is not None and found.crop is not None:
+                self._pictures.show(wanted, "thing", k, found.crop, found.robot)
 
     def _publish_grid(self, floor: str, message: OccupancyGrid) -> None:
         if not self.active:

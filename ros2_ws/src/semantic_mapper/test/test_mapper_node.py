@@ -30,6 +30,7 @@ from coterie_fixtures.drawn_scenes import COLS, FOCAL, MUG, ROWS, SIDES, TABLE, 
 from coterie_msgs.msg import ImageDetections, SemanticMap
 from coterie_msgs.srv import SaveMap
 from coterie_ros import conversions
+from coterie_ros.pictures import SHOW, SHOWN, Wanted, WantedThing, shown_as
 from coterie_ros.qos import profile
 from semantic_mapper.node import MapperNode
 from tf2_msgs.msg import TFMessage
@@ -321,6 +322,22 @@ def test_packed_images_are_mapped(ros: Any) -> None:
         ros.spin_until(lambda k=k: frames(node) == k + 1)
     ros.spin_until(lambda: ear.labels() == ["mug", "table"])
     assert {t.properties.get("color") for t in ear.scene().objects.values()} == {"red"}
+    # Whoever wants to see what an answer rests on gets its best picture, and nothing else.
+    shown: list[CompressedImage] = []
+    ear.node.create_subscription(CompressedImage, SHOWN, shown.append, profile("messages"))
+    asking = ear.node.create_publisher(String, SHOW, profile("messages"))
+    ros.wait_for_matched(asking)
+    mug = next(t for t in ear.scene().objects.values() if t.label.top == "mug")
+    x, y, z = mug.box.center
+    places = (("mug", (x, y, z)), ("piano", (x + 0.3, y, z)), ("mug", (x, y, z + 0.1)))
+    things = tuple(WantedThing(label=label, at=at) for label, at in places)
+    asking.publish(String(data='{"id": "../x"}'))  # is told, and nothing else
+    asking.publish(String(data=Wanted(id="a1", things=things).model_dump_json()))
+    ros.spin_until(lambda: len(shown) >= 2, what="pictures of the mug")
+    assert [shown_as(one) for one in shown] == [("a1", "thing", k, "r1") for k in (0, 2)]
+    pixels = conversions.color_from_msg(shown[0])
+    assert max(pixels.shape) <= 96
+    assert np.abs(pixels.mean(axis=(0, 1)) - (200, 30, 30)).max() < 10
 
 
 def test_boxes_of_vision_msgs_are_mapped(ros: Any) -> None:

@@ -36,7 +36,8 @@ def presence(answer: TeamAnswer, room: str, memories: Mapping[str, SceneGraph]) 
             thing = known.objects.get(id_) if known is not None else None
             if thing is not None:
                 label = plain(f"{thing.label.top}, seen by {one.robot}", 100)
-                marks.append({"at": [round(v, 2) for v in thing.box.center], "label": label})
+                at = [round(v, 2) for v in thing.box.center]
+                marks.append({"at": at, "label": label, "thing": plain(thing.label.top, 100)})
     rows += [[plain(robot), ["–", "soft"], "", "did not answer in time"] for robot in final.missing]
     word = {True: "yes", False: "no", None: "unknown"}[final.yes]
     return {
@@ -63,6 +64,7 @@ def in_words(answer: OpenAnswer, scene: SceneGraph) -> dict[str, Any]:
         "sure": sure,
         "method": plain(f"{answer.category.replace('_', ' ')}, {answer.method}", 100),
         "objects": _things(answer.objects, scene),
+        "frames": [plain(name, 300) for name in answer.frames[:_MOST]],
         "lit": {
             "things": list(answer.objects[:_MOST]),
             "path": [[round(x, 2), round(y, 2)] for x, y, _ in answer.path[:1000]],

@@ -23,6 +23,7 @@ from coterie_cli.console.cameras import Cameras
 from coterie_cli.console.corrections import MapCorrections
 from coterie_cli.console.explaining import Explaining
 from coterie_cli.console.permits import PermitDesk
+from coterie_cli.console.pictures import Pictures
 from coterie_cli.console.requests import Requests
 from coterie_console.team.page import ConsolePage, Refused, Said, Tab
 from coterie_console.team.state import ConsoleState
@@ -101,6 +102,7 @@ class ConsoleNode(Operator):
         """Listen to the team."""
         space = self.get_namespace().rstrip("/")
         self.corrections = MapCorrections(self, self.state)
+        self.pictures = Pictures(self, self.state)
         self.desk = PermitDesk(self, self.state, self._key_file)
         for robot in self.robots:
             self._watch(robot)
@@ -206,7 +208,12 @@ class ConsoleNode(Operator):
         self.cameras.found(await self.in_executor(self.cameras.look, space, topics))
         can = await self.in_executor(self.requests.abilities)
         self.state.abilities(
-            can | {"correct": self.corrections.there, "why": self.explaining.there}
+            can
+            | {
+                "correct": self.corrections.there,
+                "why": self.explaining.there,
+                "pictures": self.pictures.there,
+            }
         )
         self.state.tick()
         if self._tail is not None:
@@ -316,7 +323,11 @@ class ConsoleNode(Operator):
 
     def looks(self) -> dict[str, Any]:
         """Return what a viewer's page may ask for, too."""
-        return {"watch": self.cameras.watch, "why": self.explaining.why}
+        return {
+            "watch": self.cameras.watch,
+            "why": self.explaining.why,
+            "pictures": lambda said, tab: self.pictures.show(said, tab),
+        }
 
     async def _show_space(self, said: Said, tab: Tab) -> str:
         """Serve the map in 3D, in a page of its own; tells where."""

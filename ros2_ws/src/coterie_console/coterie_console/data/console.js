@@ -155,7 +155,7 @@ function talkNode(talk) {
   if (answer.objects?.length) node.append(table(["thing", "taken for", "room"], answer.objects.map((o) => [o.id, o.label, o.room])));
   if (talk.told) node.append(make("p", talk.told, "soft"));
   const line2 = buttons();
-  line2.append(...showOnMap(answer.lit ?? {}));
+  line2.append(...showOnMap(answer.lit ?? {}), ...pictureButton(talk));
   if (answer.question) {
     if (answer.label === undefined || answer.label === null) {
       line2.append(button("Right", () => command("label", { talk: talk.id, right: true }), "operator"), button("Wrong", () => command("label", { talk: talk.id, right: false }), "operator"));
@@ -163,6 +163,7 @@ function talkNode(talk) {
   }
   if (talk.asked || talk.kind === "find") line2.append(whyOf(talk.asked || talk.words.slice(0, 200)));
   if (line2.children.length) node.append(line2);
+  node.append(pictureRow(talk));
   return node;
 }
 
@@ -350,6 +351,7 @@ function connect() {
     for (const section of Object.keys(news.state ?? {})) SHOW[section](state[section]);
     if (news.picture) takePicture(news.picture);
     if (news.why) takeWhy(news.why);
+    if (news.evidence) takeEvidence(news.evidence);
     if (news.reply) {
       const then = waiting.get(news.reply.id);
       waiting.delete(news.reply.id);

@@ -1,0 +1,100 @@
+"""Pictures of what an answer rests on: asked for on a topic, sent by the nodes that keep them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from sensor_msgs.msg import CompressedImage
+from std_msgs.msg import Header, String
+
+from coterie_core.geometry import Vec3
+from coterie_core.plain_data import schema_problems
+from coterie_ros.conversions.hardware import packed_color_to_msg
+
+if TYPE_CHECKING:
+    from coterie_ros.agent_node import AgentNode
+
+SHOW = "show_pictures"
+"""Topic on which pictures are asked for: `Wanted` as JSON (std_msgs/String)."""
+SHOWN = "pictures"
+"""Topic of the pictures (sensor_msgs/CompressedImage); `header.frame_id` is a `shown_as`."""
+MOST = 8
+"""Things, and frames, that are asked for at a time."""
+_LONGEST = 20_000
+_SIDE = 480
+"""Longest side of a picture that is sent [px]."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class WantedThing(_Part):
+    """A thing: its label, and its centre in the map frame [m]."""
+
+    label: str = Field(max_length=200)
+    at: Vec3
+
+
+class Wanted(_Part):
+    """What pictures are asked for; `id` names the request."""
+
+    id: str = Field(pattern=r"^[0-9a-z]{1,40}$")
+    things: Annotated[tuple[WantedThing, ...], Field(max_length=MOST)] = ()
+    frames: Annotated[
+        tuple[Annotated[str, Field(max_length=300)], ...], Field(max_length=MOST)
+    ] = ()
+
+
+class PictureServer:
+    """Sends pictures that a node keeps to whoever asks; for `on_start`.
+
+    Args:
+        node: The node.
+        asked: Called with what is asked for, in the loop's thread; it calls `show`.
+    """
+
+    def __init__(self, node: AgentNode, asked: Callable[[Wanted], Awaitable[None] | None]) -> None:
+        self._out = node.publisher(CompressedImage, SHOWN, "messages")
+        node.subscribe(String, SHOW, "messages", asked, convert=_read)
+
+    def show(
+        self, wanted: Wanted, what: str, number: int, color: npt.NDArray[Any], by: str = ""
+    ) -> None:
+        """Send the picture of a `thing` or `frame` of a request; from any thread.
+
+        Args:
+            wanted: The request.
+            what: thing or frame.
+            number: Which one of the request.
+            color: (rows, cols, 3) RGB.
+            by: Who took it.
+        """
+        step = max(math.ceil(max(color.shape[:2]) / _SIDE), 1)
+        small = np.ascontiguousarray(color[::step, ::step])
+        head = Header(frame_id=f"{wanted.id}/{what}/{number}/{by}")
+        self._out.publish(packed_color_to_msg(small, head))
+
+
+def shown_as(message: CompressedImage) -> tuple[str, str, int, str]:
+    """Return what a picture is of: request, `thing` or `frame`, its number, who took it.
+
+    Raises:
+        ValueError: It does not say so.
+    """
+    parts = str(message.header.frame_id)[:200].split("/", 3)
+    if len(parts) != 4 or parts[1] not in ("thing", "frame") or not parts[2].isdecimal():
+        raise ValueError(f"{SHOWN}: frame_id: expected REQUEST/thing|frame/NUMBER/WHO")
+    return parts[0], parts[1], int(parts[2]), parts[3]
+
+
+def _read(message: String) -> Wanted:
+    try:
+        return Wanted.model_validate_json(str(message.data)[:_LONGEST])
+    except ValidationError as error:
+        raise ValueError(f"{SHOW}: {schema_problems(error)}") from None
