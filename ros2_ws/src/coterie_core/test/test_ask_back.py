@@ -77,6 +77,8 @@ def state(
         ("What color is the vase?", "ambiguous"),
         ("What color is the vase in the study?", "clear"),
         ("What color is the bowl?", "clear"),
+        ("How large is the bowl?", "clear"),
+        ("How long is the guitar?", "false_premise"),
         ("How many vases are there?", "clear"),
         ("Is there a guitar in the study?", "clear"),
         ("Is the bowl on the desk?", "clear"),

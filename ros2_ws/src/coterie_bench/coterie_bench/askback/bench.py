@@ -61,6 +61,9 @@ def bench_askback(
     part: Annotated[
         str, typer.Option(help="Sentences and houses: development, or test (held out).")
     ] = "development",
+    first: Annotated[
+        int | None, typer.Option(help="Seed of the first house; default: of the part's first.")
+    ] = None,
     each: Annotated[
         int, typer.Option(min=1, help="Largest number of requests of one sort and house.")
     ] = 2,
@@ -96,7 +99,8 @@ def bench_askback(
         write_atomically(calibrate_to, calibrated(found, told, command))
         console.print(f"wrote {calibrate_to}", markup=False, highlight=False)
         return
-    chosen = (TEST_HOUSES if part == "test" else DEVELOPMENT_HOUSES)[:houses]
+    usual = TEST_HOUSES if part == "test" else DEVELOPMENT_HOUSES
+    chosen = usual[:houses] if first is None else tuple(range(first, first + houses))
     work = [(seed, part, each) for seed in chosen]
     records = [
         one for many in _each(console, "judging", judge_house, work, workers) for one in many

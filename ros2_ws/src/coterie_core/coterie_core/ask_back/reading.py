@@ -24,7 +24,6 @@ _POLAR = re.compile(r"(?:is|are|was|were|does|do|did|has|have|can|could)\b")
 _BARE_COUNT = re.compile(r"\bhow many (?:are|do|can|have|of (?:them|those|these))\b")
 _DEMONSTRATIVES = ("that", "this", "those", "these")
 _ANAPHORS = ("it", "they", "them")
-_COUNTING = ("one", "many", "some", "several", "few")
 _POINTED = re.compile(r"\b(?:that|this) one\b")
 _SOME = re.compile(r"\b(?:something|anything|somewhere|somebody|everything|what else)\b")
 _IT_SEEMS = re.compile(r"\bit (?:is|was|will be) (?:\w+ )?(?:to|that|time|raining|cold|hot|dark)\b")
@@ -126,7 +125,7 @@ def _speaks_of(phrase: Phrase, tokens: list[str], start: int) -> bool:
     if phrase.person or phrase.house or phrase.robot:
         return False
     if phrase.pronoun:
-        return tokens[start] not in _COUNTING or (start > 0 and tokens[start - 1] != "how")
+        return start == 0 or tokens[start - 1] != "how"  # "how many", "how large" stand for nothing
     if phrase.anything:
         return False
     if tokens[start] in ARTICLES:
