@@ -46,7 +46,11 @@ class Desk:
         async def fail(said, tab):
             raise KeyError("oh")
 
-        return {"stop": stop, "ask": ask, "refuse": refuse, "fail": fail}
+        async def hand_over(said, tab):
+            self.done.append(("hand_over", dict(said), tab.who))
+            raise Refused("walker <b>cannot</b>")
+
+        return {"hand_over": hand_over, "stop": stop, "ask": ask, "refuse": refuse, "fail": fail}
 
 
 def state_of(*robots: str) -> ConsoleState:
@@ -377,6 +381,41 @@ def hostile_state() -> ConsoleState:
                       [text[:100] for text in HOSTILE[:12]]}  # fmt: skip
     state.touch(*page_module.SECTIONS)
     return state
+
+
+def test_a_part_of_a_task_is_handed_over_and_a_refusal_stays_to_be_read():
+    state = state_of("rover", "walker")
+    state.abilities({"hand_over": True})
+    state.begin_task("see to the mug", "anna")
+    part = SubTask(id="detect-1", kind="detect", object=Thing(label="mug"), robot="rover")
+    state.sub_tasks([part, part.model_copy(update={"id": "d2", "state": SubTaskState.DONE})], "t1")
+    with live(state) as (page, desk, call), Browser(chromium(), 390, 900) as browser:
+        browser.open(page.link())
+        browser.wait_for("document.querySelectorAll('#tasks select').length === 1")
+        assert browser.run("[...document.querySelectorAll('#tasks option')].map(o => o.value)") == [
+            "walker"
+        ]
+        browser.run(
+            "document.querySelector('#tasks details').open = true;"
+            "const r = document.querySelector('#tasks details input'); r.value = 'arm creaks';"
+            "r.dispatchEvent(new Event('input'))"
+        )
+        # A newer table keeps what is typed.
+        call(state.said, "leader", "statement", "something")
+        browser.wait_for("document.querySelector('#tasks').textContent.includes('something')")
+        browser.press("Hand over")
+        shown = "document.querySelector('#tasks [data-part]').innerText === 'walker <b>cannot</b>'"
+        browser.wait_for(shown)
+        call(state.said, "leader", "statement", "something else")
+        browser.wait_for("document.querySelector('#tasks').textContent.includes('something else')")
+        assert browser.run(shown)
+        done = {"do": "hand_over", "part": "t1/detect-1", "robot": "walker", "reason": "arm creaks"}
+        assert [(name, {**said, "id": 0}) for name, said, _ in desk.done] == [
+            ("hand_over", {**done, "id": 0})
+        ]
+        browser.run("document.body.classList.add('viewer')")
+        assert browser.run("document.querySelector('#tasks details').offsetParent") is None
+        assert browser.console == []
 
 
 @pytest.mark.parametrize("width", [1400, 390])

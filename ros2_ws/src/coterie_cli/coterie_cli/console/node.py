@@ -22,6 +22,7 @@ from coterie_bringup.team_client import Operator
 from coterie_cli.console.cameras import Cameras
 from coterie_cli.console.corrections import MapCorrections
 from coterie_cli.console.explaining import Explaining
+from coterie_cli.console.hand_over import HandOvers
 from coterie_cli.console.permits import PermitDesk
 from coterie_cli.console.pictures import Pictures
 from coterie_cli.console.requests import Requests
@@ -95,6 +96,7 @@ class ConsoleNode(Operator):
         """Make publishers and clients."""
         super().on_setup(parameters)
         self.requests = Requests(self, self.state)
+        self.hand_overs = HandOvers(self, self.state)
         self.cameras = Cameras(self, self.state)
         self._stop_all = self.publisher(String, STOP, "messages")
 
@@ -148,6 +150,7 @@ class ConsoleNode(Operator):
             "release": self._release,
             "permit": lambda said, tab: self.desk.answer(said, tab),
             "revoke": lambda said, tab: self.desk.revoke(said, tab),
+            "hand_over": self.hand_overs.hand_over,
             "space": self._show_space,
             "correct": lambda said, tab: self.corrections.correct(said, tab),
             "undo": lambda said, tab: self.corrections.undo(said, tab),
@@ -207,6 +210,7 @@ class ConsoleNode(Operator):
         space = self.get_namespace().rstrip("/")
         self.cameras.found(await self.in_executor(self.cameras.look, space, topics))
         can = await self.in_executor(self.requests.abilities)
+        can["hand_over"] = await self.in_executor(self.hand_overs.there)
         self.state.abilities(
             can
             | {

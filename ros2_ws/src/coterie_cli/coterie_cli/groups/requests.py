@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from coterie_cli.groups.teams import By
 from coterie_cli.options import TEAM, AsJson, Domain, Model, ModelForFiles, Namespace, Out
 
 app = typer.Typer()
@@ -156,6 +157,24 @@ def do_task(
         as_json=as_json,
     )
     raise typer.Exit(do(options))
+
+
+@app.command("handover")
+def hand_over(
+    sub_task: Annotated[
+        str,
+        typer.Argument(help="Id of a sub-task; a wrong one lists those that are not done."),
+    ],
+    robot: Annotated[str, typer.Argument(help="Robot that is to do it.")],
+    reason: Annotated[str, typer.Option(help="Reason, for the log and for `why`.")] = "",
+    by: By = "",
+    domain: Domain = None,
+    namespace: Namespace = None,
+) -> None:
+    """Have another robot do a sub-task of the task in work; exit code 0 only if it does now."""
+    from coterie_cli.hand_over import hand_over as run
+
+    raise typer.Exit(run(sub_task, robot, by, reason, domain, namespace))
 
 
 @app.command()

@@ -175,7 +175,7 @@ function taskNode(task) {
   node.append(line);
   if (!ended && task.all) node.append(Object.assign(make("progress"), { max: task.all, value: task.done }));
   if (task.rows.length) {
-    const rows = task.rows.map((row) => [row.robot || "–", row.what, [row.state, row.state], [row.why, "soft"], row.id && state.team?.can.why ? whyButton(row.id) : ""]);
+    const rows = task.rows.map((row) => [row.robot || "–", row.what, [row.state, row.state], [row.why, "soft"], partButtons(task, row)]);
     if (ended) {
       const more = make("details");
       more.append(make("summary", "who did what"), table(["robot", "what", "state", "", ""], rows));

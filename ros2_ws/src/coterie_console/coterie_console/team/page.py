@@ -24,7 +24,16 @@ SLOW: Mapping[Section, float] = {"map": 1.0, "timeline": 0.5, "health": 1.0}
 MOST_PAGES = 20
 _HELLO = 10.0
 """In which time a page that was opened has to say who it is [s]."""
-_SCRIPTS = ("dom.js", "console.js", "fences.js", "permits.js", "pictures.js", "plan.js", "why.js")
+_SCRIPTS = (
+    "dom.js",
+    "console.js",
+    "fences.js",
+    "hand_over.js",
+    "permits.js",
+    "pictures.js",
+    "plan.js",
+    "why.js",
+)
 _FILES = {f"/{name}": name for name in (*_SCRIPTS, "console.css")}
 _log = logging.getLogger(__name__)
 
