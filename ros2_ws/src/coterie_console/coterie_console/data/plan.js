@@ -21,7 +21,8 @@ function takeMap(map) {
   plan.map = map;
   if (!map.floors.some((f) => f.id === plan.floor)) plan.floor = map.floors[0]?.id ?? "";
   $("nothing").hidden = map.rooms.length + map.things.length > 0;
-  const points = [...map.rooms.flatMap((r) => r.outline), ...map.things.flatMap((t) => t.corners), ...map.fences.flatMap((f) => f.pieces.flatMap((p) => p.rings.flat()))];
+  let points = [...map.rooms.flatMap((r) => r.outline), ...map.things.flatMap((t) => t.corners)];
+  if (!points.length) points = map.fences.flatMap((f) => f.pieces.flatMap((p) => p.rings.flat())); // an area may be far larger than the house
   if (points.length) {
     const xs = points.map((p) => p[0]), ys = points.map((p) => -p[1]);
     const [x, y] = [Math.min(...xs) - 0.5, Math.min(...ys) - 0.5];
