@@ -113,6 +113,12 @@ def said(kind: str, text: str) -> str:
     )
 
 
+HAND_OVER_TO_SCOUT = (
+    "(() => { const part = document.querySelector('.task td details.operator'); part.open = true;"
+    "part.querySelector('select').value = 'scout'; part.querySelector('button').click(); })()"
+)
+
+
 def test_a_first_time_operator_asks_finds_gives_a_task_cancels_it_and_gives_it_again(team):
     """Stories: asks, finds out why, and marks the answer; finds a thing and sees it lit up; gives a
     task, cancels it, and gives it again."""
@@ -154,6 +160,9 @@ def test_a_first_time_operator_asks_finds_gives_a_task_cancels_it_and_gives_it_a
         browser.run(said("task", task))
         browser.wait_for("state.tasks?.[0]?.all > 0", within=120.0)
         browser.see("walker")
+        browser.wait_for("document.querySelectorAll('.task td details.operator').length > 0")
+        browser.run(HAND_OVER_TO_SCOUT)
+        browser.see("no such robot takes part; those that do: walker")
         browser.run("document.querySelector('.task td button.why').click()")
         browser.wait_for("document.querySelectorAll('#why li').length > 1")
         assert task in browser.run("document.getElementById('why').innerText")
