@@ -175,8 +175,7 @@ def test_a_first_time_operator_asks_finds_gives_a_task_cancels_it_and_gives_it_a
         browser.wait_for("state.robots.every(r => !r.doing)", within=120.0)
         browser.wait_for("document.querySelectorAll('.task details').length > 0")
 
-        browser.run("document.getElementById('words').value = ''")
-        browser.run(said("task", task))
+        browser.press("Resume")
         browser.wait_for("state.tasks[1]?.outcome", within=300.0)
         outcome, message = browser.run("[state.tasks[1].outcome, state.tasks[1].message]")
         item, goal = task.split()[1::2]

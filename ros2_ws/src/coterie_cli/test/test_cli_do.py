@@ -14,7 +14,7 @@ from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
 from coterie_cli.do.command import DEFAULT_TEAM, DoOptions, do
-from coterie_cli.do.record import TaskRecord
+from coterie_cli.do.record import TaskRecord, words_to_resume
 from coterie_cli.do.view import TaskView, result_panel, sub_task_table
 from coterie_cli.figures.task import save_task
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing
@@ -79,6 +79,23 @@ def test_the_view_shows_who_does_what() -> None:
 def test_an_empty_task_is_refused() -> None:
     with pytest.raises(CommandError, match="empty"):
         do(DoOptions("  "))
+
+
+def test_what_ended_early_is_resumed_in_the_words_that_the_team_took(tmp_path) -> None:
+    record = TaskRecord("bring the mug", meant="bring mug-2", outcome="cancelled")
+    save_task(record, tmp_path)
+    assert words_to_resume(tmp_path) == words_to_resume(tmp_path, "bring the mug") == "bring mug-2"
+    with pytest.raises(CommandError, match="another task: 'bring the mug'"):
+        words_to_resume(tmp_path, "bring the pot")
+    save_task(TaskRecord("bring the mug", success=True, outcome="done"), tmp_path)
+    with pytest.raises(CommandError, match="nothing is left"):
+        words_to_resume(tmp_path)
+    for text in ("{", "[]", '{"task": 3}', '{"task": 3, "outcome": "x", "success": false}'):
+        (tmp_path / "result.json").write_text(text)
+        with pytest.raises(CommandError, match="no result"):
+            words_to_resume(tmp_path)
+    with pytest.raises(CommandError, match="--out"):
+        do(DoOptions("", resume=True, out=tmp_path / "nowhere"))
 
 
 def test_a_missing_team_file_is_named() -> None:

@@ -277,6 +277,26 @@ async def test_a_failed_sub_task_goes_to_another_robot(tools) -> None:
     assert {o.kind: o.state for o in leader.assignment}["pick"] is SubTaskState.PENDING
 
 
+async def test_a_task_that_is_resumed_counts_what_is_in_place_already(tools) -> None:
+    house = small_house()
+    thing = house.objects["mug-1"]
+    counter = house.objects["counter-1"]
+    house.add_object(replace(deepcopy(house.objects["mug-2"]), id="mug-3"))
+    thing.support, thing.room = counter.id, counter.room
+    words = "bring two mugs to the kitchen counter"
+
+    async def picked(resumed: bool) -> int:
+        leader, _ = make(tools, house=deepcopy(house))
+        await leader.discuss("t", words, STARTS, resumed=resumed)
+        assert leader.state().resumed is resumed
+        looked = {o.object.id for o in leader.assignment if o.kind == "detect"}
+        assert ("mug-1" in looked) is resumed  # what counts has to be seen there
+        return len(ids(leader, "pick"))
+
+    assert await picked(resumed=False) == 2
+    assert await picked(resumed=True) == 1
+
+
 async def test_what_one_cannot_put_down_there_another_brings(tools) -> None:
     leader, _ = make(tools)
     await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)

@@ -89,6 +89,7 @@ class Requests:
             "find": self._find,
             "task": self._task,
             "cancel": self._cancel,
+            "resume": self._resume,
             "label": self._label,
             "train": self._train,
             "answer": self._answer,
@@ -227,16 +228,26 @@ class Requests:
     # -- tasks ---------------------------------------------------------------------------------
 
     async def _task(self, said: Said, tab: Tab) -> str:
-        words = self._words(said)
+        return self._given(self._words(said), tab)
+
+    def _given(self, words: str, tab: Tab, resumed: bool = False) -> str:
         going = self.state.current_task()
         if going is not None:
             raise Refused(f"a task is at work: {going.words}; wait for its end, or cancel it")
         task = self.state.begin_task(words, tab.who)
+        task.resumed = resumed
         self._begin(f"task {task.id}", self._done(task, words))
         return ""
 
+    async def _resume(self, said: Said, tab: Tab) -> str:
+        """Give a task that ended early once more; what is in place counts as done."""
+        task = next((one for one in self.state.tasks if one.id == said.get("task")), None)
+        if task is None or not self.state.resumable(task):
+            raise Refused("only a task that ended before all was done can be resumed")
+        return self._given(task.meant or task.words, tab, resumed=True)
+
     async def _done(self, task: Task, words: str) -> None:
-        goal = ExecuteTask.Goal(task=words)
+        goal = ExecuteTask.Goal(task=words, resume=task.resumed)
 
         def feedback(message: Any) -> None:
             task.stage, task.round = str(message.stage), int(message.round)

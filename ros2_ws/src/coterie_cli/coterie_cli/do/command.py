@@ -18,7 +18,7 @@ from coterie_bringup.running_team import TeamRun, ended_by_signals
 from coterie_bringup.team import load_team
 from coterie_bringup.team_models import with_model
 from coterie_cli.ask import NOT_CLEAR
-from coterie_cli.do.record import TaskRecord
+from coterie_cli.do.record import TaskRecord, words_to_resume
 from coterie_cli.do.view import TaskView, result_panel
 from coterie_cli.figures.task import save_task
 from coterie_cli.own_team import own_team
@@ -38,6 +38,7 @@ class DoOptions:
     """What `./coterie do` is asked for.
 
     `team_file`: start this team; None: use the one that runs, or start config/teams/emos.yaml.
+    `resume`: go on with the task that `out` holds the result of; `words` may then be empty.
     `model`: name of the model profile that all think with; None: as the team file says.
     """
 
@@ -47,6 +48,7 @@ class DoOptions:
     out: Path = Path("out/do")
     domain: int | None = None
     max_time: float = 0.0
+    resume: bool = False
     as_json: bool = False
 
 
@@ -62,6 +64,8 @@ def do(options: DoOptions) -> int:
         FileProblem: The team file is wrong.
     """
     words = " ".join(options.words.split())
+    if options.resume:
+        words = words_to_resume(options.out, words)
     if not words:
         raise CommandError(
             'the task is empty; for example: ./coterie do "Bring all mugs to the kitchen counter"'
@@ -160,7 +164,7 @@ async def _give(
         view = TaskView(console, record)
         with person.beside(view.live):
             watcher.on_news = view.news
-            giving = watcher.run(watcher.give(options.max_time), "task")
+            giving = watcher.run(watcher.give(options.max_time, options.resume), "task")
             try:
                 await asyncio.wrap_future(giving)
             except asyncio.CancelledError:

@@ -152,16 +152,19 @@ class TaskWatcher(AgentNode):
         """Wait for a leader; False where none came in time [s]."""
         return await self._client.wait(timeout)
 
-    async def give(self, max_time: float) -> None:
+    async def give(self, max_time: float, resume: bool = False) -> None:
         """Give the task and wait for its end; the record then says how it went.
 
         Args:
             max_time: Simulated time it may take [s]; 0: the leader's default.
+            resume: It was begun before; what is in place already counts.
 
         Raises:
             CommandError: The leader does not answer or does not take it.
         """
-        goal = ExecuteTask.Goal(task=self.record.words, max_time=duration_to_msg(max_time))
+        goal = ExecuteTask.Goal(
+            task=self.record.words, max_time=duration_to_msg(max_time), resume=resume
+        )
         self._begin = time.monotonic()
         try:
             end = await followed(
@@ -235,7 +238,9 @@ class TaskWatcher(AgentNode):
         talk.task = talk.task or turn.topic
         try:
             if turn.kind == DiscussionTurn.PROPOSE:
-                talk.propose(proposal_from_msg(turn), list(turn.recipients))
+                proposal = proposal_from_msg(turn)
+                self.record.meant = proposal.words
+                talk.propose(proposal, list(turn.recipients))
             elif turn.kind in (DiscussionTurn.ACCEPT, DiscussionTurn.REJECT):
                 talk.reflect(reflection_from_msg(turn))
             else:

@@ -126,7 +126,7 @@ def find(
 def do_task(
     task: Annotated[
         str, typer.Argument(help='Task in words, such as "Bring all mugs to the kitchen counter".')
-    ],
+    ] = "",
     team: Annotated[
         Path | None,
         typer.Option(
@@ -139,6 +139,12 @@ def do_task(
     max_time: Annotated[
         float, typer.Option(min=0.0, help="Limit of simulated time [s]; 0: the leader's own limit.")
     ] = 0.0,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Go on with the task of --out that ended early; what is done counts."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Let a team of different robots do a task; exit code 0 only if it was done.
@@ -154,6 +160,7 @@ def do_task(
         out=out or Path("out/do"),
         domain=domain,
         max_time=max_time,
+        resume=resume,
         as_json=as_json,
     )
     raise typer.Exit(do(options))

@@ -193,6 +193,7 @@ function taskNode(task) {
   }
   const line2 = buttons(...showOnMap(task.lit));
   if (task.team_id) line2.append(whyOf(task.team_id));
+  if (task.resumable) line2.append(button("Resume", () => command("resume", { task: task.id }), "operator"));
   if (!ended) line2.append(button("Cancel this task", () => command("cancel", { task: task.id }), "operator"));
   if (line2.children.length) node.append(line2);
   return node;

@@ -54,6 +54,9 @@ class Task:
     by: str
     at: float
     own: bool
+    meant: str = ""
+    """The words as the team took them, after it asked back."""
+    resumed: bool = False
     team_id: str = ""
     stage: str = "waiting"
     round: int = 0

@@ -261,6 +261,10 @@ class ConsoleState:
         self.moment("task", "", f"{outcome.replace('_', ' ')}: {message}")
         self.touch("tasks")
 
+    def resumable(self, task: Task) -> bool:
+        """Whether a task can be given again: it ended before all was done, and is known."""
+        return bool(task.outcome not in ("", "done") and (task.own or task.meant))
+
     def said(self, speaker: str, kind: str, text: str) -> None:
         """Note a turn of the discussion about the task that goes on."""
         task = self.current_task()
@@ -296,9 +300,12 @@ class ConsoleState:
             self.end_task(task, "ended", "" if sub_tasks else "all robots were told to stop")
 
     def named(self, words: str) -> None:
-        """Note what the task that goes on asks for, where it was given elsewhere."""
+        """Note what the task that goes on asks for, as the team has it."""
         task = self.current_task()
-        if task is not None and not task.own and task.words != (said := plain(words, _WORDS)):
+        if task is None:
+            return
+        task.meant = " ".join(words.split())
+        if not task.own and task.words != (said := plain(words, _WORDS)):
             task.words = said
             self.touch("tasks")
 
@@ -423,6 +430,7 @@ class ConsoleState:
             "stage": plain(task.stage, 20),
             "round": task.round,
             "outcome": task.outcome,
+            "resumable": self.resumable(task),
             "message": task.message,
             "rows": rows,
             "lit": lit_by(task.sub_tasks, self.scene),

@@ -32,6 +32,8 @@ class Board:
     waits: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Sub-task -> those that were said to come before it; when they are over, it may begin."""
     _search_of: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+    resumed: bool = False
+    """Whether the task was begun before: what is in place already counts first."""
     _count: int = 0
 
     def add(

@@ -107,8 +107,9 @@ def _serve(want: Want, resolver: Resolver, board: Board, taken: set[str]) -> Non
         fits = [t for t in found if t.support in there or t.container in there]
         others = [t for t in found if t not in fits and t.id not in taken and t.id not in there]
         found = sorted(others, key=lambda t: (_far(t, targets), t.id))
-        if not want.need or len(found) + want.count < want.need:
-            most = want.need - len(found) - want.count if want.need else len(fits)
+        if not want.need or board.resumed or len(found) + want.count < want.need:
+            enough = 0 if board.resumed else len(found)
+            most = max(want.need - enough - want.count, 0) if want.need else len(fits)
             for thing in sorted(fits, key=lambda t: t.id)[:most]:
                 # What the map has there already has to be seen there before it counts.
                 looks = board.detected(thing, scene, "")

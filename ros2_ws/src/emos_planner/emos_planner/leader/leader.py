@@ -161,6 +161,7 @@ class Leader:
         starts: Mapping[str, Vec3 | None],
         *,
         goals: Iterable[Predicate] | None = None,
+        resumed: bool = False,
     ) -> Agreement:
         """Split a task and let the team agree on who does what (EMOS, algorithm 1, stage 1).
 
@@ -169,6 +170,7 @@ class Leader:
             words: What the person said; treated as data.
             starts: The robots that are there -> where they are [m], None: unknown.
             goals: What is to be reached, instead of what the words say.
+            resumed: It was begun before: what is in place already counts first.
 
         Raises:
             NotUnderstood: The words mean nothing to robots.
@@ -189,7 +191,7 @@ class Leader:
             belong(task=task)
             note("task", "leader", {"words": words, "robots": robots})
         transcript = Transcript(task, words, self._on_turn)
-        meant, problem = self._understood(words, robots, goals)
+        meant, problem = self._understood(words, robots, goals, resumed)
         if problem and self.decider.rule_only:
             raise NotUnderstood(problem)
         progress = Progress(task, meant, self.scene, self.options)
@@ -204,12 +206,17 @@ class Leader:
         return await self._agree(work, sub_tasks, first, starts, decided_by)
 
     def _understood(
-        self, words: str, robots: Sequence[str], goals: Iterable[Predicate] | None
+        self,
+        words: str,
+        robots: Sequence[str],
+        goals: Iterable[Predicate] | None,
+        resumed: bool,
     ) -> tuple[Understanding, str]:
         if goals is not None:
             return from_goals(goals, self.scene, robots, words, unseen=self.options.unseen), ""
         try:
-            return understand(words, self.scene, robots, unseen=self.options.unseen), ""
+            unseen = self.options.unseen
+            return understand(words, self.scene, robots, unseen=unseen, resumed=resumed), ""
         except NotUnderstood as error:
             meant = from_goals((), self.scene, robots, words, unseen=self.options.unseen)
             return meant, str(error)

@@ -178,7 +178,10 @@ class LeaderNode(AgentNode):
             scene = self.keeper.memory.scene()
             self.leader = self._new_leader(scene)
             agreement = await self.leader.discuss(
-                self._busy, await self._clear(words, scene), starts
+                self._busy,
+                await self._clear(words, scene),
+                starts,
+                resumed=bool(goal.request.resume),
             )
             self.leader.progress.heartbeats.expect(starts, time.monotonic())
             self._after(agreement)

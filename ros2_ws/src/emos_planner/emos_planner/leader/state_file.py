@@ -61,6 +61,7 @@ class LeaderState(BaseModel):
     robots: tuple[str, ...]
     goals: tuple[Predicate, ...] | None = None
     round: int = 0
+    resumed: bool = False
     sub_tasks: tuple[SubTask, ...] = ()
     only: dict[str, str] = {}
     waits: dict[str, tuple[str, ...]] = {}

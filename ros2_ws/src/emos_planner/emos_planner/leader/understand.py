@@ -59,7 +59,12 @@ class Understanding:
 
 
 def understand(
-    words: str, scene: SceneGraph, robots: Iterable[str] = (), *, unseen: float = ENOUGH
+    words: str,
+    scene: SceneGraph,
+    robots: Iterable[str] = (),
+    *,
+    unseen: float = ENOUGH,
+    resumed: bool = False,
 ) -> Understanding:
     """Return what a task in words means on this map.
 
@@ -68,6 +73,7 @@ def understand(
         scene: The map; read again by `Understanding.grow`.
         robots: Names of the robots, so that one may be spoken to.
         unseen: Expected number of unseen things that ends a search.
+        resumed: The task was begun before: what is in place already counts first.
 
     Raises:
         NotUnderstood: Words that mean nothing to robots, or a room that is not there.
@@ -75,7 +81,7 @@ def understand(
     names = tuple(robots)
     wishes = parse_task(words, Vocabulary.of(scene, names))
     wants = wants_of(wishes)
-    board = Board(names, Searches(scene, unseen))
+    board = Board(names, Searches(scene, unseen), resumed=resumed)
     for wish in wishes:
         for note in wish.notes:
             board.note(note)
