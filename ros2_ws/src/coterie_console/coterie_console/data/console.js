@@ -218,10 +218,10 @@ function showHealth(health) {
   ]))];
   const bad = health.nodes.filter((n) => n.level !== "ok");
   if (bad.length) parts.push(table(["program", "", ""], bad.map((n) => [n.name, [n.level, n.level], n.message])));
-  if (health.models.length) parts.push(table(["program", "tokens used", "left", "cost", "left", ""], health.models.map((m) => [
+  if (health.models.length) parts.push(table(["program", "tokens used", "left", "cost", "left"], health.models.map((m) => [
     m.name, amount(m.tokens), ofBudget(m.left_tokens, m.budget_tokens), amount(m.cost), ofBudget(m.left_cost, m.budget_cost),
-    [m.used_up, "error"],
   ])));
+  for (const m of health.models) if (m.used_up) parts.push(make("p", `${m.name}: budget ${m.used_up}`, "error"));
   const used = health.tokens ? `${amount(health.tokens)} tokens in all${health.cost ? `, cost ${amount(health.cost)}` : ""}` : "no model was asked";
   parts.push(make("p", `${health.nodes.length - bad.length} of ${health.nodes.length} programs are well; ${used}`, "soft"));
   $("health").replaceChildren(...parts);
