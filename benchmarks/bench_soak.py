@@ -7,7 +7,8 @@ A team runs for so long and is given work without a pause, each round by a node 
 command makes it: a robot explores a little, a question is asked, the map is searched. All its
 processes and this one are sampled. What is told is the slope over the time after the first third,
 in which caches fill, with its 95 % interval. "grows" is said of a slope that is surely above zero
-and comes to more than 5 % of the mean in an hour. Writes soak.json, samples.csv and soak.png.
+and comes to more than 5 % of the mean in an hour. It ends early where three rounds in a row do
+nothing. Writes soak.json, samples.csv and soak.png.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ GROWS = 0.05
 """Growth in an hour that counts, as a share of the mean."""
 LEAST = 8
 """Fewest samples for a slope."""
+MOST_IDLE = 3
+"""Rounds in a row that may do nothing before the soak ends."""
 THINGS = ("mug", "chair", "lamp", "plant", "book", "sofa", "towel", "plate")
 
 
@@ -99,8 +102,9 @@ def sample(run: TeamRun) -> list[tuple[str, str, float]]:
     return found
 
 
-async def work(run: TeamRun, number: int, counts: dict[str, int]) -> None:
-    """Give the team one round of work, by a node that is made for it."""
+async def work(run: TeamRun, number: int, counts: dict[str, int]) -> bool:
+    """Give the team one round of work, by a node made for it; return whether any was done."""
+    before = _done(counts)
     robots = [robot.name for robot in run.team.explorers]
     with operating(
         robots, domain=run.domain, namespace=run.team.namespace, environment=run.environment
@@ -112,6 +116,11 @@ async def work(run: TeamRun, number: int, counts: dict[str, int]) -> None:
         await _tried(counts, "asked", in_loop(operator, operator.ask(question, 60.0)))
         if run.team.planner is not None:
             await _tried(counts, "searched", in_loop(operator, operator.find(thing, 5, 60.0)))
+    return _done(counts) > before
+
+
+def _done(counts: Mapping[str, int]) -> int:
+    return sum(count for what, count in counts.items() if not what.endswith("failed"))
 
 
 async def _explored(run: TeamRun, operator: Operator, robot: str) -> None:
@@ -145,11 +154,15 @@ async def soak(
 
     async with run.supervisor.running():
         watching = asyncio.ensure_future(sampling())
-        number = 0
+        number = idle = 0
         while (left := seconds - (time.monotonic() - begin)) > 0.0:
-            await work(run, number, counts)
+            idle = 0 if await work(run, number, counts) else idle + 1
             number += 1
             print(f"\r{number} rounds, {left / 60.0:.0f} min left ", end="", flush=True)
+            if idle == MOST_IDLE:
+                # What does not work does not grow: those figures would say nothing.
+                print(f"\n{idle} rounds in a row did nothing: ended")
+                break
         watching.cancel()
     print()
     return rows, counts
@@ -219,7 +232,8 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     found = judged(rows)
     show(found, counts, Console())
-    record = {"minutes": options.minutes, "done": counts, "growth": [asdict(g) for g in found]}
+    lasted = max(row[0] for row in rows) / 60.0
+    record = {"minutes": round(lasted, 1), "done": counts, "growth": [asdict(g) for g in found]}
     (options.out / "soak.json").write_text(json.dumps(record, indent=1))
     with (options.out / "samples.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("time_s", "process", "figure", "value"), *rows])
