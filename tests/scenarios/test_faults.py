@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 from collections.abc import Callable
@@ -144,7 +145,8 @@ async def final_answers_say_who_was_given_up(running: Any) -> None:
     def dies_again() -> bool:
         pid = supervisor.pid("explorer.drone")
         if pid:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # the supervisor has not seen it die yet
+                os.kill(pid, signal.SIGKILL)
         return bool(supervisor.failed)
 
     await running.until(dies_again, "the drone to be given up")

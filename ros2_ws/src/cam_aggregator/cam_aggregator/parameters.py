@@ -35,7 +35,8 @@ AGGREGATOR_PARAMETERS = (
     ParameterSpec(
         "labels_needed",
         0,
-        "Labels from which a method must have learned for abstain_below to hold what it promises.",
+        "Labels from which a method must have learned for abstain_below to hold what it promises; "
+        "0: any number will do.",
         minimum=0,
     ),
     ParameterSpec(

@@ -289,6 +289,7 @@ def _at_one_moment(folder: Path) -> tuple[list[tuple[Path, int]], bytes | None]:
     Robots may be writing; they wait for no longer than the sizes take. Where the lock cannot be
     had, because somebody holds it, it goes without.
     """
+    begun = (folder / _LOCK).exists()
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             lock = stack.enter_context((folder / _LOCK).open("rb"))
@@ -299,10 +300,11 @@ def _at_one_moment(folder: Path) -> tuple[list[tuple[Path, int]], bytes | None]:
                 except BlockingIOError:
                     time.sleep(_LOCK_PAUSE)
         files = [(file, file.stat().st_size) for file in sorted(folder.glob("[0-9]*.jsonl"))]
-        try:
-            return files, (folder / _HEAD).read_bytes()
-        except FileNotFoundError:
-            return files, None
+        head = None
+        with contextlib.suppress(FileNotFoundError):
+            head = (folder / _HEAD).read_bytes()
+    # A ledger that began meanwhile was read without its lock.
+    return _at_one_moment(folder) if not begun and (folder / _LOCK).exists() else (files, head)
 
 
 @dataclass(frozen=True, slots=True)

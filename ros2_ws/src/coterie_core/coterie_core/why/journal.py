@@ -126,8 +126,9 @@ class Journal:
             # Not in the loop of a robot: it takes some 20 ms.
             threading.Thread(target=compress, args=(full,), daemon=True).start()
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # A file that is being compressed stands there twice.
         with _alone(self.folder):
-            self._tidy()
+            self._tidy(self._file_bytes * (1 if full is None else 2))
         while True:
             self._number += 1
             path = self.folder / f"{self._name}-{self._number:06d}.jsonl"
@@ -155,14 +156,14 @@ class Journal:
         if not self._torn:
             self._close()  # the folder may have been removed: begin anew
 
-    def _tidy(self) -> None:
-        """Remove the oldest files that nobody writes, until there is room for one more."""
+    def _tidy(self, room: int) -> None:
+        """Remove the oldest files that nobody writes, until there is so much room [bytes]."""
         files = []
         for path in journal_files(self.folder):
             with contextlib.suppress(FileNotFoundError):  # another process compresses it
                 files.append((path.stat(), path))
         files.sort(key=lambda one: one[0].st_mtime_ns)
-        total = sum(stat.st_size for stat, _ in files) + self._file_bytes
+        total = sum(stat.st_size for stat, _ in files) + room
         many = len(files) - _MOST_FILES
         for number, (stat, path) in enumerate(files):
             old = time.time() - stat.st_mtime > self.seconds
