@@ -163,7 +163,7 @@ class ActionClient:
                     await in_time(self._result(handle, poll, lost_after), stopping)
             raise
         finally:
-            self._client.forget(bytes(identity.uuid))
+            self._client._feedback_callbacks.pop(bytes(identity.uuid), None)
 
     async def _accepted(
         self,

@@ -92,18 +92,3 @@ class SurvivingActionClient(_Survivor, ActionClient):
     def __init__(self, owner: Host, *arguments: Any, **options: Any) -> None:
         self.owner = owner
         super().__init__(owner, *arguments, **options)
-
-    def is_ready(self, wait_set: Any) -> bool:
-        """Note what there is to take, and leave the statuses.
-
-        They name every goal of the last minutes, anew with each change of one: reading them took
-        the client of ten robots half of its time. What a goal came to is in its result.
-        """
-        ready = super().is_ready(wait_set)
-        self._is_status_ready = False
-        return ready
-
-    def forget(self, goal: bytes) -> None:
-        """Forget a goal (16 bytes) that has ended or is given up."""
-        self._goal_handles.pop(goal, None)
-        self._feedback_callbacks.pop(goal, None)
