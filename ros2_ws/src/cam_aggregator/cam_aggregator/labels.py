@@ -91,6 +91,6 @@ class Labels:
         """
         if self.file is None or not self.unsaved:
             return
-        self.unsaved = False
         self.file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(self.file, self.table(questions).to_json())
+        self.unsaved = False

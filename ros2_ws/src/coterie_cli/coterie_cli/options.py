@@ -47,6 +47,12 @@ AsJson = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON on stdout and nothing else.")
 ]
 
+Port = Annotated[
+    int | None,
+    typer.Option(min=0, max=65535, help="Port of the page; default: the first free from 8080."),
+]
+NoOpen = Annotated[bool, typer.Option("--no-open", help="The page is not opened in the browser.")]
+
 Model = Annotated[
     str | None,
     typer.Option(

@@ -74,6 +74,11 @@ class ServiceClient:
         """Wait until a server is there; False where none came in time [s]."""
         return await _until(self._client.service_is_ready, timeout)
 
+    @property
+    def there(self) -> bool:
+        """Whether a server is there."""
+        return bool(self._client.service_is_ready())
+
 
 @dataclass(frozen=True, slots=True)
 class GoalEnd:

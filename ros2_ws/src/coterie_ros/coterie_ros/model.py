@@ -29,9 +29,6 @@ EMBEDDER_PARAMETER = ParameterSpec(
 )
 """The parameter of nodes that compare words by meaning."""
 
-_ATTEMPTS_IN_TIME = 2.0
-"""A decision may take so many of the model's time-outs: one hang leaves time for another try."""
-
 
 def node_decider(node: AgentNode, profile: Any, who: str) -> Decider:
     """Return who decides for a node; call it in `on_setup`.
@@ -50,9 +47,7 @@ def node_decider(node: AgentNode, profile: Any, who: str) -> Decider:
         problems = schema_problems(error, "profile", most=5)
         raise ValueError(f"parameter 'model_profile': {problems}") from None
     meter = UsageMeter()
-    decider = build_decider(
-        settings, who=who, timeout_s=_ATTEMPTS_IN_TIME * settings.timeout_s, meter=meter
-    )
+    decider = build_decider(settings, who=who, timeout_s=settings.decision_s, meter=meter)
 
     def usage() -> dict[str, object]:
         total = meter.total()

@@ -53,7 +53,6 @@ DT = 0.25
 """Length of a step [s]."""
 MAX_STEPS = 2400
 """Steps after which an episode ends."""
-_ATTEMPTS_IN_TIME = 2.0  # a decision may take so many of the model's time-outs
 _COUNTED = ("calls", "by_model", "by_rule", "at_once", "asked_again", "overruled", "tool_uses")
 _QUIET = 8  # steps with nothing going on after which nothing will happen any more
 
@@ -164,7 +163,7 @@ async def run_episode(
         name: CountingDecider(
             model,
             who=name,
-            timeout_s=_ATTEMPTS_IN_TIME * profile.timeout_s,
+            timeout_s=profile.decision_s,
             on_decided=meter.watch(name),
             policy=profile.policy,
             larger=larger,
@@ -179,7 +178,7 @@ async def run_episode(
                 "resume_format": form,
                 "seed": lot,
                 # Time stands still meanwhile: a slow model is no worse here than a quick one.
-                "reflect_timeout": max(30.0, 2.0 * _ATTEMPTS_IN_TIME * profile.timeout_s),
+                "reflect_timeout": max(30.0, 2.0 * profile.decision_s),
             }
         )
         agents = {

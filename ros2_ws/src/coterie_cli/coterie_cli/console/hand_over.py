@@ -32,7 +32,7 @@ class HandOvers:
 
     def there(self) -> bool:
         """Whether a leader hands over; for the executor's thread."""
-        return bool(self._client._client.service_is_ready())
+        return self._client.there
 
     async def hand_over(self, said: Said, tab: Tab) -> str:
         """Have a robot do a sub-task of the task in work."""

@@ -100,9 +100,9 @@ class Requests:
         node = self._node
         return {
             "ask": node._ask.there or node._ask_open.there,
-            "find": bool(node._query._client.service_is_ready()),
+            "find": node._query.there,
             "task": self._tasks.there,
-            "train": bool(self._trainer._client.service_is_ready()),
+            "train": self._trainer.there,
         }
 
     # -- questions and searches ----------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from coterie_cli.options import AsJson, Domain, ModelForFiles, Out
+from coterie_cli.options import AsJson, Domain, ModelForFiles, NoOpen, Out, Port
 
 app = typer.Typer()
 
@@ -153,13 +153,8 @@ def replay(
     console: Annotated[
         bool, typer.Option("--console", help="It is shown in the console; implies --hold.")
     ] = False,
-    port: Annotated[
-        int | None,
-        typer.Option(min=0, max=65535, help="Port of the page; default: the first free from 8080."),
-    ] = None,
-    no_open: Annotated[
-        bool, typer.Option("--no-open", help="The page is not opened in the browser.")
-    ] = False,
+    port: Port = None,
+    no_open: NoOpen = False,
     info: Annotated[
         bool, typer.Option("--info", help="Only a table of what is in the file is shown.")
     ] = False,
@@ -279,12 +274,7 @@ def annotate(
             help="Path of the answers (JSON); default: those of the data set, or beside the map."
         ),
     ] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(
-            min=0, max=65535, help="Port of the page; default: the first free one from 8080 on."
-        ),
-    ] = None,
+    port: Port = None,
     show: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
     ] = True,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from coterie_cli.options import TEAM, Domain, Model, Namespace, TeamFile
+from coterie_cli.options import TEAM, Domain, Model, Namespace, NoOpen, Port, TeamFile
 
 app = typer.Typer()
 team_app = typer.Typer(help="Checks of team files.", no_args_is_help=True)
@@ -48,13 +48,8 @@ def console(
             help="Address to serve the page at; any but 127.0.0.1 asks everybody for a key."
         ),
     ] = "127.0.0.1",
-    port: Annotated[
-        int | None,
-        typer.Option(min=0, max=65535, help="Port of the page; default: the first free from 8080."),
-    ] = None,
-    no_open: Annotated[
-        bool, typer.Option("--no-open", help="The page is not opened in the browser.")
-    ] = False,
+    port: Port = None,
+    no_open: NoOpen = False,
     domain: Domain = None,
     namespace: Namespace = None,
 ) -> None:

@@ -18,10 +18,11 @@ from coterie_cli.whatif.worlds import (
     check_left,
     check_repeatable,
     check_there,
+    decider_of,
     profile_of,
 )
 from coterie_core.cooperation import Goal, GoalError
-from coterie_core.language import Decider, ModelProfile, UsageMeter, build_decider
+from coterie_core.language import ModelProfile, UsageMeter
 from coterie_core.permits.touched import skill_name
 from coterie_core.skills import Detect, NavigateTo, Place, Wait
 from coterie_core.why import Story
@@ -32,7 +33,6 @@ from reveca_agent.settings import Settings
 
 _PREDICATE = re.compile(r"\b(?:ON|IN)\([^()]*\): \d+")
 _POINT = re.compile(r"\((-?[\d.]+, -?[\d.]+, -?[\d.]+)\)")
-_ATTEMPTS_IN_TIME = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +146,7 @@ class CooperationAgain:
 
     def _agent(self, name: str, profile: ModelProfile | None, meter: UsageMeter) -> RevecaAgent:
         own = self._agents[name]
-        kept = profile_of(own)
-        chosen = profile or ModelProfile.model_validate(kept or {"kind": "rules"})
-        patience = _ATTEMPTS_IN_TIME * chosen.timeout_s
-        decider: Decider = build_decider(chosen, who=name, timeout_s=patience, meter=meter)
+        decider = decider_of(name, profile_of(own), profile, meter)
         return RevecaAgent(name, decider, Settings(levels=own["levels"], plans=own["plans"]))
 
 

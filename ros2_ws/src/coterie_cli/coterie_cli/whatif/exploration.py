@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from cam_aggregator.registry import accepted_options, aggregator_names, make_aggregator
 from coterie_cli.whatif.kept import CannotReplay, KeptNodes
@@ -14,9 +13,10 @@ from coterie_cli.whatif.worlds import (
     check_left,
     check_repeatable,
     check_there,
+    decider_of,
     profile_of,
 )
-from coterie_core.language import Decider, ModelProfile, build_decider
+from coterie_core.language import ModelProfile
 from coterie_core.questions import FinalAnswer, LabelledQuestion
 from coterie_core.skills import NavigateTo, Skill, SkillRefused
 from coterie_core.why import Story
@@ -145,7 +145,7 @@ class ExplorationAgain:
             explorers = {
                 name: Explorer(
                     name,
-                    _decider(name, own, profile),
+                    decider_of(name, profile_of(own), profile),
                     ExplorerLimits(steps=self._hops),
                     int(own.get("seed", 0)),
                 )
@@ -213,11 +213,6 @@ async def _explored(
         tuple(bank.items),
         tuple(aggregator.predict(table)),
     )
-
-
-def _decider(name: str, own: Mapping[str, Any], profile: ModelProfile | None) -> Decider:
-    chosen = profile or ModelProfile.model_validate(profile_of(own) or {"kind": "rules"})
-    return build_decider(chosen, who=name, timeout_s=2.0 * chosen.timeout_s)
 
 
 def _answers_alone(method: str) -> bool:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from coterie_cli.whatif.kept import CannotReplay, KeptNodes, from_json
-from coterie_cli.whatif.worlds import WorldAgain, check_repeatable, check_there, profile_of
-from coterie_core.language import Decider, ModelProfile, UsageMeter, build_decider
+from coterie_cli.whatif.worlds import (
+    WorldAgain,
+    check_repeatable,
+    check_there,
+    decider_of,
+    profile_of,
+)
+from coterie_core.language import ModelProfile, UsageMeter
 from coterie_core.resume import Resume
 from coterie_core.team_map import TeamMap
 from coterie_core.understanding import NotUnderstood
@@ -22,7 +27,6 @@ from habitat_bridge.simulator import WorldError
 
 MOST_STEPS = 8000
 _DT = 0.25
-_ATTEMPTS_IN_TIME = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +117,14 @@ class TaskAgain:
                 name: RobotAgent(
                     name,
                     resume,
-                    self._decider(name, profile, meter, profile_of(self._robots[name])),
+                    decider_of(name, profile_of(self._robots[name]), profile, meter),
                     TeamMap(scene, name),
                     limits=AgentLimits(),
                     seed=int(self._robots[name].get("seed", 0)),
                 )
                 for name, resume in resumes.items()
             }
-            own = self._decider("leader", profile, meter, self._profile)
+            own = decider_of("leader", self._profile, profile, meter)
             leader = Leader(own, scene, resumes, options=options)
             run = await run_team(world, leader, dict(agents), words, max_steps=MOST_STEPS, dt=_DT)
         except NotUnderstood as error:
@@ -139,15 +143,8 @@ class TaskAgain:
         if profile is None:
             return options
         # Time stands still meanwhile: a slow model is no worse here than a quick one.
-        patience = max(options.reflect_timeout, 2.0 * _ATTEMPTS_IN_TIME * profile.timeout_s)
+        patience = max(options.reflect_timeout, 2.0 * profile.decision_s)
         return options.model_copy(update={"reflect_timeout": patience})
-
-    def _decider(
-        self, who: str, profile: ModelProfile | None, meter: UsageMeter, own: Any
-    ) -> Decider:
-        chosen = profile or ModelProfile.model_validate(own or {"kind": "rules"})
-        patience = _ATTEMPTS_IN_TIME * chosen.timeout_s
-        return build_decider(chosen, who=who, timeout_s=patience, meter=meter)
 
 
 def _end_of(run: TeamRun, meter: UsageMeter) -> TaskEnd:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from coterie_cli.whatif.kept import CannotReplay, KeptNodes, from_json
-from coterie_core.language import ModelProfile
+from coterie_core.language import Decider, ModelProfile, UsageMeter, build_decider
 from coterie_core.scene import SceneGraph
 from coterie_core.yaml_checks import suggestion
 from habitat_bridge.factory import world_of
@@ -108,6 +108,21 @@ def check_repeatable(profiles: Collection[Any]) -> None:
             "a model took part, and models do not reply the same twice: record it "
             "(record_to in its profile), and run the team with the cassette (kind: replay)"
         )
+
+
+def decider_of(
+    who: str, kept: Any, profile: ModelProfile | None, meter: UsageMeter | None = None
+) -> Decider:
+    """Return who decides for a robot or the leader in a replay.
+
+    Args:
+        who: The name.
+        kept: The profile that the run had, as plain data; None: the rules.
+        profile: Takes its place; None: it stays.
+        meter: Counts calls and decisions.
+    """
+    chosen = profile or ModelProfile.model_validate(kept or {"kind": "rules"})
+    return build_decider(chosen, who=who, timeout_s=chosen.decision_s, meter=meter)
 
 
 def profile_of(parameters: Mapping[str, Any]) -> Any:

@@ -208,6 +208,11 @@ class ModelProfile(EndpointSettings):
         return self.context or (LOCAL_CONTEXT if self.kind == "local" else None)
 
     @property
+    def decision_s(self) -> float:
+        """How long a decision may take [s]: after one hang there is time for another try."""
+        return 2.0 * self.timeout_s
+
+    @property
     def chain(self) -> tuple[ModelProfile, ...]:
         """This profile, then the larger one that follows it, and so on."""
         return (self, *(self.larger.chain if self.larger is not None else ()))
