@@ -24,6 +24,7 @@ from coterie_ros.qos import profile
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.subscribing import subscribe
 from coterie_ros.urgent import Urgent
+from coterie_ros.waitables import SurvivingActionClient
 
 T = TypeVar("T")
 
@@ -191,8 +192,11 @@ class AgentNode(LifecycleNode):
             self.get_logger().warning("tasks did not end within 2 s of being cancelled")
 
     def destroy_node(self) -> None:
-        """Stop, then destroy the node."""
+        """Stop, then destroy the node; its executor must not spin afterwards."""
         self.stop_work()
+        for one in tuple(self.waitables):
+            if isinstance(one, SurvivingActionClient):
+                one.end()
         super().destroy_node()
         # rclpy leaves it; it holds the node, and with it the DDS participant and its threads.
         self._state_machine.destroy_when_not_in_use()

@@ -92,3 +92,15 @@ class SurvivingActionClient(_Survivor, ActionClient):
     def __init__(self, owner: Host, *arguments: Any, **options: Any) -> None:
         self.owner = owner
         super().__init__(owner, *arguments, **options)
+
+    def destroy(self) -> None:
+        """Take nothing any more; the client itself goes with `end`.
+
+        Where an action client leaves an EventsExecutor while events of it wait, the process crashes
+        at the executor's next turn: it lets go of the client without Python's lock.
+        """
+        self.ended = True
+
+    def end(self) -> None:
+        """Destroy it; its executor must not spin afterwards."""
+        super().destroy()
