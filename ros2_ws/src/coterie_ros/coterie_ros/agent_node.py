@@ -24,7 +24,7 @@ from coterie_ros.qos import profile
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.subscribing import subscribe
 from coterie_ros.urgent import Urgent
-from coterie_ros.waitables import SurvivingActionClient
+from coterie_ros.waitables import Survivor
 
 T = TypeVar("T")
 
@@ -97,7 +97,7 @@ class AgentNode(LifecycleNode):
         self._trouble = ""
         self._scopes: dict[str, list[Callable[[], object]]] = {"setup": [], "start": []}
         self._scope = "setup"
-        self._stopped = False
+        self.stopping = False
         self._urgent: Urgent | None = None
         self.loop = LoopThread(self.get_fully_qualified_name(), self.report_failure)
         try:
@@ -178,9 +178,9 @@ class AgentNode(LifecycleNode):
 
     def stop_work(self) -> None:
         """Deactivate and clean up; call before `destroy_node`, while the executor still spins."""
-        if self._stopped:
+        if self.stopping:
             return
-        self._stopped = True
+        self.stopping = True
         if self._starter is not None:
             self.destroy_timer(self._starter)
             self._starter = None
@@ -195,7 +195,7 @@ class AgentNode(LifecycleNode):
         """Stop, then destroy the node; its executor must not spin afterwards."""
         self.stop_work()
         for one in tuple(self.waitables):
-            if isinstance(one, SurvivingActionClient):
+            if isinstance(one, Survivor):
                 one.end()
         super().destroy_node()
         # rclpy leaves it; it holds the node, and with it the DDS participant and its threads.
@@ -415,7 +415,7 @@ class AgentNode(LifecycleNode):
         server = serving.CoroutineActionServer(
             self, action_type, name, execute, when_busy=when_busy, check=check
         )
-        self._scopes[self._scope].append(server.destroy)
+        self.at_end(server.destroy)
         return server
 
     def at_end(self, function: Callable[[], object]) -> None:

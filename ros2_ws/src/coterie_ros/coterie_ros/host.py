@@ -14,6 +14,8 @@ class Host(Protocol):
     loop: LoopThread
     context: Any
     executor: Any
+    stopping: bool
+    """Whether the node ends for good."""
 
     @property
     def state_label(self) -> str:

@@ -179,6 +179,7 @@ class RosHarness:
             node.stop_work()
             self.spin(0.05)
         self.executor.remove_node(node)
+        self.spin(0.05)  # else an EventsExecutor crashes over what it has queued of it
         node.destroy_node()
 
     def spin_until(

@@ -14,7 +14,7 @@ from rclpy.action import ActionClient, ActionServer
 from coterie_ros.host import Host
 
 
-class _Survivor:
+class Survivor:
     """Mix-in: after `destroy` there is nothing to take and nothing to do; errors are reported."""
 
     ended = False
@@ -22,7 +22,18 @@ class _Survivor:
     owner: Host
 
     def destroy(self) -> None:
-        """Destroy it; whatever comes later is dropped."""
+        """Drop whatever comes later, and destroy it; a node that stops does that itself (`end`).
+
+        What an EventsExecutor has queued of an action that is destroyed before its next turn, it
+        lets go of without Python's lock, and the process crashes. While a node stops, its executor
+        stands still, and then spins once more.
+        """
+        self.ended = True
+        if not self.owner.stopping:
+            self.end()
+
+    def end(self) -> None:
+        """Destroy it now."""
         self.ended = True
         super().destroy()  # type: ignore[misc]
 
@@ -60,7 +71,7 @@ class _Survivor:
             self.owner.report_failure(f"action {getattr(self, '_action_name', '')}", error)
 
 
-class SurvivingActionServer(_Survivor, ActionServer):
+class SurvivingActionServer(Survivor, ActionServer):
     """An action server that its executor outlives."""
 
     def __init__(self, owner: Host, node: Any, *arguments: Any, **options: Any) -> None:
@@ -86,21 +97,9 @@ class SurvivingActionServer(_Survivor, ActionServer):
             self._failed(error)
 
 
-class SurvivingActionClient(_Survivor, ActionClient):
+class SurvivingActionClient(Survivor, ActionClient):
     """An action client that its executor outlives."""
 
     def __init__(self, owner: Host, *arguments: Any, **options: Any) -> None:
         self.owner = owner
         super().__init__(owner, *arguments, **options)
-
-    def destroy(self) -> None:
-        """Take nothing any more; the client itself goes with `end`.
-
-        Where an action client leaves an EventsExecutor while events of it wait, the process crashes
-        at the executor's next turn: it lets go of the client without Python's lock.
-        """
-        self.ended = True
-
-    def end(self) -> None:
-        """Destroy it; its executor must not spin afterwards."""
-        super().destroy()

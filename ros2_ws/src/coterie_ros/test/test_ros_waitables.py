@@ -1,4 +1,4 @@
-"""Action clients that end while their events wait: the executor's process lives on."""
+"""Actions that end while their events wait: the executor's process lives on."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from coterie_ros.waitables import SurvivingActionClient, SurvivingActionServer
 
 class Owner(Node):
     failures = ()
+    stopping = True
     def report_failure(self, where, error):
         self.failures += ((where, error),)
 
@@ -55,7 +56,7 @@ for number in range(40):
 over.set()
 beside.join()
 for one in (*ended, server):
-    getattr(one, "end", one.destroy)()
+    one.end()
 print(f"{len(ended)} ended, {len(asks.failures) + len(serves.failures)} failures")
 """
 
