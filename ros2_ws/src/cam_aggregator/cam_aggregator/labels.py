@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from cam_aggregator.base import Aggregator
 from cam_aggregator.collector import OpenQuestion
 from coterie_core.answers import AnswerTable
 from coterie_core.files import write_atomically
@@ -13,6 +14,22 @@ from coterie_core.questions import Answer, LabelledQuestion
 FILE = "answers.json"
 MOST = 20_000
 """Labelled questions of earlier runs that are kept."""
+
+
+def few_labels(aggregator: Aggregator, needed: int) -> str:
+    """Return as the end of a sentence that the coverage asked for is not held; "" if it is.
+
+    Args:
+        aggregator: What has learned.
+        needed: Labels from which the coverage is promised.
+    """
+    known = int(getattr(aggregator, "trained_on", needed))
+    if not aggregator.needs_labels or known >= needed:
+        return ""
+    return (
+        f"; the coverage that the team file asks for is promised from {needed} labels on, and "
+        f"these are {known}"
+    )
 
 
 class Labels:
@@ -32,6 +49,11 @@ class Labels:
         self.truths: dict[str, bool] = {}
         self.unsaved = False
         self._before: dict[str, tuple[LabelledQuestion, list[Answer]]] = {}
+
+    @staticmethod
+    def beside(model: Path | None, house: str, robots: Sequence[str]) -> Labels:
+        """Return the labels of the file beside a model's folder; None: of no file."""
+        return Labels(house, robots, model.with_name(FILE) if model is not None else None)
 
     def __len__(self) -> int:
         """Return how many questions have a label."""
@@ -83,14 +105,14 @@ class Labels:
         answers = [answer for _, said in rows.values() for answer in said]
         return AnswerTable.of(self.house, self.robots, items, answers)
 
-    def save(self, questions: Iterable[OpenQuestion]) -> None:
-        """Write the file, where there is news for it.
-
-        Raises:
-            OSError: It cannot be written.
-        """
+    def save(self, questions: Iterable[OpenQuestion]) -> str:
+        """Write the file, where there is news for it; return why it cannot be ("": it is)."""
         if self.file is None or not self.unsaved:
-            return
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(self.file, self.table(questions).to_json())
+            return ""
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(self.file, self.table(questions).to_json())
+        except OSError as error:
+            return f"labels not kept: {error}"
         self.unsaved = False
+        return ""

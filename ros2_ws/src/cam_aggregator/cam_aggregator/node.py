@@ -16,8 +16,7 @@ from std_srvs.srv import Trigger
 from cam_aggregator.base import Aggregator, AggregatorError
 from cam_aggregator.collector import Collector, OpenQuestion
 from cam_aggregator.debate import Debate, LastWords
-from cam_aggregator.labels import FILE as LABELS
-from cam_aggregator.labels import Labels
+from cam_aggregator.labels import Labels, few_labels
 from cam_aggregator.moved import after_moves
 from cam_aggregator.parameters import AGGREGATOR_PARAMETERS
 from cam_aggregator.registry import accepted_options, make_aggregator
@@ -74,8 +73,8 @@ class AggregatorNode(AgentNode):
         self.aggregator: Aggregator | None = self._first(parameters)
         self.collector = Collector(self.robots, parameters["deadline"])
         folder = self._folder(parameters)
-        kept = folder.with_name(LABELS) if folder is not None else None
-        self.labels = Labels(parameters["house"], self.robots, kept)
+        self.labels = Labels.beside(folder, parameters["house"], self.robots)
+        self.at_end(self._keep_labels)  # for the next start
         if trouble := self.labels.read():
             self.problem(trouble)
         self._waiting: dict[str, list[asyncio.Future[FinalAnswer]]] = {}
@@ -364,7 +363,7 @@ class AggregatorNode(AgentNode):
             return Trigger.Response(success=False, message=f"{self.method}: {error}")
         self.aggregator = aggregator
         where = await asyncio.to_thread(self._store, aggregator)
-        few = self._few_labels(aggregator, self.parameters)
+        few = few_labels(aggregator, self.parameters["labels_needed"])
         text = f"{self.method} trained on {len(table)} labelled questions{where}{few}"
         if not aggregator.needs_labels:
             text = f"{self.method} needs no labels and learns nothing; labelled questions: "
@@ -383,20 +382,9 @@ class AggregatorNode(AgentNode):
         house = parameters["house"]
         stored = load_model(folder, house=house, agents=self.robots, method=self.method)
         stored.abstain_below = parameters["abstain_below"]  # not what held when it was trained
-        few = self._few_labels(stored, parameters)
+        few = few_labels(stored, parameters["labels_needed"])
         self.get_logger().info(f"{self.method} for {house!r} loaded from {folder}{few}")
         return stored
-
-    def _few_labels(self, aggregator: Aggregator, parameters: Parameters) -> str:
-        """Return as the end of a sentence that the coverage asked for is not held; "" if it is."""
-        needed = int(parameters["labels_needed"])
-        known = int(getattr(aggregator, "trained_on", needed))
-        if not aggregator.needs_labels or known >= needed:
-            return ""
-        return (
-            f"; the coverage that the team file asks for is promised from {needed} labels on, "
-            f"and these are {known}"
-        )
 
     def _store(self, aggregator: Aggregator) -> str:
         """Keep a trained model for the next start; returns where, as the end of a sentence."""
@@ -421,14 +409,8 @@ class AggregatorNode(AgentNode):
         return make_aggregator(self.method, **{k: v for k, v in options.items() if k in known})
 
     def _keep_labels(self) -> None:
-        try:
-            self.labels.save(self.collector)
-        except OSError as error:
-            self.problem(f"labels not kept: {error}")
-
-    def on_release(self) -> None:
-        """Keep the labels for the next start."""
-        self._keep_labels()
+        if trouble := self.labels.save(self.collector):
+            self.problem(trouble)
 
     def _figures(self) -> dict[str, Any]:
         return {

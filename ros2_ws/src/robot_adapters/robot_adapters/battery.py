@@ -37,6 +37,11 @@ class Battery:
         return self.low and not before
 
     @property
+    def told(self) -> str:
+        """The charge in words."""
+        return "unknown" if math.isnan(self.charge) else f"{100.0 * self.charge:.0f} %"
+
+    @property
     def trouble(self) -> str:
         """Why new work is refused; "" where it is not."""
         if not self.low:

@@ -403,9 +403,7 @@ class AdapterNode(AgentNode):
             **ready,
             "located": self._located_trouble() or "yes",
             "skill": self.jobs.busy or "none",
-            "battery": "unknown"
-            if math.isnan(self.battery.charge)
-            else f"{100.0 * self.battery.charge:.0f} %",
+            "battery": self.battery.told,
             "observations": self._step,
         }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from coterie_core.asking import Asking
 from coterie_core.geometry import Vec3
@@ -18,16 +17,16 @@ from coterie_core.understanding import NotUnderstood
 from coterie_core.why import belong, follow, note
 from coterie_core.why.context import current
 from coterie_core.why.journal import keeping
-from emos_planner.allocation.solver import Share, assign
+from emos_planner.allocation.solver import Share
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.assigned import keep_assignment
 from emos_planner.leader.briefing import body_text, where_text
 from emos_planner.leader.changes import Change
-from emos_planner.leader.discussion import Channel, Pair, Setting, Talk, ask, discuss
+from emos_planner.leader.discussion import Channel, Setting, Talk, ask, discuss
 from emos_planner.leader.hand_over import HandedOver, Wish, hand_over
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.plans import with_offers
+from emos_planner.leader.plans import solver_of, with_offers
 from emos_planner.leader.progress import Progress
 from emos_planner.leader.round_robin import deal
 from emos_planner.leader.saved_task import state_of, task_of
@@ -38,7 +37,7 @@ from emos_planner.leader.state_file import Kept, LeaderState
 from emos_planner.leader.stops import take_stop
 from emos_planner.leader.task import Agreement, TaskInWork
 from emos_planner.leader.transcript import Transcript, Turn
-from emos_planner.leader.understand import Understanding, from_goals, understand
+from emos_planner.leader.understand import understood
 from emos_planner.lookups import Lookups
 
 ToolboxFactory = Callable[[SceneGraph, Mapping[str, Resume]], Toolbox]
@@ -191,7 +190,10 @@ class Leader:
             belong(task=task)
             note("task", "leader", {"words": words, "robots": robots})
         transcript = Transcript(task, words, self._on_turn)
-        meant, problem = self._understood(words, robots, goals, resumed)
+        unseen = self.options.unseen
+        meant, problem = understood(
+            words, self.scene, robots, goals, unseen=unseen, resumed=resumed
+        )
         if problem and self.decider.rule_only:
             raise NotUnderstood(problem)
         progress = Progress(task, meant, self.scene, self.options)
@@ -205,22 +207,6 @@ class Leader:
         self._current = work
         return await self._agree(work, sub_tasks, first, starts, decided_by)
 
-    def _understood(
-        self,
-        words: str,
-        robots: Sequence[str],
-        goals: Iterable[Predicate] | None,
-        resumed: bool,
-    ) -> tuple[Understanding, str]:
-        if goals is not None:
-            return from_goals(goals, self.scene, robots, words, unseen=self.options.unseen), ""
-        try:
-            unseen = self.options.unseen
-            return understand(words, self.scene, robots, unseen=unseen, resumed=resumed), ""
-        except NotUnderstood as error:
-            meant = from_goals((), self.scene, robots, words, unseen=self.options.unseen)
-            return meant, str(error)
-
     async def _split(
         self, work: TaskInWork, robots: Sequence[str], starts: Mapping[str, Vec3 | None]
     ) -> tuple[tuple[SubTask, ...], Share, str]:
@@ -229,7 +215,7 @@ class Leader:
         if not self.options.discussion:
             return basis, Share(basis), "nobody"
         own = self._solve(work, starts)
-        second = own(basis, robots, {}, work.forbidden | self._only(work, robots))
+        second = own(basis, robots, {}, work.forbidden | work.named_others(robots))
         if len(robots) > self.options.group_size:
             # No prompt may grow with the team: groups ask the model for their shares only.
             return basis, second, "rule"
@@ -256,39 +242,8 @@ class Leader:
         unassigned = {id: by for id, by in second.unassigned.items() if id in nobody}
         return plan, Share(plan, unassigned), "model"
 
-    def _only(self, work: TaskInWork, robots: Iterable[str]) -> set[Pair]:
-        """Return what must not be because the person named another robot for it."""
-        return {
-            (id, robot)
-            for id, wanted in work.meant.board.only.items()
-            for robot in robots
-            if robot != wanted
-        }
-
     def _solve(self, work: TaskInWork, starts: Mapping[str, Vec3 | None]) -> Callable[..., Share]:
-        """Return the solver for what is still open; what is done or running stays as it is."""
-
-        def solve(
-            sub_tasks: Sequence[SubTask],
-            robots: Iterable[str],
-            load: Mapping[str, float],
-            forbidden: Iterable[Pair],
-        ) -> Share:
-            ids = {one.id for one in sub_tasks}
-            fixed = [one for one in work.progress.begun() if one.id not in ids]
-            share = assign(
-                [*fixed, *sub_tasks],
-                {robot: starts.get(robot) for robot in robots},
-                self.toolbox(),
-                load=load,
-                forbidden=frozenset(forbidden),
-                seed=self.options.seed,
-            )
-            kept = {one.id for one in fixed}
-            mine = tuple(one for one in share.sub_tasks if one.id not in kept)
-            return replace(share, sub_tasks=mine)
-
-        return solve
+        return solver_of(work.progress, starts, self.toolbox, self.options.seed)
 
     async def _agree(
         self,
@@ -299,7 +254,7 @@ class Leader:
         decided_by: str,
     ) -> Agreement:
         robots = tuple(starts)
-        talk = Talk(forbidden=work.forbidden | self._only(work, robots))
+        talk = Talk(forbidden=work.forbidden | work.named_others(robots))
         for id, by in first.unassigned.items():
             talk.verdicts.setdefault(id, {}).update(by)
         if not self.options.discussion:
@@ -313,7 +268,7 @@ class Leader:
         else:
             setting = self._setting(work, starts, self.channel)
             agreed = await discuss(setting, sub_tasks, first, talk)
-        only = self._only(work, robots)
+        only = work.named_others(robots)
         work.round += talk.rounds
         work.notes += talk.notes
         unassigned = {
@@ -423,7 +378,7 @@ class Leader:
             return Agreement(work.id, work.words, plan, 0, {}, {}, self.notes, (), talk)
         self._look_anew()
         solve = self._solve(work, alive)
-        never = work.forbidden | self._only(work, tuple(alive))
+        never = work.forbidden | work.named_others(tuple(alive))
         first = solve(open_, tuple(alive), {}, never)
         first = with_offers(first, work.progress.offers, set(alive), never)
         return await self._agree(work, open_, first, alive, "rule")

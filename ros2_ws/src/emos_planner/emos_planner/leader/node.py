@@ -41,9 +41,8 @@ from emos_planner.leader.outcome import Outcome, TaskState, keep_outcome
 from emos_planner.leader.parameters import LEADER_PARAMETERS
 from emos_planner.leader.presence import TeamPresence
 from emos_planner.leader.result_message import result_msg
-from emos_planner.leader.state_file import StateError, load_state, save_state
+from emos_planner.leader.state_file import StateError, TaskFiles, load_state
 from emos_planner.leader.task import Agreement
-from emos_planner.leader.transcript import Transcript
 
 GATHER = 5.0
 """How long to wait for robots that are not there when a task comes [s of wall time]."""
@@ -72,7 +71,7 @@ class LeaderNode(AgentNode):
             permits=parameters.json("permits") or {},
         )
         directory = parameters["state_directory"]
-        self._folder = Path(directory) if directory else None
+        self._files = TaskFiles(Path(directory) if directory else None, self.problem)
         self.keeper = MemoryKeeper(self, "leader")
         self._has_map = False
         self._news = asyncio.Event()
@@ -289,7 +288,7 @@ class LeaderNode(AgentNode):
             self._feedback(goal, "execution")
             if await self._hand_overs.attend(leader, self._starts):
                 self._publish()
-                self._keep_transcript(leader.transcript)
+                self._files.save_transcript(leader.transcript)
             if leader.must_replan:
                 await asyncio.sleep(SETTLE)
                 self._after(await leader.replan(self._starts()))
@@ -335,14 +334,7 @@ class LeaderNode(AgentNode):
             self.problem(f"{robot} left out of the discussion: {why}")
         self.diagnostics.count("rounds", max(agreement.rounds, 0))
         self._publish()
-        self._keep_transcript(agreement.transcript)
-
-    def _keep_transcript(self, transcript: Transcript) -> None:
-        if self._folder is not None:
-            try:
-                transcript.save(self._folder, f"discussion_{transcript.task}")
-            except OSError as error:
-                self.problem(f"transcript not saved: {error}")
+        self._files.save_transcript(agreement.transcript)
 
     def _publish(self) -> None:
         leader = self.leader
@@ -352,11 +344,7 @@ class LeaderNode(AgentNode):
         self._assignment.publish(
             assignment_to_msg(leader.task, leader.round, leader.assignment, time=self.now())
         )
-        if self._folder is not None:
-            try:
-                save_state(leader.state(), leader.scene, self._folder / "leader.json")
-            except OSError as error:
-                self.problem(f"state not saved: {error}")
+        self._files.save(leader.state(), leader.scene)
 
     def _stop(self, why: str) -> None:
         """Let all robots stop: an empty assignment."""
@@ -370,8 +358,7 @@ class LeaderNode(AgentNode):
     def _finish(self) -> None:
         self._busy, self._goal = "", None
         self._hand_overs.end()
-        if self._folder is not None:
-            (self._folder / "leader.json").unlink(missing_ok=True)
+        self._files.forget()
 
     def _feedback(self, goal: GoalContext | None, stage: str) -> None:
         if goal is None or self.leader is None:
@@ -396,8 +383,8 @@ class LeaderNode(AgentNode):
 
     async def _go_on(self) -> None:
         """Go on with the task in the state file; robots have kept their assignment meanwhile."""
-        file = self._folder / "leader.json" if self._folder is not None else None
-        if file is None or not file.is_file():
+        file = self._files.state
+        if file is None:
             await self._tell_lost()
             return
         try:

@@ -14,7 +14,7 @@ from emos_planner.leader.expand import look_again, other_place, search_on, unuse
 from emos_planner.leader.heartbeats import Heartbeats
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.order import block, take_lost, wait_for_new
-from emos_planner.leader.outcome import Outcome, is_full, outcome_of, told_of_hands, why_nobody
+from emos_planner.leader.outcome import Outcome, hands_of, holding, is_full, outcome_of, why_nobody
 from emos_planner.leader.permits import no_better
 from emos_planner.leader.reported import SURE, ReportedThings
 from emos_planner.leader.understand import Understanding
@@ -401,9 +401,8 @@ class Progress:
                 self.given_up.pop(id, None)
 
     def _search_on(self) -> bool:
-        meant = self.meant
-        added = search_on(meant.wants, self._tasks, self.given_up, self.scene, meant.board)
-        self._take_new(added)
+        wants, board = self.meant.wants, self.meant.board
+        self._take_new(added := search_on(wants, self._tasks, self.given_up, self.scene, board))
         return bool(added)
 
     def _take_new(self, ids: Iterable[str]) -> None:
@@ -439,19 +438,13 @@ class Progress:
         if self._over < 0.0:
             self._over = self.heartbeats.now
         # Nothing stays in a hand: robots put down what nobody wants any more.
-        return not self._holding() or self.heartbeats.now - self._over > EMPTY_HANDS
-
-    def _holding(self) -> list[RobotReport]:
-        """Return the reports of robots of this task that hold something."""
-        return [
-            report
-            for robot, report in self.reports.items()
-            if report.holding and report.task == self.task and robot not in self.heartbeats.dead
-        ]
+        return (
+            not holding(self.reports, self.task, self.heartbeats.dead)
+            or self.heartbeats.now - self._over > EMPTY_HANDS
+        )
 
     def outcome(self) -> Outcome:
         """Return whether what was asked for is reached, and what is left and why."""
         open_ = [t for t in self._tasks.values() if t.id not in self.dropped]
-        mine = [report for report in self.reports.values() if report.task == self.task]
-        hands = told_of_hands(mine, self._holding())
+        hands = hands_of(self.reports, self.task, self.heartbeats.dead)
         return outcome_of(self.meant.wants, open_, self.given_up, self.meant.board.book, hands)

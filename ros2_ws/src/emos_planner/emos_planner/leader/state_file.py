@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from coterie_core.geometry import Vec3
 from coterie_core.plain_data import DataError, check_values, read_json, schema_problems
 from coterie_core.scene import SceneError, SceneGraph, from_json, to_json
 from coterie_core.tasks import Predicate, SubTask
+from emos_planner.leader.transcript import Transcript
 
 FORMAT = "coterie.leader/1"
 _LARGEST = 200_000_000
+_STATE = "leader.json"
 
 
 class StateError(ValueError):
@@ -127,3 +130,42 @@ def load_state(path: Path) -> Kept:
     if state.format != FORMAT:
         raise StateError(f"{path}: format {state.format!r}, expected {FORMAT!r}")
     return Kept(state, scene)
+
+
+class TaskFiles:
+    """What a leader keeps of its task on disk: its state, and what was said.
+
+    Args:
+        folder: Where; None: nothing is kept.
+        problem: Is told what cannot be written.
+    """
+
+    def __init__(self, folder: Path | None, problem: Callable[[str], None]) -> None:
+        self._folder, self._problem = folder, problem
+
+    @property
+    def state(self) -> Path | None:
+        """The file of a task that was in work when the leader ended; None: there is none."""
+        file = self._folder / _STATE if self._folder is not None else None
+        return file if file is not None and file.is_file() else None
+
+    def save(self, state: LeaderState, scene: SceneGraph) -> None:
+        """Keep the state."""
+        if self._folder is not None:
+            try:
+                save_state(state, scene, self._folder / _STATE)
+            except OSError as error:
+                self._problem(f"state not saved: {error}")
+
+    def save_transcript(self, transcript: Transcript) -> None:
+        """Keep what was said."""
+        if self._folder is not None:
+            try:
+                transcript.save(self._folder, f"discussion_{transcript.task}")
+            except OSError as error:
+                self._problem(f"transcript not saved: {error}")
+
+    def forget(self) -> None:
+        """Remove the state: the task is over."""
+        if self._folder is not None:
+            (self._folder / _STATE).unlink(missing_ok=True)

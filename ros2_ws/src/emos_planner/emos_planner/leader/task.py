@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from coterie_core.tasks import Predicate, SubTask, Verdict
@@ -54,6 +54,15 @@ class TaskInWork:
     goals: tuple[Predicate, ...] | None = None
     refused: dict[Pair, str] = field(default_factory=dict)
     order: str = ""
+
+    def named_others(self, robots: Iterable[str]) -> set[Pair]:
+        """Return what must not be because the person named another robot for it."""
+        return {
+            (id, robot)
+            for id, wanted in self.meant.board.only.items()
+            for robot in robots
+            if robot != wanted
+        }
 
     def true_reason(self, id: str, robot: str, verdict: Verdict) -> Verdict:
         """Return a verdict with the true reason where the solver was told not to ask a robot."""

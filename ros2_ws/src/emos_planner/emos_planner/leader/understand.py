@@ -182,3 +182,33 @@ def _note_choice(want: Want, board: Board, resolver: Resolver) -> None:
     goal = next(iter(want.goals.values()), None)
     if len(places) > 1 and goal is not None and goal.receptacle is not None:
         board.note(f"{len(places)} fit {target.said!r}: {goal.receptacle.id} is taken")
+
+
+def understood(
+    words: str,
+    scene: SceneGraph,
+    robots: Iterable[str],
+    goals: Iterable[Predicate] | None,
+    *,
+    unseen: float = ENOUGH,
+    resumed: bool = False,
+) -> tuple[Understanding, str]:
+    """Return what a task means, by its goals where they are given; and why its words mean nothing.
+
+    Args:
+        words: The task.
+        scene: The map.
+        robots: Names of the robots.
+        goals: What is to be reached, instead of what the words say.
+        unseen: Expected number of unseen things that ends a search.
+        resumed: The task was begun before.
+
+    Returns:
+        The task, without wants where the words mean nothing; and the problem, "" else.
+    """
+    if goals is not None:
+        return from_goals(goals, scene, robots, words, unseen=unseen), ""
+    try:
+        return understand(words, scene, robots, unseen=unseen, resumed=resumed), ""
+    except NotUnderstood as error:
+        return from_goals((), scene, robots, words, unseen=unseen), str(error)
