@@ -14,6 +14,8 @@ from coterie_core.yaml_checks import suggestion
 
 PACKAGE = "coterie_bringup"
 DDS_PROFILE = "config/dds/fastdds.xml"
+NETWORK_PROFILE = "config/dds/fastdds_udp.xml"
+"""The same without shared memory."""
 TEAMS = "config/teams"
 SCHEME = "package://"
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from coterie_bringup.resources import DDS_PROFILE, NETWORK_PROFILE, resource
 from coterie_bringup.rundir import RunState, running_teams, state_root
 from coterie_core.stop import keep_stop, latch_file, one_line
 
@@ -172,6 +173,7 @@ def _team_name(text: str) -> str:
 def _node(state: RunState) -> Iterator[tuple[Any, Callable[[float], None]]]:
     """Make a light node in a team's domain; yield it and what spins it for a while [s]."""
     os.environ.update(state.environment)
+    os.environ.update(_without_shared_memory())
     import rclpy
     from rclpy.context import Context
     from rclpy.executors import SingleThreadedExecutor
@@ -196,6 +198,21 @@ def _node(state: RunState) -> Iterator[tuple[Any, Callable[[float], None]]]:
         executor.shutdown(0.0)
         node.destroy_node()
         context.try_shutdown()
+
+
+def _without_shared_memory() -> dict[str, str]:
+    """Return the Fast DDS profile that talks over sockets alone; {}: the user chose another one.
+
+    A stop must not depend on files in /dev/shm: where a robot's are gone (the login that started
+    it ended, somebody tidied up, a process was killed at a bad moment), only those who were
+    connected before reach it through them.
+    """
+    names = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
+    name = next((n for n in names if os.environ.get(n)), names[-1])
+    given = Path(os.environ.get(name) or DDS_PROFILE)
+    if given.parts[-3:] != Path(DDS_PROFILE).parts:
+        return {}
+    return {name: str(resource(NETWORK_PROFILE))}
 
 
 def _stop(one: Addressee, text: str, timeout: float) -> None:
