@@ -66,6 +66,7 @@ class Watcher:
         self.ros, self.robots, self.random = ros, robots, random.Random(seed)
         self.motion = motion
         node = ros.node("watcher")
+        node.stopping = False  # what an action needs to know of its host
         self.speed = dict.fromkeys(robots, 0.0)
         self.still_at: dict[str, float] = {}
         self.ids: dict[str, str] = {}
