@@ -17,6 +17,8 @@ from coterie_ros.clients import NoAnswer, ServiceClient
 from coterie_ros.parameters import Parameters
 from emos_planner.leader.hand_over_service import SERVICE
 
+FOUND_WITHIN = 10.0
+"""How long the leader may take to be found [s]."""
 WITHIN = 60.0
 """How long the leader may take: it asks the robot, and may talk with the team just now [s]."""
 
@@ -66,6 +68,12 @@ def hand_over(
             domain=team.domain,
             environment=team.environment,
         ) as node:
+            if not await in_loop(node, node.client.wait(FOUND_WITHIN)):
+                raise CommandError(
+                    f"nobody leads a task in this team (no service {SERVICE} within "
+                    f"{FOUND_WITHIN:g} s): sub-tasks are those of a task that ./coterie do or the "
+                    "console has begun"
+                )
             return await in_loop(node, node.client.call(request, timeout=WITHIN, attempts=1))
 
     try:

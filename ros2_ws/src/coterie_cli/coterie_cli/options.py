@@ -33,6 +33,15 @@ Domain = Annotated[
         help="Number of the ROS domain; default: ROS_DOMAIN_ID, or a domain that nobody uses.",
     ),
 ]
+TeamDomain = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=232,
+        help="Number of the team's ROS domain, where it runs elsewhere; "
+        "default: the team on this computer, or ROS_DOMAIN_ID.",
+    ),
+]
 Namespace = Annotated[
     str | None,
     typer.Option(

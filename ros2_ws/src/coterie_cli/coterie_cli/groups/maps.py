@@ -7,7 +7,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from coterie_cli.options import AsJson, Domain, ModelForFiles, NoOpen, Out, Port
+from coterie_cli.options import AsJson, Domain, ModelForFiles, NoOpen, Out, Port, TeamDomain
 
 app = typer.Typer()
 
@@ -95,7 +95,7 @@ def record(
     duration: Annotated[
         float, typer.Option(min=0.0, help="Duration of a live recording [s]; 0: until Ctrl-C.")
     ] = 0.0,
-    domain: Domain = None,
+    domain: TeamDomain = None,
 ) -> None:
     """Drive a robot through a generated house, or listen to a team; write down what happens."""
     if live:

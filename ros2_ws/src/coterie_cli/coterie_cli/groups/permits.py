@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from coterie_cli.groups.teams import By
-from coterie_cli.options import AsJson, Domain, Namespace
+from coterie_cli.options import AsJson, Namespace, TeamDomain
 
 permits_app = typer.Typer(
     help="Requests of robots for a person's permit: show, allow, refuse, revoke."
@@ -25,7 +25,7 @@ Folder = Annotated[
 
 
 @permits_app.callback(invoke_without_command=True)
-def permits(context: typer.Context, domain: Domain = None, namespace: Namespace = None) -> None:
+def permits(context: typer.Context, domain: TeamDomain = None, namespace: Namespace = None) -> None:
     """Show which goals wait for a person's permit, and which permits hold."""
     if context.invoked_subcommand is None:
         from coterie_cli.permits import show
@@ -45,7 +45,7 @@ def allow(
         ),
     ] = "",
     by: By = "",
-    domain: Domain = None,
+    domain: TeamDomain = None,
     namespace: Namespace = None,
 ) -> None:
     """Allow what a robot asks for."""
@@ -60,7 +60,7 @@ def refuse(
     request: Request,
     reason: Annotated[str, typer.Option(help="Reason, for the log and for who is refused.")] = "",
     by: By = "",
-    domain: Domain = None,
+    domain: TeamDomain = None,
     namespace: Namespace = None,
 ) -> None:
     """Refuse what a robot asks for."""
@@ -78,7 +78,7 @@ def revoke(
     ],
     reason: Annotated[str, typer.Option(help="Reason, for the log and for who is refused.")] = "",
     by: By = "",
-    domain: Domain = None,
+    domain: TeamDomain = None,
     namespace: Namespace = None,
 ) -> None:
     """End a permit for goals alike; a goal that has begun goes on."""
@@ -88,7 +88,7 @@ def revoke(
 
 
 @permits_app.command("watch")
-def watch(domain: Domain = None, namespace: Namespace = None) -> None:
+def watch(domain: TeamDomain = None, namespace: Namespace = None) -> None:
     """Ask at this terminal whatever robots ask for, until Ctrl-C."""
     from coterie_cli.permits import watch as run
 

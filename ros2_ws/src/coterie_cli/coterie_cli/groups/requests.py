@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from coterie_cli.groups.teams import By
-from coterie_cli.options import TEAM, AsJson, Domain, Model, ModelForFiles, Namespace, Out
+from coterie_cli.options import (
+    TEAM,
+    AsJson,
+    Domain,
+    Model,
+    ModelForFiles,
+    Namespace,
+    Out,
+    TeamDomain,
+)
 
 app = typer.Typer()
 
@@ -18,7 +27,7 @@ def ask(
     question: Annotated[
         str, typer.Argument(help='Question in words, such as "Is there a mug in the kitchen?".')
     ],
-    domain: Domain = None,
+    domain: TeamDomain = None,
     namespace: Namespace = None,
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Time to wait for the team and its answer [s].")
@@ -58,7 +67,7 @@ def find(
         int, typer.Option(min=1, max=50, help="Largest number of objects found.")
     ] = 10,
     model: ModelForFiles = None,
-    domain: Domain = None,
+    domain: TeamDomain = None,
     namespace: Namespace = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Time to wait for the team [s].")] = 60.0,
     embedder: Annotated[
@@ -175,7 +184,7 @@ def hand_over(
     robot: Annotated[str, typer.Argument(help="Robot that is to do it.")],
     reason: Annotated[str, typer.Option(help="Reason, for the log and for `why`.")] = "",
     by: By = "",
-    domain: Domain = None,
+    domain: TeamDomain = None,
     namespace: Namespace = None,
 ) -> None:
     """Have another robot do a sub-task of the task in work; exit code 0 only if it does now."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from coterie_cli.options import AsJson, Domain, Namespace, TeamFile
+from coterie_cli.options import AsJson, Domain, Namespace, TeamDomain, TeamFile
 
 robot_app = typer.Typer(
     help="Real robots: check one, try its skills, make a driver.", no_args_is_help=True
@@ -67,7 +67,7 @@ def robot_try(
             "map [m]; without one the nearest thing of that label that the robot sees is meant.",
         ),
     ] = None,
-    domain: Domain = None,
+    domain: TeamDomain = None,
     namespace: Namespace = None,
 ) -> None:
     """Try one skill of one robot of a running team, or tell what the robot perceives.

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from coterie_cli.options import TEAM, Domain, Model, Namespace, NoOpen, Port, TeamFile
+from coterie_cli.options import TEAM, Domain, Model, Namespace, NoOpen, Port, TeamDomain, TeamFile
 
 app = typer.Typer()
 team_app = typer.Typer(help="Checks of team files.", no_args_is_help=True)
@@ -50,7 +50,7 @@ def console(
     ] = "127.0.0.1",
     port: Port = None,
     no_open: NoOpen = False,
-    domain: Domain = None,
+    domain: TeamDomain = None,
     namespace: Namespace = None,
 ) -> None:
     """Show a running team on one page: see, ask, allow, stop."""
@@ -177,7 +177,7 @@ def stop(
     reason: Reason = "",
     by: By = "",
     timeout: Timeout = 5.0,
-    domain: Domain = None,
+    domain: TeamDomain = None,
     namespace: Namespace = None,
 ) -> None:
     """Stop robots at once: goals are cancelled, and nothing moves until ./coterie release."""
@@ -193,7 +193,7 @@ def release(
     reason: Reason = "",
     by: By = "",
     timeout: Timeout = 5.0,
-    domain: Domain = None,
+    domain: TeamDomain = None,
     namespace: Namespace = None,
 ) -> None:
     """Let stopped robots go on."""
@@ -264,7 +264,7 @@ def serve_mcp(
             help="Tasks may be proposed; each is put to a person, as ./coterie permits shows it.",
         ),
     ] = False,
-    domain: Domain = None,
+    domain: TeamDomain = None,
     namespace: Namespace = None,
 ) -> None:
     """Let an assistant ask the team through the Model Context Protocol; it only reads."""
