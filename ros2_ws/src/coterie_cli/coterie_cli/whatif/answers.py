@@ -40,11 +40,6 @@ class AnswerChange:
         """Whether another answer is given."""
         return self.before.yes != self.after.yes
 
-    @property
-    def surer(self) -> float:
-        """How much surer the team would be of its answer."""
-        return self.after.confidence - self.before.confidence
-
 
 class AnswersAgain:
     """Answers questions of a run again from what the robots said then.

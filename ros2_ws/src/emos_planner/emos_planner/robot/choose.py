@@ -94,11 +94,6 @@ class ChoiceState:
     heard: tuple[str, ...] = ()
     lookups: Lookups | None = None
 
-    @property
-    def speaks(self) -> bool:
-        """Whether one of the options is to say something."""
-        return any(isinstance(option.skill, Ask) for option in self.options)
-
 
 class SkillChoice(BaseModel):
     """The next thing to do."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from coterie_core.geometry import Pose, Vec3, compose, relative
+from coterie_core.geometry import Pose, compose, relative
 
 _ORIGIN = Pose((0.0, 0.0, 0.0))
 _GOOD = 0.05  # [m] of a localization that works
@@ -42,10 +42,6 @@ class Localization:
     def true(self, pose: Pose) -> Pose:
         """Return the pose in the house that belongs to a believed one in the robot's map."""
         return compose(self.map_origin, relative(self.error, pose))
-
-    def true_point(self, point: Vec3) -> Vec3:
-        """Return the point in the house that belongs to a point in the robot's map [m]."""
-        return self.true(Pose(point)).position
 
     def odometry(self, pose: Pose) -> Pose:
         """Return a pose in the house in the odometry frame."""
