@@ -322,9 +322,12 @@ class HouseBody:
             self._changed(action)
             return
         reason = _REASONS.get(result.outcome, "")
-        if isinstance(action, Put) and result.outcome is Outcome.BLOCKED:
-            reason = "full"
-            self.motions.note_full(action.target)
+        if isinstance(action, Put) and result.outcome in (Outcome.BLOCKED, Outcome.OUT_OF_REACH):
+            # Out of reach is what room is left, seen from where one stands: elsewhere there may be
+            # more.
+            self.motions.note_failed(action.target)
+            if result.outcome is Outcome.BLOCKED:
+                reason = "full"
         if isinstance(action, Grab):
             if result.outcome is Outcome.UNKNOWN_TARGET:
                 self._happened("gone", action.item)
@@ -354,10 +357,8 @@ class HouseBody:
             self.map.take(action.item)
             self._put.discard(action.item)
         elif isinstance(action, Put):
-            owner = self.map.thing(action.target)
-            inside = action.relation == "in"
-            at = self.motions.surface(owner, inside) if owner is not None else self.spot.position
-            self._placed(action.target, at, inside)
+            at = self.motions.aim(action.target) or self.spot.position
+            self._placed(action.target, at, action.relation == "in")
         elif isinstance(action, (Open, Close)):
             self.map.set_open(action.container, isinstance(action, Open))
             self._happened("opened" if isinstance(action, Open) else "closed", action.container)

@@ -61,7 +61,12 @@ class HouseMap(TeamMap):
                 "set cooperation: prior_map: rooms or furniture"
             )
         self._furnished = any(thing.receptacles for thing in scene.objects.values())
+        self._told = frozenset(scene.objects)
         self._stands: dict[str, tuple[Box, list[Vec3]]] = {}
+
+    def told(self, thing: SceneObject) -> bool:
+        """Tell whether the map known beforehand has a thing; else it was found on the way."""
+        return thing.id in self._told
 
     def furnish(self, new: Sequence[str]) -> None:
         """Furniture that no map told of is for what such furniture is for, in general.

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
+
+import numpy as np
 
 from coterie_core.cooperation import Action, Close, GoTo, Grab, Open, Put, Reason, Result, Spot
 from coterie_core.geometry import Box, Vec3
@@ -11,6 +14,7 @@ from coterie_core.scene import SceneObject
 from coterie_core.skills import Close as CloseSkill
 from coterie_core.skills import Open as OpenSkill
 from coterie_core.skills import Pick, Place, Skill, Target, Wait
+from coterie_core.surfaces import free_points
 from reveca_agent.house_map import HouseMap
 from reveca_agent.room_search import RoomSearch
 
@@ -20,6 +24,14 @@ SLACK = 0.1
 """That a height may be off and is tried all the same [m]."""
 HANDY = 0.9
 """Height of a shelf that is easiest to put things on [m]."""
+SMALL = 0.1
+"""Edge of a held thing whose size nobody knows [m]."""
+INWARD = 0.08
+"""How far from the edge nearest to free floor things are put [m]."""
+ELSEWHERE = 0.25
+"""Where a thing could not be put, the next try is at least so far away [m]."""
+TRIES = 6
+"""Spots on a piece of furniture that did not do and are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +62,8 @@ class Motions:
 
     def __init__(self, house: HouseMap, search: RoomSearch) -> None:
         self.house, self.search = house, search
-        self._full: dict[str, int] = {}
+        self._aims: dict[str, Vec3] = {}
+        self._failed: dict[str, deque[Vec3]] = {}
 
     def of(self, action: Action, here: Spot, holding: str) -> Motion | Result:
         """Return what an action is for the body; a result where it cannot be done at all.
@@ -74,7 +87,7 @@ class Motions:
             owner = self.house.thing(action.target)
             if owner is None or owner.room not in self.house.ways.rooms:
                 return _failed("unknown_target", f"{action.target} is not on the map")
-            at = self.surface(owner, action.relation == "in")
+            at = self._free_spot(owner, action.relation == "in", holding, here)
             target = Target(owner.label.top, at, owner.id)
             return self._handle(
                 owner.room, Box(at, (0.02, 0.02, 0.02)), Place(target), target, here
@@ -102,34 +115,73 @@ class Motions:
         motion = self.of(Put(holding, nearest.id), here, holding)
         return motion if isinstance(motion, Motion) else None
 
-    def note_full(self, target: str) -> None:
-        """Take in that there was no room where something was to be put."""
-        self._full[target] = self._full.get(target, 0) + 1
+    def note_failed(self, target: str) -> None:
+        """Take in that a thing could not be put where it was to be put: it is tried elsewhere."""
+        if target in self._aims:
+            self._failed.setdefault(target, deque(maxlen=TRIES)).append(self._aims[target])
 
-    def surface(self, owner: SceneObject, inside: bool) -> Vec3:
-        """Return a point on or in a piece of furniture that is easy to get at [m].
+    def aim(self, target: str) -> Vec3 | None:
+        """Return where on or in a piece of furniture a thing was last to be put [m]."""
+        return self._aims.get(target)
 
-        Of its shelves the one at the best height, there where one stands nearest to it.
+    def _free_spot(self, owner: SceneObject, inside: bool, holding: str, here: Spot) -> Vec3:
+        """Return a point on or in a piece of furniture where a thing may be put [m].
+
+        Of its shelves the one at the best height; there the point nearest to free floor, and then
+        to the robot, at which nothing is known to lie and no try has failed.
         """
+        top = self._surface(owner, inside)
+        held = self.house.thing(holding)
+        item = held.box if held is not None else Box(top.center, (SMALL, SMALL, SMALL))
+        # Where it looks full, trying tells: boxes of what was seen are rough.
+        points = free_points(top, item, self._upon(owner, top, holding))
+        for spots in (points, free_points(top, item, ())):
+            for bad in self._failed.get(owner.id, ()):
+                spots = spots[np.hypot(*(spots - bad[:2]).T) > ELSEWHERE]
+            if len(spots):
+                break
+        else:
+            self._failed.pop(owner.id, None)
+            spots = points if len(points) else np.array([top.center[:2]])
+        away = self.house.floor.away(spots, self.house.scene.rooms[owner.room])
+        off = np.abs(away - away.min() - INWARD).round(1)
+        far = np.hypot(*(spots - here.position[:2]).T)
+        x, y = spots[np.lexsort((far, off))[0]]
+        self._aims[owner.id] = (float(x), float(y), top.center[2])
+        return self._aims[owner.id]
+
+    def _surface(self, owner: SceneObject, inside: bool) -> Box:
+        """Return the surface of a piece of furniture that is easiest to put things on."""
         fitting = [r for r in owner.receptacles if r.inside is inside] or owner.receptacles
         if not fitting:
             x, y, _ = owner.box.center
-            return (x, y, owner.box.top)
-        room, shape = self.house.scene.rooms[owner.room], self.house.shape
-        floor = self.house.floor.elevation(room)
+            return Box((x, y, owner.box.top), (*owner.box.size[:2], 0.0), owner.box.yaw)
+        shape = self.house.shape
+        floor = self.house.floor.elevation(self.house.scene.rooms[owner.room])
         best = min(max(HANDY, shape.low), shape.high)
-        surface = min((r.surface for r in fitting), key=lambda b: abs(b.center[2] - floor - best))
-        stand = self.house.floor.nearest(surface, room)
-        (x0, y0, _), (x1, y1, _) = surface.axis_aligned()
-        edge = min(0.12, (x1 - x0) / 2.0, (y1 - y0) / 2.0)
-        # Where it was full, another part of it is tried: a third along its longer side.
-        shift = (0.0, 1.0 / 3.0, -1.0 / 3.0)[self._full.get(owner.id, 0) % 3]
-        wide = x1 - x0 > y1 - y0
-        x = stand[0] + (shift * (x1 - x0) if wide else 0.0)
-        y = stand[1] + (0.0 if wide else shift * (y1 - y0))
-        x = min(max(x, x0 + edge), x1 - edge)
-        y = min(max(y, y0 + edge), y1 - edge)
-        return (x, y, surface.center[2])
+        return min((r.surface for r in fitting), key=lambda b: abs(b.center[2] - floor - best))
+
+    def _upon(self, owner: SceneObject, top: Box, holding: str) -> list[Box]:
+        """Return the boxes of what is known to lie on a surface."""
+        things = [
+            thing
+            for thing in self.house.scene.objects.values()
+            if thing.kind == "item" and thing.id != holding and thing.room == owner.room
+        ]
+        if self.house.told(owner):
+            return [t.box for t in things if owner.id in (t.support, t.container)]
+        # Of furniture found on the way the upper face is known, and that is a sofa's back: what
+        # lies at any height of it takes up room.
+        out = []
+        for thing in things:
+            x, y, _ = thing.box.center
+            if not owner.box.contains((x, y, owner.box.center[2])):
+                continue
+            if owner.box.bottom + INWARD < thing.box.bottom < owner.box.top + INWARD:
+                width, depth, height = thing.box.size
+                middle = (x, y, top.center[2] + height / 2.0)
+                out.append(Box(middle, (width, depth, height), thing.box.yaw))
+        return out
 
     def _way(self, action: GoTo, here: Spot, holding: str) -> Motion | Result:
         rooms, scene = self.house.ways.rooms, self.house.scene

@@ -6,7 +6,9 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from shapely import MultiPolygon, Point, Polygon
+import numpy.typing as npt
+from shapely import MultiPolygon, Point, Polygon, distance
+from shapely import points as shapely_points
 from shapely.geometry.base import BaseGeometry
 from shapely.ops import nearest_points, unary_union
 
@@ -93,6 +95,13 @@ class FreeFloor:
             return (box.center[0], box.center[1], self.elevation(room))
         point = nearest_points(free, Polygon(box.footprint()))[0]
         return (float(point.x), float(point.y), self.elevation(room))
+
+    def away(self, points: npt.NDArray[np.float64], room: Room) -> npt.NDArray[np.float64]:
+        """Return the distances of points (n, 2) [m] from where one may stand in a room (n) [m]."""
+        free = self._free(room.id)
+        if free.is_empty:
+            return np.zeros(len(points))
+        return np.asarray(distance(free, shapely_points(points)), dtype=np.float64)
 
     def gap(self, box: Box, spot: Vec3) -> float:
         """Return the sideways distance from a spot to a box [m]."""

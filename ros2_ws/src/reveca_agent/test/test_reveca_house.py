@@ -1,6 +1,7 @@
 """The body in a house: what it perceives, forgets and finds again, and what actions become."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -342,6 +343,53 @@ def test_actions_become_skills_on_things_of_the_map(body, eyes):
     assert isinstance(put.then, Place)
     assert put.then.receptacle.instance == "table-1"
     assert body.map.scene.objects["table-1"].box.contains(put.then.receptacle.position, 0.01)
+
+
+def test_a_thing_is_put_where_there_is_room_for_it(body, eyes):
+    """Only one end of a sofa was free, and the hand did not get there from the other."""
+    eyes.see(MUG)
+    carry(body)
+    # What lies on the table leaves room at its right end only.
+    cushions = [detected("cushion", 6.2 + 0.3 * k, 2.0, 0.75, 0.3) for k in range(2)]
+    wide = [replace(c, box=Box(c.box.center, (0.3, 0.8, 0.15))) for c in cushions]
+    eyes.see(*wide, at=LIVING)
+    put = body.motion(Put("rover-mug-1", "table-1"))
+    x, y, _ = put.then.receptacle.position
+    assert 6.7 < x <= 7.0 and 1.6 <= y <= 2.4
+    assert all(math.dist(stand[:2], (x, y)) < 1.0 for stand in put.stands)
+    body.ended(Put("rover-mug-1", "table-1"), DONE)
+    assert body.map.scene.objects["rover-mug-1"].box.contains(put.then.receptacle.position, 0.06)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.OUT_OF_REACH, Outcome.BLOCKED])
+def test_where_a_thing_could_not_be_put_it_is_put_elsewhere(body, eyes, outcome):
+    eyes.see(MUG)
+    carry(body)
+    put, tried = Put("rover-mug-1", "table-1"), []
+    for _ in range(20):
+        at = body.motion(put).then.receptacle.position
+        assert body.map.scene.objects["table-1"].box.contains(at, 0.01)
+        assert all(math.dist(at, before) > 0.2 for before in tried[-3:])
+        tried.append(at)
+        body.ended(put, SkillResult(outcome, "no room in reach"))
+
+
+def test_what_lies_on_furniture_found_on_the_way_takes_up_room():
+    """The box of a sofa ends with its back, and cushions lie lower."""
+    bare = two_rooms()
+    for id_ in list(bare.objects):
+        del bare.objects[id_]
+    body = HouseBody("rover", bare, SHAPE)
+    sofa = detected("sofa", 6.5, 3.0, 0.0, 0.8)
+    cushion = detected("cushion", 6.2, 3.0, 0.45, 0.3)
+    Eyes(body).see(
+        MUG,
+        replace(sofa, box=Box((6.5, 3.0, 0.4), (1.8, 0.8, 0.8))),
+        replace(cushion, box=Box((6.0, 3.0, 0.5), (0.8, 0.7, 0.1))),
+    )
+    carry(body)
+    put = body.motion(Put("rover-mug-1", "rover-sofa-1"))
+    assert put.then.receptacle.position[0] > 6.4
 
 
 @pytest.mark.parametrize(

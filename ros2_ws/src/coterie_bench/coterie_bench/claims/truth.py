@@ -12,8 +12,9 @@ from coterie_core.household import load_household
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.sightings import kind_of
+from coterie_core.surfaces import free_points
 from coterie_core.tasks import SubTask, Thing
-from emos_planner.geometry.things import free_points, surfaces_of
+from emos_planner.geometry.things import surfaces_of
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.searches import LOOKED_OVER, Searches
 from emos_planner.robot.coverage import Coverage, Look

@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.guard.mass import object_mass
+from coterie_core.surfaces import free_points
 from coterie_core.tasks import Obstacle, Thing
 from emos_planner.geometry.bodies import BodiesInScene
 from emos_planner.geometry.grasp import FEW, Grip, gap_to, grips, reach_of
 from emos_planner.geometry.line_of_sight import points_of
 from emos_planner.geometry.results import Estimate, Reach
-from emos_planner.geometry.things import FLOOR, Meant, free_points, surfaces_of
+from emos_planner.geometry.things import FLOOR, Meant, surfaces_of
 from emos_planner.geometry.viewpoints import eyes_toward
 
 WORK = {"pick": 2.0, "place": 2.0, "open": 1.5, "close": 1.5, "detect": 0.5, "go_to": 0.0}

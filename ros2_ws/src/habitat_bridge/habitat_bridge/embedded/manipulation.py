@@ -262,7 +262,8 @@ class Hands:
                     spots.append((math.dist(center, target.position), box))
         if not spots:
             raise SkillFailed(Outcome.BLOCKED, f"there is no free spot on the {target.label}")
-        return self._reachable_spot(body, spots, surface.center[2], target.label)
+        label = f"free spot on the {target.label}"
+        return self._reachable_spot(body, spots, surface.center[2], label)
 
     def _floor_spot(self, body: Body, item: SceneObject, position: Vec3) -> Box:
         z = self._elevation(body)
