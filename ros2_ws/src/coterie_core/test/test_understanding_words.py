@@ -148,3 +148,21 @@ def test_a_problem_names_word_and_place() -> None:
 def test_long_words_and_texts_end_soon() -> None:
     assert unknown_words("q" * 5000)[0].suggestions == ()
     assert len(unknown_words("zqx " * 2000)) == 2000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("bring the 2nd mug at 3pm", "the 50cm box", "a 30x40cm frame", "$5 or 1,000", "24/7"),
+        *("mug_2 and mug-2", "a 6-pack", "the 12-inch pan", "bedroom 2", "1.5 l, 15:30"),
+    ],
+)
+def test_numbers_are_words(text: str) -> None:
+    assert unknown_words(text) == []
+
+
+@pytest.mark.parametrize("word", ["486cb7", "wh-1000xm4", "mug3", "b00k", "12QZ", "x99z"])
+def test_odd_words_with_digits_are_unknown_but_for_names(word: str) -> None:
+    assert [one.word for one in unknown_words(f"bring the {word} towel, please")] == [word]
+    assert unknown_words(f"the {word} towel", [f"{word} towel"]) == []
+    assert unknown_words(f"the {word}'s towel", [word]) == []

@@ -12,8 +12,9 @@ from coterie_core.lexicon import Lexicon, load_lexicon
 from coterie_core.relations import RelationKind
 from coterie_core.sizes import SIZE_ORDERS
 from coterie_core.understanding import plain_text, written_out
-from coterie_core.understanding.quantities import SUPERLATIVES
+from coterie_core.understanding.quantities import SUPERLATIVES, ordinal_of
 from coterie_core.understanding.relation_words import RELATIONS
+from coterie_core.understanding.text import is_measure, with_digits
 from object_planner.wish import Order, Relation, Request, Want
 from object_planner.wording import not_understood, unknown_head, worded
 
@@ -144,7 +145,8 @@ def parse(words: str, known: tuple[str, ...] = ()) -> Request:
         unknown, head = (*unknown, head), ""  # "a contraption to boil water": the use is known
     if head in known:
         wants, head = (Want(kind="thing", name=head),), ""
-    strange = tuple(word for word in wording.strange if word not in (*known, head))
+    sizes = () if stated else _measures(whole)
+    strange = tuple(word for word in (*wording.strange, *sizes) if word not in (*known, head))
     return Request(
         words=words,
         wants=wants,
@@ -184,6 +186,12 @@ def _ordered_by(
     wants = (_thing(after, to[0]),)
     rest = f"{text[: match.start()]} {text[begins + to[0][1] :]}"
     return " ".join(_POSSIBLE.sub(" ", rest).split()), order, wants
+
+
+def _measures(text: str) -> tuple[str, ...]:
+    """Return the measures in a text ("50cm", "3pm"), which no table of things tells."""
+    said = (token for token, _ in with_digits(text) if is_measure(token))
+    return tuple(token for token in said if not token.isdigit() and not ordinal_of(token))
 
 
 def _before_thing(asked: str, colors: tuple[str, ...]) -> bool:

@@ -15,10 +15,10 @@ from coterie_core.understanding import (
     nearest,
     unknown_words,
 )
-from coterie_core.understanding.quantities import ORDINALS
+from coterie_core.understanding.quantities import ORDINALS, ordinal_of
 
-_RANKS = {word: rank for word, rank in ORDINALS.items() if rank > 1}
-_ORDINAL = re.compile(rf"\b({'|'.join(_RANKS)})\b[- ]?")
+_RANKS = (word for word, rank in ORDINALS.items() if rank > 1)
+_ORDINAL = re.compile(rf"\b({'|'.join(_RANKS)}|\d{{1,3}}(?:nd|rd|th|st))\b[- ]?")
 _LATER = re.compile(
     r"\s*(?:[,;.]\s*)?(?:\band\s+|\bbut\s+)?"
     r"\b(?:then|after that|afterwards?|after this|next (?=find|get|bring|look|show)|finally)\b"
@@ -45,7 +45,7 @@ _SLOT = re.compile(
     r"|nor|no|other than|except(?: for)?|besides|apart from|aside from|excluding|that is|which is"
     r"|anything but)\s+"
     r"(?:(?:be|being|not|any|a|an|the|some|its|made|of|all|too|very|so|really)\s+)*"
-    r"(?P<word>[a-z][a-z'-]+)(?:\s+(?P<next>[a-z][a-z'-]+))?"
+    r"(?P<word>\w[\w'-]+)(?:\s+(?P<next>\w[\w'-]+))?"
 )
 _HEAD = re.compile(
     r"^(?:(?:a|an|the|any|some|another|every|each|all|both|my|your|our|his|her|their|this|these"
@@ -103,7 +103,7 @@ def worded(text: str, known: Collection[str] = ()) -> Wording:
     rank = 1
     ordinal = _ORDINAL.search(text)
     if ordinal and not re.search(r"\b(?:for|in) a $", text[: ordinal.start()]):
-        rank = _RANKS[ordinal[1]]
+        rank = max(1, ordinal_of(ordinal[1]))
         text = f"{text[: ordinal.start()]}{text[ordinal.end() :]}"
     return Wording(text.strip(" ,;"), later, rank, tuple(read), tuple(strange))
 
@@ -151,6 +151,7 @@ def not_understood(text: str, lexicon: Lexicon, meant: Collection[str]) -> tuple
         return (
             word not in _FUNCTION
             and word not in meant
+            and not word.isdigit()
             and not any(a <= at < b for a, b in spans)
             and not lexicon.qualities_in(word)
             and not any(word.startswith(part) for part in _single_words() if len(part) > 3)
@@ -169,7 +170,7 @@ def not_understood(text: str, lexicon: Lexicon, meant: Collection[str]) -> tuple
         if unknown(word, at):
             found.append(word)
     for a, _, _ in lexicon.mentions(text)[:1]:
-        before = re.search(r"(?:^|\b(?:a|an|the|my|any|some)\s+)((?:[a-z-]+\s+){1,3})$", text[:a])
+        before = re.search(r"(?:^|\b(?:a|an|the|my|any|some)\s+)((?:[\w-]+\s+){1,3})$", text[:a])
         if before:
             words = before[1].split()
             start = before.start(1)

@@ -150,7 +150,7 @@ class OpenAgent:
         index = self._indexed(scene, seen) if self.method != "blind" else None
         always = self.options.guesses == "always"
         if self.decider.rule_only:
-            refused = refusal(text, index.labels if index is not None else frozenset())
+            refused = refusal(text, index.names if index is not None else frozenset())
             if refused:
                 return OpenReply(explanation=refused, refused=refused, still=refused)
         question = parse_open(text)

@@ -44,7 +44,7 @@ def refusal(text: str, labels: frozenset[str] = frozenset()) -> str:
 
     Args:
         text: What somebody asked.
-        labels: Labels of the map, which count as words.
+        labels: Labels and names of the map, which count as words.
     """
     said = plain_text(text)
     if len(said) > LONGEST:
@@ -81,7 +81,7 @@ def doubt_of(
         index: The map.
         vocabulary: What the detector can report.
     """
-    unread = unread_words(question.text, index.labels)
+    unread = unread_words(question.text, index.names)
     if unread is not None:
         return unread
     heap = misplaced_words(question.text) or _heaped(question)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from coterie_core.colors import basic_color
 from coterie_core.understanding.descriptions import ANY, Thing, describe, room_said
-from coterie_core.understanding.quantities import ORDINALS
+from coterie_core.understanding.quantities import ORDINALS, ordinal_of
 from openeqa_agent.understood import STATES, OpenQuestion
 
 AUX = r"(?:is|are|was|were)"
@@ -29,7 +29,7 @@ _LARGER = {
     "biggest": "larger", "largest": "larger", "smallest": "smaller", "tallest": "taller",
     "farther": "farther", "further": "farther", "farthest": "farther", "furthest": "farther",
 }  # fmt: skip
-_RANKS = {word: rank for word, rank in ORDINALS.items() if rank > 1 and word.isalpha()}
+_RANKS = "|".join(word for word, rank in ORDINALS.items() if rank > 1)
 _COMPARED = "|".join(_LARGER)
 _MORE = "|".join(word for word in _LARGER if not word.endswith("est"))
 
@@ -191,8 +191,8 @@ def _compared(match: re.Match[str], core: str) -> OpenQuestion | None:
             return _offered(anchor["list"], anchor["to"], attribute)
         return _offered(rest, "", attribute)
     kind = re.sub(rf"^(?:what|which)\b|\b{AUX}\b|\bthe\b", " ", first)
-    ordinal = re.search(rf"\b(?:{'|'.join(_RANKS)})\b", kind)
-    rank = _RANKS[ordinal[0]] if ordinal else 1
+    ordinal = re.search(rf"\b(?:{_RANKS}|\d{{1,3}}(?:st|nd|rd|th))\b", kind)
+    rank = max(1, ordinal_of(ordinal[0])) if ordinal else 1
     kind = kind.replace(ordinal[0], " ") if ordinal else kind
     if attribute not in ("nearer", "farther"):
         rest = re.sub(r"^(?:piece|item|kind|sort|bit)s? of ", "", rest)

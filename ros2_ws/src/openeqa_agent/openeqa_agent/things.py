@@ -76,6 +76,10 @@ class MapIndex:
         self.labels = frozenset(
             normalized(label) for own in self._beliefs.values() for label in own
         )
+        self.names = self.labels.union(
+            (room.name.lower() for room in scene.rooms.values()), scene.rooms, scene.objects
+        )
+        """Labels, rooms and ids: what counts as a word in a question about this map."""
         self._nearby: Nearby | None = None
         self._held: dict[str, list[SceneObject]] = {}
         for thing in scene.objects.values():

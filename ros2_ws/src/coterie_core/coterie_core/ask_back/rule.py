@@ -39,6 +39,8 @@ def judged(state: RequestState) -> Judgement:
         return Judgement("underspecified", problem.text, question, slot=slot)
     if problem is not None:
         return _of_place(state) if problem.kind == "place" else Judgement()
+    if state.unread:
+        return Judgement()  # the command names the words: a judgement of the others drops them
     reading = state.reading
     if reading.pronoun and state.mentions is None:
         text = f"nothing was said before that {reading.pronoun!r} could stand for"
@@ -222,7 +224,9 @@ def _left_open(label: str, rooms: Sequence[Room], weak: Sequence[Room]) -> str:
 
 
 def _described(phrase: Phrase, *, bare: bool = False) -> str:
-    said = " ".join(part for part in (phrase.color, phrase.noun or phrase.label) if part)
+    said = " ".join(
+        part for part in (*phrase.ignored, phrase.color, phrase.noun or phrase.label) if part
+    )
     places = [f"{place.relation} {place.phrase.said}" for place in phrase.places]
     return said if bare else " ".join([said, *places])
 

@@ -12,7 +12,7 @@ from coterie_core.conformal import DENIAL_LEVEL, load_conformal
 from coterie_core.coverage import Coverage
 from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.scene import Room, SceneGraph
-from coterie_core.understanding import Problem
+from coterie_core.understanding import MAX_SENTENCE_CHARS, Problem, plain_text, unknown_words
 from coterie_core.understanding.grounding import Resolver
 from coterie_core.understanding.vocabulary import Vocabulary
 
@@ -68,6 +68,15 @@ class RequestState:
     def reading(self) -> Reading:
         """What the request takes for granted."""
         return read_request(self.words, self.names, self.command)
+
+    @cached_property
+    def unread(self) -> tuple[str, ...]:
+        """Words of a question or a request for objects that are none, and near to none."""
+        if self.mentions is not None:
+            return ()
+        words = plain_text(self.words[:MAX_SENTENCE_CHARS])
+        found = unknown_words(words, self.names.names, near=self.names.words())
+        return tuple(one.word for one in found if not one.suggestions)
 
     @cached_property
     def resolver(self) -> Resolver:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import unicodedata
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -12,10 +13,13 @@ from importlib import resources
 from coterie_core.household import load_household
 from coterie_core.lexicon import load_lexicon
 from coterie_core.understanding.spelling import nearest
-from coterie_core.understanding.text import words_in
+from coterie_core.understanding.text import is_measure, with_digits, words_in, words_of
 
 _MAX_SUGGESTED = 6
 """Unknown words of one text that suggestions are looked up for."""
+_WRITTEN_WITH_DIGITS = frozenset(words_of("co2 h2o o2 mp3 mp4 a3 a4 a5 b12 v6 v8 pm10"))
+"""English words that are written with a digit."""
+_SIGNS = re.compile(r"[\s_#/.:'-]+")
 _JOINED_CHARS = 8
 """Letters from which a word may be two that are written as one."""
 
@@ -85,14 +89,26 @@ def unknown_words(
 ) -> list[UnknownWord]:
     """Return the words of a text that are neither English nor known otherwise.
 
+    What has digits is known as a number ("2nd", "3pm", "50cm"), as a name, or where each of its
+    parts is a number or a word ("mug_2", "6-pack"); "486cb7" and "wh-1000xm4" are unknown.
+
     Args:
-        text: Words as a person wrote them; words with digits are never unknown.
+        text: Words as a person wrote them.
         known: More words that mean something here: labels, names of rooms and robots.
         near: Words to suggest; None: the household's words, then all of the dictionary.
     """
+    known = tuple(known)
     also = {word.lower() for name in known for word, _ in words_in(name)}
+    numbered = _with_digits_known(known)
+    tokens = with_digits(text)
+    odd = [(token, at) for token, at in tokens if not _reads(token, also, numbered)]
+    within = [range(at, at + len(token)) for token, at in tokens]
+    plain = [(word, at) for word, at in words_in(text) if not any(at in one for one in within)]
     found: list[UnknownWord] = []
-    for word, position in words_in(text):
+    for word, position in sorted((*plain, *odd), key=lambda one: one[1]):
+        if (word, position) in odd:
+            found.append(UnknownWord(word, position))
+            continue
         low = word.lower()
         if len(low) < 2 or low in also or is_english(low) or (word[0].isupper() and is_name(word)):
             continue
@@ -101,6 +117,32 @@ def unknown_words(
             suggestions = suggested(low, near, also)
         found.append(UnknownWord(word, position, suggestions))
     return found
+
+
+def _with_digits_known(names: Collection[str]) -> frozenset[str]:
+    """Return the words with digits of names, as they stand and with single spaces for signs."""
+    words: set[str] = set()
+    for name in names:
+        low = name.lower()
+        if any(c.isdigit() for c in low):
+            words |= {low, *low.split(), *_SIGNS.split(low)}
+    return frozenset(words)
+
+
+def _reads(token: str, words: Collection[str], numbered: Collection[str]) -> bool:
+    """Whether a token with digits means something: a number, a name, or made of such and words."""
+    low = token.lower()
+    bare = low.removesuffix("'s")
+    if is_measure(low) or bare in numbered:
+        return True
+    return all(
+        is_measure(part)
+        or part in numbered
+        or part in _WRITTEN_WITH_DIGITS
+        or (part.isalpha() and len(part) > 1 and (part in words or is_english(part)))
+        for part in _SIGNS.split(low)
+        if part
+    )
 
 
 def suggested(

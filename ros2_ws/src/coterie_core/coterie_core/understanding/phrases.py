@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -110,6 +111,13 @@ class Phrase:
         own = self.members or ((self.label or self.noun,) if self.label or self.noun else ())
         others = (label for other in self.alternatives for label in other.labels)
         return tuple(dict.fromkeys((*own, *others)))
+
+    def mentioned(self) -> Iterator[Phrase]:
+        """Yield the phrase and all that stand in it: places, what is left out, alternatives."""
+        yield self
+        places = (place.phrase for place in self.places)
+        for inner in (*places, *self.excluded, *self.alternatives):
+            yield from inner.mentioned()
 
     def within(self, relation: str, phrase: Phrase) -> Phrase:
         """Return the phrase with one more word on where its things are."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,8 +37,7 @@ ORDINALS = {
 ), start=1
         )
     },
-    "1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5, "6th": 6, "7th": 7,
-    "8th": 8, "9th": 9, "10th": 10, "last": -1,
+    "last": -1,
 }  # fmt: skip
 SUPERLATIVES = {
     **dict.fromkeys(("nearest", "closest", "nearby"), "nearest"),
@@ -53,6 +53,7 @@ ARTICLES = frozenset(("the", "my", "your", "our", "his", "her", "their", "its", 
                       "these", "those"))  # fmt: skip
 INDEFINITE = frozenset(("a", "an", "any"))
 _ALL = frozenset(("all", "every", "each"))
+_WRITTEN_ORDINAL = re.compile(r"([1-9]\d{0,2})(?:st|nd|rd|th)")
 _FEW = frozenset(("several", "some", "few", "many", "various"))
 
 
@@ -75,6 +76,12 @@ class Quantity:
     definite: bool = False
     ordinal: int = 0
     which: Which = ""
+
+
+def ordinal_of(word: str) -> int:
+    """Return which one in order a word means ("second", "2nd"); -1: the last; 0: it is no such."""
+    written = _WRITTEN_ORDINAL.fullmatch(word)
+    return int(written[1]) if written is not None else ORDINALS.get(word, 0)
 
 
 def begins_phrase(word: str) -> bool:
@@ -115,8 +122,8 @@ def read_quantity(words: list[str], start: int) -> tuple[Quantity, int]:
                 number = "all"
         elif word in ("rest", "remaining"):
             which, number, count = "rest", "all", 0
-        elif word in ORDINALS and after not in ("floor", "level"):
-            ordinal = ORDINALS[word]
+        elif ordinal_of(word) and after not in ("floor", "level"):
+            ordinal = ordinal_of(word)
         elif word == "single" and number == "all":
             pass
         elif _is_number(words, i):

@@ -113,7 +113,11 @@ def checked(words: str, names: Vocabulary) -> Vocabulary:
     text = plain_text(words)
     if not any(c.isalnum() for c in text):
         raise NotUnderstood(f"the task is empty; {CAN_DO}: {EXAMPLE['bring']}", "empty")
-    known = [name for name in names.names if not name.isascii() or " " not in name]
+    known = [
+        name
+        for name in names.names
+        if not name.isascii() or " " not in name or any(c.isdigit() for c in name)
+    ]
     known += [*names.robots]
     foreign = foreign_words(text, known)
     if foreign is not None:

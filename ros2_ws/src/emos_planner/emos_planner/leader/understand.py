@@ -154,8 +154,8 @@ def _check_target(want: Want, scene: SceneGraph) -> None:
 
 
 def _note_ignored(want: Want, board: Board) -> None:
-    phrases: list[Phrase] = [p for p in (want.phrase, want.target) if p is not None]
-    for phrase in phrases:
+    said: list[Phrase] = [p for p in (want.phrase, want.target) if p is not None]
+    for phrase in [inner for whole in said for inner in whole.mentioned()]:
         if phrase.ignored:
             board.note(
                 f"robots cannot tell {' and '.join(repr(w) for w in phrase.ignored)}: "
