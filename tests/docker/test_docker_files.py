@@ -1,4 +1,4 @@
-"""The Docker files, as far as they can be checked without an engine: paths, packages, keys."""
+"""The Docker files and pixi.toml, as far as they can be checked without engine and channels."""
 
 import json
 import os
@@ -42,6 +42,13 @@ SERVICE_KEYS = {
     "image", "build", "init", "restart", "stop_signal", "stop_grace_period", "cap_drop",
     "security_opt", "environment", "networks", "volumes", "command", "shm_size", "depends_on",
     "profiles", "deploy",
+}  # fmt: skip
+# Beside what package.xml files name: the command line, the middleware in use, what shows it.
+PIXI_MORE = {"ros2cli-common-extensions", "rmw-fastrtps-cpp", "rviz2"}
+# What the set-up looks for -> the package of conda-forge that has it.
+CONDA = {
+    "g++": "gxx", "make": "make", "cmake": "cmake", "libusb-1.0-0": "libusb", "libgl1": "libgl",
+    "libegl1": "libegl", "libgomp1": "libgomp",
 }  # fmt: skip
 
 
@@ -244,3 +251,40 @@ def test_hadolint_finds_nothing():
         pytest.skip("hadolint is not installed: requirements/test.txt has it")
     done = subprocess.run([found, str(DOCKERFILE)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture(scope="module")
+def pixi() -> dict:
+    tomllib = pytest.importorskip("tomllib")  # Python 3.11 and newer have it
+    return tomllib.loads((ROOT / "pixi.toml").read_text("utf-8"))
+
+
+def test_pixi_has_the_ros_packages_of_the_manifests(pixi):
+    ros = {name.removeprefix("ros-jazzy-") for name in pixi["dependencies"] if name[:4] == "ros-"}
+    assert ros == {name.replace("_", "-") for name in ros_dependencies()} | PIXI_MORE
+
+
+def test_the_set_up_finds_nothing_missing_with_pixi(pixi):
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        from bootstrap import machine
+    finally:
+        sys.path.pop(0)
+    text = Path(machine.__file__).read_text("utf-8")
+    libraries = re.findall(r'\("lib[^"]+\.so[^"]*", "([^"]+)"\)', text)
+    programs = re.findall(r'Need\("[^"]*", "([a-z+]+)"\)', text)
+    names = {*libraries, *programs, "cmake"}
+    assert {"g++", "make", "libgl1"} <= names
+    assert {CONDA[name] for name in names} <= pixi["dependencies"].keys()
+    assert machine.check_python((3, 12), "cpython") is None
+    assert pixi["dependencies"]["python"] == "3.12.*"  # the Python that Jazzy is built for
+    assert pixi["activation"]["env"]["COTERIE_NO_APT"] == "1"
+
+
+def test_the_tasks_of_pixi_run_what_is_there(pixi):
+    for task in pixi["tasks"].values():
+        program, *words = task.split()
+        assert program == "rviz2" or (ROOT / program).exists()
+        assert all((ROOT / word).exists() for word in words if "/" in word)
+    commands = {task.split()[1] for task in pixi["tasks"].values() if task[:2] == "./"}
+    assert commands == {"setup", "demo", "test"}
