@@ -3,12 +3,16 @@
     ./coterie setup; source .venv/setup.bash; source ros2_ws/install/setup.bash
     python benchmarks/bench_soak.py --minutes 60 --out out/soak
 
-A team runs for so long and is given work without a pause, each round by a node of its own as a
-command makes it: a robot explores a little, a question is asked, the map is searched. All its
-processes and this one are sampled. What is told is the slope over the time after the first third,
-in which caches fill, with its 95 % interval. "grows" is said of a slope that is surely above zero
-and comes to more than 5 % of the mean in an hour. It ends early where three rounds in a row do
-nothing. Writes soak.json, samples.csv and soak.png.
+A team runs for so long and is given work, each round by a node of its own as a command makes it: a
+robot explores a little, a question is asked, the map is searched. A round begins `--rest` seconds
+after the last one. All its processes and this one are sampled. What is told is the slope over the
+second half, with its 95 % interval: in the first one caches fill. "grows" is said of a slope that
+is surely above zero and comes to more than 5 % of the mean in an hour. It ends early where three
+rounds in a row do nothing. Writes soak.json, samples.csv and soak.png.
+
+The memory of a process is what is in RAM of it (RSS). Its heap is the part that nobody shares: what
+a leak makes grow. Shared memory is what the team's processes have mapped of /dev/shm, not what
+others on the machine have.
 """
 
 from __future__ import annotations
@@ -19,10 +23,10 @@ import csv
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import psutil
@@ -36,7 +40,9 @@ from coterie_bringup.team import load_team
 from coterie_bringup.team_client import Operator, exploration_goal, operating
 from coterie_core.questions import Question
 
-WARM = 1.0 / 3.0
+T = TypeVar("T")
+
+WARM = 0.5
 """Share of the time that does not count: maps grow and caches fill."""
 GROWS = 0.05
 """Growth in an hour that counts, as a share of the mean."""
@@ -49,11 +55,15 @@ THINGS = ("mug", "chair", "lamp", "plant", "book", "sofa", "towel", "plate")
 
 @dataclass(frozen=True)
 class Growth:
-    """How one figure of one process went; `per_hour` and its interval in the figure's unit."""
+    """How one figure of one process went; `per_hour` and its interval in the figure's unit.
+
+    `begin` and `end` are medians of the first and the last tenth of what counts.
+    """
 
     process: str
     figure: str
-    mean: float
+    begin: float
+    end: float
     per_hour: float
     low: float
     high: float
@@ -62,44 +72,73 @@ class Growth:
 
 def growth(process: str, figure: str, times: Sequence[float], values: Sequence[float]) -> Growth:
     """Return the slope of a figure over time [s], per hour, with its 95 % interval."""
-    mean = float(np.mean(values))
+    mean, tenth = float(np.mean(values)), max(1, len(values) // 10)
+    ends = float(np.median(values[:tenth])), float(np.median(values[-tenth:]))
     if np.ptp(values) == 0.0:
-        return Growth(process, figure, mean, 0.0, 0.0, 0.0, False)
+        return Growth(process, figure, *ends, 0.0, 0.0, 0.0, False)
     # Theil-Sen: a burst of work at the end is no trend.
     fit = stats.theilslopes(values, times, alpha=0.95)
     slope, low, high = (3600.0 * float(one) for one in (fit.slope, fit.low_slope, fit.high_slope))
-    return Growth(process, figure, mean, slope, low, high, low > 0.0 and slope > GROWS * mean)
+    return Growth(process, figure, *ends, slope, low, high, low > 0.0 and slope > GROWS * mean)
 
 
 def _files(folder: Path) -> float:
     """Return what the files below a folder take [MB]."""
-    sizes = []
-    for path in folder.rglob("*"):
-        try:
-            sizes.append(path.stat().st_size)
-        except OSError:
-            continue  # gone meanwhile
-    return sum(sizes) / 1e6
+    return sum(map(_size, folder.rglob("*"))) / 1e6
+
+
+def _heap(pid: int) -> float:
+    """Return what a process has in RAM that it shares with nobody [MB]."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("RssAnon:"):
+            return float(line.split()[1]) * 1024 / 1e6
+    return 0.0
+
+
+def _segments(pid: int) -> set[str]:
+    """Return the files in /dev/shm that a process has mapped."""
+    lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    return {line.split(maxsplit=5)[5] for line in lines if "/dev/shm/" in line}
 
 
 def sample(run: TeamRun) -> list[tuple[str, str, float]]:
     """Return (process, figure, value) of all of the team's processes, this one and the machine."""
     found: list[tuple[str, str, float]] = []
+    shared: set[str] = set()
     pids = {name: run.supervisor.pid(name) for name in (s.name for s in run.specs)}
     for name, pid in {**pids, "client": os.getpid()}.items():
+        if pid is None:
+            continue  # being started again; its death is told by the supervisor
         try:
             process = psutil.Process(pid)
             with process.oneshot():
-                found += [
+                figures = [
                     (name, "memory [MB]", process.memory_info().rss / 1e6),
+                    (name, "heap [MB]", _heap(pid)),
                     (name, "threads", float(process.num_threads())),
                     (name, "descriptors", float(process.num_fds())),
                 ]
-        except psutil.Error:
-            continue  # being started again; its death is told by the supervisor
-    found.append(("machine", "shared memory [MB]", psutil.disk_usage("/dev/shm").used / 1e6))
-    found.append(("team", "files of the run [MB]", _files(run.directory)))
+            shared |= _segments(pid)
+        except (psutil.Error, OSError):
+            continue
+        found += figures
+    # What is mapped, but has no name any more, still takes memory.
+    gone = sum(" (deleted)" in one for one in shared)
+    found += [
+        ("team", "shared memory [MB]", sum(map(_size, shared)) / 1e6),
+        ("team", "shared segments", float(len(shared))),
+        ("team", "shared segments without a name", float(gone)),
+        ("team", "files of the run [MB]", _files(run.directory)),
+        ("machine", "load", os.getloadavg()[0]),
+    ]
     return found
+
+
+def _size(file: str | Path) -> int:
+    try:
+        return Path(file).stat().st_size
+    except OSError:
+        return 0  # gone meanwhile
 
 
 async def work(run: TeamRun, number: int, counts: dict[str, int]) -> bool:
@@ -110,7 +149,9 @@ async def work(run: TeamRun, number: int, counts: dict[str, int]) -> bool:
         robots, domain=run.domain, namespace=run.team.namespace, environment=run.environment
     ) as operator:
         await in_loop(operator, operator.wait_for_team(60.0))
-        await _tried(counts, "explored", _explored(run, operator, robots[number % len(robots)]))
+        exploring = _explored(run, operator, robots[number % len(robots)])
+        moved = await _tried(counts, "explored", exploring)
+        counts["places gone to"] = counts.get("places gone to", 0) + (moved or 0)
         thing = THINGS[number % len(THINGS)]
         question = Question(f"soak-{number}", thing, "kitchen", f"Is there a {thing}?")
         await _tried(counts, "asked", in_loop(operator, operator.ask(question, 60.0)))
@@ -123,23 +164,26 @@ def _done(counts: Mapping[str, int]) -> int:
     return sum(count for what, count in counts.items() if not what.endswith("failed"))
 
 
-async def _explored(run: TeamRun, operator: Operator, robot: str) -> None:
-    limits = run.team.exploration.model_copy(update={"steps": 3})
-    await in_loop(operator, operator.explore(robot, exploration_goal(limits), lambda news: None))
+async def _explored(run: TeamRun, operator: Operator, robot: str) -> int:
+    goal = exploration_goal(run.team.exploration.model_copy(update={"steps": 3}))
+    result = await in_loop(operator, operator.explore(robot, goal, lambda news: None))
+    return int(result.steps)
 
 
-async def _tried(counts: dict[str, int], what: str, doing: Any) -> None:
+async def _tried(counts: dict[str, int], what: str, doing: Awaitable[T]) -> T | None:
     try:
-        await doing
+        value = await doing
     except (RuntimeError, TimeoutError) as error:
         counts[f"{what}: failed"] = counts.get(f"{what}: failed", 0) + 1
         print(f"{what}: {error}", flush=True)
     else:
         counts[what] = counts.get(what, 0) + 1
+        return value
+    return None
 
 
 async def soak(
-    run: TeamRun, seconds: float, period: float
+    run: TeamRun, seconds: float, period: float, rest: float
 ) -> tuple[list[tuple[float, str, str, float]], dict[str, int]]:
     """Keep a team busy; return the samples (time [s], process, figure, value) and what was done."""
     rows: list[tuple[float, str, str, float]] = []
@@ -159,6 +203,7 @@ async def soak(
             idle = 0 if await work(run, number, counts) else idle + 1
             number += 1
             print(f"\r{number} rounds, {left / 60.0:.0f} min left ", end="", flush=True)
+            await asyncio.sleep(min(rest, max(0.0, left)))
             if idle == MOST_IDLE:
                 # What does not work does not grow: those figures would say nothing.
                 print(f"\n{idle} rounds in a row did nothing: ended")
@@ -207,12 +252,13 @@ def draw(rows: Sequence[tuple[float, str, str, float]], file: Path) -> None:
 
 def show(found: Sequence[Growth], counts: Mapping[str, int], console: Console) -> None:
     """Print what there was of each figure, and how it grew."""
-    table = Table("process", "figure", "mean", "per hour (95 %)", "")
+    table = Table("process", "figure", "begin", "end", "per hour (95 %)", "")
     for one in found:
         table.add_row(
             one.process,
             one.figure,
-            f"{one.mean:.1f}",
+            f"{one.begin:.1f}",
+            f"{one.end:.1f}",
             f"{one.per_hour:+.1f} ({one.low:+.1f} to {one.high:+.1f})",
             "[bold red]grows[/]" if one.grows else "",
         )
@@ -225,10 +271,11 @@ def main() -> None:
     parser.add_argument("--team", type=Path, default=Path("config/teams/home.yaml"))
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--period", type=float, default=10.0, help="between two samples [s]")
+    parser.add_argument("--rest", type=float, default=0.0, help="between two rounds [s]")
     parser.add_argument("--out", type=Path, default=Path("out/soak"))
     options = parser.parse_args()
     with prepared(load_team(options.team)) as run:
-        rows, counts = asyncio.run(soak(run, 60.0 * options.minutes, options.period))
+        rows, counts = asyncio.run(soak(run, 60.0 * options.minutes, options.period, options.rest))
     options.out.mkdir(parents=True, exist_ok=True)
     found = judged(rows)
     show(found, counts, Console())
