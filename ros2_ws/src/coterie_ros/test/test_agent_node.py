@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import operator
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -317,27 +319,43 @@ def test_diagnostics_tell_what_is_left_of_a_models_budget_and_when_it_is_used_up
         assert (told()["model.left_tokens"], told()["model.used_up"]) == (str(fits - 120), "yes")
 
 
-def test_a_node_that_ended_leaves_no_thread_of_its_participant(ros_domain):
-    """Also where no garbage is collected: programs that make node after node would fill up."""
-    tasks = Path("/proc/self/task")
-    if not tasks.is_dir():
-        pytest.skip("counts threads by /proc")
+def test_nodes_that_ended_leave_nothing_behind(ros_domain):
+    """Also amid work, and where no garbage is collected: programs make client after client."""
+    here = Path("/proc/self")
+    if not here.is_dir():
+        pytest.skip("counts threads, descriptors and shared memory by /proc")
 
-    def running() -> int:
-        return len(list(tasks.iterdir()))
+    def held() -> tuple[int, int, int]:
+        mapped = {line.split()[-1] for line in (here / "maps").read_text().splitlines()}
+        shared = sum(name.startswith("/dev/shm/fastrtps_") for name in mapped)
+        return len(list((here / "task").iterdir())), len(list((here / "fd").iterdir())), shared
 
-    def run() -> None:
-        with spinning(lambda context: Worker("worker", context=context), domain=ros_domain):
-            assert running() > before
+    def session() -> tuple[int, int, int]:
+        """Let a client leave while a goal and a request of its run; return what was held."""
+        came = threading.Event()
+        with (
+            spinning(lambda context: Worker("worker", context=context), domain=ros_domain),
+            spinning(
+                lambda context: AgentNode("client", context=context, light=True), domain=ros_domain
+            ) as client,
+        ):
+            action = ActionClient(client, Explore, "explore")
+            goal = Explore.Goal(max_steps=100_000)
+            client.run(action.run(goal, on_feedback=lambda news: came.set()))
+            client.run(ServiceClient(client, Trigger, "work").call(Trigger.Request()))
+            assert came.wait(30.0)
+            return held()
 
+    session()  # what is made once in a process
     gc.collect()
-    before = running()
-    run()  # what is made once in a process
-    before = running()
+    before = held()
     gc.disable()
     try:
-        for _ in range(3):
-            run()
-        assert running() <= before
+        for _ in range(2):
+            assert all(map(operator.gt, session(), before))
+        end = time.monotonic() + 10.0
+        while not (gone := all(map(operator.le, held(), before))) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert gone, (before, held())
     finally:
         gc.enable()
