@@ -17,6 +17,7 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
     "aiohttp": ("aiohttp", "python3-aiohttp"),
     "click": ("click", "python3-click"),
     "crowdkit": ("crowd-kit", None),
+    "cryptography": ("cryptography", "python3-cryptography"),
     "httpx": ("httpx", None),
     "httpx2": ("httpx2", None),
     "jinja2": ("jinja2", "python3-jinja2"),

@@ -177,6 +177,7 @@ async def test_two_teams_in_two_domains_do_not_mix(
     ros_domain: int, running_team: Callable[..., Any], tiny: str
 ) -> None:
     from coterie_core.questions import Question
+    from coterie_fixtures.running_graph import graph_problems, strange_ports
     from coterie_ros.testing import take_domain
 
     other_domain, lock = take_domain()
@@ -190,6 +191,11 @@ async def test_two_teams_in_two_domains_do_not_mix(
                 team.operator.ask_all([question], deadline=10.0)
             await one.finals(["of-one"])
             await two.finals(["of-two"])
+            seen, wrong = graph_problems(one.run, one.operator)
+            assert seen > 100 and not wrong, "\n".join(wrong)
+            for team in (one, two):
+                pids = [team.run.supervisor.pid(spec.name) for spec in team.run.specs]
+                assert not strange_ports(team.run.domain, pids)
             assert set(one.operator.finals) == {"of-one"}
             assert set(two.operator.finals) == {"of-two"}
             for team, key in ((one, "of-one"), (two, "of-two")):

@@ -23,6 +23,11 @@ from coterie_bringup.processes import ProcessSpec, write_parameters
 from coterie_bringup.resources import team_file
 from coterie_bringup.restarts import Restarts
 from coterie_bringup.robot_interfaces import require_interfaces
+from coterie_bringup.security.enforcing import (
+    exposure,
+    operator_environment,
+    require_security,
+)
 from coterie_bringup.team import Team, load_team, with_namespace
 from coterie_bringup.team_models import local_servers, server_environment
 from coterie_bringup.trust import require_trust
@@ -164,6 +169,7 @@ def launch_plan(values: Mapping[str, str], packages: Collection[str] = ()) -> La
     write_parameters(specs, parameter_file)
     domain = _domain(given["domain"], team)
     servers = local_servers(specs)
+    require_security(team, specs, specs[0].environment, operator=False)
     environment = {
         "PYTHONUNBUFFERED": "1",
         # Nodes end with whoever launched them, however that ends.
@@ -200,15 +206,19 @@ def team_actions(values: Mapping[str, str], packages: Collection[str] = ()) -> l
             namespace=planned.team.namespace,
             robots=[r.name for r in planned.team.robots],
             environment={
-                k: v for k, v in planned.environment.items() if k.startswith(("ROS_", "FAST"))
+                k: v
+                for k, v in {**planned.environment, **operator_environment(planned.team)}.items()
+                if k.startswith(("ROS_", "FAST"))
             },
             stops=stop_folder(planned.team, planned.directory),
             log=ledger_folder(planned.team, planned.directory),
         )
     )
-    note = f"team {planned.team.name}: ROS_DOMAIN_ID={domain}, run folder {planned.directory}"
+    notes = [f"team {planned.team.name}: ROS_DOMAIN_ID={domain}, run folder {planned.directory}"]
+    if open_to := exposure(planned.team, planned.environment, domain):
+        notes.append(f"team {planned.team.name}: {open_to}")
     nodes = [node_action(spec, planned) for spec in planned.specs]
-    return [LogInfo(msg=note), *server_actions(planned), *nodes]
+    return [*(LogInfo(msg=note) for note in notes), *server_actions(planned), *nodes]
 
 
 def server_actions(planned: LaunchPlan) -> list[Any]:
@@ -264,7 +274,7 @@ def node_action(spec: ProcessSpec, planned: LaunchPlan, restarts: Restarts | Non
             *spec.ros_arguments(planned.parameter_file)[1:],
             *planned.more_ros_arguments,
         ],
-        additional_env=dict(planned.environment),
+        additional_env={**planned.environment, **spec.environment},
         prefix=DEAF_AT_FIRST,
         sigterm_timeout="2",
         sigkill_timeout="2",

@@ -24,6 +24,7 @@ from coterie_bringup.node_parameters import (
     worker_parameters,
 )
 from coterie_bringup.processes import ProcessSpec, dds_environment, discovery_environment
+from coterie_bringup.security.enforcing import secured
 from coterie_bringup.team import Team
 from coterie_bringup.team_robots import RobotSpec
 from coterie_core.why import ENVIRONMENT, JournalSettings
@@ -111,11 +112,12 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
             nodes = {f"{r.name}/{node}": parameters(team, r, run_directory) for r in group}
             add(f"{node}.{names[0]}{more}", package, executable, nodes,
                 ("--robots", *names), robots=names)  # fmt: skip
-    environment = {**discovery_environment(len(specs)), **dds_environment()}
+    discovery = discovery_environment(len(specs))
+    environment = {**discovery, **dds_environment(discovery)}
     if (folder := why_folder(team, run_directory)) is not None:
         settings = JournalSettings(str(folder), team.why.megabytes, team.why.days)
         environment[ENVIRONMENT] = settings.to_json()
-    return [replace(spec, environment=environment) for spec in specs]
+    return [secured(team, replace(spec, environment=environment)) for spec in specs]
 
 
 def _groups(team: Team, chosen: Sequence[RobotSpec]) -> list[list[RobotSpec]]:

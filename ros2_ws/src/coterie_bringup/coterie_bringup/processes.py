@@ -12,11 +12,13 @@ import yaml
 
 from coterie_bringup.child_process import Program
 from coterie_bringup.errors import PlanError
-from coterie_bringup.resources import DDS_PROFILE, resource
+from coterie_bringup.resources import DDS_PROFILE, LOCAL_DDS_PROFILE, resource, shipped
 
 LOCALHOST_LIMIT = 25
 """Above so many processes discovery must not be restricted to localhost: Fast DDS then looks at
 32 participant ids of a host only, and the clients need some of them."""
+
+_PROFILE = "FASTRTPS_DEFAULT_PROFILES_FILE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +77,24 @@ def discovery_environment(processes: int) -> dict[str, str]:
     return {"ROS_AUTOMATIC_DISCOVERY_RANGE": given or "LOCALHOST"}
 
 
-def dds_environment() -> dict[str, str]:
+def dds_environment(discovery: Mapping[str, str]) -> dict[str, str]:
     """Return Fast DDS's profile, without which images between processes get lost.
 
-    A profile that the user chose stands.
+    A team that stays on this machine has one that opens no socket to the network: LOCALHOST alone
+    only keeps it from looking for others. A profile that the user chose stands.
+
+    Args:
+        discovery: What `discovery_environment` says.
     """
-    if {"FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"} & os.environ.keys():
+    given = os.environ.get(_PROFILE)
+    own = given is None or (Path(given).name == Path(DDS_PROFILE).name and shipped(Path(given)))
+    if not own or "FASTDDS_DEFAULT_PROFILES_FILE" in os.environ:
         return {}
-    return {"FASTRTPS_DEFAULT_PROFILES_FILE": str(resource(DDS_PROFILE))}
+    local = discovery.get("ROS_AUTOMATIC_DISCOVERY_RANGE") == "LOCALHOST"
+    alone = local and not os.environ.get("ROS_STATIC_PEERS")
+    if given is not None and not alone:
+        return {}
+    return {_PROFILE: str(resource(LOCAL_DDS_PROFILE if alone else DDS_PROFILE))}
 
 
 def write_parameters(specs: Sequence[ProcessSpec], file: Path) -> None:
@@ -126,7 +138,7 @@ def programs(
                 *spec.arguments,
                 *spec.ros_arguments(parameter_file),
             ),
-            environment={"PYTHONUNBUFFERED": "1", **spec.environment, **environment},
+            environment={"PYTHONUNBUFFERED": "1", **environment, **spec.environment},
             restart_limit=spec.restart_limit,
             essential=spec.essential,
             deaf_at_first=True,

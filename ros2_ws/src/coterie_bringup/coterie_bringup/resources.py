@@ -16,6 +16,7 @@ PACKAGE = "coterie_bringup"
 DDS_PROFILE = "config/dds/fastdds.xml"
 NETWORK_PROFILE = "config/dds/fastdds_udp.xml"
 """The same without shared memory."""
+LOCAL_DDS_PROFILE = "config/dds/fastdds_localhost.xml"
 TEAMS = "config/teams"
 SCHEME = "package://"
 

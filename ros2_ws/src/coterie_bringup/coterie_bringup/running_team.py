@@ -17,6 +17,7 @@ from coterie_bringup.node_parameters import ledger_folder, stop_folder
 from coterie_bringup.plan import plan
 from coterie_bringup.processes import ProcessSpec, programs, write_parameters
 from coterie_bringup.robot_interfaces import ensure_interfaces
+from coterie_bringup.security.enforcing import operator_environment, require_security
 from coterie_bringup.supervisor import Event, Supervisor
 from coterie_bringup.team import Team
 from coterie_bringup.team_models import local_servers, server_environment, server_programs
@@ -121,8 +122,8 @@ def prepared(
         on_event: Hears of starts, deaths and restarts.
 
     Raises:
-        CommandError: The team file reaches for something that was not agreed to, or a team of
-            the same namespace runs in the domain.
+        CommandError: The team file reaches for something that was not agreed to, a team of the
+            same namespace runs in the domain, or the team asks for security that is not there.
         PlanError: A package is not installed.
         DomainError: No domain is free.
         NoLocalModel: The file of a local model is not there.
@@ -137,7 +138,12 @@ def prepared(
         specs = tuple(plan(team, run_directory=directory))
         parameter_file = directory / "parameters.yaml"
         write_parameters(specs, parameter_file)
-        environment = {"ROS_DOMAIN_ID": str(number), **specs[0].environment}
+        environment = {
+            **specs[0].environment,
+            "ROS_DOMAIN_ID": str(number),
+            **operator_environment(team),
+        }
+        require_security(team, specs, environment)
         rundir.clean_shared_memory()
         servers = local_servers(specs)
         keys = server_environment(servers)  # for the team's own processes, not for whoever asks it

@@ -9,6 +9,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import SCHEME, package_path
+from coterie_bringup.security.options import SecuritySpec
 from coterie_bringup.team_checks import (
     MAX_ROBOTS,
     as_written,
@@ -114,6 +115,9 @@ class Team(Section):
     )
     why: WhySpec = Field(
         WhySpec(), description="Settings of what is kept of decisions, for ./coterie why."
+    )
+    security: SecuritySpec = Field(
+        SecuritySpec(), description="Settings of who may take part in the team, and how."
     )
     processes: ProcessesSpec = Field(
         ProcessesSpec(), description="Settings of how robots are spread over processes."

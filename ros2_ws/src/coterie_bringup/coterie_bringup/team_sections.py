@@ -33,6 +33,18 @@ Workflow = Literal["baseline", "self_reflection", "multi_agent", "ensemble", "gr
 OpenMethod = Literal["blind", "captions", "scene_graph", "frames", "ours"]
 
 
+def below(folder: str) -> str:
+    """Return a folder that does not lead out of the team file's.
+
+    Raises:
+        ValueError: It does.
+    """
+    path = Path(folder)
+    if folder and (path.is_absolute() or ".." in path.parts or folder.startswith("~")):
+        raise ValueError(f"{folder!r} leads out of the team file's folder; give one below it")
+    return folder
+
+
 class ExplorationSpec(Section):
     """When exploring ends: whichever limit is reached first; 0: no such limit."""
 
@@ -307,13 +319,7 @@ class MemorySpec(Section):
         "state folder.",
     )
 
-    @field_validator("folder")
-    @classmethod
-    def _below(cls, folder: str) -> str:
-        path = Path(folder)
-        if folder and (path.is_absolute() or ".." in path.parts or folder.startswith("~")):
-            raise ValueError(f"{folder!r} leads out of the team file's folder; give one below it")
-        return folder
+    _below = field_validator("folder")(below)
 
 
 class WhySpec(Section):

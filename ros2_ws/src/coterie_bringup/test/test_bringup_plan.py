@@ -10,6 +10,7 @@ import sys
 import types
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -18,7 +19,13 @@ from coterie_bringup import launching, team_models
 from coterie_bringup.errors import CommandError, PlanError
 from coterie_bringup.plan import plan
 from coterie_bringup.processes import find_executable, programs, write_parameters
-from coterie_bringup.resources import package_path, roots
+from coterie_bringup.resources import (
+    DDS_PROFILE,
+    LOCAL_DDS_PROFILE,
+    package_path,
+    resource,
+    roots,
+)
 from coterie_bringup.team import parse_team
 from coterie_core.language.local import SERVERS_VARIABLE
 from coterie_core.local_model import files
@@ -109,14 +116,39 @@ def test_discovery_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     key = "ROS_AUTOMATIC_DISCOVERY_RANGE"
     monkeypatch.delenv("ROS_DISCOVERY_SERVER", raising=False)
     monkeypatch.delenv(key, raising=False)
-    assert plan(few)[0].environment == {key: "LOCALHOST"}
+    profile = "FASTRTPS_DEFAULT_PROFILES_FILE"
+    monkeypatch.delenv("ROS_STATIC_PEERS", raising=False)
+    monkeypatch.setenv(profile, str(resource(DDS_PROFILE)))  # as sourcing the workspace sets it
+    here = {key: "LOCALHOST", profile: str(resource(LOCAL_DDS_PROFILE))}
+    assert plan(few)[0].environment == here
     assert plan(many)[0].environment == {key: "SUBNET"}
     monkeypatch.setenv(key, "LOCALHOST")  # the default of ./coterie: cannot work for many
     assert plan(many)[0].environment == {key: "SUBNET"}
+    monkeypatch.setenv("ROS_STATIC_PEERS", "10.0.0.2")
+    assert plan(few)[0].environment == {key: "LOCALHOST"}
+    monkeypatch.delenv("ROS_STATIC_PEERS")
+    monkeypatch.setenv(profile, "/home/anna/mine.xml")
+    assert plan(few)[0].environment == {key: "LOCALHOST"}
+    monkeypatch.delenv(profile)
+    assert plan(few)[0].environment == here
     monkeypatch.setenv(key, "SUBNET")
-    assert plan(few)[0].environment == {key: "SUBNET"}
+    far = {key: "SUBNET", profile: str(resource(DDS_PROFILE))}
+    assert plan(few)[0].environment == far
+    monkeypatch.setenv(profile, str(resource(DDS_PROFILE)))
     monkeypatch.setenv("ROS_DISCOVERY_SERVER", "127.0.0.1:11811")
     assert plan(many)[0].environment == {}
+
+
+def test_a_team_for_one_machine_opens_no_socket_to_the_network() -> None:
+    """The two profiles differ in nothing but that."""
+    near, far = (
+        {e.tag.rpartition("}")[2]: e.text for e in ElementTree.parse(resource(name)).iter()}
+        for name in (LOCAL_DDS_PROFILE, DDS_PROFILE)
+    )
+    assert near.pop("interfaceWhiteList") and near.pop("address") == "127.0.0.1"
+    assert {k: str(v).strip() for k, v in near.items()} == {
+        k: str(v).strip() for k, v in far.items()
+    }
 
 
 @pytest.fixture
@@ -216,7 +248,7 @@ def test_launch_and_up_start_the_same_processes(
         kept = json.loads(environment.pop("COTERIE_WHY"))["folder"]
         assert kept == str(Path(nodes[0].ros_arguments[-1]).parent / "why")
         assert environment == {**program.environment, **own}
-        assert "fastdds.xml" in node.additional_env["FASTRTPS_DEFAULT_PROFILES_FILE"]
+        assert "fastdds" in node.additional_env["FASTRTPS_DEFAULT_PROFILES_FILE"]
         assert node.additional_env["ROS_AUTOMATIC_DISCOVERY_RANGE"]
     written = Path(nodes[0].ros_arguments[-1])
     parameters = yaml.safe_load(written.read_text())

@@ -78,7 +78,8 @@ def lab(
     )
     with rundir.domain(domain if domain is not None else team.domain) as number:
         os.environ["ROS_DOMAIN_ID"] = str(number)
-        os.environ.update({**discovery_environment(_NODES), **dds_environment()})
+        discovery = discovery_environment(_NODES)
+        os.environ.update({**discovery, **dds_environment(discovery)})
         names = ", ".join(robot.name for robot in team.robots)
         print(
             f"lab of team {team.name}: robots {names}, ROS_DOMAIN_ID={number}, time "

@@ -20,7 +20,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from coterie_bringup.resources import DDS_PROFILE, NETWORK_PROFILE, resource
+from coterie_bringup.resources import (
+    DDS_PROFILE,
+    LOCAL_DDS_PROFILE,
+    NETWORK_PROFILE,
+    resource,
+)
 from coterie_bringup.rundir import RunState, running_teams, state_root
 from coterie_core.stop import keep_stop, latch_file, one_line
 
@@ -210,7 +215,7 @@ def _without_shared_memory() -> dict[str, str]:
     names = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
     name = next((n for n in names if os.environ.get(n)), names[-1])
     given = Path(os.environ.get(name) or DDS_PROFILE)
-    if given.parts[-3:] != Path(DDS_PROFILE).parts:
+    if given.parts[-3:] not in [Path(own).parts for own in (DDS_PROFILE, LOCAL_DDS_PROFILE)]:
         return {}
     return {name: str(resource(NETWORK_PROFILE))}
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.running_team import TeamRun, prepared
+from coterie_bringup.security.enforcing import exposure
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import load_team
 from coterie_bringup.team_models import with_model
@@ -96,6 +97,8 @@ def up(
             f"ROS_DOMAIN_ID={run.domain}, logs in {run.directory / 'logs'}; Ctrl-C ends it",
             flush=True,
         )
+        if open_to := exposure(team, run.environment, run.domain):
+            print(f"team {team.name}: {open_to}", flush=True)
         with contextlib.ExitStack() as stack:
             if console:
                 from coterie_cli.console.command import ConsoleOptions, serving

@@ -202,6 +202,30 @@ def release(
     raise typer.Exit(run("release", robot or (), team, reason, by, timeout, domain, namespace))
 
 
+@app.command()
+def security(
+    team: TeamFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            file_okay=False,
+            help="Folder for the keystore; default: where the team file says that it is.",
+        ),
+    ] = None,
+    update: Annotated[
+        bool,
+        typer.Option(
+            "--update",
+            help="Keys that are there stay; missing ones are made, and all permissions anew.",
+        ),
+    ] = False,
+) -> None:
+    """Make the keystore of a team: keys, and who may command and who may only listen."""
+    from coterie_cli.security import security as run
+
+    raise typer.Exit(run(team, out=out, update=update))
+
+
 @team_app.command("check")
 def team_check(
     files: Annotated[

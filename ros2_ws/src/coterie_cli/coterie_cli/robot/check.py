@@ -86,7 +86,7 @@ def _listen(
 
     console = Console(stderr=True, quiet=quiet)
     simulated = bool(getattr(team.world, "use_sim_time", False))
-    with probing(expected, domain, dds_environment(), simulated) as probe:
+    with probing(expected, domain, dds_environment({}), simulated) as probe:
         with console.status(f"listening to ROS domain {domain} for {duration:g} s"):
             probe.listen(duration)
         return [finding for one in expected for finding in judge(one, probe.facts[one.robot])]

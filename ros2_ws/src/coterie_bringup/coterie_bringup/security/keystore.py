@@ -1,0 +1,244 @@
+"""A keystore as SROS 2 has it: an authority, and per enclave a key, a certificate, permissions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import pkcs7
+from cryptography.x509.oid import NameOID
+
+from coterie_bringup.errors import CommandError
+from coterie_bringup.rundir import state_root
+from coterie_bringup.security import documents
+from coterie_bringup.security.rights import Rights, rights
+from coterie_bringup.team import Team
+from coterie_core.files import write_atomically
+
+AUTHORITY = "coterieCA"
+LEEWAY = timedelta(days=1)
+"""Keys hold from so long before they were made: clocks of robots are wrong now and then."""
+
+_PUBLIC = ("identity_ca.cert.pem", "permissions_ca.cert.pem")
+FILES = (
+    *_PUBLIC,
+    "cert.pem",
+    "key.pem",
+    "governance.p7s",
+    "permissions.p7s",
+)
+"""What every enclave has: a folder holds all that its process needs, and can be copied alone."""
+
+
+def keystore_folder(team: Team) -> Path:
+    """Return where the keystore of a team is."""
+    if team.security.keystore:
+        return team.resolve(team.security.keystore)
+    return state_root() / "keystores" / team.name
+
+
+def make_keystore(team: Team, folder: Path, *, update: bool = False) -> list[str]:
+    """Make the keystore of a team; return the enclaves that are new.
+
+    Args:
+        team: The team.
+        folder: Where it goes.
+        update: Keep the keys of a keystore that is there, make those that are missing, and write
+            all permissions anew. Without it a keystore that is there is left alone.
+
+    Raises:
+        CommandError: There is a keystore already, or something else; or it cannot be read.
+    """
+    there = (folder / "enclaves").is_dir()
+    if there and not update:
+        raise CommandError(
+            f"security: {folder} holds a keystore already. --update keeps its keys and writes its "
+            "permissions anew; for new keys move it away first"
+        )
+    if not there and folder.is_dir() and any(folder.iterdir()):
+        raise CommandError(f"security: {folder} is no keystore, and not empty; choose another")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
+        return _write(team, folder)
+    except OSError as error:
+        raise CommandError(f"security: {folder}: cannot be written: {error}") from None
+
+
+def _write(team: Team, folder: Path) -> list[str]:
+    begin = datetime.now(timezone.utc).replace(microsecond=0) - LEEWAY
+    end = begin + LEEWAY + timedelta(days=team.security.days)
+    key, certificate = _authority(folder, begin)
+    enclaves = folder / "enclaves"
+    enclaves.mkdir(exist_ok=True)
+    _write_signed(enclaves / "governance", documents.governance(), key, certificate)
+    new = []
+    for name, allowed in rights(team).items():
+        own = enclaves / name.lstrip("/")
+        own.mkdir(parents=True, exist_ok=True)
+        if not (own / "key.pem").is_file():
+            new.append(name)
+            _write_identity(own, name, key, certificate, begin, end)
+        for file in _PUBLIC:
+            write_atomically(own / file, (folder / "public" / file).read_bytes())
+        write_atomically(own / "governance.p7s", (enclaves / "governance.p7s").read_bytes())
+        holder = _certificate(own / "cert.pem")
+        text = documents.permissions(f"CN={name}", allowed, begin, holder.not_valid_after_utc)
+        _write_signed(own / "permissions", text, key, certificate)
+    return new
+
+
+def problems(team: Team, folder: Path, enclaves: Collection[str]) -> Iterator[str]:
+    """Give what is wrong with some enclaves of a team's keystore, in words; nothing: all good."""
+    if not (folder / "enclaves").is_dir():
+        yield "is not there"
+        return
+    allowed = rights(team)
+    for name in enclaves:
+        own = folder / "enclaves" / name.lstrip("/")
+        missing = [file for file in FILES if not (own / file).is_file()]
+        if missing:
+            what = f"has no {', '.join(missing)} for {name}" if own.is_dir() else f"lacks {name}"
+            yield what
+            continue
+        try:
+            yield from _problems_of(own, name, allowed[name])
+        except (OSError, ValueError) as error:
+            yield f"{name}: cannot be read: {error}"
+
+
+def _problems_of(own: Path, name: str, allowed: Rights) -> Iterator[str]:
+    if (own / "key.pem").stat().st_mode & 0o077:
+        yield f"{name}: others may read key.pem (chmod 600)"
+    holder, authority = _certificate(own / "cert.pem"), _certificate(own / _PUBLIC[0])
+    now = datetime.now(timezone.utc)
+    if not holder.not_valid_before_utc <= now <= holder.not_valid_after_utc:
+        yield f"{name}: its certificate ended on {holder.not_valid_after_utc:%Y-%m-%d}"
+    if holder.subject.rfc4514_string() != f"CN={name}":
+        yield f"{name}: its certificate is for {holder.subject.rfc4514_string()}"
+    try:
+        holder.verify_directly_issued_by(authority)
+    except (InvalidSignature, ValueError, TypeError):
+        yield f"{name}: its certificate was issued by another authority"
+    if _private(own / "key.pem").public_key() != holder.public_key():
+        yield f"{name}: its key does not belong to its certificate"
+    text = (own / "permissions.xml").read_text("utf-8")
+    begin, end = documents.validity(text)
+    if text != documents.permissions(f"CN={name}", allowed, begin, end):
+        yield f"{name}: its permissions are of another team file"
+
+
+def _authority(
+    folder: Path, begin: datetime
+) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
+    """Return the key and certificate that sign everything; made where they are missing."""
+    public, private = folder / "public", folder / "private"
+    public.mkdir(exist_ok=True)
+    private.mkdir(mode=0o700, exist_ok=True)
+    key_file, file = private / "ca.key.pem", public / "ca.cert.pem"
+    if not key_file.is_file():
+        if file.is_file():
+            raise CommandError(
+                f"security: {key_file} is not here: permissions are signed where the keystore was "
+                "made"
+            )
+        key = ec.generate_private_key(ec.SECP256R1())
+        _write_private(key_file, key)
+        name = _name(AUTHORITY)
+        certificate = (
+            _builder(name, name, key, begin, begin + timedelta(days=36500))
+            .add_extension(x509.BasicConstraints(ca=True, path_length=1), critical=True)
+            .sign(key, hashes.SHA256())
+        )
+        write_atomically(file, certificate.public_bytes(serialization.Encoding.PEM))
+    for kind in ("identity_ca", "permissions_ca"):
+        _link(public / f"{kind}.cert.pem", file.name)
+        _link(private / f"{kind}.key.pem", key_file.name)
+    try:
+        return _private(key_file), _certificate(file)
+    except ValueError as error:
+        raise CommandError(f"security: {folder}: the authority cannot be read: {error}") from None
+
+
+def _write_identity(
+    own: Path, name: str, authority_key: ec.EllipticCurvePrivateKey, authority: x509.Certificate,
+    begin: datetime, end: datetime,
+) -> None:  # fmt: skip
+    """Make a key and a certificate; the key comes last, whatever cuts this off."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    certificate = (
+        _builder(_name(name), authority.subject, key, begin, end)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .sign(authority_key, hashes.SHA256())
+    )
+    write_atomically(own / "cert.pem", certificate.public_bytes(serialization.Encoding.PEM))
+    _write_private(own / "key.pem", key)
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, begin: datetime,
+    end: datetime,
+) -> x509.CertificateBuilder:  # fmt: skip
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begin)
+        .not_valid_after(end)
+    )
+
+
+def _name(common: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
+
+
+def _write_private(file: Path, key: ec.EllipticCurvePrivateKey) -> None:
+    """Write a key that nobody but its owner may ever read, not for a moment."""
+    data = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+        stream.write(data)
+
+
+def _write_signed(
+    path: Path, text: str, key: ec.EllipticCurvePrivateKey, certificate: x509.Certificate
+) -> None:
+    """Write a document twice: as XML for people, and signed (S/MIME, in clear text) for DDS."""
+    signed = (
+        pkcs7.PKCS7SignatureBuilder()
+        .set_data(text.encode())
+        .add_signer(certificate, key, hashes.SHA256())
+        .sign(
+            serialization.Encoding.SMIME,
+            [pkcs7.PKCS7Options.DetachedSignature, pkcs7.PKCS7Options.Text],
+        )
+    )
+    write_atomically(path.with_suffix(".xml"), text)
+    write_atomically(path.with_suffix(".p7s"), signed)
+
+
+def _link(path: Path, target: str) -> None:
+    if not path.is_symlink():
+        path.symlink_to(target)
+
+
+def _certificate(file: Path) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(file.read_bytes())
+
+
+def _private(file: Path) -> ec.EllipticCurvePrivateKey:
+    key = serialization.load_pem_private_key(file.read_bytes(), password=None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise ValueError(f"{file.name} is no key of an elliptic curve")
+    return key

@@ -1,0 +1,82 @@
+"""The topics, services and actions of a team, as data: for docs, permissions and checks."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+import yaml
+
+Kind = Literal["topic", "service", "action"]
+Sender = Literal["team", "robot", "operator"]
+
+ROBOT = "<robot>"
+_WORD = re.compile(r"<\w+>")
+_CHOICE = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """One or several topics, services or actions that are alike.
+
+    Attributes:
+        kind: What they are.
+        names: As in docs/ros_graph.md: `<robot>/answer`, `/tf`; `{a,b}` stands for both.
+        types: Their types, such as `coterie_msgs/Answer`.
+        senders: Who publishes the topic, calls the service, or gives the action goals.
+        servers: Who serves a service or action of the team; those of a robot are served by itself.
+        qos: For the docs: QoS of a topic.
+        flow: For the docs: from where to where a topic goes, or where a service is.
+        text: For the docs: what a service or action does.
+    """
+
+    kind: Kind
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    senders: tuple[Sender, ...]
+    servers: tuple[Sender, ...] = ("team",)
+    qos: str = ""
+    flow: str = ""
+    text: str = ""
+
+    def plain_names(self, robots: Sequence[str]) -> Iterator[str]:
+        """Give the names for these robots, other words in `<>` as `*`."""
+        for name in itertools.chain(*map(_choices, self.names)):
+            for robot in robots if ROBOT in name else ("",):
+                yield _WORD.sub("*", name.replace(ROBOT, robot))
+
+
+@cache
+def interfaces() -> tuple[Interface, ...]:
+    """Return all topics, then all services and actions, in the order of the docs."""
+    file = resources.files("coterie_core") / "data" / "ros_graph.yaml"
+    data = yaml.safe_load(file.read_text(encoding="utf-8"))
+    found = []
+    for entry in data["topics"] + data["calls"]:
+        found.append(
+            Interface(
+                entry.get("kind", "topic"),
+                tuple(entry["names"]),
+                tuple(entry["types"]),
+                tuple(entry["senders"]),
+                tuple(entry.get("servers", ("team",))),
+                entry.get("qos", ""),
+                entry.get("flow", "") or entry.get("at", ""),
+                entry.get("text", ""),
+            )
+        )
+    return tuple(found)
+
+
+def _choices(name: str) -> Iterator[str]:
+    match = _CHOICE.search(name)
+    if match is None:
+        yield name
+        return
+    for choice in match[1].split(","):
+        yield from _choices(name[: match.start()] + choice + name[match.end() :])
