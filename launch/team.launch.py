@@ -10,4 +10,4 @@ from coterie_bringup.launching import description
 
 
 def generate_launch_description() -> LaunchDescription:
-    return description("packages", "without", "use_sim_time")
+    return description("host", "packages", "without", "use_sim_time")

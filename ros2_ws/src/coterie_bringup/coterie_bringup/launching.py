@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from coterie_bringup import rundir
-from coterie_bringup.child_process import describe_exit
+from coterie_bringup.child_process import Program, describe_exit
 from coterie_bringup.errors import CommandError
+from coterie_bringup.hosts import chosen_host, discovery_programs, require_address
 from coterie_bringup.memory import claim_memory
 from coterie_bringup.node_parameters import ledger_folder, stop_folder
 from coterie_bringup.plan import plan
@@ -41,6 +42,7 @@ DEAF_AT_FIRST = "env --ignore-signal=INT"
 ARGUMENTS: Mapping[str, tuple[str | None, str]] = {
     "team": (None, "team file (YAML), or the name of one that comes with Coterie, such as demo"),
     "robot": (None, "name of a robot of the team: only its own nodes are started"),
+    "host": ("", "host of the team file that this computer is; all: everything runs here"),
     "packages": ("", "start only the processes of these packages, with commas; empty: of all"),
     "without": ("", "robots whose nodes run elsewhere (robot.launch.py), with commas"),
     "namespace": ("", "ROS namespace of the team; empty: the team file's"),
@@ -73,6 +75,7 @@ class LaunchPlan:
     environment: Mapping[str, str]
     more_ros_arguments: tuple[str, ...] = ()
     servers: Mapping[str, LocalServer] = field(default_factory=dict)
+    discovery: tuple[Program, ...] = ()
 
 
 def chosen(
@@ -82,6 +85,7 @@ def chosen(
     packages: Collection[str] = (),
     robot: str = "",
     without: Collection[str] = (),
+    host: str = "",
 ) -> list[ProcessSpec]:
     """Return the processes of a team, all or those asked for.
 
@@ -91,6 +95,7 @@ def chosen(
         packages: Only processes of these packages; empty: of all.
         robot: Only this robot's nodes, its own mapper and resume among them; "": everybody's.
         without: Robots whose own nodes are left out.
+        host: Only the share of this host of the team file; "": everything.
 
     Raises:
         CommandError: There is no such robot or package in the team, or nothing would start.
@@ -104,7 +109,7 @@ def chosen(
     if robot or without:
         processes = team.processes.model_copy(update={"robots_per_process": 1})
         team = team.model_copy(update={"processes": processes})
-    specs = plan(team, run_directory=run_directory)
+    specs = plan(team, run_directory=run_directory, host=host)
     known = list(dict.fromkeys(spec.package for spec in specs))
     for package in packages:
         if package not in known:
@@ -141,6 +146,10 @@ def launch_plan(values: Mapping[str, str], packages: Collection[str] = ()) -> La
     team = load_team(team_file(given["team"]))
     if given["namespace"]:
         team = with_namespace(team, given["namespace"])
+    # A robot's launch file, or one of some packages, starts what it names, wherever that is.
+    host = chosen_host(team, given["host"], option="host:=") if "host" in values else ""
+    if host:
+        require_address(team, host)
     require_trust(team, trust=True if _flag(given, "trust") else None, ask=lambda text: "")
     require_interfaces(team)
     claim_memory(team)
@@ -154,6 +163,7 @@ def launch_plan(values: Mapping[str, str], packages: Collection[str] = ()) -> La
         packages=packages or _names(given["packages"]),
         robot=given["robot"],
         without=_names(given["without"]),
+        host=host,
     )
     if not _flag(given, "use_respawn"):
         specs = [dataclasses.replace(spec, restart_limit=0) for spec in specs]
@@ -179,7 +189,14 @@ def launch_plan(values: Mapping[str, str], packages: Collection[str] = ()) -> La
         **server_environment(servers),
     }
     return LaunchPlan(
-        team, tuple(specs), directory, parameter_file, environment, tuple(more), servers
+        team,
+        tuple(specs),
+        directory,
+        parameter_file,
+        environment,
+        tuple(more),
+        servers,
+        tuple(discovery_programs(team, host)),
     )
 
 
@@ -222,23 +239,28 @@ def team_actions(values: Mapping[str, str], packages: Collection[str] = ()) -> l
 
 
 def server_actions(planned: LaunchPlan) -> list[Any]:
-    """Return the launch actions of the servers of local models."""
-    if not planned.servers:
+    """Return the launch actions of what finds other hosts, and of the servers of local models."""
+    beside = [(one.name, one.command, one.environment) for one in planned.discovery]
+    beside += [
+        (name, (*server.arguments, "--parent", str(os.getpid())), server.environment)
+        for name, server in planned.servers.items()
+    ]
+    if not beside:
         return []
     from launch.actions import ExecuteProcess
 
     limit = planned.specs[0].restart_limit
     return [
         ExecuteProcess(
-            cmd=[*server.arguments, "--parent", str(os.getpid())],
+            cmd=list(command),
             name=name,
-            additional_env=server.environment,
+            additional_env=dict(environment),
             respawn=limit > 0,
             respawn_delay=1.0,
             respawn_max_retries=limit,
             output="both",
         )
-        for name, server in planned.servers.items()
+        for name, command, environment in beside
     ]
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from coterie_bringup.hosts import network_environment, robots_on, runs_on
 from coterie_bringup.node_parameters import (
     adapter_parameters,
     aggregator_parameters,
@@ -42,7 +43,7 @@ ROLES: tuple[
 """Roles of robots: package, executable and name of each one's own node, and its parameters."""
 
 
-def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
+def plan(team: Team, *, run_directory: Path | None = None, host: str = "") -> list[ProcessSpec]:
     """Return the processes of a team in the order to start them: bridge, who leads, robots.
 
     Real robots have adapters in place of the bridge. Robots that answer questions have an
@@ -52,13 +53,17 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
         team: The team.
         run_directory: Where memories, and learned models for which the team file names no place,
             are kept.
+        host: Only what this host of the team file runs; "": everything.
     """
+    here = robots_on(team, host)
     specs: list[ProcessSpec] = []
 
     def add(
         name: str, package: str, executable: str, nodes: Mapping[str, Mapping[str, Any]],
         arguments: Sequence[str] = (), *, essential: bool = False, robots: Sequence[str] = (),
     ) -> None:  # fmt: skip
+        if not robots and not runs_on(team, host, name):
+            return
         spec = ProcessSpec(
             name,
             package,
@@ -75,7 +80,7 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
     kept = "" if run_directory is None else str(run_directory / "world")
     in_charge = kept_parameters(team, run_directory)
     nodes: dict[str, Mapping[str, Any]] = {}
-    for robot in team.robots if team.real else ():
+    for robot in here if team.real else ():
         # A process for each: it may run on its robot's computer.
         nodes = {f"{robot.name}/adapter": {**adapter_parameters(team, robot), **in_charge}}
         add(f"adapter.{robot.name}", "robot_adapters", "adapter_node", nodes,
@@ -90,7 +95,7 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
     if team.leader is not None:
         nodes = {"leader": leader_parameters(team, team.leader, run_directory)}
         add("leader", "emos_planner", "leader_node", nodes, essential=True)
-    described = [robot for robot in team.robots if robot.urdf]
+    described = [robot for robot in here if robot.urdf]
     if described:
         names = [robot.name for robot in described]
         nodes = {f"{robot.name}/resume": resume_parameters(team, robot) for robot in described}
@@ -98,6 +103,8 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
     for name, nodes in mapper_parameters(team, run_directory).items():
         mine = name.partition(".")[2]
         own = [mine] if mine else []
+        if own and mine not in [robot.name for robot in here]:
+            continue
         add(name, "semantic_mapper", "mapper_node", nodes, ("--name", *nodes), robots=own)
     if team.planner is not None:
         nodes = {"object_planner": planner_parameters(team, team.planner, run_directory)}
@@ -106,14 +113,14 @@ def plan(team: Team, *, run_directory: Path | None = None) -> list[ProcessSpec]:
         nodes = {"open_questions": open_parameters(team, team.open_questions, run_directory)}
         add("open_questions", "openeqa_agent", "open_node", nodes)
     for role, package, executable, node, parameters in ROLES:
-        for group in _groups(team, [robot for robot in team.robots if robot.role == role]):
+        for group in _groups(team, [robot for robot in here if robot.role == role]):
             names = [robot.name for robot in group]
             more = f"+{len(names) - 1}" if len(names) > 1 else ""
             nodes = {f"{r.name}/{node}": parameters(team, r, run_directory) for r in group}
             add(f"{node}.{names[0]}{more}", package, executable, nodes,
                 ("--robots", *names), robots=names)  # fmt: skip
-    discovery = discovery_environment(len(specs))
-    environment = {**discovery, **dds_environment(discovery)}
+    found = network_environment(team, host) if host else discovery_environment(len(specs))
+    environment = {**found, **dds_environment(found)}
     if (folder := why_folder(team, run_directory)) is not None:
         settings = JournalSettings(str(folder), team.why.megabytes, team.why.days)
         environment[ENVIRONMENT] = settings.to_json()

@@ -12,6 +12,7 @@ from typing import Any
 
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
+from coterie_bringup.hosts import discovery_programs, require_address
 from coterie_bringup.memory import claim_memory
 from coterie_bringup.node_parameters import ledger_folder, stop_folder
 from coterie_bringup.plan import plan
@@ -108,6 +109,7 @@ def prepared(
     team: Team,
     *,
     domain: int | None = None,
+    host: str = "",
     without: Collection[str] = (),
     on_line: Callable[[str, str], None] = lambda name, line: None,
     on_event: Callable[[Event], None] = lambda event: None,
@@ -117,6 +119,7 @@ def prepared(
     Args:
         team: The team.
         domain: ROS domain; None: the team file's, else ROS_DOMAIN_ID's, else a free one.
+        host: Host of the team file whose share is run; "": everything.
         without: Names of processes that the caller runs itself.
         on_line: Hears of every line that a process writes (process name, line).
         on_event: Hears of starts, deaths and restarts.
@@ -129,13 +132,15 @@ def prepared(
         NoLocalModel: The file of a local model is not there.
     """
     require_trust(team)
+    if host:
+        require_address(team, host)
     ensure_interfaces(team)
     with rundir.domain(domain if domain is not None else team.domain) as number:
         _check_alone(team, number)
         claim_memory(team)
         directory = rundir.new_run(team.name)
         make_key(rundir.key_file())
-        specs = tuple(plan(team, run_directory=directory))
+        specs = tuple(plan(team, run_directory=directory, host=host))
         parameter_file = directory / "parameters.yaml"
         write_parameters(specs, parameter_file)
         environment = {
@@ -149,6 +154,7 @@ def prepared(
         keys = server_environment(servers)  # for the team's own processes, not for whoever asks it
         supervisor = Supervisor(
             [
+                *discovery_programs(team, host),
                 *server_programs(servers, team.processes.restart_limit),
                 *programs(
                     [spec for spec in specs if spec.name not in without],

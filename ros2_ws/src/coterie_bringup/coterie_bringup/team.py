@@ -22,6 +22,7 @@ from coterie_bringup.team_checks import (
     check_writes,
     expand_groups,
 )
+from coterie_bringup.team_hosts import DiscoverySpec, HostSpec, check_hosts
 from coterie_bringup.team_robots import Namespace, RobotName, RobotSpec, Section, namespace_of
 from coterie_bringup.team_sections import (
     AggregatorSpec,
@@ -121,6 +122,13 @@ class Team(Section):
     )
     processes: ProcessesSpec = Field(
         ProcessesSpec(), description="Settings of how robots are spread over processes."
+    )
+    hosts: dict[RobotName, HostSpec] = Field(
+        default_factory=dict,
+        description="Computers by name, and what runs on each; empty: everything on one.",
+    )
+    discovery: DiscoverySpec = Field(
+        DiscoverySpec(), description="Settings of how the hosts find one another."
     )
     domain: int | None = Field(
         None,
@@ -258,6 +266,7 @@ def parse_team(text: str, file: str = "team.yaml", folder: Path | None = None) -
         check_map(marked, problems)
         check_real(marked, problems)
         check_roles(marked, problems)
+        check_hosts(marked, problems)
         check_writes(marked, folder, problems)
     try:
         team = check(Team, marked, file, problems)

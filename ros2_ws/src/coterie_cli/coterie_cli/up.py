@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from coterie_bringup.errors import CommandError
+from coterie_bringup.hosts import chosen_host
 from coterie_bringup.running_team import TeamRun, prepared
 from coterie_bringup.security.enforcing import exposure
 from coterie_bringup.supervisor import Event
@@ -68,6 +69,7 @@ def up(
     *,
     model: str | None = None,
     domain: int | None = None,
+    host: str = "",
     quiet: bool = False,
     explore: bool = False,
     console: bool = False,
@@ -78,22 +80,29 @@ def up(
         file: Team file.
         model: Name of the model profile that all think with; None: as the team file says.
         domain: ROS domain; None: see `prepared`.
+        host: Host of the team file that this computer is; "all": everything runs here.
         quiet: Show only what happens to processes, not what they write.
         explore: Let the robots explore once the team is up, as the team file limits it.
         console: Serve the team's page, and open it.
 
     Raises:
-        CommandError: Robots are to explore, and none of the team does.
+        CommandError: Robots are to explore, and none of the team does; or the host is none of
+            the team's.
     """
     begin = time.monotonic()
     team = with_model(load_team(file), model)
     if explore and not team.explorers:
         raise CommandError(f"--explore: no robot of {file} has `role: explorer`")
+    host = chosen_host(team, host)
     printer = Printer(lines=not quiet)
-    with prepared(team, domain=domain, on_line=printer.line, on_event=printer.event) as run:
-        count = len(run.specs)
+    with prepared(
+        team, domain=domain, host=host, on_line=printer.line, on_event=printer.event
+    ) as run:
+        share = f"{len(team.robots)} robots in {len(run.specs)} processes"
+        if host:
+            share = f"host {host} with {', '.join(spec.name for spec in run.specs)}"
         print(
-            f"team {team.name}: {len(team.robots)} robots in {count} processes, "
+            f"team {team.name}: {share}, "
             f"ROS_DOMAIN_ID={run.domain}, logs in {run.directory / 'logs'}; Ctrl-C ends it",
             flush=True,
         )

@@ -19,6 +19,13 @@ def up(
     team: TeamFile,
     model: Model = None,
     domain: Domain = None,
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Host of the team file that this computer is; all: everything runs here.",
+        ),
+    ] = "",
     quiet: Annotated[
         bool, typer.Option(help="Only the events of processes are shown, not their output.")
     ] = False,
@@ -36,7 +43,15 @@ def up(
     from coterie_cli.up import up as run
 
     raise typer.Exit(
-        run(team, model=model, domain=domain, quiet=quiet, explore=explore, console=console)
+        run(
+            team,
+            model=model,
+            domain=domain,
+            host=host,
+            quiet=quiet,
+            explore=explore,
+            console=console,
+        )
     )
 
 
