@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from coterie_core.ask_back.describing import described, named_room, plain_label, where
 from coterie_core.ask_back.judgement import Judgement
 from coterie_core.ask_back.reading import Mention
 from coterie_core.ask_back.state import RequestState
+from coterie_core.conformal import LEVELS
 from coterie_core.coverage import WELL, recall
 from coterie_core.geometry import distance
 from coterie_core.scene import Room, SceneObject
@@ -16,6 +18,14 @@ from coterie_core.understanding import NotUnderstood, ProblemKind, is_english
 from coterie_core.understanding.phrases import Phrase
 from coterie_core.understanding.wording import enumerated
 
+ANYWAY: Mapping[str, Any] = {
+    "question": "Shall the robots look for one all the same?",
+    "choices": ("yes", "no"),
+    "slot": "anyway",
+}
+"""What is asked back about a task with what is not there, or probably not."""
+EVEN = 0.5
+"""Least probability (0..1) that there is none from which a person is asked before a search."""
 MOST_CHOICES = 8
 """Things that a question offers to choose from."""
 _SAME_SPOT = 0.08
@@ -26,6 +36,8 @@ _LEFT_OUT: dict[ProblemKind, str] = {
     "ambiguous": "which", "empty": "object",
 }  # fmt: skip
 """What is left out where a command's parser has such a problem."""
+_INTO = ("in", "inside", "within", "to", "into", "at", "from", "around", "through")
+"""Words before what is spoken of as a place."""
 _WHAT = {"ask": "Which thing do you ask about?", "find": "What shall be found?",
          "do": "Which thing do you mean?"}  # fmt: skip
 
@@ -37,6 +49,8 @@ def judged(state: RequestState) -> Judgement:
         slot = _LEFT_OUT[problem.kind]
         question = problem.question or _question_for(slot, state)
         return Judgement("underspecified", problem.text, question, slot=slot)
+    if problem is not None and problem.kind == "verb":
+        return _of_what_cannot_be_done(state)
     if problem is not None:
         return _of_place(state) if problem.kind == "place" else Judgement()
     if state.unread:
@@ -97,6 +111,19 @@ def _of_place(state: RequestState) -> Judgement:
     return _no_such_room(state, state.problem.word or "such place", state.problem.text)
 
 
+def _of_what_cannot_be_done(state: RequestState) -> Judgement:
+    """What robots cannot do, with what is not there: "clean the sauna"; nothing is asked then."""
+    assert state.problem is not None
+    for mention in state.reading.mentions:
+        if mention.phrase.known and not mention.phrase.pronoun:
+            for judge in (_missing_room, _missing_thing):
+                found = judge(state, mention)
+                if found is not None and found.kind == "false_premise":
+                    text = f"{found.text}; {state.problem.text}"
+                    return replace(found, text=text, question="", choices=(), slot="")
+    return Judgement()
+
+
 def _missing_room(state: RequestState, mention: Mention) -> Judgement | None:
     phrase = mention.phrase
     if not phrase.label and (phrase.room or phrase.floor):
@@ -119,7 +146,7 @@ def _missing_room(state: RequestState, mention: Mention) -> Judgement | None:
 def _said_as_place(state: RequestState, phrase: Phrase) -> bool:
     """Whether a word that nobody knows is said to be where something is: "in the orangery"."""
     text = state.reading.text
-    return any(f"{word} the {phrase.noun}" in text for word in ("in", "to", "into", "around"))
+    return any(f"{word} the {phrase.noun}" in text for word in _INTO)
 
 
 def _no_such_room(state: RequestState, name: str, text: str) -> Judgement:
@@ -169,7 +196,8 @@ def _missing_thing(state: RequestState, mention: Mention) -> Judgement | None:
     sure, least = state.looked.absence(phrase.label, rooms), state.least_denial(rooms)
     open_ended = len(rooms) == len(state.rooms) and not state.all_rooms
     if unlooked or sure < least or not rooms or open_ended:
-        if state.command == "do":
+        doubted = sure >= max(EVEN, state.least_denial(rooms, min(LEVELS)))
+        if state.command == "do" and (unlooked or open_ended or not rooms or not doubted):
             return None  # robots go and look
         weak = (
             unlooked
@@ -186,6 +214,7 @@ def _missing_thing(state: RequestState, mention: Mention) -> Judgement | None:
             f"no {_described(phrase)} was seen so far; {left}{_elsewhere(state, others)}",
             missing=tuple(state.looked.names(weak)),
             evidence=(f"absent with probability {sure:.2f}, {least:.2f} is needed",),
+            **(ANYWAY if state.command == "do" else {}),
         )
     shares = [state.looked.share(room.id) for room in rooms]
     places = enumerated([named_room(room) for room in rooms], _SHOWN)
@@ -201,10 +230,8 @@ def _missing_thing(state: RequestState, mention: Mention) -> Judgement | None:
         "false_premise",
         f"there is no {_described(phrase, bare=True)} {scope}, as far as it was looked at"
         f"{_elsewhere(state, others)}",
-        "Shall the robots look for one all the same?" if state.command == "do" else "",
-        ("yes", "no") if state.command == "do" else (),
         evidence=tuple(evidence),
-        slot="anyway" if state.command == "do" else "",
+        **(ANYWAY if state.command == "do" else {}),
     )
 
 

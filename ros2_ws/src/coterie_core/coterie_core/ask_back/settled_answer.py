@@ -45,7 +45,7 @@ def with_answer(state: RequestState, before: Judgement) -> Settling:
         before: What the request was without it.
     """
     said = written_out(plain_text(state.answer)).strip(" .!")
-    if before.kind == "false_premise" and before.slot == "anyway":
+    if before.kind in ("false_premise", "not_seen_yet") and before.slot == "anyway":
         if _YES.match(said):
             return Settling(Judgement(answer=state.answer), (), state.words)
         return Settling(replace(before, answer=state.answer))

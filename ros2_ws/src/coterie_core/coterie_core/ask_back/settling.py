@@ -89,12 +89,16 @@ async def _settled(
         told = Judgement(decided_by=told.decided_by, reason=told.reason)
     if told.clear:
         return Settled(told, state.words)
-    if told.kind not in _ASKS or not told.question:
+    searched = told.kind == "not_seen_yet" and told.slot == "anyway"
+    if not told.question or (told.kind not in _ASKS and not searched):
         return Settled(told, state.words, go_on=False)
     put = WordsQuestion(who, task, f"{told.text}. {told.question}"[:500], told.choices, within)
     answer = await person(put) if person is not None else WordsAnswer(reason=NOBODY)
     if not answer.text:
         why = answer.reason or NOBODY
+        if searched:  # a search does no harm, and its result tells what was found
+            text = f"{told.text} ({why}); robots look for it all the same"
+            return Settled(replace(told, text=text, settled=True), state.words)
         return Settled(replace(told, text=f"{told.text} ({why})"), state.words, go_on=False)
     again = replace(
         state,

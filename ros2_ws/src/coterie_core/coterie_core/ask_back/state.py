@@ -83,10 +83,15 @@ class RequestState:
         """Finds what phrases mean on the map."""
         return Resolver(self.scene)
 
-    def least_denial(self, rooms: Sequence[Room]) -> float:
-        """Return how sure it must be that some rooms have no such thing to be told so (0..1)."""
+    def least_denial(self, rooms: Sequence[Room], level: float | None = None) -> float:
+        """Return how sure it must be that some rooms have no such thing to be told so (0..1).
+
+        Args:
+            rooms: Where it would be.
+            level: Share of what is told that shall be right; None: `coverage_level`.
+        """
         return load_conformal().denial(
-            self.coverage_level, everywhere=len(rooms) == len(self.scene.rooms)
+            level or self.coverage_level, everywhere=len(rooms) == len(self.scene.rooms)
         )
 
     @property

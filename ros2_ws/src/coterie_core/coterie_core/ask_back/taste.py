@@ -37,6 +37,11 @@ def _tables() -> _Tables:
 
 _USE = re.compile(r"\b(?:for|to (?!the\b|a\b|an\b|my\b|our\b|your\b)\w+|with which|in which)\b")
 
+_OF_DOING = re.compile(
+    r"\b(?:good|nice|great|lovely) (?=(?:look|search|check|peek|job|work|day|morning|evening)\b)"
+)
+"""What is said of doing something, not of things: "have a good look"."""
+
 
 def taste_words(text: str) -> tuple[str, ...]:
     """Return the words of taste in a text in lower case; empty: it asks for no opinion.
@@ -45,6 +50,7 @@ def taste_words(text: str) -> tuple[str, ...]:
         text: As `written_out` returns it.
     """
     tables = _tables()
+    text = _OF_DOING.sub(" ", text)
     found = [match.group() for pattern in tables.opinion for match in pattern.finditer(text)]
     known = {word for name in load_lexicon().qualities_in(text) for word in name.split()}
     for match in re.finditer(r"[\w-]+", text):

@@ -12,7 +12,8 @@ from coterie_core.understanding.phrases import STOPS, Phrase
 from coterie_core.understanding.quantities import begins_phrase
 from coterie_core.understanding.vocabulary import Vocabulary
 from emos_planner.leader.clauses import Clause, checked, clauses_of
-from emos_planner.leader.parts import Part, complete, grouped, items, located, parts_of, where_to
+from emos_planner.leader.parts import Part, complete, grouped, parts_of, where_to
+from emos_planner.leader.places import Places
 from emos_planner.leader.sentences import sentences_of
 from emos_planner.leader.verbs import (
     ASKS,
@@ -32,7 +33,7 @@ from emos_planner.leader.verbs import (
     YES_NO,
     base_verb,
 )
-from emos_planner.leader.wishes import Wish, Wishes
+from emos_planner.leader.wishes import Wish
 
 __all__ = ["CAN_DO", "NotUnderstood", "Wish", "parse_task"]
 
@@ -113,7 +114,7 @@ def _with_progress(error: NotUnderstood, wishes: Sequence[Wish], words: str) -> 
     )
 
 
-class _Reader(Wishes):
+class _Reader(Places):
     """Reads the clauses of a task one after the other; pronouns look back at what was read."""
 
     def read(self, clause: Clause) -> None:
@@ -190,8 +191,6 @@ class _Reader(Wishes):
                 raise self._where_to(text, self._items(" ".join(rest)))
         if verb == "look" and rest[:1] == ["at"]:
             kind, rest = "look", rest[1:]
-        if verb == "take" and rest[:3] == ["a", "look", "at"]:
-            kind, rest = "look", rest[3:]
         if verb == "come" and rest in ([], ["back"], ["here"]):
             raise NotUnderstood(
                 f"{shown(text)!r}: robots do not know where you are", "person", text,
@@ -200,6 +199,12 @@ class _Reader(Wishes):
         if kind == "bring" and rest[:1] and rest[0] in STRONG and verb not in PUT:
             kind = "go"  # "move to the kitchen", "return to the hall"
         self.verb = verb
+        if (
+            (kind == "find" or verb == "check")
+            and "for" not in rest
+            and self._look(text, verb, rest)
+        ):
+            return
         if kind == "find":
             self._find(text, rest)
         elif kind == "go" or (verb == "gather" and rest[:1] in (["in"], ["at"])):
@@ -213,14 +218,11 @@ class _Reader(Wishes):
             self._find(text, rest)
         elif kind == "check":
             self._state(text)
-            self._add("look", self._items(" ".join(rest)))
+            self._see("look", self._items(" ".join(rest)))
         else:
             if not rest:
                 raise NotUnderstood(f"{shown(text)!r}: say what to {verb}", "object")
-            self._add(kind, self._items(" ".join(rest)))
-
-    def _items(self, text: str) -> list[Phrase]:
-        return items(text, self.names, self._clause.text)
+            self._see(kind, self._items(" ".join(rest)))
 
     def _state(self, text: str) -> None:
         if _STATE_ASKED.search(text):
@@ -264,67 +266,6 @@ class _Reader(Wishes):
             said = f"{text!r}: it is left where it is"
         if self.wishes:
             self.wishes[-1] = replace(self.wishes[-1], notes=(*self.wishes[-1].notes, said))
-
-    def _find(self, clause: str, rest: list[str]) -> None:
-        """As in "find the keys", "search the kitchen for keys", "look upstairs for the towel"."""
-        rest = rest[1:] if rest[:1] in (["me"], ["us"]) and len(rest) > 1 else rest
-        if "for" in rest:
-            k = rest.index("for")
-            where, what = rest[:k], rest[k + 1 :]
-        else:
-            where, what = [], rest
-        if not what:
-            raise NotUnderstood(
-                f"{shown(clause)!r}: say what to look for, as in {EXAMPLE['find']}", "object"
-            )
-        things = self._items(" ".join(what))
-        if where and where[0] not in ("around", "everywhere"):
-            if where[0] not in WEAK and where[0] not in SIDES:
-                where = ["in", *where]
-            places = parts_of(where, self.names, clause)
-            things = [located(thing, places, clause) for thing in things]
-        self._add("find", things)
-
-    def _go(self, clause: str, rest: list[str]) -> None:
-        skipped = ("to", "into", "in", "over", "back", "near", "towards", "toward", "and", "inside",
-                   "at", "on", "up", "down", "out", "by", "off", "through")  # fmt: skip
-        while rest and rest[0] in skipped:
-            rest = rest[1:]
-        if not rest:
-            raise NotUnderstood(
-                f"{shown(clause)!r}: say where to go, as in {EXAMPLE['go']}", "target"
-            )
-        rest = ["and" if word in ("to", "into") else word for word in rest]
-        for phrase in self._items(" ".join(rest)):
-            if phrase.pronoun:
-                self._add("go", [phrase])
-                continue
-            self._known_place(clause, phrase)
-            self._append(Wish("go", phrase, everybody=self._clause.everybody))
-
-    def _known_place(self, clause: str, place: Phrase) -> None:
-        """Nobody searches a house for a place whose name means nothing.
-
-        Raises:
-            NotUnderstood: The place is a person's, or no name of any place.
-        """
-        person = place.person or place.noun in self.names.persons
-        if person and not place.places:
-            raise NotUnderstood(
-                f"{shown(clause)!r}: robots do not know where {_you(place.said)}",
-                "person",
-                place.said,
-                question=f"Where is that? Name a room or a piece of furniture, as in "
-                f"{EXAMPLE['bring']}",
-            )
-        if place.known or person:
-            return
-        raise NotUnderstood(
-            f"{shown(clause)!r}: nothing here is called {place.noun or place.said!r}",
-            "place",
-            place.noun or place.said,
-            question="Where is that? Name a room or a piece of furniture",
-        )
 
     def _bring(self, clause: str, verb: str, rest: list[str], out: bool) -> None:
         """Objects, then where to; several such pairs may follow one another."""
@@ -440,9 +381,3 @@ class _Reader(Wishes):
 
 
 FROM_WORDS = ("to", "into", "onto")
-
-
-def _you(said: str) -> str:
-    if said in ("me", "us", "myself", "here"):
-        return "you are"
-    return f"{said!r} is"

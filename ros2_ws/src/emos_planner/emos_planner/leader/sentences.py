@@ -105,7 +105,14 @@ _I_LEFT = re.compile(
 _NOT_THAT = re.compile(
     r" , (?:and |but )?not (?:a|an|the|my|our|to|in|on|from|any) [^,]*?(?= (?:to|into|in|on) |,|$)"
 )
+_LIGHT = r"(?:an?|another|one(?: more)?) (?:(?!(?:look|search|check)\b)\w+ ){0,2}"
 _BETTER = (
+    # "Have a good look", "do another search of", "give the kitchen a quick check": the noun is what
+    # is to be done.
+    (re.compile(rf"\b(?:have|take) {_LIGHT}(?:look|peek|glance)\b"), "look"),
+    (re.compile(rf"\b(?:have|do|make|run) {_LIGHT}(search|check)(?: of| on)?\b"), r"\1"),
+    (re.compile(rf"\bgive ((?:the|my|our) (?:\w+ ){{1,3}}?){_LIGHT}(?:look|check|search)"
+                r"(?: over)?$"), r"check \1"),
     (re.compile(r"\bas many (\w+) as (?:you can|possible|you find|there are)\b"), r"all \1"),
     (re.compile(r"\b(the|my|our|an?) (upstairs|downstairs) (\w+)"), r"\1 \3 \2"),
     (re.compile(r"\b(the|my|our) ((?:first|second|third|ground|top|upper|lower) floor) (?!and\b|"
