@@ -37,7 +37,10 @@ def spinning(make: Callable[[Context], NodeT], *, domain: int) -> Iterator[NodeT
     """
     context = Context()
     rclpy.init(
-        args=[], context=context, domain_id=domain, signal_handler_options=SignalHandlerOptions.NO
+        args=["--ros-args", "--disable-external-lib-logs"],  # else each leaves a log file for ever
+        context=context,
+        domain_id=domain,
+        signal_handler_options=SignalHandlerOptions.NO,
     )
     stop = threading.Event()
     node = make(context)

@@ -319,7 +319,7 @@ def test_diagnostics_tell_what_is_left_of_a_models_budget_and_when_it_is_used_up
         assert (told()["model.left_tokens"], told()["model.used_up"]) == (str(fits - 120), "yes")
 
 
-def test_nodes_that_ended_leave_nothing_behind(ros_domain):
+def test_nodes_that_ended_leave_nothing_behind(ros_domain, monkeypatch, tmp_path):
     """Also amid work, and where no garbage is collected: programs make client after client."""
     here = Path("/proc/self")
     if not here.is_dir():
@@ -346,6 +346,7 @@ def test_nodes_that_ended_leave_nothing_behind(ros_domain):
             assert came.wait(30.0)
             return held()
 
+    monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path))
     session()  # what is made once in a process
     gc.collect()
     before = held()
@@ -357,5 +358,6 @@ def test_nodes_that_ended_leave_nothing_behind(ros_domain):
         while not (gone := all(map(operator.le, held(), before))) and time.monotonic() < end:
             time.sleep(0.05)
         assert gone, (before, held())
+        assert not list(tmp_path.iterdir())
     finally:
         gc.enable()
