@@ -11,6 +11,7 @@ from coterie_cli.lab_bench.works import (
     Trial,
     errands,
     found_right,
+    has_room,
     kinds_met,
     missing,
     questions,
@@ -60,6 +61,19 @@ def test_an_errand_is_done_when_such_a_thing_lies_there(world):
     ((goal, parts),) = shared_goals(found, 1)
     assert [str(one) for one in goal.subgoals] == [f"ON({p.item}, {p.top}): 1" for p in parts]
     assert len(parts) == min(len(found), 2)
+
+
+def test_what_does_not_fit_is_not_asked_for(world):
+    """Shoes were to be brought onto the rim of a sink, a tablet onto a dresser full of things."""
+    top = next(t for t in world.contents if t.label.top == "table")
+    item = next(t for t in world.contents if t.kind == "item" and t.support != top.id)
+    assert has_room(world.contents, replace(item, box=Box(item.box.center, (0.1, 0.1, 0.1))), top)
+    assert not has_room(
+        world.contents, replace(item, box=Box(item.box.center, (3.0, 3.0, 0.1))), top
+    )
+    for one in errands(world, "slim", 3, 4):
+        thing = next(t for t in world.contents if t.label.top == one.item)
+        assert has_room(world.contents, thing, world.contents.things[one.support])
 
 
 def test_a_kind_counts_as_met_where_there_is_one(world):

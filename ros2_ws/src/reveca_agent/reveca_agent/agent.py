@@ -48,7 +48,7 @@ ReplyT = TypeVar("ReplyT", bound=BaseModel)
 KEPT = 500
 """Most questions and failures that are remembered."""
 RETRIES = 3
-"""Failures at one target after which it counts as missing."""
+"""Failures at one target after which it counts as missing, and is left alone for long."""
 WAYS = 2
 """Failures to get to a target, or to find room on it, after which it is left alone for long."""
 ASK_AGAIN = 30
@@ -274,6 +274,9 @@ class RevecaAgent:
         entry = self.memory.scene.get(plan.target)
         if entry is not None and (result.reason == "gone" or count >= RETRIES):
             self.memory.miss(plan.target, self.memory.step)
+        if count >= RETRIES:
+            # In view it is back at once, and never what it was taken for.
+            self.memory.block(plan.target)
             self._failed.pop(plan.target)
         self._end_plan(result.reason or "failed")
 

@@ -187,7 +187,8 @@ class HouseBody:
         """Give things seen first now the names they had: one's own of before, or another's."""
         objects = self.map.scene.objects
         names = []
-        for id_ in new:
+        # Furniture first: by its name it is known where other things lie.
+        for id_ in sorted(new, key=lambda one: objects[one].kind == "item"):
             thing = objects[id_]
             kind = load_household().canonical(thing.label.top)
             near = [

@@ -14,6 +14,8 @@ from coterie_core.scene import Receptacle, SceneGraph, SceneObject
 from coterie_core.team_map import TeamMap
 from reveca_agent.standing import FreeFloor
 
+TOP = 0.1
+"""What lies lower than this below the top of a container is in it [m]."""
 LARGEST = 0.5
 """What is larger in every direction is not carried [m]."""
 
@@ -114,13 +116,14 @@ class HouseMap(TeamMap):
         if one.kind == "item":
             if max(one.box.size) > LARGEST:
                 return None
-            parent = one.container or one.support
+            parent = one.container or one.support or self._within(one)
             holder = self.thing(parent)
             if holder is None or holder.kind == "item":
                 parent = ""
             relation = "" if not parent else ("in" if one.container else "on")
             if holder is not None and parent and holder.is_open is not None:
-                relation = "in"
+                # On a dresser is not in it; of one that was found on the way only the box is known.
+                relation = "in" if one.box.bottom < holder.box.top - TOP else "on"
             spot = Spot(one.room, self.stands(one)[0])
             return Thing(one.id, label, "item", spot, parent, relation, None, True)  # type: ignore[arg-type]
         if one.is_open is None and not one.receptacles:
@@ -128,6 +131,19 @@ class HouseMap(TeamMap):
         kind = "surface" if one.is_open is None else "container"
         spot = Spot(one.room, self.stands(one)[0])
         return Thing(one.id, label, kind, spot, is_open=one.is_open)  # type: ignore[arg-type]
+
+    def _within(self, one: SceneObject) -> str:
+        """Return the id of furniture found on the way in whose box an item lies; "": in none's.
+
+        Of such furniture nobody knows at which heights things lie: a sofa's seat, shelves.
+        """
+        x, y, z = one.box.center
+        for thing in self.scene.objects.values():
+            if thing.kind == "item" or not thing.receptacles or self.told(thing):
+                continue
+            if one.box.bottom > thing.box.bottom + TOP and thing.box.contains((x, y, z), 0.02):
+                return thing.id
+        return ""
 
     def stands(self, one: SceneObject) -> list[Vec3]:
         """Return spots from which a thing is reached [m], nearest to the room's middle first."""

@@ -15,7 +15,7 @@ from coterie_core.skills import Close as CloseSkill
 from coterie_core.skills import Open as OpenSkill
 from coterie_core.skills import Pick, Place, Skill, Target, Wait
 from coterie_core.surfaces import free_points
-from reveca_agent.house_map import HouseMap
+from reveca_agent.house_map import TOP, HouseMap
 from reveca_agent.room_search import RoomSearch
 
 NEARLY = 0.3
@@ -152,14 +152,17 @@ class Motions:
 
     def _surface(self, owner: SceneObject, inside: bool) -> Box:
         """Return the surface of a piece of furniture that is easiest to put things on."""
-        fitting = [r for r in owner.receptacles if r.inside is inside] or owner.receptacles
-        if not fitting:
-            x, y, _ = owner.box.center
-            return Box((x, y, owner.box.top), (*owner.box.size[:2], 0.0), owner.box.yaw)
-        shape = self.house.shape
+        shape, box = self.house.shape, owner.box
         floor = self.house.floor.elevation(self.house.scene.rooms[owner.room])
-        best = min(max(HANDY, shape.low), shape.high)
-        return min((r.surface for r in fitting), key=lambda b: abs(b.center[2] - floor - best))
+        best = floor + min(max(HANDY, shape.low), shape.high)
+        fitting = [r.surface for r in owner.receptacles if r.inside is inside]
+        if inside and not fitting:  # of what was found on the way nobody knows the shelves
+            height = max(box.bottom + TOP, min(best, box.top - 2.0 * TOP))
+            fitting = [Box((*box.center[:2], height), (*box.size[:2], 0.0), box.yaw)]
+        fitting = fitting or [r.surface for r in owner.receptacles]
+        if not fitting:
+            return Box((*box.center[:2], box.top), (*box.size[:2], 0.0), box.yaw)
+        return min(fitting, key=lambda surface: abs(surface.center[2] - best))
 
     def _upon(self, owner: SceneObject, top: Box, holding: str) -> list[Box]:
         """Return the boxes of what is known to lie on a surface."""

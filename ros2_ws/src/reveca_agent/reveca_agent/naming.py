@@ -1,9 +1,10 @@
 """Whose mug is which: names that two robots gave to one thing, brought together by where it lies.
 
-Furniture has its ids from the map that all share. Small things are named by who saw them first
-("rover-mug-1"), so names of two robots never mean different things by chance, but two names may
-mean one thing. A name of another robot's is taken to mean one's own thing of that label at that
-place; where one knows of none, the other's name is kept, and given to what is found there later.
+Furniture has its ids from the map that all share. Small things, and furniture that no map tells of,
+are named by who saw them first ("rover-mug-1"), so names of two robots never mean different things
+by chance, but two names may mean one thing. A name of another robot's is taken to mean one's own
+thing of that label at that place; where one knows of none, the other's name is kept, and given to
+what is found there later.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from coterie_core.cooperation import Facts, Note, Sighting
+from coterie_core.geometry import Vec3
 from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph, SceneObject
 
 MOST = 2000
 """Names remembered."""
+AT_HAND = 1.2
+"""Furniture stands at most so far from where another robot says that it is reached [m]."""
 MOST_SEEN = 32
 """Things of one message whose names are brought together; nobody tells of more at a time."""
 
@@ -33,6 +37,8 @@ class Naming:
         """Another's name -> one's own."""
         self._told: dict[str, tuple[str, str]] = {}
         """Others' names of things never seen: -> label, where (id of furniture, or of a room)."""
+        self._spots: dict[str, Vec3] = {}
+        """Others' names of furniture never seen: -> where it is reached [m]."""
         self._asked: dict[str, str] = {}
         """Own questions: note id -> the thing they are about."""
         self._lay: dict[str, tuple[str, str]] = {}
@@ -50,17 +56,23 @@ class Naming:
     def found(self, scene: SceneGraph, id_: str) -> str:
         """Take in a thing that was seen first now; what one was told of gets that name."""
         thing = scene.objects[id_]
-        if thing.kind != "item":
-            return id_
         where = (_kind(thing.label.top), _place(thing))
-        name = next((told for told, at in self._told.items() if at == where), None)
+        names = [told for told, at in self._told.items() if at == where]
+        if thing.kind != "item":
+            names = [told for told in names if _stands_at(thing, self._spots.get(told))]
+        name = next(iter(names), None)
         if name is None or name in scene.objects:
             return id_
         del self._told[name]
+        self._spots.pop(name, None)
         self._lay.pop(id_, None)
         del scene.objects[id_]
         thing.id = name
         scene.add_object(thing)
+        if thing.kind != "item":
+            for other in scene.objects.values():
+                other.support = name if other.support == id_ else other.support
+                other.container = name if other.container == id_ else other.container
         self._own[id_] = name
         return name
 
@@ -97,6 +109,14 @@ class Naming:
         if facts is None:
             return note
         changes: dict[str, object] = {}
+        if facts.seen:  # furniture first: it is where other things are
+            told = facts.seen[:MOST_SEEN]
+            for one in told:
+                self._furniture(one, scene)
+            changes["seen"] = tuple(self._sighting(one, scene) for one in told)
+        if facts.place:
+            changes["place"] = self.own(facts.place)
+            facts = replace(facts, place=self.own(facts.place))
         if facts.item and facts.place != facts.item:
             if facts.reply_to in self._asked:
                 changes["item"] = self._asked[facts.reply_to]
@@ -104,9 +124,8 @@ class Naming:
                     self._own.setdefault(facts.item, str(changes["item"]))
             else:
                 changes["item"] = self._mean(facts, note, scene)
-        if facts.seen:
-            told = facts.seen[:MOST_SEEN]
-            changes["seen"] = tuple(self._sighting(one, scene) for one in told)
+        if facts.searched:
+            changes["searched"] = tuple(self.own(name) for name in facts.searched)
         if facts.me is not None:
             hands = tuple(self.own(name) for name in facts.me.hands[:MOST_SEEN])
             self._hands[note.sender] = hands
@@ -115,6 +134,7 @@ class Naming:
             changes["heading"] = self.own(facts.heading)
         _bound(self._own)
         _bound(self._told)
+        _bound(self._spots)
         return replace(note, facts=replace(facts, **changes)) if changes else note  # type: ignore[arg-type]
 
     def _mean(self, facts: Facts, note: Note, scene: SceneGraph) -> str:
@@ -123,11 +143,26 @@ class Naming:
         return self._match(facts.item, facts.label, facts.place, scene, tell=False)
 
     def _sighting(self, one: Sighting, scene: SceneGraph) -> Sighting:
-        known = scene.objects.get(one.id)
+        if one.parent in self._own:
+            one = replace(one, parent=self._own[one.parent])
+        known = scene.objects.get(self.own(one.id))
         if known is not None and known.kind != "item":
-            return one
+            return one if known.id == one.id else replace(one, id=known.id)
         name = self._match(one.id, one.label, one.parent or one.room, scene, tell=True)
         return one if name == one.id else replace(one, id=name)
+
+    def _furniture(self, one: Sighting, scene: SceneGraph) -> None:
+        """Bring together two names of what stands on the floor, by where one stands beside it."""
+        if one.position is None or one.id in self._own or one.id in scene.objects:
+            return
+        kind = _kind(one.label)
+        for thing in scene.objects.values():
+            if thing.kind == "item" or thing.room != one.room or _kind(thing.label.top) != kind:
+                continue
+            if _stands_at(thing, one.position) and thing.id not in self._own.values():
+                self._own[one.id] = thing.id
+                return
+        self._spots[one.id] = one.position
 
     def _match(self, name: str, label: str, where: str, scene: SceneGraph, *, tell: bool) -> str:
         """Return one's own name for another's; where one knows of no such thing, the other's."""
@@ -153,6 +188,11 @@ def _may_name(name: str, scene: SceneGraph) -> bool:
     )
 
 
+def _stands_at(thing: SceneObject, spot: Vec3 | None) -> bool:
+    """Tell whether furniture is reached from a spot [m]."""
+    return spot is not None and thing.box.contains((*spot[:2], thing.box.center[2]), AT_HAND)
+
+
 def _kind(label: str) -> str:
     return load_household().canonical(label) or label
 
@@ -161,6 +201,8 @@ def _place(thing: SceneObject) -> str:
     return thing.container or thing.support or thing.room
 
 
-def _bound(names: dict[str, object] | dict[str, str] | dict[str, tuple[str, str]]) -> None:
+def _bound(
+    names: dict[str, object] | dict[str, str] | dict[str, tuple[str, str]] | dict[str, Vec3],
+) -> None:
     while len(names) > MOST:
         del names[next(iter(names))]

@@ -126,7 +126,7 @@ class Observer:
             if thing.relation == "held" or entry.missing:
                 continue
             owner = memory.owner(thing)
-            if owner is not None and owner.is_open is False:
+            if owner is not None and owner.is_open is False and thing.relation == "in":
                 continue
             memory.miss(id_, step)
             if thing.label in memory.goal.items:

@@ -52,13 +52,13 @@ def fetch(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action
     spot = owner.spot if owner is not None else thing.spot  # one may have been told a room only
     if not near(spot):
         return GoTo(thing.parent or thing.id, spot)
-    if owner is not None and owner.is_open is False:
+    if owner is not None and owner.is_open is False and thing.relation == "in":
         return Open(owner.id)
     return Grab(thing.id)
 
 
 def deliver(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
-    """Go to a target, open it if need be, put down what belongs there."""
+    """Go to a target, open it if things belong into it, put down what belongs there."""
     entry = memory.scene.get(plan.target)
     if entry is None:
         return None
@@ -68,9 +68,15 @@ def deliver(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Acti
         return None
     if not near(target.spot):
         return GoTo(target.id, target.spot)
-    if target.is_open is False:
+    held = memory.scene.get(items[0])
+    wanted = memory.goal.of_item(held.thing.label) if held is not None else ()
+    relation = next(
+        (goal.relation for goal in wanted if goal.target in (target.label, target.id)),
+        "in" if target.kind == "container" else "on",
+    )
+    if target.is_open is False and relation == "in":
         return Open(target.id)
-    return Put(items[0], target.id, "in" if target.kind == "container" else "on")
+    return Put(items[0], target.id, relation)
 
 
 def look_inside(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:

@@ -10,9 +10,11 @@ from coterie_core.cooperation import (
     Facts,
     Gate,
     Goal,
+    Grab,
     HomeRoom,
     Note,
     Percept,
+    Result,
     Send,
     Sighting,
     Spot,
@@ -23,7 +25,7 @@ from coterie_core.cooperation import (
 )
 from coterie_core.language import Decider, ModelProfile, RulesModel, build_model, decide_by_rule
 from coterie_core.testing.endpoint import Endpoint
-from reveca_agent.agent import RevecaAgent
+from reveca_agent.agent import RETRIES, RevecaAgent
 from reveca_agent.collaborators import Collaborator, Trace
 from reveca_agent.entries import Entry, MemoryFault
 from reveca_agent.memory import Memory
@@ -306,6 +308,18 @@ async def test_who_had_time_to_spare_where_a_thing_lay_likely_took_it(ways, left
     state = state_of(agent)
     assert state.scenarios[1].who == "Bob"
     assert (decide_by_rule(JudgeScenario(), state).reply.who == "Bob") is likely
+
+
+async def test_what_never_is_what_it_is_taken_for_is_left_alone(ways):
+    """A microwave taken for an oven was to be opened for ten minutes."""
+    agent = known(ways)
+    gone, tried = Result(False, False, "gone", "look again"), []
+    for step in range(80, 100):
+        agent.observe(seeing(TABLE, COUNTER, PLATE, step=step, at=("kitchen", 8.0), result=gone))
+        tried.append(await agent.act())
+    grabs = [action for action in tried if action == Grab("plate-1")]
+    assert 1 <= len(grabs) <= RETRIES and tried[-1] != Grab("plate-1")
+    assert agent.memory.blocked("plate-1")
 
 
 async def test_a_question_is_asked_only_then_and_taken_means_another_plan(ways):

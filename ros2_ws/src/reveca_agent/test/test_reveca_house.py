@@ -34,6 +34,7 @@ from coterie_fixtures.two_room_map import (
     furniture,
     two_rooms,
 )
+from reveca_agent.agent import RevecaAgent
 from reveca_agent.entries import Entry
 from reveca_agent.house import (
     MISSES,
@@ -44,7 +45,9 @@ from reveca_agent.house import (
 )
 from reveca_agent.memory import Memory
 from reveca_agent.motions import Motion
+from reveca_agent.plans import Plan
 from reveca_agent.settings import Settings
+from reveca_agent.skills import deliver
 
 MUG = detected("mug", 2.0, 0.4, 0.9)
 ON_TABLE = detected("mug", 6.5, 1.7, 0.75)
@@ -374,6 +377,38 @@ def test_where_a_thing_could_not_be_put_it_is_put_elsewhere(body, eyes, outcome)
         body.ended(put, SkillResult(outcome, "no room in reach"))
 
 
+def test_on_a_dresser_is_not_in_it():
+    """ON(mug, dresser) was never met: what lay on one that opens was told to be in it."""
+    bare = two_rooms()
+    for id_ in list(bare.objects):
+        del bare.objects[id_]
+    goal = Goal.parse("tidy", ["ON(mug, dresser): 1", "IN(plate, refrigerator): 1"])
+    body, agent = HouseBody("rover", bare, SHAPE), RevecaAgent("rover")
+    agent.begin(body.briefing(goal, ["rover"], max_time=100.0))
+    dresser = detected("dresser", 2.0, 0.4, 0.0, 0.9)
+    fridge = detected("refrigerator", 0.5, 0.4, 0.0, 1.6)
+    eyes = Eyes(body)
+    eyes.see(dresser, fridge)
+    body.map.set_open("rover-refrigerator-1", True)
+    eyes.see(dresser, fridge, detected("mug", 2.0, 0.4, 0.9), detected("plate", 2.3, 0.4, 0.9))
+    agent.observe(body.percept())
+    things = {thing.label: thing for thing in body.percept().things}
+    on_dresser, _ = goal.subgoals
+    assert things["mug"].relation == "on" and agent.memory.needs()[on_dresser] == 0
+
+    def put(item, target):
+        plan = Plan("deliver", things[target].id, (things[item].id,), 0)
+        body.holding = things[item].id
+        agent.memory.hands = (things[item].id,)
+        return deliver(plan, agent.memory, lambda spot: True)
+
+    assert put("mug", "dresser").relation == "on", "and nothing is opened for it"
+    plate = put("plate", "refrigerator")
+    assert plate.relation == "in"
+    height = body.motion(plate).then.receptacle.position[2]
+    assert 0.1 < height < 1.5, "between the bottom and the top, not on the top"
+
+
 def test_what_lies_on_furniture_found_on_the_way_takes_up_room():
     """The box of a sofa ends with its back, and cushions lie lower."""
     bare = two_rooms()
@@ -386,10 +421,13 @@ def test_what_lies_on_furniture_found_on_the_way_takes_up_room():
         MUG,
         replace(sofa, box=Box((6.5, 3.0, 0.4), (1.8, 0.8, 0.8))),
         replace(cushion, box=Box((6.0, 3.0, 0.5), (0.8, 0.7, 0.1))),
+        detected("plate", 7.2, 3.2, 0.45),
     )
     carry(body)
     put = body.motion(Put("rover-mug-1", "rover-sofa-1"))
     assert put.then.receptacle.position[0] > 6.4
+    told = {thing.label: thing for thing in body.percept().things}
+    assert (told["plate"].parent, told["plate"].relation) == ("rover-sofa-1", "on")
 
 
 @pytest.mark.parametrize(

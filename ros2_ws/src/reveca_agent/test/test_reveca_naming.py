@@ -62,6 +62,42 @@ def test_what_one_was_told_of_keeps_that_name_when_it_is_seen(body, eyes):
     assert "slim-mug-1" in body.map.scene.objects
 
 
+def bare(robot):
+    scene = two_rooms()
+    scene.objects.clear()
+    return HouseBody(robot, scene, SHAPE)
+
+
+SOFA = detected("sofa", 6.5, 2.6, 0.0, 0.8)
+HERE = Sighting("slim-sofa-1", "sofa", "living", "", "", (6.5, 1.7, 0.0))
+
+
+@pytest.mark.parametrize("seen_first", [True, False])
+def test_furniture_that_no_map_tells_of_has_one_name_for_both(seen_first):
+    """What another put onto its sofa was not known to lie on one's own, and was taken away."""
+    body = bare("rover")
+    eyes = Eyes(body)
+    if seen_first:
+        eyes.see(SOFA, at=LIVING)
+    facts = hear(body, seen=(HERE, told("slim-mug-1", "slim-sofa-1", room="living")))
+    done = hear(body, "done", 2, item="slim-mug-1", label="mug", place="slim-sofa-1")
+    eyes.see(SOFA, detected("mug", 6.5, 2.6, 0.8), at=LIVING)
+    (sofa,) = (o for o in body.map.scene.objects.values() if o.label.top == "sofa")
+    (mug,) = (o for o in body.map.scene.objects.values() if o.label.top == "mug")
+    assert sofa.id == ("rover-sofa-1" if seen_first else "slim-sofa-1")
+    assert facts.seen[1].parent == done.place == sofa.id == mug.support
+    assert mug.id == "slim-mug-1" == done.item
+
+
+def test_another_sofa_of_the_room_is_another():
+    body = bare("rover")
+    Eyes(body).see(SOFA, at=LIVING)
+    far = Sighting("slim-sofa-2", "sofa", "living", "", "", (8.5, 0.6, 0.0))
+    assert hear(body, seen=(far,)).seen[0].id == "slim-sofa-2"
+    two = hear(body, number=2, seen=(HERE, HERE, told("slim-mug-1", "slim-sofa-1")))
+    assert [one.id for one in two.seen[:2]] == ["rover-sofa-1"] * 2
+
+
 def test_a_question_and_its_answer_come_back_under_ones_own_name(body, eyes):
     eyes.see(MUG)
     mate = HouseBody("slim", two_rooms(), SHAPE)

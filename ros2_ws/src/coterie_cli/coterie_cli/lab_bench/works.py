@@ -16,6 +16,7 @@ from coterie_cli.demo.referee import bank_of_house
 from coterie_core.cooperation import Goal
 from coterie_core.questions import LabelledQuestion
 from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.surfaces import free_points
 from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.world import EmbeddedWorld
 
@@ -133,9 +134,20 @@ def errands(world: EmbeddedWorld, robot: str, seed: int, count: int) -> list[Err
     chosen: dict[str, Errand] = {}
     for item, top in fetches(world, robot, np.random.default_rng([seed, 0x1AB])):
         errand = Errand(item.label.top, top.label.top, top.id)
-        if labels[errand.top] == 1 and not errand.done(world.contents):
+        if labels[errand.top] != 1 or errand.done(world.contents):
+            continue
+        if has_room(world.contents, item, top):
             chosen.setdefault(errand.item, errand)
     return list(chosen.values())[:count]
+
+
+def has_room(things: Things, item: SceneObject, top: SceneObject) -> bool:
+    """Tell whether a thing fits onto furniture beside what lies there."""
+    return any(
+        len(free_points(one.surface, item.box, things.boxes_on(top.id, one.surface.center[2])))
+        for one in top.receptacles
+        if not one.inside
+    )
 
 
 def shared_goals(errands: Sequence[Errand], count: int) -> list[tuple[Goal, list[Errand]]]:
