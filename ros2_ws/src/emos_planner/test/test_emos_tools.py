@@ -22,6 +22,7 @@ from coterie_core.scene import (
     Room,
     SceneGraph,
     SceneObject,
+    Sighting,
 )
 from coterie_core.tasks import Obstacle, SubTask, Thing
 from emos_planner.geometry.bodies import UnknownRobot
@@ -211,6 +212,25 @@ def test_whether_there_is_room_on_furniture_found_on_the_way_is_tried():
     tools = Toolbox(scene, {"wheels": Resume.of_embodiment(BODIES["wheels"])})
     answer = tools.estimate("wheels", task("place", "vase-1", on="table-1"), START)
     assert answer.feasible and answer.target is not None, answer.reason
+
+
+@pytest.mark.parametrize("bent", [False, True])
+@pytest.mark.parametrize(("robot", "passes"), [("wheels", True), ("wide", False)])
+def test_boxes_that_a_detector_saw_do_not_close_ways_that_robots_know(robot, passes, bent):
+    """Two counters leave a way 0.8 m wide; their boxes were seen 0.3 m too large and close it."""
+    scene = house()
+    for name, y in (("counter-1", 0.9), ("counter-2", 3.1)):
+        rough = box(3.5, y, 0.0, 0.8, 2.3, 0.9)
+        scene.add_object(furniture(name, rough, 0.9, last_seen=Sighting(1.0, "rover")))
+    if bent:  # the straight line is not free, a way round something is
+        scene.add_link(replace(scene.links["h1"]["h2"], length=4.6, width=0.6))
+    there = (5.3, 2.0, 0.0)
+    resumes = {robot: Resume.of_embodiment(BODIES[robot])}
+    assert Toolbox(scene, resumes).path(robot, START, there).feasible is passes
+    for thing in scene.objects.values():  # on a map that somebody made they are where they are
+        thing.last_seen = None
+    closed = Toolbox(scene, resumes).path(robot, START, there)
+    assert bent or closed.obstacle is Obstacle.NO_PATH
 
 
 def test_shelves_found_on_the_way_have_boards_below_their_top():

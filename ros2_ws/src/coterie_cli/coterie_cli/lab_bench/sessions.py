@@ -304,7 +304,8 @@ class Session:
 
 
 def _has_map(record: TaskRecord) -> bool:
-    return record.scene is not None
+    """Whether the leader has got the rooms that a person drew: in a lab they come after a while."""
+    return record.scene is not None and bool(record.scene.rooms)
 
 
 async def _ask(operator: Operator, asked: Asked) -> Asked:

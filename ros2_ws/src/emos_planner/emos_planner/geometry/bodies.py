@@ -156,8 +156,10 @@ def _structure(scene: SceneGraph) -> tuple[Any, ...]:
             for c in scene.connections.values()
         ),
         tuple((p.id, p.position, p.room) for p in scene.places.values()),
-        sum(len(links) for links in scene.links.values()),
+        tuple((a, b, link.width) for a, near in scene.links.items() for b, link in near.items()),
         tuple(
-            (t.id, t.box, len(t.receptacles)) for t in scene.objects.values() if t.kind != "item"
+            (t.id, t.box, len(t.receptacles), t.last_seen is None)
+            for t in scene.objects.values()
+            if t.kind != "item"
         ),
     )

@@ -14,7 +14,7 @@ from scipy import ndimage
 from coterie_core.geometry import Vec2, Vec3
 from coterie_core.scene import SceneGraph
 from emos_planner.geometry.body import Frame
-from emos_planner.geometry.floorplan import CELL, FloorPlan
+from emos_planner.geometry.floorplan import ANY_WIDTH, CELL, FloorPlan
 
 _SNAP = 1.2  # [m] how far from a wanted spot a robot may stand
 _STAIRS_SNAP = 0.6  # [m] how far an end of stairs may lie from free space
@@ -271,14 +271,20 @@ class ConfigurationSpace:
         return int(labels[tuple(cells[k])]) if away[k] * CELL <= tolerance else 0
 
     def _join_places(self, links: nx.Graph, count: int) -> None:
-        """Find where the body stands at places; join by links what has no outlines."""
+        """Find where the body stands at places; join by links what has no outlines.
+
+        Within a room links whose clear width is known join, too, where furniture was seen only:
+        its boxes are rough.
+        """
         numbers: dict[str, int] = {}
+        inside: list[str] = []
         for place in self._scene.places.values():
             floor = self.plan.floor_index(place.position[2])
             if floor in self.plan.outlined:
                 part = self._part_near(place.position, 0.5)
                 if part > 0:
                     self._spots[place.id] = (place.position, part)
+                    inside.append(place.id)
             else:
                 numbers[place.id] = count + len(numbers)
                 links.add_node(numbers[place.id])
@@ -288,6 +294,13 @@ class ConfigurationSpace:
                 if other not in self._spots or self.link_trouble(name, other):
                     continue
                 if link.width >= 2.0 * self.frame.radius:
+                    links.add_edge(self._spots[name][1], self._spots[other][1])
+        places = self._scene.places
+        for name in inside if self.plan.rough else ():
+            for other, link in self._scene.neighbours(name).items():
+                if other not in self._spots or not places[name].room == places[other].room != "":
+                    continue
+                if 2.0 * self.frame.radius <= link.width < ANY_WIDTH:
                     links.add_edge(self._spots[name][1], self._spots[other][1])
 
     def link_trouble(self, a: str, b: str) -> str:

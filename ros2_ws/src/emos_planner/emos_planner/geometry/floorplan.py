@@ -17,6 +17,8 @@ from emos_planner.geometry.body import Frame
 
 CELL = 0.05
 """Edge of a raster cell [m]."""
+ANY_WIDTH = 10.0
+"""Clear width of ways that nobody has measured, and of those wider than matters [m]."""
 HALF_WALL = 0.05
 """Room outlines lie on the middle of walls so thick [m] on either side."""
 _BORDER = 0.3  # [m] of raster around the rooms
@@ -103,6 +105,9 @@ class FloorPlan:
                 self.flights.append(self._flight(scene, way, low, high))
             else:
                 self.doors.append(self._doorway(scene, way, low))
+        self.rough = any(
+            t.last_seen is not None and t.kind != "item" for t in scene.objects.values()
+        )
         self._storeys = [self._storey(k, scene) for k in range(len(self.floors))]
         self._clearance: dict[tuple[Frame, int], npt.NDArray[np.float32]] = {}
 
@@ -240,18 +245,43 @@ class FloorPlan:
                     walls.append(self._polygon(Box(middle, size, yaw).footprint()))
         furniture = []
         base = self.elevation(floor)
+        driven = self._known_free(floor, scene)
         for thing in scene.objects.values():
             if thing.kind == "item" or thing.box.volume <= 0.0:
                 continue
             if self.floor_index(thing.box.bottom) == floor:
                 low, high = thing.box.bottom - base, thing.box.top - base
-                furniture.append(self._polygon(thing.box.footprint(), low, high))
+                layer = self._polygon(thing.box.footprint(), low, high)
+                if thing.last_seen is not None:
+                    layer.mask &= ~driven[layer.rows, layer.cols]
+                furniture.append(layer)
         for flight in self.flights:
             if floor in (self.floor_index(flight.bottom[2]), self.floor_index(flight.top[2])):
                 outline = flight_outline(flight)
                 if outline is not None:
                     furniture.append(self._polygon(outline, -9.9, 9.9))
         return _Storey(rooms, furniture, walls)
+
+    def _known_free(self, floor: int, scene: SceneGraph) -> Mask:
+        """Return the cells of a floor that are free by the clear widths of ways between places.
+
+        These come from occupancy grids of robots; boxes of furniture that a detector saw are rough,
+        and close narrow ways that robots drive.
+        """
+        out = np.zeros(self.shape, dtype=bool)
+        for link in (link for near in scene.links.values() for link in near.values()):
+            a, b = scene.places[link.a].position, scene.places[link.b].position
+            floors = {self.floor_index(a[2]), self.floor_index(b[2])}
+            if link.width >= ANY_WIDTH or floors != {floor}:
+                continue
+            reach = link.width / 2.0 + CELL
+            straight = link.length <= math.dist(a, b) + CELL
+            ends = shapely.MultiPoint([a[:2], b[:2]])
+            shape = shapely.LineString([a[:2], b[:2]]) if straight else ends
+            for part in getattr(shape.buffer(reach), "geoms", [shape.buffer(reach)]):
+                layer = self._polygon(list(part.exterior.coords))
+                out[layer.rows, layer.cols] |= layer.mask
+        return out
 
     def _polygon(
         self, corners: tuple[Vec2, ...] | list[Vec2], low: float = -9.9, high: float = 9.9
