@@ -142,6 +142,9 @@ def test_who_is_where_asked_allowed_refused_and_all_of_it_on_the_timeline(make_s
     browser.see("rover asks: may it?")
     browser.see(f"for: {HOSTILE[1]}")
     browser.see("permits.rules[0] asks a person")
+    browser.run("document.querySelector('.request button.why').click()")
+    browser.see("what a person answers; the goal waits for it")
+    assert "a person was asked" in browser.run("document.querySelector('#why ol').innerText")
     browser.press("Allow once")
     assert stage.ended(first)[0] is Outcome.SUCCEEDED
     browser.wait_for("document.getElementById('permits').hidden")
@@ -210,6 +213,8 @@ def test_one_is_stopped_the_other_goes_on_then_all_and_all_are_released(make_sta
     browser.press("Release all")
     browser.wait_for("document.querySelectorAll('.chip.stopped').length === 0")
     browser.see("stop · rover")
+    browser.see("result · slim")
+    assert "permit · slim" not in browser.run("document.getElementById('timeline').innerText")
     assert stage.ended(stage.send("slim", STARTS["slim"]))[0] is Outcome.SUCCEEDED
     assert browser.console == []
 
@@ -289,6 +294,15 @@ def test_pictures_of_what_an_answer_rests_on_are_shown_beside_it(make_stage, bro
     assert asked[0].things[0].at == thing.box.center
     browser.wait_for("waiting.size === 0")
     assert browser.run("document.querySelectorAll('.pictures img').length") == 1
+    # Of two answers at a time, and of one only once.
+    stage.node.loop.call(answer)
+    browser.wait_for("document.querySelectorAll('.talk').length === 2")
+    browser.run(
+        "document.querySelectorAll('.talk .buttons button:nth-child(2)').forEach(b => b.click());"
+        "command('pictures', { talk: state.talk[0].id })"
+    )
+    browser.see("its pictures are on their way already")
+    browser.wait_for("document.querySelectorAll('.pictures:has(img)').length === 2")
     assert browser.run("window.hacked ?? document.querySelectorAll('img[src=\"x\"]').length") == 0
     assert browser.console == []
 

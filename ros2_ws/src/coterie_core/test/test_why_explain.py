@@ -201,6 +201,40 @@ def test_it_says_why_a_robot_did_not_get_a_sub_task(folder: Path, what: str) -> 
         assert told.title.startswith("why bee did not get s1")
 
 
+def test_who_is_asked_for_a_permit_reads_what_led_to_it_and_what_speaks_for_it(
+    folder: Path,
+) -> None:
+    """A request that waits: the task, who gave it out, what its robot said, what was seen first."""
+    belong(task="task-8")
+    note("task", "leader", {"words": "water the fern"})
+    verdicts = [{"sub_task": "s2", "feasible": True, "reason": "the can is in reach"}]
+    reflected = {"name": "emos.reflect_on_share", "by": "rule", "reply": {"verdicts": verdicts}}
+    note("decision", "ant", reflected)
+    parts = [{"id": "s1", "what": "look at the can", "robot": "bee", "after": []},
+             {"id": "s2", "what": "pick up the can", "robot": "ant", "after": ["s1"]}]  # fmt: skip
+    note("assignment", "leader", {"sub_tasks": parts, "why_not": {}})
+    belong(task="task-8", sub_task="s1")
+    note("action", "bee", {"words": "it is in view", "effect": "done"})
+    belong(task="task-8", sub_task="s2")
+    follow(note("action", "ant", {"words": "take the can", "effect": "act"}))
+    goal, request = "c0ffee" + "0" * 26, "ab" * 16
+    note("sent", "ant", {"action": "manipulate", "physical": True}, id=goal)
+    log = Ledger(folder.parent / "log")
+    of = {"goal": "ff" * 32, "action": goal}
+    log.write("goal", "ant", {**of, "what": "pick the can", "why": "water the fern"})
+    log.write("request", "ant", {**of, "request": request, "rule": "permits.rules[0]"})
+    told = explain(request, folder, folder.parent / "log")
+    assert told.title == "ant was to pick the can, for 'water the fern'"
+    kinds = [step.kind for step in told.steps]
+    assert kinds == ["task", "assignment", "action", "sent", "log goal", "log request"]
+    assert [text.strip() for text in told.steps[1].details] == [
+        "s2 (pick up the can): ant",
+        "ant said of it: the can is in reach",
+        "before it, bee did s1: it is in view",
+    ]
+    assert told.gaps == ("what a person answers; the goal waits for it",)
+
+
 def test_a_link_that_went_is_named_and_not_guessed(folder: Path) -> None:
     ids = a_task(folder)
     (file,) = folder.glob("*.jsonl")

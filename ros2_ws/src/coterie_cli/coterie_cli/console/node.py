@@ -31,6 +31,7 @@ from coterie_console.team.state import ConsoleState
 from coterie_core.geometry import Pose, compose, quaternion_to_yaw
 from coterie_core.guard import Fences
 from coterie_core.ledger_tail import LedgerTail
+from coterie_core.permits.entries import nobody_asked
 from coterie_core.stop import keep_stop, latch_file, one_line
 from coterie_core.why.words import entry_words
 from coterie_msgs.msg import Assignment, DiscussionTurn, RobotStatus, SemanticMap
@@ -223,6 +224,8 @@ class ConsoleNode(Operator):
         if self._tail is not None:
             with contextlib.suppress(OSError):
                 for entry in self._tail.read():
+                    if nobody_asked(entry.kind, entry.body):
+                        continue  # almost each goal has one; ./coterie log tells them
                     at = _seconds(entry.at)
                     why = f"#{entry.seq}" if entry.kind in _EXPLAINED else ""
                     self.state.moment(entry.kind, entry.robot, entry_words(entry), at, why)

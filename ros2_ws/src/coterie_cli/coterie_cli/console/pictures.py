@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 _WITHIN = 4.0
 """How long pictures may take [s]: a thing that nobody has a picture of is not heard of."""
-_MOST_PICTURES = 12
+_MOST_PICTURES, _MOST_ASKED = 12, 4
+"""Pictures of an answer; answers whose pictures a page waits for at a time."""
 _MOST_BYTES = 2_000_000
 Picture = tuple[tuple[str, str, int, str], npt.NDArray[np.uint8]]
 
@@ -73,8 +74,11 @@ class Pictures:
         count = len(wanted.things) + len(wanted.frames)
         if not count:
             raise Refused("this answer rests on nothing that there could be a picture of")
-        if any(one.tab is tab for one in self._waiting.values()):
-            raise Refused("pictures are on their way already")
+        under_way = [one.talk for one in self._waiting.values() if one.tab is tab]
+        if talk.id in under_way:
+            raise Refused("its pictures are on their way already")
+        if len(under_way) >= _MOST_ASKED:
+            raise Refused(f"pictures of {_MOST_ASKED} answers are on their way; wait for them")
         request = self._waiting[wanted.id] = _Request(talk.id, tab, wanted)
         try:
             self._out.publish(String(data=wanted.model_dump_json()))

@@ -71,7 +71,7 @@ const SHOW = {
     $("draw").hidden = !team.can.correct;
     if (team.can.why !== tellsWhy) { // what was shown before has other buttons
       tellsWhy = team.can.why;
-      for (const [part, place] of [["talk", "talks"], ["tasks", "tasks"], ["timeline", "timeline"]]) if (state[part]) { $(place).replaceChildren(); SHOW[part](state[part]); }
+      for (const [part, place] of [["permits", "permits"], ["talk", "talks"], ["tasks", "tasks"], ["timeline", "timeline"]]) if (state[part]) { $(place).replaceChildren(); SHOW[part](state[part]); }
     }
     showTraining();
     const first = document.querySelector("#kinds input:checked:not(:disabled)") ?? document.querySelector("#kinds input:not(:disabled)");
@@ -171,16 +171,16 @@ function taskNode(task) {
   const node = make("div", undefined, "task"), ended = task.outcome;
   node.append(make("p", task.words, "words"));
   const line = make("p");
-  line.append(ended ? make("span", ended.replaceAll("_", " "), "verdict", ended) : make("span", `${task.stage}, round ${task.round + 1}`, "working"), ended ? `  ${task.message}` : `  ${task.done} of ${task.all} parts done`);
+  line.append(ended ? make("span", ended.replaceAll("_", " "), "verdict", ended) : make("span", `${task.stage}, round ${task.round + 1}`, "working"), ended ? `  ${task.message}` : task.all ? `  ${task.done} of ${task.all} parts done` : "");
   node.append(line);
   if (!ended && task.all) node.append(Object.assign(make("progress"), { max: task.all, value: task.done }));
   if (task.rows.length) {
-    const rows = task.rows.map((row) => [row.robot || "–", row.what, [row.state, row.state], [row.why, "soft"], partButtons(task, row)]);
+    const rows = task.rows.map((row) => [row.robot || "–", partWords(row), [row.state, row.state], partButtons(task, row)]);
     if (ended) {
       const more = make("details");
-      more.append(make("summary", "who did what"), table(["robot", "what", "state", "", ""], rows));
+      more.append(make("summary", "who did what"), table(["robot", "what", "state", ""], rows));
       node.append(more);
-    } else node.append(table(["robot", "what", "state", "", ""], rows));
+    } else node.append(table(["robot", "what", "state", ""], rows));
   }
   if (task.talk.length) {
     const talk = make("details");
@@ -192,7 +192,7 @@ function taskNode(task) {
     node.append(talk);
   }
   const line2 = buttons(...showOnMap(task.lit));
-  if (task.team_id) line2.append(whyOf(task.team_id));
+  if (task.team_id || ended) line2.append(whyOf(task.team_id || task.words.slice(0, 200))); // what was not begun has no id
   if (task.resumable) line2.append(button("Resume", () => command("resume", { task: task.id }), "operator"));
   if (!ended) line2.append(button("Cancel this task", () => command("cancel", { task: task.id }), "operator"));
   if (line2.children.length) node.append(line2);

@@ -1,7 +1,13 @@
-// What can be done with one part of a task: why, and another robot for it. Part of console.js; texts are data.
+// One part of a task, and what can be done with it: why, and another robot for it. Part of console.js; texts are data.
 "use strict";
 
 const handOvers = new Map(); // part -> what was chosen and told, which outlives a newer table
+
+function partWords(row) {
+  const words = make("span", row.what);
+  if (row.why) words.append(make("small", row.why, "soft", "reason"));
+  return words;
+}
 
 function partButtons(task, row) {
   const line = make("span");

@@ -25,7 +25,7 @@ function showPermits(permits) {
     node.append(make("p", `${touches ? `touches ${touches}; ` : ""}at up to ${one.speed} m/s; ${one.rule} asks a person`, "soft"));
     const line = buttons(button("Allow once", answer("allow", 0), "main"), button("Allow alike for 10 min", answer("allow", 600)), reason, button("Refuse", answer("refuse", 0), "stop"));
     line.classList.add("operator");
-    node.append(line);
+    node.append(line, buttons(whyOf(one.id))); // who looks on may ask it, too
     return node;
   });
   tick();

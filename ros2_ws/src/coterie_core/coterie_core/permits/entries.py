@@ -11,6 +11,8 @@ from coterie_core.permits.policy import Verdict
 from coterie_core.permits.request import Permit
 from coterie_core.permits.touched import PermitGoal
 
+_POLICY = "the policy"
+
 
 class Log(Protocol):
     """Where permits are logged; see `coterie_core.ledger.Ledger`."""
@@ -45,6 +47,16 @@ def permit_entry(permit: Permit) -> dict[str, object]:
         "until": None if math.isinf(permit.until) else round(permit.until, 3),
         "standing": permit.standing,
     }
+
+
+def by_policy(where: str = "") -> str:
+    """Return who decides where nobody is asked; `where`: the rule that does."""
+    return f"{_POLICY} ({where})" if where else _POLICY
+
+
+def nobody_asked(kind: str, body: Mapping[str, object]) -> bool:
+    """Whether an entry says only that the policy let a goal pass."""
+    return kind == "permit" and str(body.get("by", "")).startswith(f"{_POLICY} (")
 
 
 def refuses(verdict: Verdict) -> str:

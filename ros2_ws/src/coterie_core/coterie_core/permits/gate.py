@@ -16,6 +16,7 @@ from coterie_core.permits.answer import Decision, KeyProblem, SignedAnswer, load
 from coterie_core.permits.entries import (
     Log,
     asks,
+    by_policy,
     goal_entry,
     goal_key,
     permit_entry,
@@ -147,7 +148,7 @@ class PermitGate:
             if verdict.answer == "refuse":
                 self._refuse(goal, refuses(verdict))
             if verdict.answer == "allow":
-                by = f"the policy ({verdict.where})"
+                by = by_policy(verdict.where)
                 return self._permit(Permit(_new_id(), goal, by, by_policy=True))
             standing = next((p for p in self.standing if p.covers(goal)), None)
             if standing is not None:
@@ -416,7 +417,7 @@ class PermitGate:
 
     def _refuse(self, goal: PermitGoal, why: str, *, ready: bool = False) -> NoReturn:
         reason = why if ready else f"{NO_PERMIT}{goal.what}: {why}"
-        self.note("refusal", {**goal_key(goal), "by": "the policy", "reason": reason})
+        self.note("refusal", {**goal_key(goal), "by": by_policy(), "reason": reason})
         raise SkillRefused(Outcome.REFUSED, reason)
 
     def _write(self, kind: str, goal: PermitGoal, *parts: Mapping[str, object]) -> None:

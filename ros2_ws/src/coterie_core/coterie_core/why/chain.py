@@ -332,12 +332,13 @@ class _Chain(Steps):
         self.add(record, self._alternatives(record), asked=True)
         if record.kind == "sent":
             self._motor(record)
-        else:
-            for other in self.story.records:
-                if other.of.because == record.id and other.kind in ("action", "sent"):
-                    self.add(other)
-                    for sent in [other] if other.kind == "sent" else self._all_sent(other):
-                        self._motor(sent)
+            goal = next((one for one in self.story.log_of(record.id) if one.kind == "goal"), None)
+            return entry_words(goal) if goal is not None else sentence(record)
+        for other in self.story.records:
+            if other.of.because == record.id and other.kind in ("action", "sent"):
+                self.add(other)
+                for sent in [other] if other.kind == "sent" else self._all_sent(other):
+                    self._motor(sent)
         return sentence(record)
 
     def _all_sent(self, action: Record) -> list[Record]:
@@ -355,10 +356,17 @@ class _Chain(Steps):
         ended = [r for r in self.story.of_kind("ended") if r.of.because == sent.id]
         for record in ended[:1]:
             self.add(record)
-        if not ended:
+        if not ended and not self._waits(logged):
             self.gap("the end of the goal is not kept: it still runs, or its sender died")
         if not logged and sent.body.get("physical"):
             self.missing("what the log of goals says of it")
+
+    def _waits(self, logged: Sequence[Entry]) -> bool:
+        """Say so where the last that is logged of a goal is that a person was asked."""
+        waits = bool(logged) and logged[-1].kind == "request"
+        if waits:
+            self.gap("what a person answers; the goal waits for it")
+        return waits
 
     def _alternatives(self, record: Record) -> list[str]:
         """Return what a decision could have been instead."""
@@ -381,6 +389,7 @@ class _Chain(Steps):
         ]  # fmt: skip
         for one in same or [entry]:
             self.add_entry(one, asked=one.seq == entry.seq)
+        self._waits(same)
         why = next((str(one.body["why"]) for one in same if one.body.get("why")), "")
         if why:
             self.gap(f'its sender says that it is for "{line(why)}", and kept no record of why')

@@ -12,6 +12,7 @@ from coterie_core.why.record import Record
 from coterie_core.why.words import decision_details, entry_words, line, mappings, sentence
 
 _TITLE_CHARS = 140
+_REFLECTS = "emos.reflect_on_share"
 
 
 class Steps:
@@ -109,10 +110,33 @@ class Steps:
             if isinstance(reasons, Mapping) and (sub_task or not who):
                 told = [f"not {line(name, 60)}: {line(why)}" for name, why in reasons.items()]
                 details += [f"  {text}" for text in told if not robot or robot in text or not who]
+            if sub_task:
+                details += self._evidence(record, one, who)
         for note in record.body.get("notes") or ():
             if not sub_task:
                 details.append(line(note))
         self.add(record, details)
+
+    def _evidence(self, record: Record, part: Mapping[str, Any], who: str) -> list[str]:
+        """Return what speaks for a sub-task: what its robot said of it, what was done before it."""
+        told, task = [], record.of.task
+        for one in self.story.of_kind("decision"):
+            reply = one.body.get("reply")
+            if (one.body.get("name"), one.who, one.of.task) != (_REFLECTS, who, task):
+                continue
+            verdicts = mappings(reply.get("verdicts")) if isinstance(reply, Mapping) else []
+            if one.at <= record.at and (mine := _of_part(verdicts, part.get("id"))):
+                told.append(f"  {line(who, 60)} said of it: {line(mine['reason'], 400)}")
+                break
+        after = part.get("after")
+        for id_ in after if isinstance(after, list) else ():
+            for one in self.story.of_kind("action"):
+                same = (one.of.task, one.of.sub_task) == (task, id_)
+                if same and one.body.get("effect") == "done":
+                    did = line(one.body.get("words", ""))
+                    told.append(f"  before it, {line(one.who, 60)} did {line(id_, 60)}: {did}")
+                    break
+        return told
 
     def _votes(self, record: Record) -> list[str]:
         told = []
@@ -129,6 +153,11 @@ class Steps:
             if record.body.get(name):
                 told.append(f"{name}: {line(record.body[name], 400)}")
         return told
+
+
+def _of_part(verdicts: list[Mapping[str, Any]], id_: object) -> Mapping[str, Any] | None:
+    """Return the verdict on a sub-task that gives a reason."""
+    return next((one for one in verdicts if one.get("sub_task") == id_ and one.get("reason")), None)
 
 
 def given_to(one: Mapping[str, Any]) -> str:
