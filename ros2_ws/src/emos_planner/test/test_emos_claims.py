@@ -597,6 +597,29 @@ async def test_closer_looks_elsewhere_make_up_for_what_nobody_can_see(make) -> N
         assert one.robot == "rover" and one.enough < book.left("mug", one.rooms)
 
 
+@pytest.mark.parametrize(("words", "more"), [("find a mug", True), ("find all mugs", False)])
+async def test_who_asks_for_one_is_not_told_none_before_the_rest_was_searched(
+    make, words, more
+) -> None:
+    """Little enough is left for a claim about all; that one was asked for says that there is."""
+    leader = make()
+    await leader.discuss("t", words, starts(leader))
+    book, want = leader.progress.meant.board.book, leader.progress.meant.wants[0]
+    whole = sum(book.belief("mug").whole(room) for room in want.rooms)
+    searches = [o for o in leader.assignment if o.kind == "search"]
+    look(leader, "rover", want.rooms, missed=0.8 * book.enough / whole)
+    for one in searches:
+        done = one.model_copy(update={"state": DONE})
+        leader.update(RobotReport(robot=one.robot, task="t", sub_tasks=(done,)))
+    assert book.is_enough("mug", want.rooms)
+    if leader.must_replan:
+        await leader.replan(starts(leader))
+    further = [o for o in leader.assignment if o.kind == "search" and o.state is PENDING]
+    assert bool(further) is more
+    await carry_out(leader)  # robots that see no more end it, whatever is left
+    assert leader.progress.finished and leader.progress.outcome().state is TaskState.NOT_DONE
+
+
 async def test_why_nobody_places_a_thing_is_why_it_is_not_picked(make) -> None:
     leader = make(house=small_house())
     await leader.discuss("t", "bring the books to the kitchen counter", starts(leader))

@@ -329,6 +329,15 @@ def test_what_others_have_taken_away_is_not_where_it_was_seen_before():
     assert agent.map.thing("mug-1").support == "counter-1"
 
 
+def test_what_others_have_taken_is_not_the_one_beside_it_that_the_leader_tells_from_it():
+    agent = agent_of(house=small_house(items=False))
+    beside = MUG.model_copy(update={"id": "mug-7", "position": (10.6, 3.5, 0.8)})
+    own = SubTask(id="pick-7", kind="pick", object=beside, robot="rover")
+    pick, place = (one.model_copy(update={"state": DONE}) for one in bring("walker"))
+    agent.assign("t", "bring two mugs", (own, pick, place))
+    assert agent.map.thing("mug-7").box.center == pytest.approx((10.6, 3.5, 0.8))
+
+
 def test_a_thing_that_another_robot_has_put_aside_is_picked_where_it_lies_now():
     agent = agent_of()
     mug = Detection("mug", 0.9, box=Box((10.2, 3.5, 0.8), (0.08, 0.08, 0.1)))

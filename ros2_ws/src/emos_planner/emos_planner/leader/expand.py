@@ -343,6 +343,9 @@ def search_on(
 ) -> list[str]:
     """Where all searches for something are over and too much is unseen, have others go on.
 
+    Who asks for a thing, or for two, says that there are so many: before robots give it up, they go
+    on with what is left of all rooms, although that is little enough to say that there is no more.
+
     Args:
         wants: All of the task.
         tasks: Its sub-tasks as they are now.
@@ -364,7 +367,7 @@ def search_on(
             if lost and len(one.rooms) == 1:
                 for robot in board.robots:
                     board.book.ended(want.label, robot, one.rooms)
-        if not board.book.is_enough(want.label, want.rooms):
+        if want.need or not board.book.is_enough(want.label, want.rooms):
             added += board.search_again(want, scene)
     return added
 
@@ -412,7 +415,8 @@ def unused(board: Board, wants: Iterable[Want]) -> Collection[str]:
     searches: set[str] = set()
     for want in wants:
         searches |= {*want.searches, *want.target_searches}
-        if not want.enough and not board.book.is_enough(want.label, want.rooms):
+        little = board.book.is_enough(want.label, want.rooms)
+        if not want.enough and (want.need or not little):
             needed |= set(want.searches)
         if want.kind == "bring" and not want.given:
             needed |= set(want.target_searches)

@@ -19,13 +19,15 @@ class OthersWork:
         self.map, self.witness = team_map, witness
         self._noted: set[str] = set()
         self._taken: dict[str, int] = {}  # what others have picked up -> own step then
+        self._named: set[str] = set()
 
     def begin(self) -> None:
         """Begin another task."""
-        self._noted, self._taken = set(), {}
+        self._noted, self._taken, self._named = set(), {}, set()
 
     def learn(self, thing: Thing) -> None:
         """Take over a thing that a sub-task names, and where others have left it."""
+        self._named.add(thing.id)
         known = self.map.learn(thing)
         taken = self._taken.get(known.id) if known is not None else None
         if known is None or taken is None or self.witness.has_seen(known.id, taken):
@@ -36,12 +38,16 @@ class OthersWork:
 
     def note(self, other: SubTask) -> None:
         """Take over another robot's sub-task, if it is done."""
+        if other.object is not None:
+            self._named.add(other.object.id)
         if other.state is not SubTaskState.DONE or other.object is None or other.id in self._noted:
             return
         self._noted.add(other.id)
         thing = self.map.resolve(other.object)
         if thing is None:
             return
+        if other.kind in ("pick", "place") and other.object.id != thing.id in self._named:
+            return  # another one near it, which the leader tells from this one
         if other.kind in ("open", "close"):
             self.map.set_open(thing.id, other.kind == "open")
         elif other.kind == "pick":
